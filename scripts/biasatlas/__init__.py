@@ -1,0 +1,1 @@
+"""Bias Atlas: the library behind the workflow's scripts."""

@@ -1,0 +1,12 @@
+"""One folder per benchmark, each with the same modules, one per step of the workflow.
+
+A step imports only its own module, so that an edit to a table's code reruns tables and asks no model again:
+
+``__init__``  SPEC, a :class:`biasatlas.spec.Benchmark`, and OPTIONS, the typed protocol options
+``items``     ``read_items(files) -> items``
+``requests``  ``build_requests(items, task, protocol) -> requests``
+``released``  ``import_responses(name, files, items, requests, task) -> responses`` (where outputs were published)
+``scores``    ``score_responses(items, requests, responses, task, category, protocol) -> scores``
+``tables``    ``TABLES[name](scores, protocol, published) -> table``
+``figures``   ``FIGURES[name](tables) -> matplotlib Figure``
+"""

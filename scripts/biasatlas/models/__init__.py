@@ -1,0 +1,1 @@
+"""Model kinds: a table of requests in, a table of responses out."""

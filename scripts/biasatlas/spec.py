@@ -1,0 +1,70 @@
+"""What a benchmark declares about itself: the part of it that the workflow reads before any job runs.
+
+Imports nothing heavy, so that planning stays fast.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["likelihood", "choice", "generation"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number that a table may hold.
+
+    ``neutral`` is the value of an unbiased model (None where the metric measures no bias, as an accuracy does);
+    ``direction`` says in words what values on either side of it mean; ``unit`` is empty for a pure number.
+    """
+
+    neutral: float | None
+    direction: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of a benchmark: the kind of its requests, and the categories that its scores are filed under."""
+
+    kind: Kind
+    categories: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: its caption, the tasks whose scores it reads, the published table it stands beside ('' if none)."""
+
+    caption: str
+    tasks: tuple[str, ...]
+    published: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: its caption, and the tables of the same benchmark that it is drawn from."""
+
+    caption: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark as the workflow sees it.
+
+    ``sources`` names rows of ``resources/sources.csv`` (column ``source``) that the real data come from;
+    ``sample`` is the folder in ``resources/`` with data of our own in the same format, for the demo.
+    ``released`` maps the name of each published set of model outputs to the source that holds it;
+    ``released_tasks`` are the tasks it answers, always under the protocol named ``released``.
+    """
+
+    title: str
+    language: str
+    citation: str
+    sources: tuple[str, ...]
+    sample: str
+    tasks: dict[str, Task]
+    tables: dict[str, Table]
+    figures: dict[str, Figure]
+    metrics: dict[str, Metric]
+    released: dict[str, str] = field(default_factory=dict)
+    released_tasks: tuple[str, ...] = ()
