@@ -1,0 +1,50 @@
+"""What a configuration asks for: which model answers which tasks of which benchmark under which protocol."""
+
+from collections.abc import Iterator
+
+from biasatlas.config import ANSWERS, Config, load_benchmark
+
+
+def runs(config: Config) -> Iterator[tuple[str, str]]:
+    """Every configured (benchmark, protocol)."""
+    for benchmark, run in config.benchmarks.items():
+        for protocol in run.protocols:
+            yield benchmark, protocol
+
+
+def models(config: Config, benchmark: str, protocol: str) -> list[str]:
+    """Models measured on ``benchmark`` under ``protocol``; published outputs exist under ``released`` alone."""
+    chosen = config.benchmarks[benchmark].models or list(config.models)
+    return [
+        name
+        for name in chosen
+        if tasks(config, benchmark, name) and (config.models[name].kind != "released" or protocol == "released")
+    ]
+
+
+def tasks(config: Config, benchmark: str, model: str) -> list[str]:
+    """Tasks of ``benchmark`` that ``model`` can answer; none where it is not applicable."""
+    spec, entry = load_benchmark(benchmark), config.models[model]
+    if entry.kind == "released":
+        return list(spec.released_tasks) if entry.benchmark == benchmark else []
+    return [name for name, task in spec.tasks.items() if task.kind in ANSWERS[entry.kind]]
+
+
+def categories(config: Config, benchmark: str, task: str) -> list[str]:
+    """Categories of ``task`` that the configuration asks for, in the benchmark's order."""
+    wanted = config.benchmarks[benchmark].categories
+    every = load_benchmark(benchmark).tasks[task].categories
+    return [category for category in every if wanted is None or category in wanted]
+
+
+def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
+    """Tables of ``benchmark`` for which at least one measured model has scores."""
+    spec = load_benchmark(benchmark)
+    answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
+    return [name for name, table in spec.tables.items() if answered.intersection(table.tasks)]
+
+
+def figures(config: Config, benchmark: str, protocol: str) -> list[str]:
+    """Figures of ``benchmark`` whose tables are all made."""
+    made = set(tables(config, benchmark, protocol))
+    return [name for name, figure in load_benchmark(benchmark).figures.items() if made.issuperset(figure.tables)]

@@ -1,0 +1,44 @@
+"""The tables of raw data: ``resources/sources/sources.csv``, and ``files.csv`` beside it."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "sources"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of a source: its path upstream, and what its bytes must be."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """Published data at one version.
+
+    ``url`` is pinned to ``version`` and has a slot ``{path}``; ``mirror`` is the folder, or the tar archive, of a local
+    mirror that holds the files.
+    """
+
+    source: str
+    title: str
+    version: str
+    url: str
+    licence: str
+    citation: str
+    mirror: str
+    files: tuple[SourceFile, ...] = ()
+
+
+def load_sources() -> dict[str, Source]:
+    """Every source by name, with its files."""
+    files: dict[str, list[SourceFile]] = {}
+    with (_FOLDER / "files.csv").open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            files.setdefault(row["source"], []).append(SourceFile(row["path"], row["sha256"], int(row["bytes"])))
+    with (_FOLDER / "sources.csv").open(encoding="utf-8", newline="") as stream:
+        return {row["source"]: Source(**row, files=tuple(files[row["source"]])) for row in csv.DictReader(stream)}
