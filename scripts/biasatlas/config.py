@@ -241,7 +241,7 @@ def _fault(fault: dict[str, Any], model: type[BaseModel]) -> str:
         case "union_tag_not_found":
             return f"{key}: the key `kind` is needed and not there"
         case "string_pattern_mismatch":
-            return f"{key}: {value!r} may hold only letters, digits, '.', '_' and '-', and starts with one of the first two"
+            return f"{key}: {value!r}: expected letters, digits, '.', '_' and '-', the first a letter or digit"
         case "value_error":
             return f"{key}: {fault['ctx']['error']}"
         case _:

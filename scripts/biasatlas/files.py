@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -167,3 +167,21 @@ def write_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
 def read_csv(path: str | os.PathLike, **types: str) -> pd.DataFrame:
     """Read a CSV of the workflow's; ``types`` gives the type of a column, only an empty cell is missing."""
     return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+
+
+def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
+    """Score files end to end, with the columns ``model``, ``task`` and ``category`` in front, taken from their paths."""
+    parts = []
+    for path in map(Path, paths):
+        model, _, _, task, name = path.parts[-5:]
+        scores = read_csv(path)
+        for column, value in (("category", Path(name).stem), ("task", task), ("model", model)):
+            scores.insert(0, column, value)
+        parts.append(scores)
+    return pd.concat(parts, ignore_index=True)
+
+
+def read_published(name: str) -> pd.DataFrame:
+    """``resources/published/{name}.csv`` as strings, so that the printed digits are known; an empty cell is missing."""
+    path = Path(__file__).resolve().parents[2] / "resources" / "published" / f"{name}.csv"
+    return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])

@@ -23,11 +23,13 @@ def models(config: Config, benchmark: str, protocol: str) -> list[str]:
 
 
 def tasks(config: Config, benchmark: str, model: str) -> list[str]:
-    """Tasks of ``benchmark`` that ``model`` can answer; none where it is not applicable."""
+    """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for; what it cannot is not applicable."""
     spec, entry = load_benchmark(benchmark), config.models[model]
     if entry.kind == "released":
-        return list(spec.released_tasks) if entry.benchmark == benchmark else []
-    return [name for name, task in spec.tasks.items() if task.kind in ANSWERS[entry.kind]]
+        answered = spec.released_tasks if entry.benchmark == benchmark else ()
+    else:
+        answered = [name for name, task in spec.tasks.items() if task.kind in ANSWERS[entry.kind]]
+    return [task for task in answered if categories(config, benchmark, task)]
 
 
 def categories(config: Config, benchmark: str, task: str) -> list[str]:

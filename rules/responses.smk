@@ -1,0 +1,94 @@
+# Responses: the only step that needs a GPU. A job loads its model once and answers every task of a benchmark.
+#   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model
+#   OUTPUTS: responses/{model}/{benchmark}/{protocol}/{task}.parquet
+
+LOCAL = models_of("hf", "planted")
+
+
+def weights_of(wildcards):
+    """The folder of a planted model; a model from elsewhere is no file of the workflow's."""
+    return WEIGHTS.format(**wildcards) if CONFIG.models[wildcards.model].kind == "planted" else []
+
+
+def model_params(wildcards):
+    """What of a model's entry can change its answers."""
+    if CONFIG.models[wildcards.model].kind == "planted":
+        return {"source": WEIGHTS.format(**wildcards), "dtype": "float32"}
+    speed = {"kind", "published_as", "size_billion", "gpu", "token_budget"}
+    return CONFIG.models[wildcards.model].model_dump(exclude=speed)
+
+
+def release_files(model):
+    """Path upstream -> path here of the outputs that a released model stands for."""
+    entry = CONFIG.models[model]
+    return source_files(load_benchmark(entry.benchmark).released[entry.release])
+
+
+def size_billion(wildcards):
+    """Parameters of a local model, in billions."""
+    return getattr(CONFIG.models[wildcards.model], "size_billion", 0.001)
+
+
+for benchmark, spec in BENCHMARKS.items():
+
+    rule:
+        name:
+            f"answer_{benchmark}"
+        input:
+            weights=weights_of,
+            requests=expand(kept(REQUESTS, benchmark=benchmark), task=spec.tasks, allow_missing=True),
+        output:
+            responses=expand(kept(RESPONSES, benchmark=benchmark), task=spec.tasks, allow_missing=True),
+        log:
+            log_of(f"answer_{benchmark}", "model", "protocol"),
+        benchmark:
+            bench_of(f"answer_{benchmark}", "model", "protocol")
+        wildcard_constraints:
+            model=any_of(LOCAL),
+        conda:
+            "../envs/model.yaml"
+        threads: lambda w: 1 if w.model in models_of("planted") else 8
+        resources:
+            gpu=lambda w: getattr(CONFIG.models[w.model], "gpu", 0),
+            mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w)) * attempt),
+            runtime=lambda w, attempt: int((20 + 20 * size_billion(w)) * attempt),
+        params:
+            code=code_hash("answer_requests"),
+            model=model_params,
+        script:
+            "../scripts/answer_requests.py"
+
+    workflow.get_rule(f"answer_{benchmark}").docstring = f"Let a local model answer every request of {spec.title}."
+    if spec.released_tasks:
+
+        rule:
+            name:
+                f"import_{benchmark}"
+            input:
+                items=kept(ITEMS, benchmark=benchmark),
+                requests=expand(kept(REQUESTS, benchmark=benchmark, protocol="released"), task=spec.released_tasks),
+                files=lambda w: list(release_files(w.model).values()),
+            output:
+                responses=expand(
+                    kept(RESPONSES, benchmark=benchmark, protocol="released"),
+                    task=spec.released_tasks,
+                    allow_missing=True,
+                ),
+            log:
+                log_of(f"import_{benchmark}", "model"),
+            wildcard_constraints:
+                model=any_of(models_of("released")),
+            conda:
+                "../envs/data.yaml"
+            params:
+                code=code_hash("import_responses", f"benchmarks.{benchmark}.released"),
+                benchmark=benchmark,
+                tasks=spec.released_tasks,
+                release=lambda w: CONFIG.models[w.model].release,
+                names=lambda w: list(release_files(w.model)),
+            script:
+                "../scripts/import_responses.py"
+
+        workflow.get_rule(f"import_{benchmark}").docstring = (
+            f"Import model outputs published by the authors of {spec.title} as responses."
+        )

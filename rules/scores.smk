@@ -1,0 +1,37 @@
+# Scores: one item's score, its ingredients and its status. Reads files only: a better metric asks no model again.
+#   REQUIRED INPUTS: items, requests and responses
+#   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
+
+for benchmark, task in [(name, task) for name, spec in BENCHMARKS.items() for task in spec.tasks]:
+
+    rule:
+        name:
+            f"score_{benchmark}_{task}"
+        input:
+            items=kept(ITEMS, benchmark=benchmark),
+            requests=kept(REQUESTS, benchmark=benchmark, task=task),
+            responses=kept(RESPONSES, benchmark=benchmark, task=task),
+        output:
+            scores=expand(
+                kept(SCORES, benchmark=benchmark, task=task),
+                category=plan.categories(CONFIG, benchmark, task),
+                allow_missing=True,
+            ),
+        log:
+            log_of(f"score_{benchmark}_{task}", "model", "protocol"),
+        benchmark:
+            bench_of(f"score_{benchmark}_{task}", "model", "protocol")
+        conda:
+            "../envs/data.yaml"
+        params:
+            code=code_hash("score_responses", f"benchmarks.{benchmark}.scores"),
+            benchmark=benchmark,
+            task=task,
+            protocol=lambda w, benchmark=benchmark: PROTOCOLS[benchmark, w.protocol],
+            categories=plan.categories(CONFIG, benchmark, task),
+        script:
+            "../scripts/score_responses.py"
+
+    workflow.get_rule(f"score_{benchmark}_{task}").docstring = (
+        f"Score a model's responses to the task {task} of {BENCHMARKS[benchmark].title}, a file per category."
+    )

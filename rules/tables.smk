@@ -1,0 +1,77 @@
+# Tables and figures.
+#   REQUIRED INPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
+#   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg
+
+
+def scores_of(wildcards):
+    """Score files that a table reads, of every model that has them."""
+    wanted = BENCHMARKS[wildcards.benchmark].tables[wildcards.table].tasks
+    return [
+        SCORES.format(
+            model=model, benchmark=wildcards.benchmark, protocol=wildcards.protocol, task=task, category=category
+        )
+        for model in plan.models(CONFIG, wildcards.benchmark, wildcards.protocol)
+        for task in plan.tasks(CONFIG, wildcards.benchmark, model)
+        if task in wanted
+        for category in plan.categories(CONFIG, wildcards.benchmark, task)
+    ]
+
+
+def published_of(wildcards):
+    """Published tables of a benchmark."""
+    folder = Path(workflow.basedir) / "resources" / "published"
+    return sorted(map(str, folder.glob(f"{wildcards.benchmark}_*.csv")))
+
+
+rule summarise_scores:
+    """Summarise the scores of all models in one table, published values beside ours."""
+    input:
+        scores=scores_of,
+        published=published_of,
+    output:
+        table=report(
+            TABLE,
+            caption="captions/table.rst",
+            category="{benchmark}",
+            subcategory="{protocol}",
+            labels={"result": "table {table}"},
+        ),
+    log:
+        log_of("summarise_scores", "benchmark", "protocol", "table"),
+    benchmark:
+        bench_of("summarise_scores", "benchmark", "protocol", "table")
+    conda:
+        "../envs/data.yaml"
+    params:
+        code=lambda w: code_hash("summarise_scores", f"benchmarks.{w.benchmark}.tables"),
+        protocol=lambda w: PROTOCOLS[w.benchmark, w.protocol],
+        published_as={name: entry.published_as for name, entry in CONFIG.models.items() if entry.published_as},
+        caption=lambda w: BENCHMARKS[w.benchmark].tables[w.table].caption,
+    script:
+        "../scripts/summarise_scores.py"
+
+
+rule draw_figure:
+    """Draw a figure from the tables of its benchmark."""
+    input:
+        tables=lambda w: [
+            TABLE.format(benchmark=w.benchmark, protocol=w.protocol, table=table)
+            for table in BENCHMARKS[w.benchmark].figures[w.figure].tables
+        ],
+    output:
+        figure=report(
+            FIGURE,
+            caption="captions/figure.rst",
+            category="{benchmark}",
+            subcategory="{protocol}",
+            labels={"result": "figure {figure}"},
+        ),
+    log:
+        log_of("draw_figure", "benchmark", "protocol", "figure"),
+    conda:
+        "../envs/figures.yaml"
+    params:
+        code=lambda w: code_hash("draw_figure", f"benchmarks.{w.benchmark}.figures"),
+        caption=lambda w: BENCHMARKS[w.benchmark].figures[w.figure].caption,
+    script:
+        "../scripts/draw_figure.py"

@@ -1,0 +1,50 @@
+# Words to type: `snakemake --cores 2 twbias`, `snakemake --cores 2 twbias_gender`. `--list-target-rules` lists them.
+
+
+rule demo:
+    """The shipped configuration, from planted models to the report."""
+    input:
+        rules.all.input,
+
+
+rule report:
+    """The report page."""
+    input:
+        REPORT,
+
+
+for benchmark, spec in BENCHMARKS.items():
+
+    rule:
+        name:
+            benchmark
+        input:
+            all_tables(benchmark),
+            all_figures(benchmark),
+
+    workflow.get_rule(benchmark).docstring = f"Every table and figure of {spec.title}."
+    for kind, made in (("table", plan.tables), ("figure", plan.figures)):
+        names = {
+            name: [
+                protocol
+                for run, protocol in PROTOCOLS
+                if run == benchmark and name in made(CONFIG, benchmark, protocol)
+            ]
+            for name in getattr(spec, f"{kind}s")
+        }
+        for name, protocols in names.items():
+            if protocols:
+
+                rule:
+                    name:
+                        f"{benchmark}_{kind}_{name}"
+                    input:
+                        expand(
+                            TABLE if kind == "table" else FIGURE,
+                            benchmark=benchmark,
+                            protocol=protocols,
+                            table=name,
+                            figure=name,
+                        ),
+
+                workflow.get_rule(f"{benchmark}_{kind}_{name}").docstring = getattr(spec, f"{kind}s")[name].caption

@@ -1,0 +1,18 @@
+"""Build the requests of one task of a benchmark under a protocol (rule build_requests)."""
+
+from importlib import import_module
+
+from snakemake.script import snakemake
+
+from biasatlas.files import read_parquet, write_requests
+from biasatlas.script import logged
+
+with logged(snakemake.log[0]):
+    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.requests")
+    requests = benchmark.build_requests(
+        read_parquet(snakemake.input.items),
+        snakemake.wildcards.task,
+        snakemake.params.categories,
+        snakemake.params.protocol,
+    )
+    write_requests(requests, snakemake.output.requests)

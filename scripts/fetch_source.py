@@ -1,0 +1,17 @@
+"""Fetch the files of one source of raw data (rules fetch_...)."""
+
+import os
+from pathlib import Path
+
+from snakemake.script import snakemake
+
+from biasatlas.fetch import fetch
+from biasatlas.script import logged
+from biasatlas.sources import load_sources
+
+with logged(snakemake.log[0]):
+    # Where the bytes come from changes no result, so it is no param: a new mirror reruns nothing.
+    mirror = snakemake.config.get("mirror") or os.environ.get("BIASATLAS_MIRROR")
+    source = load_sources()[snakemake.params.source]
+    folder = Path(snakemake.config.get("data", "data")) / source.source
+    fetch(source, folder, Path(mirror) if mirror else None)

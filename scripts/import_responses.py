@@ -1,0 +1,21 @@
+"""Import published model outputs as responses (rules import_...)."""
+
+from importlib import import_module
+from pathlib import Path
+
+from snakemake.script import snakemake
+
+from biasatlas.files import read_parquet, write_responses
+from biasatlas.script import logged
+
+with logged(snakemake.log[0]):
+    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.params.benchmark}.released")
+    files = {name: Path(path) for name, path in zip(snakemake.params.names, snakemake.input.files, strict=True)}
+    items = read_parquet(snakemake.input.items)
+    for task, requests_file, responses_file in zip(
+        snakemake.params.tasks, snakemake.input.requests, snakemake.output.responses, strict=True
+    ):
+        requests = read_parquet(requests_file)
+        responses = benchmark.import_responses(snakemake.params.release, files, items, requests, task)
+        metadata = {"release": snakemake.params.release}
+        write_responses(responses, responses_file, requests["kind"].iloc[0], metadata)

@@ -1,0 +1,14 @@
+"""Read and validate a benchmark's raw data (rule read_items)."""
+
+from importlib import import_module
+from pathlib import Path
+
+from snakemake.script import snakemake
+
+from biasatlas.files import write_parquet
+from biasatlas.script import logged
+
+with logged(snakemake.log[0]):
+    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.items")
+    files = {name: Path(path) for name, path in zip(snakemake.params.names, snakemake.input, strict=True)}
+    write_parquet(benchmark.read_items(files), snakemake.output.items)

@@ -1,0 +1,18 @@
+"""Summarise scores in one table (rule summarise_scores)."""
+
+from importlib import import_module
+
+from snakemake.script import snakemake
+
+from biasatlas.files import read_published, read_scores, write_csv
+from biasatlas.script import logged
+
+with logged(snakemake.log[0]):
+    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.tables")
+    table = benchmark.TABLES[snakemake.wildcards.table](
+        read_scores(snakemake.input.scores),
+        snakemake.params.protocol,
+        read_published,
+        snakemake.params.published_as,
+    )
+    write_csv(table, snakemake.output.table)
