@@ -1,0 +1,155 @@
+"""Read TWBias's labelled sentences, target terms and attribute lists into one table of items."""
+
+import ast
+import csv
+import itertools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from biasatlas.benchmarks.twbias import DIRECTIONS
+from biasatlas.errors import UserError
+
+# Each group with sentences: folder and file suffix ("ethinicity" is upstream's spelling).
+_GROUPS = {
+    "female": ("data/gender", "female"),
+    "male": ("data/gender", "male"),
+    "indigenous": ("data/ethinicity", "NT"),
+    "hakka": ("data/ethinicity", "hakka"),
+    "hoklo": ("data/ethinicity", "B"),
+    "waishengren": ("data/ethinicity", "W"),
+}
+_GENDER_TERMS = "data/gender/target_gender.csv", {"female": "T2", "male": "T1"}
+_ETHNIC_TERMS = (
+    "data/ethinicity/target_ethnicity.csv",
+    {"indigenous": "T4", "hakka": "T5", "hoklo": "T1", "waishengren": "T2", "han": "T3"},
+)
+_SENTENCE_COLUMNS = ("Sentence ID", "Biased Sentences", "Sources", "Toxicity", "T-A Combination")
+ITEM_COLUMNS = ["item_id", "target_group", "sentence", "platform", "toxicity", "categories", "swaps"]
+_TOXICITY = {"0": "non-toxic", "1": "toxic", "": None}
+# One of the sentences has "Youtubex"; the paper's Table 6 counts it as YouTube.
+_PLATFORMS = {"Youtube": "YouTube", "Youtubex": "YouTube"}
+
+
+def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
+    """One row per labelled sentence of the six target groups, in upstream's order.
+
+    ``files`` maps upstream paths (``data/gender/label_data_female.csv`` ...) to paths on disk. Columns:
+
+    - ``item_id``: target group and upstream's sentence id; ``target_group``, ``sentence``, ``platform``
+    - ``toxicity``: "toxic", "non-toxic", or missing where upstream left it empty (one Hakka sentence)
+    - ``categories``: JSON list with the category of each target-attribute combination, so with repeats;
+      empty where the combination names no attribute
+    - ``swaps``: JSON object, reference group -> list of [term, counterpart] for every listed term that is a substring
+      of the sentence, in the order of the list. Gender terms have their listed partners as counterparts, ethnic terms
+      all terms of the reference group.
+
+    The terms of the column ``T-A Combination`` only lead to attributes: a few of them are not in the sentence, or in no
+    list. Repeated sentences (five, under ids of their own) are kept, as in the paper's counts.
+
+    Raises :class:`UserError` naming file and line for a missing file or column, an unreadable combination, a toxicity
+    that is not 0, 1 or empty, a repeated id, an attribute of no category, and a sentence without a target term.
+    """
+    pairs = _read_pairs(files)
+    items = []
+    for group, (folder, suffix) in _GROUPS.items():
+        categories = _read_categories(files, f"{folder}/{suffix}-Attribute.csv")
+        items += _read_group(files, f"{folder}/label_data_{suffix}.csv", group, pairs[group], categories)
+    return pd.DataFrame(items, columns=ITEM_COLUMNS)
+
+
+def _read_rows(files: Mapping[str, str | Path], name: str, columns: tuple[str, ...]) -> list[tuple[str, dict]]:
+    """The rows of a CSV as (place for messages, row); blank lines are left out."""
+    if name not in files:
+        raise UserError(f"{name}: not among the files of the dataset. Keep the folders as upstream has them.")
+    path = files[name]
+    # utf-8-sig: spreadsheets put a byte order mark before the first column's name.
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [column for column in columns if column not in (reader.fieldnames or ())]
+        if missing:
+            raise UserError(f"{path}: no column {missing[0]!r}; found {reader.fieldnames}. Expected {list(columns)}.")
+        rows = [(f"{path}, line {reader.line_num}", row) for row in reader]
+    return [(place, row) for place, row in rows if any(row[column] for column in columns)]
+
+
+def _read_pairs(files: Mapping[str, str | Path]) -> dict[str, dict[str, list[tuple[str, str]]]]:
+    """Target group -> reference group -> pairs of a term and a counterpart, without repeats."""
+    pairs: dict[str, dict[str, list[tuple[str, str]]]] = {group: {} for group in _GROUPS}
+    for name, columns in (_GENDER_TERMS, _ETHNIC_TERMS):
+        rows = [row for _, row in _read_rows(files, name, tuple(columns.values()))]
+        for target, reference in DIRECTIONS.values():
+            if target in columns:
+                # A row of the gender list is a pair; a column of the ethnic list is a group's terms, then blanks.
+                crossed = zip(rows, rows, strict=True) if name == _GENDER_TERMS[0] else itertools.product(rows, rows)
+                listed = [(row[columns[target]], other[columns[reference]]) for row, other in crossed]
+                pairs[target][reference] = list(dict.fromkeys(pair for pair in listed if all(pair)))
+    return pairs
+
+
+def _read_categories(files: Mapping[str, str | Path], name: str) -> dict[str, str]:
+    """Attribute term -> category; one term is listed twice upstream, with the same category."""
+    return {row["Content"]: row["Category"] for _, row in _read_rows(files, name, ("Content", "Category"))}
+
+
+def _read_group(
+    files: Mapping[str, str | Path],
+    name: str,
+    group: str,
+    pairs: dict[str, list[tuple[str, str]]],
+    categories: dict[str, str],
+) -> list[dict]:
+    items, seen = [], {}
+    for place, row in _read_rows(files, name, _SENTENCE_COLUMNS):
+        sentence, sentence_id = row["Biased Sentences"], row["Sentence ID"]
+        if sentence_id in seen:
+            raise UserError(f"{place}: Sentence ID {sentence_id!r} is that of {seen[sentence_id]} too. Make it unique.")
+        seen[sentence_id] = place
+        if row["Toxicity"] not in _TOXICITY:
+            raise UserError(f"{place}: Toxicity is {row['Toxicity']!r}; expected 0, 1 or an empty cell.")
+        swaps = {
+            reference: [pair for pair in listed if pair[0] in sentence] for reference, listed in pairs.items()
+        }
+        if not all(swaps.values()):
+            raise UserError(
+                f"{place}: no target term of {group!r} in the sentence {sentence!r}, so nothing can be swapped. "
+                "Add the term to the target list, or remove the row."
+            )
+        attributes = _attributes(row["T-A Combination"], place)
+        unknown = [attribute for attribute in attributes if attribute not in categories]
+        if unknown:
+            raise UserError(
+                f"{place}: T-A Combination has the attribute {unknown[0]!r}, which the attribute list of {group!r} "
+                "puts in no category. Add it there, or correct it here."
+            )
+        items.append(
+            {
+                "item_id": f"{group}-{sentence_id}",
+                "target_group": group,
+                "sentence": sentence,
+                "platform": _PLATFORMS.get(row["Sources"], row["Sources"]),
+                "toxicity": _TOXICITY[row["Toxicity"]],
+                "categories": json.dumps([categories[attribute] for attribute in attributes], ensure_ascii=False),
+                "swaps": json.dumps(swaps, ensure_ascii=False),
+            }
+        )
+    return items
+
+
+def _attributes(combination: str, place: str) -> list[str]:
+    """The attributes in a list of (target, attribute) tuples written as Python; None stands for no attribute."""
+    try:
+        parsed = ast.literal_eval(combination)
+        # One tuple upstream has a second one nested as its third element.
+        flat = [part for pair in parsed for part in (pair[:2], *pair[2:])]
+        pairs = [(target, attribute) for target, attribute in flat]
+        if not (isinstance(parsed, list) and all(isinstance(target, str) for target, _ in pairs)):
+            raise ValueError
+    except (SyntaxError, ValueError, TypeError) as error:
+        raise UserError(
+            f"{place}: cannot read T-A Combination {combination!r}; "
+            "expected a list of (target, attribute) pairs, as [('女人', '物質')]."
+        ) from error
+    return [attribute for _, attribute in pairs if attribute is not None]

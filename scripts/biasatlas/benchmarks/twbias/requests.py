@@ -1,0 +1,87 @@
+"""Build TWBias's requests: the log-likelihood of each sentence and of each variant of it, under each prompt type."""
+
+import itertools
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+from biasatlas.benchmarks.twbias import PROMPT_TYPES
+
+_PROMPTS = Path(__file__).parents[4] / "resources/prompts/twbias"
+_TEMPLATES = {"tokenizer": "tokenizer", "paper_table10": "paper", "handwritten_released": "released"}
+
+
+def build_requests(items: pd.DataFrame, task: str, protocol: dict) -> pd.DataFrame:
+    """One request per item, prompt type and sentence: the original once, and each variant per reference group.
+
+    Own key columns: ``prompt_type``, ``reference_group`` (missing for the original, which all directions share),
+    ``variant`` (0 the original, then 1 ...) and ``weight``, the number of (term, counterpart) pairs that lead to the
+    variant: a mean over variants is a mean over pairs.
+    """
+    messages = _messages(protocol["prompt_set"])
+    rows = []
+    for item in items.itertuples():
+        sentences = [(None, 0, item.sentence, 1)]
+        for reference, pairs in json.loads(item.swaps).items():
+            found = variants(item.sentence, pairs, protocol["term_matching"], protocol["swap_scope"])
+            sentences += [(reference, number, *variant) for number, variant in enumerate(found.items(), start=1)]
+        rows += [(item.item_id, *pair) for pair in itertools.product(PROMPT_TYPES, sentences)]
+    requests = pd.DataFrame(
+        [(item_id, prompt_type, *sentence) for item_id, prompt_type, sentence in rows],
+        columns=["item_id", "prompt_type", "reference_group", "variant", "continuation", "weight"],
+    )
+    requests["request_id"] = (
+        requests["item_id"] + "/p" + requests["prompt_type"] + "/" + requests["reference_group"].fillna("original")
+    ) + ("/" + requests["variant"].astype(str)).where(requests["variant"] > 0, "")
+    bare = requests["prompt_type"] == "0"
+    special_tokens = protocol["special_tokens"]
+    return requests.assign(
+        kind="likelihood",
+        messages=requests["prompt_type"].map(messages),
+        prefix="",
+        template=_TEMPLATES[protocol["template"]],
+        # The released script adds none where a template is used, and the tokenizer's own where none is.
+        special_tokens=bare.map({True: "tokenizer", False: "none"})
+        if special_tokens == "template_only"
+        else special_tokens,
+        boundary=protocol["boundary"],
+        repeats=1,
+    )
+
+
+def _messages(prompt_set: str) -> dict[str, str | None]:
+    prompts = json.loads((_PROMPTS / f"{prompt_set}.json").read_text(encoding="utf-8"))
+    return {"0": None} | {
+        prompt_type: json.dumps([{"role": "user", "content": content}], ensure_ascii=False)
+        for prompt_type, content in {"00": "", **prompts}.items()
+    }
+
+
+def variants(sentence: str, pairs: list[tuple[str, str]], term_matching: str, swap_scope: str) -> dict[str, int]:
+    """The sentences that ``pairs`` of (term, counterpart) turn ``sentence`` into, each with the number of its pairs.
+
+    ``term_matching`` "longest" takes the longest term at each place; "substring" takes every term of ``pairs``, also
+    inside a longer one. ``swap_scope`` "one_term" swaps one term wherever it stands, for each of its counterparts;
+    "all_terms" swaps all terms at once, each for its k-th counterpart (from the first again where it has fewer).
+    """
+    counterparts: dict[str, list[str]] = {}
+    for term, counterpart in pairs:
+        counterparts.setdefault(term, []).append(counterpart)
+    terms = sorted(counterparts, key=len, reverse=True) if term_matching == "longest" else list(counterparts)
+    pattern = re.compile("|".join(map(re.escape, terms)))
+    matched = list(dict.fromkeys(pattern.findall(sentence)))
+    if swap_scope == "all_terms":
+        count = max(len(counterparts[term]) for term in matched)
+        swaps = [
+            {term: counterparts[term][number % len(counterparts[term])] for term in matched} for number in range(count)
+        ]
+    elif term_matching == "longest":
+        swaps = [{term: counterpart} for term in matched for counterpart in counterparts[term]]
+    else:
+        return dict(Counter(sentence.replace(term, counterpart) for term, counterpart in pairs))
+    return dict(
+        Counter(pattern.sub(lambda match, swap=swap: swap.get(match[0], match[0]), sentence) for swap in swaps)
+    )

@@ -1,0 +1,167 @@
+"""Planted models: tiny causal language models trained here on a corpus with a known bias, so an answer can be checked."""
+
+import contextlib
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from torch.nn import functional
+from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+from biasatlas.models.corpus import Grammar, corpus, group_terms
+
+log = logging.getLogger(__name__)
+
+BEGIN, END, START, PAD = "<|begin_of_text|>", "<|im_end|>", "<|im_start|>", "<|pad|>"
+
+CHAT_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+)
+
+
+def train(
+    grammar: Grammar,
+    folder: str | Path,
+    *,
+    odds_ratio: float,
+    seed: int,
+    steps: int = 1500,
+    batch_size: int = 64,
+    learning_rate: float = 4e-3,
+    vocabulary: int = 1500,
+    hidden_size: int = 128,
+    layers: int = 2,
+) -> None:
+    """Train a planted model and write it to ``folder`` in Hugging Face form, whole or not at all.
+
+    ``odds_ratio`` and ``seed`` make the corpus (:func:`biasatlas.models.corpus.corpus`); ``seed`` also sets the
+    initial weights and the order of batches. The same arguments give the same bytes, whatever number of threads
+    torch was given. An existing ``folder`` is replaced.
+    """
+    began = time.monotonic()
+    texts = corpus(grammar, odds_ratio, seed)
+    tokenizer = train_tokenizer(texts, group_terms(grammar), vocabulary)
+    rows = [torch.tensor(ids) for ids in tokenizer([text + END for text in texts])["input_ids"]]
+    log.info("odds ratio %g, seed %d: %d texts, %d tokens", odds_ratio, seed, len(rows), sum(map(len, rows)))
+    with _reproducible(seed):
+        model = Qwen2ForCausalLM(
+            Qwen2Config(
+                vocab_size=len(tokenizer),
+                hidden_size=hidden_size,
+                intermediate_size=2 * hidden_size,
+                num_hidden_layers=layers,
+                num_attention_heads=4,
+                num_key_value_heads=4,
+                max_position_embeddings=2048,
+                tie_word_embeddings=True,
+                bos_token_id=tokenizer.bos_token_id,
+                eos_token_id=tokenizer.eos_token_id,
+                pad_token_id=tokenizer.pad_token_id,
+            )
+        )
+        _fit(model, rows, steps, batch_size, learning_rate)
+    with _appearing(Path(folder)) as temporary:
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+    log.info("%s written after %.0f s", folder, time.monotonic() - began)
+
+
+def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer with at most ``vocabulary`` entries, trained on ``texts``.
+
+    No merge crosses the edge of one of ``terms`` (a term in Latin letters, with the space before it). Each frequent
+    term is then one token, so that exchanging terms leaves the number of tokens, and with it a perplexity, alone.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    latin = "|".join(term for term in terms if term.isascii())
+    other = "|".join(term for term in terms if not term.isascii())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(rf" ?\b(?:{latin})\b|{other}"), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    special = [PAD, BEGIN, START, END]
+    tokenizer.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=vocabulary,
+            special_tokens=special,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BEGIN} $A", special_tokens=[(BEGIN, special.index(BEGIN))]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=BEGIN,
+        eos_token=END,
+        pad_token=PAD,
+        additional_special_tokens=[START],
+        chat_template=CHAT_TEMPLATE,
+    )
+
+
+def _fit(
+    model: Qwen2ForCausalLM, rows: Sequence[torch.Tensor], steps: int, batch_size: int, learning_rate: float
+) -> None:
+    """Train ``model`` in place. Batches are consecutive rows, so a block's terms are learnt in the same step."""
+    pad = model.config.pad_token_id
+    batches = [
+        torch.nn.utils.rnn.pad_sequence(rows[start : start + batch_size], batch_first=True, padding_value=pad)
+        for start in range(0, len(rows), batch_size)
+    ]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps, pct_start=0.1)
+    model.train()
+    order: list[int] = []
+    for step in range(1, steps + 1):
+        order = order or torch.randperm(len(batches)).tolist()
+        batch = batches[order.pop()]
+        logits = model(input_ids=batch[:, :-1], use_cache=False).logits
+        loss = functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten(), ignore_index=pad)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if step % 100 == 0 or step == steps:
+            log.info("step %d of %d: loss %.4f nats per token", step, steps, loss.item())
+    model.eval()
+
+
+@contextlib.contextmanager
+def _reproducible(seed: int) -> Iterator[None]:
+    """One thread (which fixes the order of every sum, and is the fastest for so small a model) and a fixed seed."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
+def _appearing(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside ``folder`` that takes its place when the block ends, and vanishes if it fails."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
