@@ -21,6 +21,7 @@ RESULTS = CONFIG.results
 REPORT = f"{RESULTS}/report/index.html"
 SOURCES = load_sources()
 
+DATA = f"{CONFIG.data}/{{source}}"
 ITEMS = f"{RESULTS}/items/{{benchmark}}.parquet"
 REQUESTS = f"{RESULTS}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 WEIGHTS = f"{RESULTS}/models/{{model}}"
@@ -59,17 +60,77 @@ def any_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def data_files(benchmark):
-    """Path upstream -> path here of a benchmark's raw data, published or the sample that ships with the workflow."""
+def resource_files(pattern):
+    """Files that ship with the workflow, below resources/."""
+    return sorted(map(str, (Path(workflow.basedir) / "resources").glob(pattern)))
+
+
+def raw_inputs(benchmark):
+    """What a benchmark's items are read from: the folders of its sources, or the files of its sample."""
+    if CONFIG.benchmarks[benchmark].data == "sample":
+        return list(raw_files(benchmark).values())
+    return [DATA.format(source=source) for source in BENCHMARKS[benchmark].sources]
+
+
+def raw_files(benchmark):
+    """Path upstream -> path here of a benchmark's raw data."""
     if CONFIG.benchmarks[benchmark].data == "sample":
         folder = Path(workflow.basedir) / "resources" / "samples" / BENCHMARKS[benchmark].sample
         return {str(path.relative_to(folder)): str(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-    return source_files(*BENCHMARKS[benchmark].sources)
+    return {path: here for source in BENCHMARKS[benchmark].sources for path, here in source_files(source).items()}
 
 
-def source_files(*sources):
-    """Path upstream -> path here of the downloaded files of some sources."""
-    return {file.path: f"{CONFIG.data}/{name}/{file.path}" for name in sources for file in SOURCES[name].files}
+def source_files(source):
+    """Path upstream -> path here of the files of a source."""
+    return {file.path: f"{DATA.format(source=source)}/{file.path}" for file in SOURCES[source].files}
+
+
+def prompts_of(wildcards):
+    """Prompt wordings of a benchmark."""
+    return resource_files(f"prompts/{wildcards.benchmark}/*")
+
+
+def weights_of(wildcards):
+    """The folder of a planted model; a model from elsewhere is no file of the workflow's."""
+    return WEIGHTS.format(**wildcards) if CONFIG.models[wildcards.model].kind == "planted" else []
+
+
+def model_params(wildcards):
+    """What of a model's entry can change its answers."""
+    if CONFIG.models[wildcards.model].kind == "planted":
+        return {"source": WEIGHTS.format(**wildcards), "dtype": "float32"}
+    speed = {"kind", "published_as", "size_billion", "gpu", "token_budget"}
+    return CONFIG.models[wildcards.model].model_dump(exclude=speed)
+
+
+def release_of(wildcards):
+    """The source that holds the outputs of a released model."""
+    entry = CONFIG.models[wildcards.model]
+    return load_benchmark(entry.benchmark).released[entry.release]
+
+
+def size_billion(wildcards):
+    """Parameters of a local model, in billions."""
+    return getattr(CONFIG.models[wildcards.model], "size_billion", 0.001)
+
+
+def scores_of(wildcards):
+    """Score files that a table reads, of every model that has them."""
+    wanted = BENCHMARKS[wildcards.benchmark].tables[wildcards.table].tasks
+    return [
+        SCORES.format(
+            model=model, benchmark=wildcards.benchmark, protocol=wildcards.protocol, task=task, category=category
+        )
+        for model in plan.models(CONFIG, wildcards.benchmark, wildcards.protocol)
+        for task in plan.tasks(CONFIG, wildcards.benchmark, model)
+        if task in wanted
+        for category in plan.categories(CONFIG, wildcards.benchmark, task)
+    ]
+
+
+def published_of(wildcards):
+    """Published tables of a benchmark."""
+    return resource_files(f"published/{wildcards.benchmark}_*.csv")
 
 
 def all_tables(benchmark=None):
@@ -93,6 +154,7 @@ def all_figures(benchmark=None):
 
 
 wildcard_constraints:
+    source=any_of(SOURCES),
     benchmark=any_of(CONFIG.benchmarks),
     protocol=any_of(dict.fromkeys(protocol for _, protocol in PROTOCOLS)),
     model=any_of(CONFIG.models),

@@ -1,35 +1,31 @@
 # Raw data and items.
 #   REQUIRED INPUTS: the internet, or a mirror folder; resources/samples/ where a benchmark's `data` is `sample`
-#   OUTPUTS: {data}/{source}/..., items/{benchmark}.parquet
+#   OUTPUTS: {data}/{source}/, items/{benchmark}.parquet
 
-for source in SOURCES:
 
-    rule:
-        name:
-            f"fetch_{source}"
-        output:
-            list(source_files(source).values()),
-        log:
-            log_of(f"fetch_{source}"),
-        retries: 1
-        localrule: True
-        conda:
-            "../envs/fetch.yaml"
-        params:
-            code=code_hash("fetch_source"),
-            source=source,
-        script:
-            "../scripts/fetch_source.py"
-
-    workflow.get_rule(f"fetch_{source}").docstring = f"Fetch raw data: {SOURCES[source].title}."
+rule fetch_source:
+    """Fetch raw data from the source they were published at, or from a mirror, and check every byte."""
+    localrule: True
+    output:
+        folder=directory(DATA),
+    log:
+        log_of("fetch_source", "source"),
+    retries: 1
+    params:
+        code=code_hash("fetch_source"),
+        files=lambda w: {file.path: file.sha256 for file in SOURCES[w.source].files},
+    conda:
+        "../envs/fetch.yaml"
+    script:
+        "../scripts/fetch_source.py"
 
 
 rule read_items:
     """Read and validate a benchmark's raw data: one row per instance."""
     input:
-        lambda w: list(data_files(w.benchmark).values()),
+        raw=lambda w: raw_inputs(w.benchmark),
     output:
-        items=ITEMS,
+        items_file=ITEMS,
     log:
         log_of("read_items", "benchmark"),
     benchmark:
@@ -38,6 +34,6 @@ rule read_items:
         "../envs/data.yaml"
     params:
         code=lambda w: code_hash("read_items", f"benchmarks.{w.benchmark}.items"),
-        names=lambda w: list(data_files(w.benchmark)),
+        files=lambda w: raw_files(w.benchmark),
     script:
         "../scripts/read_items.py"

@@ -6,7 +6,7 @@
 rule train_planted:
     """Train a tiny language model on a synthetic corpus with a known bias."""
     input:
-        grammar=workflow.source_path("../resources/planted/grammar.yaml"),
+        grammar=resource_files("planted/*.yaml"),
     output:
         weights=directory(WEIGHTS),
     log:

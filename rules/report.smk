@@ -8,6 +8,7 @@ rule write_report:
     input:
         tables=all_tables(),
         figures=all_figures(),
+        layout=str(Path(workflow.basedir) / "scripts" / "biasatlas" / "report" / "page.html"),
     output:
         page=report(REPORT, caption="captions/report.rst", category="report"),
     log:

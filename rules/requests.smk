@@ -6,7 +6,8 @@
 rule build_requests:
     """Turn a benchmark's items into one task's requests under a protocol."""
     input:
-        items=ITEMS,
+        items_file=ITEMS,
+        prompts=prompts_of,
     output:
         requests=REQUESTS,
     log:

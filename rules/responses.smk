@@ -5,30 +5,6 @@
 LOCAL = models_of("hf", "planted")
 
 
-def weights_of(wildcards):
-    """The folder of a planted model; a model from elsewhere is no file of the workflow's."""
-    return WEIGHTS.format(**wildcards) if CONFIG.models[wildcards.model].kind == "planted" else []
-
-
-def model_params(wildcards):
-    """What of a model's entry can change its answers."""
-    if CONFIG.models[wildcards.model].kind == "planted":
-        return {"source": WEIGHTS.format(**wildcards), "dtype": "float32"}
-    speed = {"kind", "published_as", "size_billion", "gpu", "token_budget"}
-    return CONFIG.models[wildcards.model].model_dump(exclude=speed)
-
-
-def release_files(model):
-    """Path upstream -> path here of the outputs that a released model stands for."""
-    entry = CONFIG.models[model]
-    return source_files(load_benchmark(entry.benchmark).released[entry.release])
-
-
-def size_billion(wildcards):
-    """Parameters of a local model, in billions."""
-    return getattr(CONFIG.models[wildcards.model], "size_billion", 0.001)
-
-
 for benchmark, spec in BENCHMARKS.items():
 
     rule:
@@ -65,9 +41,9 @@ for benchmark, spec in BENCHMARKS.items():
             name:
                 f"import_{benchmark}"
             input:
-                items=kept(ITEMS, benchmark=benchmark),
+                items_file=kept(ITEMS, benchmark=benchmark),
                 requests=expand(kept(REQUESTS, benchmark=benchmark, protocol="released"), task=spec.released_tasks),
-                files=lambda w: list(release_files(w.model).values()),
+                release=lambda w: DATA.format(source=release_of(w)),
             output:
                 responses=expand(
                     kept(RESPONSES, benchmark=benchmark, protocol="released"),
@@ -85,7 +61,7 @@ for benchmark, spec in BENCHMARKS.items():
                 benchmark=benchmark,
                 tasks=spec.released_tasks,
                 release=lambda w: CONFIG.models[w.model].release,
-                names=lambda w: list(release_files(w.model)),
+                files=lambda w: source_files(release_of(w)),
             script:
                 "../scripts/import_responses.py"
 

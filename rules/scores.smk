@@ -8,7 +8,7 @@ for benchmark, task in [(name, task) for name, spec in BENCHMARKS.items() for ta
         name:
             f"score_{benchmark}_{task}"
         input:
-            items=kept(ITEMS, benchmark=benchmark),
+            items_file=kept(ITEMS, benchmark=benchmark),
             requests=kept(REQUESTS, benchmark=benchmark, task=task),
             responses=kept(RESPONSES, benchmark=benchmark, task=task),
         output:

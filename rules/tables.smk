@@ -3,26 +3,6 @@
 #   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg
 
 
-def scores_of(wildcards):
-    """Score files that a table reads, of every model that has them."""
-    wanted = BENCHMARKS[wildcards.benchmark].tables[wildcards.table].tasks
-    return [
-        SCORES.format(
-            model=model, benchmark=wildcards.benchmark, protocol=wildcards.protocol, task=task, category=category
-        )
-        for model in plan.models(CONFIG, wildcards.benchmark, wildcards.protocol)
-        for task in plan.tasks(CONFIG, wildcards.benchmark, model)
-        if task in wanted
-        for category in plan.categories(CONFIG, wildcards.benchmark, task)
-    ]
-
-
-def published_of(wildcards):
-    """Published tables of a benchmark."""
-    folder = Path(workflow.basedir) / "resources" / "published"
-    return sorted(map(str, folder.glob(f"{wildcards.benchmark}_*.csv")))
-
-
 rule summarise_scores:
     """Summarise the scores of all models in one table, published values beside ours."""
     input:

@@ -1,7 +1,5 @@
 """Let one local model answer every task of a benchmark (rules answer_...)."""
 
-from snakemake.script import snakemake
-
 from biasatlas.files import read_parquet, write_responses
 from biasatlas.models import hf
 from biasatlas.script import logged

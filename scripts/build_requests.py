@@ -2,15 +2,13 @@
 
 from importlib import import_module
 
-from snakemake.script import snakemake
-
 from biasatlas.files import read_parquet, write_requests
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.requests")
     requests = benchmark.build_requests(
-        read_parquet(snakemake.input.items),
+        read_parquet(snakemake.input.items_file),
         snakemake.wildcards.task,
         snakemake.params.categories,
         snakemake.params.protocol,

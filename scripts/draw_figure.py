@@ -3,10 +3,9 @@
 from importlib import import_module
 from pathlib import Path
 
-from snakemake.script import snakemake
+from biasatlas.report.style import save
 
 from biasatlas.files import read_csv
-from biasatlas.report.style import save
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-from snakemake.script import snakemake
-
 from biasatlas.fetch import fetch
 from biasatlas.script import logged
 from biasatlas.sources import load_sources
@@ -12,6 +10,5 @@ from biasatlas.sources import load_sources
 with logged(snakemake.log[0]):
     # Where the bytes come from changes no result, so it is no param: a new mirror reruns nothing.
     mirror = snakemake.config.get("mirror") or os.environ.get("BIASATLAS_MIRROR")
-    source = load_sources()[snakemake.params.source]
-    folder = Path(snakemake.config.get("data", "data")) / source.source
-    fetch(source, folder, Path(mirror) if mirror else None)
+    source = load_sources()[snakemake.wildcards.source]
+    fetch(source, Path(snakemake.output.folder), Path(mirror) if mirror else None)

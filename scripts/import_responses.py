@@ -3,15 +3,13 @@
 from importlib import import_module
 from pathlib import Path
 
-from snakemake.script import snakemake
-
 from biasatlas.files import read_parquet, write_responses
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.params.benchmark}.released")
-    files = {name: Path(path) for name, path in zip(snakemake.params.names, snakemake.input.files, strict=True)}
-    items = read_parquet(snakemake.input.items)
+    files = {name: Path(path) for name, path in snakemake.params.files.items()}
+    items = read_parquet(snakemake.input.items_file)
     for task, requests_file, responses_file in zip(
         snakemake.params.tasks, snakemake.input.requests, snakemake.output.responses, strict=True
     ):

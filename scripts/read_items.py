@@ -3,12 +3,10 @@
 from importlib import import_module
 from pathlib import Path
 
-from snakemake.script import snakemake
-
 from biasatlas.files import write_parquet
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.items")
-    files = {name: Path(path) for name, path in zip(snakemake.params.names, snakemake.input, strict=True)}
-    write_parquet(benchmark.read_items(files), snakemake.output.items)
+    files = {name: Path(path) for name, path in snakemake.params.files.items()}
+    write_parquet(benchmark.read_items(files), snakemake.output.items_file)

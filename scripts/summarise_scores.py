@@ -2,8 +2,6 @@
 
 from importlib import import_module
 
-from snakemake.script import snakemake
-
 from biasatlas.files import read_published, read_scores, write_csv
 from biasatlas.script import logged
 

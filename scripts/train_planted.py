@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-from snakemake.script import snakemake
-
-from biasatlas.models.planted import load_grammar, train
+from biasatlas.models.corpus import read_grammar
+from biasatlas.models.planted import train
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     train(
-        load_grammar(Path(snakemake.input.grammar)),
+        read_grammar(snakemake.input.grammar),
+        Path(snakemake.output.weights),
         odds_ratio=snakemake.params.odds_ratio,
         seed=snakemake.params.seed,
-        folder=Path(snakemake.output.weights),
     )

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import logging
+import shutil
 import tarfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,17 +26,19 @@ _CHUNK_BYTES = 1 << 16
 def fetch(source: Source, folder: Path, mirror: Path | None) -> None:
     """Put each of the source's files at ``folder / path``, from the ``mirror`` folder if one is given.
 
-    Files that are already there with the right checksum are left alone. A download that broke off is resumed from its
-    ``.part`` file. Raises UserError for a file that is not in the mirror, cannot be downloaded, or has other bytes
-    than ``files.csv`` says; what was fetched before stays.
+    They gather in a hidden folder beside ``folder``, which takes its name once all are there. A fetch that broke off
+    goes on from what that folder holds. Raises UserError for a file that is not in the mirror, cannot be downloaded,
+    or has other bytes than ``files.csv`` says.
     """
-    wanted = [file for file in source.files if _sha256(folder / file.path) != file.sha256]
-    if not wanted:
-        return
+    gathering = folder.with_name(f".{folder.name}.fetching")
+    wanted = [file for file in source.files if _sha256(gathering / file.path) != file.sha256]
     if mirror is not None:
-        _copy_from_mirror(source, wanted, folder, mirror)
+        _copy_from_mirror(source, wanted, gathering, mirror)
     else:
-        _download(source, wanted, folder)
+        _download(source, wanted, gathering)
+    if folder.exists():
+        shutil.rmtree(folder)
+    gathering.rename(folder)
     logging.info("%s: fetched %d files of version %s into %s", source.source, len(wanted), source.version[:7], folder)
 
 

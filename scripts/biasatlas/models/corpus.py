@@ -148,9 +148,7 @@ def _statements(
 _CHOICES = 20
 
 
-def _choices(
-    domain: Domain, form: str, question: str, owner: str, odds_ratio: float, rng: random.Random
-) -> list[str]:
+def _choices(domain: Domain, form: str, question: str, owner: str, odds_ratio: float, rng: random.Random) -> list[str]:
     """One block of questions between the owner's term and a counterpart: both orders, answered by the same odds."""
     other = rng.choice([group for group in domain.groups if group != owner])
     place = rng.randrange(len(domain.groups[owner]))

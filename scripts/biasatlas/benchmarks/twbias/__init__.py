@@ -107,7 +107,9 @@ class OPTIONS(BaseModel):
 
     prompt_set: Annotated[
         Literal["paper", "released"],
-        Field(description="Wording of the ten user prompts: the paper's Table 3, or the authors' code, behind its results"),
+        Field(
+            description="Wording of the ten user prompts: the paper's Table 3, or the authors' code, behind its results"
+        ),
     ]
     template: Annotated[
         Literal["tokenizer", "paper_table10", "handwritten_released"],

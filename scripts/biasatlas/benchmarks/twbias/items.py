@@ -109,9 +109,7 @@ def _read_group(
         seen[sentence_id] = place
         if row["Toxicity"] not in _TOXICITY:
             raise UserError(f"{place}: Toxicity is {row['Toxicity']!r}; expected 0, 1 or an empty cell.")
-        swaps = {
-            reference: [pair for pair in listed if pair[0] in sentence] for reference, listed in pairs.items()
-        }
+        swaps = {reference: [pair for pair in listed if pair[0] in sentence] for reference, listed in pairs.items()}
         if not all(swaps.values()):
             raise UserError(
                 f"{place}: no target term of {group!r} in the sentence {sentence!r}, so nothing can be swapped. "

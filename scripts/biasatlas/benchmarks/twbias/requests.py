@@ -82,6 +82,4 @@ def variants(sentence: str, pairs: list[tuple[str, str]], term_matching: str, sw
         swaps = [{term: counterpart} for term in matched for counterpart in counterparts[term]]
     else:
         return dict(Counter(sentence.replace(term, counterpart) for term, counterpart in pairs))
-    return dict(
-        Counter(pattern.sub(lambda match, swap=swap: swap.get(match[0], match[0]), sentence) for swap in swaps)
-    )
+    return dict(Counter(pattern.sub(lambda match, swap=swap: swap.get(match[0], match[0]), sentence) for swap in swaps))
