@@ -1,0 +1,143 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from engine import tiny
+
+from biasatlas.errors import UserError
+from biasatlas.files import RESPONSE_COLUMNS
+from biasatlas.models import hf
+
+USER = json.dumps([{"role": "user", "content": "Who said that?"}])
+TEMPLATES = {"ours": {"prompt": "USER: {user} ASSISTANT:", "empty": "USER: ASSISTANT:"}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    tiny.model().save_pretrained(path)
+    tiny.tokenizer(True).save_pretrained(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return hf.load(str(folder))
+
+
+def requests(rows: list[dict], kind: str = "likelihood") -> pd.DataFrame:
+    return pd.DataFrame([{"request_id": f"r{i}", "item_id": f"i{i}", "kind": kind} | row for i, row in enumerate(rows)])
+
+
+def test_a_loaded_model_is_the_saved_one(model, folder):
+    for ours, saved in zip(model.model.parameters(), tiny.model().parameters(), strict=True):
+        assert torch.equal(ours, saved)
+    assert len(model.weights_sha256) == 64
+
+
+def test_likelihoods_match_one_sentence_at_a_time(model):
+    asked = requests(
+        [
+            {"continuation": "The nurse said that she would help."},
+            {"prefix": "The nurse said", "continuation": " that she would help."},
+            {"prefix": "The nurse said", "continuation": " that she would help."},
+            {"messages": USER, "template": "tokenizer", "continuation": "The doctor", "special_tokens": "none"},
+            {"messages": USER, "template": "ours", "continuation": "女人", "boundary": "separate"},
+            {"messages": json.dumps([{"role": "user", "content": ""}]), "template": "ours", "continuation": "he"},
+        ]
+    )
+    responses, metadata = hf.answer(asked, model, templates=TEMPLATES, token_budget=50)
+    assert list(responses.columns) == list(RESPONSE_COLUMNS["likelihood"])
+    assert list(responses["request_id"]) == list(asked["request_id"])
+    assert (responses["status"] == "ok").all()
+    texts = [
+        ("<s>", "The nurse said that she would help."),
+        ("<s>The nurse said", " that she would help."),
+        ("<s>The nurse said", " that she would help."),
+        ("<|user|>Who said that?\n<|assistant|>", "The doctor"),
+        ("<s>USER: Who said that? ASSISTANT:", "女人"),
+        ("<s>USER: ASSISTANT:", "he"),
+    ]
+    for (prefix, continuation), row in zip(texts, responses.itertuples(), strict=True):
+        head, tail = (model.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (prefix, continuation))
+        expected = tiny.one_at_a_time(model.model, np.asarray(head + tail), len(head))
+        assert row.log_likelihood == pytest.approx(expected, abs=1e-4)
+        assert row.tokens == len(tail)
+        assert row.nll_per_token == pytest.approx(-row.log_likelihood / row.tokens)
+    assert metadata["tokens_asked"] > metadata["tokens_fed"]
+
+
+def test_what_cannot_be_scored_is_missing_with_its_reason(model):
+    responses, _ = hf.answer(
+        requests([{"prefix": "a", "continuation": ""}, {"continuation": "a", "special_tokens": "none"}]),
+        model,
+        templates={},
+    )
+    assert list(responses["status"]) == ["not_applicable"] * 2
+    assert responses[["log_likelihood", "nll_per_token"]].isna().all(axis=None)
+    assert list(responses["tokens"]) == [0, 0]
+
+
+def test_a_text_longer_than_the_model_takes_fails_alone(model):
+    limited = hf.dataclasses.replace(model, model=tiny.model("gpt2"))
+    long = "The nurse said that he could not. " * 200
+    responses, _ = hf.answer(requests([{"continuation": long}, {"continuation": "he"}]), limited, templates={})
+    assert list(responses["status"]) == ["failed", "ok"]
+    assert "1024" in responses["detail"][0] and np.isnan(responses["log_likelihood"][0])
+
+
+def test_a_nan_names_model_and_request(model, folder, tmp_path):
+    broken = hf.load(str(folder))
+    with torch.no_grad():
+        broken.model.model.norm.weight[0] = float("nan")
+    with pytest.raises(UserError, match=r"'r0'.*nan") as error:
+        hf.answer(requests([{"continuation": "The nurse"}]), broken, templates={})
+    assert str(folder) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"messages": USER, "template": "other"}, ["r0", "other", "ours"]),
+        ({"messages": json.dumps([{"role": "system", "content": "x"}]), "template": "ours"}, ["system", "tokenizer"]),
+    ],
+)
+def test_templates_that_do_not_fit_say_what_to_do(model, row, words):
+    with pytest.raises(UserError) as error:
+        hf.answer(requests([row | {"continuation": "x"}]), model, templates=TEMPLATES)
+    assert all(word in str(error.value) for word in words)
+
+
+def test_a_tokenizer_without_chat_template_says_so(model):
+    bare = hf.dataclasses.replace(
+        model, tokenizer=tiny.PreTrainedTokenizerFast(tokenizer_object=tiny.tokenizer()._tokenizer)
+    )
+    with pytest.raises(UserError, match="no chat template.*r0"):
+        hf.answer(requests([{"messages": USER, "template": "tokenizer", "continuation": "x"}]), bare, templates={})
+
+
+def test_folders_that_cannot_be_loaded_say_what_to_do(tmp_path, folder, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    empty, pickled, bare = (tmp_path / name for name in ("empty", "pickled", "bare"))
+    for path in (empty, pickled, bare):
+        path.mkdir()
+    tiny.model().config.save_pretrained(empty)
+    (pickled / "pytorch_model.bin").write_bytes(b"x")
+    (bare / "model.safetensors").write_bytes(b"x")
+    cases = {
+        str(empty): "no weights",
+        str(pickled): "pytorch_model.bin.*pickled",
+        str(bare): "config.json",
+        str(tmp_path / "absent"): "no such folder",
+        "nobody/no-such-model": "check the spelling",
+    }
+    for source, words in cases.items():
+        with pytest.raises(UserError, match=words) as error:
+            hf.load(source)
+        assert source in str(error.value) and "\n" not in str(error.value)
+    with pytest.raises(UserError, match="dtype 'half'"):
+        hf.load(str(folder), dtype="half")
+    with pytest.raises(UserError, match="pinned revision"):
+        hf.load("nobody/no-such-model", trust_remote_code=True)
