@@ -6,10 +6,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from biasatlas.spec import Benchmark, Figure, Metric, Table, Task
 
-#: Prompt types in the paper's numbering: "0" no template, "00" the template with an empty user prompt, "1" to "10" the
-#: user prompts. Only the ten prompts enter a bias ratio.
-PROMPTS = tuple(str(number) for number in range(1, 11))
-PROMPT_TYPES = ("0", "00", *PROMPTS)
+#: Prompt types, in the paper's order: its types 0 (no template), 00 (the template with an empty user prompt) and 1 to 10
+#: (the user prompts). Only the ten prompts enter a bias ratio. Named, for a column of 0 and 00 would be read as numbers.
+PROMPTS = tuple(f"prompt_{number}" for number in range(1, 11))
+PROMPT_TYPES = ("no_template", "empty_prompt", *PROMPTS)
 
 GENDERS = ("female", "male")
 ETHNIC_GROUPS = ("indigenous", "hakka", "hoklo", "waishengren")
@@ -121,8 +121,8 @@ class OPTIONS(BaseModel):
     special_tokens: Annotated[
         Literal["once", "tokenizer", "template_only"],
         Field(
-            description="Begin token exactly once, whatever the tokenizer adds, or (released script) none beside the "
-            "template's own, with the tokenizer's default for prompt type 0"
+            description="Begin token exactly once, whatever the tokenizer adds, or none beside the template's own and "
+            "whatever the tokenizer adds where there is no template (the authors' later script)"
         ),
     ]
     boundary: Annotated[

@@ -27,7 +27,7 @@ _ETHNIC_TERMS = (
     {"indigenous": "T4", "hakka": "T5", "hoklo": "T1", "waishengren": "T2", "han": "T3"},
 )
 _SENTENCE_COLUMNS = ("Sentence ID", "Biased Sentences", "Sources", "Toxicity", "T-A Combination")
-ITEM_COLUMNS = ["item_id", "target_group", "sentence", "platform", "toxicity", "categories", "swaps"]
+ITEM_COLUMNS = ["item_id", "target_group", "sentence", "platform", "toxicity", "attribute_categories", "swaps"]
 _TOXICITY = {"0": "non-toxic", "1": "toxic", "": None}
 # One of the sentences has "Youtubex"; the paper's Table 6 counts it as YouTube.
 _PLATFORMS = {"Youtube": "YouTube", "Youtubex": "YouTube"}
@@ -40,7 +40,7 @@ def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
 
     - ``item_id``: target group and upstream's sentence id; ``target_group``, ``sentence``, ``platform``
     - ``toxicity``: "toxic", "non-toxic", or missing where upstream left it empty (one Hakka sentence)
-    - ``categories``: JSON list with the category of each target-attribute combination, so with repeats;
+    - ``attribute_categories``: JSON list with the category of each target-attribute combination, so with repeats;
       empty where the combination names no attribute
     - ``swaps``: JSON object, reference group -> list of [term, counterpart] for every listed term that is a substring
       of the sentence, in the order of the list. Gender terms have their listed partners as counterparts, ethnic terms
@@ -129,7 +129,9 @@ def _read_group(
                 "sentence": sentence,
                 "platform": _PLATFORMS.get(row["Sources"], row["Sources"]),
                 "toxicity": _TOXICITY[row["Toxicity"]],
-                "categories": json.dumps([categories[attribute] for attribute in attributes], ensure_ascii=False),
+                "attribute_categories": json.dumps(
+                    [categories[attribute] for attribute in attributes], ensure_ascii=False
+                ),
                 "swaps": json.dumps(swaps, ensure_ascii=False),
             }
         )

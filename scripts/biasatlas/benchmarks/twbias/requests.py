@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.twbias import PROMPT_TYPES
@@ -34,29 +35,27 @@ def build_requests(items: pd.DataFrame, task: str, protocol: dict) -> pd.DataFra
         columns=["item_id", "prompt_type", "reference_group", "variant", "continuation", "weight"],
     )
     requests["request_id"] = (
-        requests["item_id"] + "/p" + requests["prompt_type"] + "/" + requests["reference_group"].fillna("original")
+        requests["item_id"] + "/" + requests["prompt_type"] + "/" + requests["reference_group"].fillna("original")
     ) + ("/" + requests["variant"].astype(str)).where(requests["variant"] > 0, "")
-    bare = requests["prompt_type"] == "0"
     special_tokens = protocol["special_tokens"]
+    if special_tokens == "template_only":
+        special_tokens = np.where(requests["prompt_type"] == "no_template", "tokenizer", "none")
     return requests.assign(
         kind="likelihood",
         messages=requests["prompt_type"].map(messages),
         prefix="",
         template=_TEMPLATES[protocol["template"]],
-        # The released script adds none where a template is used, and the tokenizer's own where none is.
-        special_tokens=bare.map({True: "tokenizer", False: "none"})
-        if special_tokens == "template_only"
-        else special_tokens,
+        special_tokens=special_tokens,
         boundary=protocol["boundary"],
         repeats=1,
     )
 
 
 def _messages(prompt_set: str) -> dict[str, str | None]:
-    prompts = json.loads((_PROMPTS / f"{prompt_set}.json").read_text(encoding="utf-8"))
-    return {"0": None} | {
+    wording = json.loads((_PROMPTS / f"{prompt_set}.json").read_text(encoding="utf-8"))
+    return {"no_template": None} | {
         prompt_type: json.dumps([{"role": "user", "content": content}], ensure_ascii=False)
-        for prompt_type, content in {"00": "", **prompts}.items()
+        for prompt_type, content in {"empty_prompt": "", **wording}.items()
     }
 
 

@@ -12,7 +12,7 @@ SCORE_COLUMNS = [
     "prompt_type",
     "platform",
     "toxicity",
-    "categories",
+    "attribute_categories",
     "variants",
     "tokens_original",
     "tokens_replaced",
@@ -46,26 +46,39 @@ def score_responses(
     ]
     keys = ["item_id", "prompt_type"]
     answers = asked[["request_id", *keys, "variant", "weight"]].merge(
-        responses[["request_id", "status", "detail", "tokens", "nll_per_token"]], on="request_id", how="left"
+        responses[["request_id", "status", "detail", "tokens", "nll_per_token"]], on="request_id", validate="1:1"
     )
-    answers["nll"] = answers["nll_per_token"].where(answers["status"] == "ok").astype(float)
-    answers["ppl"] = np.exp(answers["nll"])
+    ok = answers["status"] == "ok"
     answers["tokens"] = answers["tokens"].astype(float)
+    answers["nll"] = answers["nll_per_token"].where(ok).astype(float)
+    answers["ppl"] = np.exp(answers["nll"])
+    answers["weight"] = answers["weight"].where(ok, 0)
+    answers["weighted_nll"] = answers["weight"] * answers["nll"]
+    answers["weighted_ppl"] = answers["weight"] * answers["ppl"]
 
-    scores = answers[answers["variant"] == 0].set_index(keys)
-    scores = scores[["ppl", "tokens"]].rename(columns={"ppl": "ppl_original", "tokens": "tokens_original"})
-    replaced = answers[answers["variant"] > 0]
-    weights = replaced["weight"].where(replaced["ppl"].notna(), 0)
-    sums = replaced.assign(weight=weights, ppl=replaced["ppl"] * weights, nll=replaced["nll"] * weights)
-    sums = sums.groupby(keys, sort=False)[["weight", "ppl", "nll"]].sum()
-    by_sentence = replaced.groupby(keys, sort=False)
-    complete = by_sentence["ppl"].count() == by_sentence.size()
-    scores["variants"] = by_sentence.size()
-    scores["tokens_replaced"] = by_sentence["tokens"].mean()
-    scores["ppl_replaced_mean"] = sums["ppl"] / sums["weight"]
-    scores["log_ppl_replaced_mean"] = sums["nll"] / sums["weight"]
-    scores["ppl_replaced_min"] = by_sentence["ppl"].min().where(complete)
-
-    # Rows are in request order: the original, then its variants. The first failure names the row's status.
-    unanswered = answers[(answers["status"] != "ok") & ~((answers["status"] == "not_applicable") & answers["variant"])]
-    return scores
+    original = answers[answers["variant"] == 0].set_index(keys)
+    replaced = answers[answers["variant"] > 0].groupby(keys, sort=False)
+    sums = replaced[["weight", "weighted_nll", "weighted_ppl"]].sum().reindex(original.index)
+    scores = pd.DataFrame(
+        {
+            "variants": replaced.size(),
+            "tokens_original": original["tokens"],
+            "tokens_replaced": replaced["tokens"].mean(),
+            "ppl_original": original["ppl"],
+            "ppl_replaced_mean": sums["weighted_ppl"] / sums["weight"],
+            "ppl_replaced_min": replaced["ppl"].min().where(replaced["ppl"].count() == replaced.size()),
+            "log_ppl_replaced_mean": sums["weighted_nll"] / sums["weight"],
+        },
+        index=original.index,
+    )
+    spared = (
+        (answers["status"] == "not_applicable")
+        & (answers["variant"] > 0)
+        & (replaced["weight"].transform("sum").reindex(answers.index) > 0)
+    )
+    failures = answers[~ok & ~spared].drop_duplicates(keys).set_index(keys)  # in request order, so the first of each
+    scores.loc[failures.index, [name for name in scores if name != "variants"]] = np.nan
+    scores["status"] = failures["status"].reindex(scores.index).fillna("ok")
+    scores["detail"] = failures["detail"].reindex(scores.index).fillna("")
+    scores = scores.reset_index().merge(items, on="item_id", validate="m:1")
+    return scores.assign(reference_group=reference)[SCORE_COLUMNS]
