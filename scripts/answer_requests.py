@@ -7,7 +7,7 @@ from biasatlas.script import logged
 with logged(snakemake.log[0]):
     settings = dict(snakemake.params.model)
     templates = settings.pop("templates", {})
-    model = hf.load(**settings, threads=snakemake.threads)
+    model = hf.load(**settings)
     for requests_file, responses_file in zip(snakemake.input.requests, snakemake.output.responses, strict=True):
         requests = read_parquet(requests_file)
         responses, metadata = hf.answer(requests, model, templates=templates)

@@ -4,7 +4,7 @@ A step imports only its own module, so that an edit to a table's code reruns tab
 
 ``__init__``  SPEC, a :class:`biasatlas.spec.Benchmark`, and OPTIONS, the typed protocol options
 ``items``     ``read_items(files) -> items``
-``requests``  ``build_requests(items, task, protocol) -> requests``
+``requests``  ``build_requests(items, task, categories, protocol) -> requests``
 ``released``  ``import_responses(name, files, items, requests, task) -> responses`` (where outputs were published)
 ``scores``    ``score_responses(items, requests, responses, task, category, protocol) -> scores``
 ``tables``    ``TABLES[name](scores, protocol, published) -> table``
