@@ -153,6 +153,26 @@ def all_figures(benchmark=None):
     ]
 
 
+def report_runs():
+    """What the report shows of each configured benchmark and protocol."""
+    return [
+        {
+            "benchmark": name,
+            "protocol": protocol,
+            "data": CONFIG.benchmarks[name].data,
+            "tables": {
+                table: TABLE.format(benchmark=name, protocol=protocol, table=table)
+                for table in plan.tables(CONFIG, name, protocol)
+            },
+            "figures": {
+                figure: FIGURE.format(benchmark=name, protocol=protocol, figure=figure)
+                for figure in plan.figures(CONFIG, name, protocol)
+            },
+        }
+        for name, protocol in PROTOCOLS
+    ]
+
+
 wildcard_constraints:
     source=any_of(SOURCES),
     benchmark=any_of(CONFIG.benchmarks),

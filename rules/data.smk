@@ -4,18 +4,18 @@
 
 
 rule fetch_source:
-    """Fetch raw data from the source they were published at, or from a mirror, and check every byte."""
-    localrule: True
     output:
         folder=directory(DATA),
     log:
         log_of("fetch_source", "source"),
     retries: 1
+    """Fetch raw data from the source they were published at, or from a mirror, and check every byte."""
+    localrule: True
+    conda:
+        "../envs/fetch.yaml"
     params:
         code=code_hash("fetch_source"),
         files=lambda w: {file.path: file.sha256 for file in SOURCES[w.source].files},
-    conda:
-        "../envs/fetch.yaml"
     script:
         "../scripts/fetch_source.py"
 

@@ -1,6 +1,6 @@
 # The report, and the check of the papers' tables.
 #   REQUIRED INPUTS: tables and figures
-#   OUTPUTS: report/index.html, tables/replication.csv
+#   OUTPUTS: report/index.html, replication.csv, replication.txt
 
 
 rule write_report:
@@ -17,22 +17,7 @@ rule write_report:
         "../envs/figures.yaml"
     params:
         code=code_hash("write_report"),
-        runs=[
-            {
-                "benchmark": name,
-                "protocol": protocol,
-                "data": CONFIG.benchmarks[name].data,
-                "tables": {
-                    table: TABLE.format(benchmark=name, protocol=protocol, table=table)
-                    for table in plan.tables(CONFIG, name, protocol)
-                },
-                "figures": {
-                    figure: FIGURE.format(benchmark=name, protocol=protocol, figure=figure)
-                    for figure in plan.figures(CONFIG, name, protocol)
-                },
-            }
-            for name, protocol in PROTOCOLS
-        ],
+        runs=report_runs(),
         models={name: entry.model_dump(exclude_none=True) for name, entry in CONFIG.models.items()},
     script:
         "../scripts/write_report.py"
@@ -42,10 +27,11 @@ rule replicate:
     input:
         tables=[path for path in all_tables() if "/released/" in path],
     output:
-        summary=f"{RESULTS}/tables/replication.csv",
+        summary=f"{RESULTS}/replication.csv",
+        text=f"{RESULTS}/replication.txt",
     log:
         log_of("replicate"),
-    """Check every published table that released outputs can reproduce: how many values match to the printed digit."""
+    """Count the published values that released outputs reproduce to the printed digit, table by table."""
     localrule: True
     conda:
         "../envs/data.yaml"

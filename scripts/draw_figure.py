@@ -3,12 +3,12 @@
 from importlib import import_module
 from pathlib import Path
 
-from biasatlas.report.style import save
+from biasatlas.report.style import save, style
 
 from biasatlas.files import read_csv
 from biasatlas.script import logged
 
-with logged(snakemake.log[0]):
+with logged(snakemake.log[0]), style():
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.figures")
     tables = {Path(path).stem: read_csv(path) for path in snakemake.input.tables}
     save(benchmark.FIGURES[snakemake.wildcards.figure](tables), snakemake.output.figure)

@@ -1,0 +1,43 @@
+# `make demo` and `make test` set everything up by themselves.
+PYTHON ?= python3
+MIRROR ?= $(BIASATLAS_MIRROR)
+CORES ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test replicate lint docs lock clean
+
+demo: $(READY) ## run the shipped configuration, from raw data to the report
+	$(BIN)/snakemake --cores $(CORES) demo
+	@echo "The report: results/demo/report/index.html"
+
+replicate: $(READY) ## check the papers' tables against released outputs (downloads them, or MIRROR=folder)
+	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate
+	@cat results/papers/replication.txt
+
+test: $(READY) lint ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
+	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint
+
+docs: $(READY) ## write docs/configuration.md and config/schema.json from the typed configuration
+	PYTHONPATH=scripts $(BIN)/python -m biasatlas.config
+
+lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test says where they differ)
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header requirements.in -o requirements.lock
+
+# The lock constrains rather than lists what is installed: torch builds differ in what else they need.
+$(READY): requirements.in requirements.lock
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.in -c requirements.lock
+	@touch $@
+
+clean: ## remove what runs have made, but not downloaded data
+	rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis
