@@ -3,14 +3,17 @@
 #   OUTPUTS: {data}/{source}/, items/{benchmark}.parquet
 
 
+localrules:
+    fetch_source,
+
+
 rule fetch_source:
+    """Fetch raw data from where they were published, or from a mirror, and check every byte."""
     output:
         folder=directory(DATA),
     log:
         log_of("fetch_source", "source"),
     retries: 1
-    """Fetch raw data from the source they were published at, or from a mirror, and check every byte."""
-    localrule: True
     conda:
         "../envs/fetch.yaml"
     params:

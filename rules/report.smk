@@ -23,7 +23,12 @@ rule write_report:
         "../scripts/write_report.py"
 
 
+localrules:
+    replicate,
+
+
 rule replicate:
+    """Count the published values that released outputs reproduce to the printed digit, table by table."""
     input:
         tables=[path for path in all_tables() if "/released/" in path],
     output:
@@ -31,8 +36,6 @@ rule replicate:
         text=f"{RESULTS}/replication.txt",
     log:
         log_of("replicate"),
-    """Count the published values that released outputs reproduce to the printed digit, table by table."""
-    localrule: True
     conda:
         "../envs/data.yaml"
     params:
