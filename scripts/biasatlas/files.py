@@ -174,7 +174,7 @@ def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     parts = []
     for path in map(Path, paths):
         model, _, _, task, name = path.parts[-5:]
-        scores = read_csv(path)
+        scores = read_csv(path, item_id="str")
         for column, value in (("category", Path(name).stem), ("task", task), ("model", model)):
             scores.insert(0, column, value)
         parts.append(scores)
