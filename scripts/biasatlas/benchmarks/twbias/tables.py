@@ -256,9 +256,7 @@ def gender(scores: pd.DataFrame, protocol: dict, published: Published, published
     return _table(("model", "target_group", "reference_group"), rows())
 
 
-def ethnicity(
-    scores: pd.DataFrame, protocol: dict, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def ethnicity(scores: pd.DataFrame, protocol: dict, published: Published, published_as: dict[str, str]) -> pd.DataFrame:
     """Bias ratio and effect size of the sixteen ethnic directions (Figures 5 and 8), as :func:`gender`.
 
     Figure 5 prints no numbers that can be read off; ``published`` is what the authors' released perplexities give.
