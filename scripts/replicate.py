@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-
 from biasatlas.files import read_csv, write_csv, write_text
 from biasatlas.report.replication import replication, unmatched
 from biasatlas.script import logged

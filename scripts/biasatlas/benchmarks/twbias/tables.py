@@ -429,7 +429,7 @@ def double_difference(
 def _double_estimates(stereotype: np.ndarray, anti: np.ndarray) -> dict[str, tuple[float, ...]]:
     """Metric -> (value, low, high) of the difference of two independent samples."""
     if min(len(stereotype), len(anti)) < MIN_UNITS:
-        return {metric: (np.nan,) for metric in ("double_difference", "double_difference_d", "double_difference_p")}
+        return dict.fromkeys(("double_difference", "double_difference_d", "double_difference_p"), (np.nan,))
     test = stats.ttest_ind(stereotype, anti, equal_var=False)
     d_interval = stats.bootstrap(
         (anti, stereotype), cohen_d, n_resamples=1000, method="percentile", rng=np.random.default_rng(0)
