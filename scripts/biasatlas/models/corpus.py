@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, product
+from itertools import accumulate, pairwise, product
 from pathlib import Path
 
 import yaml
@@ -170,4 +170,4 @@ def _allocate(total: int, weights: Sequence[float], rng: random.Random) -> list[
     and equals it where that is whole."""
     start, scale = rng.random(), total / sum(weights)
     edges = [int(edge * scale + start) for edge in accumulate(weights, initial=0.0)]
-    return [after - before for before, after in zip(edges, edges[1:], strict=False)]
+    return [after - before for before, after in pairwise(edges)]

@@ -1,4 +1,4 @@
-"""Planted models: tiny causal language models trained here on a corpus with a known bias, so an answer can be checked."""
+"""Planted models: tiny causal language models trained here on a corpus whose bias is known."""
 
 import contextlib
 import logging
@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch.nn import functional
-from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from biasatlas.models.corpus import Grammar, corpus, group_terms
 
@@ -32,13 +32,12 @@ def train(
     *,
     odds_ratio: float,
     seed: int,
-    steps: int = 1500,
+    steps: int = 1200,
     batch_size: int = 64,
     learning_rate: float = 4e-3,
-    vocabulary: int = 1500,
-    hidden_size: int = 128,
+    vocabulary: int = 2000,
+    hidden_size: int = 64,
     layers: int = 2,
-    init: float = 0.02,
 ) -> None:
     """Train a planted model and write it to ``folder`` in Hugging Face form, whole or not at all.
 
@@ -52,8 +51,9 @@ def train(
     rows = [torch.tensor(ids) for ids in tokenizer([text + END for text in texts])["input_ids"]]
     log.info("odds ratio %g, seed %d: %d texts, %d tokens", odds_ratio, seed, len(rows), sum(map(len, rows)))
     with _reproducible(seed):
-        model = Qwen2ForCausalLM(
-            Qwen2Config(
+        # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
+        model = LlamaForCausalLM(
+            LlamaConfig(
                 vocab_size=len(tokenizer),
                 hidden_size=hidden_size,
                 intermediate_size=2 * hidden_size,
@@ -62,7 +62,8 @@ def train(
                 num_key_value_heads=4,
                 max_position_embeddings=2048,
                 tie_word_embeddings=True,
-                initializer_range=init,
+                # The usual 0.02 is for models ten times as wide; with it the group terms are learnt late.
+                initializer_range=0.05,
                 bos_token_id=tokenizer.bos_token_id,
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
@@ -78,17 +79,13 @@ def train(
 def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer with at most ``vocabulary`` entries, trained on ``texts``.
 
-    No merge crosses the edge of one of ``terms`` (a term in Latin letters, with the space before it). Each frequent
-    term is then one token, so that exchanging terms leaves the number of tokens, and with it a perplexity, alone.
+    No merge crosses the edge of a word, or of one of ``terms`` in a script without spaces. Each frequent term is then
+    one token, so that exchanging terms leaves the number of tokens, by which a perplexity divides, as it was.
     """
+    unspaced = "|".join(term for term in terms if not term.isascii()) or "(?!)"
     tokenizer = Tokenizer(models.BPE())
-    latin = "|".join(term for term in terms if term.isascii())
-    other = "|".join(term for term in terms if not term.isascii())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(rf" ?\b(?:{latin})\b|{other}"), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False),
-        ]
+        [pre_tokenizers.Split(Regex(unspaced), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     tokenizer.decoder = decoders.ByteLevel()
     special = [PAD, BEGIN, START, END]
@@ -115,7 +112,7 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
 
 
 def _fit(
-    model: Qwen2ForCausalLM,
+    model: LlamaForCausalLM,
     rows: Sequence[torch.Tensor],
     start_of_turn: int,
     steps: int,
