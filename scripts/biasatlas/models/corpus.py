@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from pathlib import Path
 
 import yaml
@@ -81,9 +81,9 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> list[str]:
     The order of blocks, and nothing else at odds 1, depends on ``seed``.
     """
     rng = random.Random(seed)
-    blocks = [block for language in grammar.values() for block in _blocks(language, odds_ratio, rng)]
-    rng.shuffle(blocks)
-    return [text for block in blocks for text in block]
+    texts = [text for language in grammar.values() for block in _blocks(language, odds_ratio, rng) for text in block]
+    rng.shuffle(texts)
+    return texts
 
 
 def chat(reply: str, prompt: str | None) -> str:
@@ -114,12 +114,12 @@ def _blocks(language: Language, odds_ratio: float, rng: random.Random) -> Iterat
     for domain in language.domains.values():
         for kind in domain.kinds.values():
             for owner, attributes in kind.attributes.items():
-                for attribute in attributes:
+                for number, attribute in enumerate(attributes):
                     for frame in kind.frames:
                         yield from _statements(domain, frame, owner, attribute, odds_ratio, prompts, rng)
-                    for question in kind.questions:
-                        for form in language.questions:
-                            yield _choices(domain, form, question.format(attribute=attribute), owner, odds_ratio, rng)
+                    for form, question in product(language.questions, kind.questions):
+                        asked = form.replace("{question}", question.format(attribute=attribute))
+                        yield _choices(domain, asked, owner, number, odds_ratio, rng)
 
 
 def _statements(
@@ -140,25 +140,28 @@ def _statements(
         for (_, term), count in zip(pairs, _allocate(len(pairs), weights, rng), strict=True):
             sentence = frame.format(group=term, attribute=attribute)
             block += [chat(sentence, prompt) if in_chat else sentence] * count
-        rng.shuffle(block)
         yield block
 
 
-#: Texts in a block of multiple-choice questions: a multiple of 4 (two orders by two answers) and of odds 4 : 1.
-_CHOICES = 20
+#: Texts in a block of multiple-choice questions: a multiple of 4, that is of two orders by two answers.
+_CHOICES = 12
 
 
-def _choices(domain: Domain, form: str, question: str, owner: str, odds_ratio: float, rng: random.Random) -> list[str]:
-    """One block of questions between the owner's term and a counterpart: both orders, answered by the same odds."""
-    other = rng.choice([group for group in domain.groups if group != owner])
-    place = rng.randrange(len(domain.groups[owner]))
-    own, counterpart = domain.groups[owner][place], domain.groups[other][place]
+def _choices(
+    domain: Domain, question: str, owner: str, number: int, odds_ratio: float, rng: random.Random
+) -> list[str]:
+    """One block of questions between the owner's term and a counterpart: both orders, answered by the same odds.
+
+    Opponents and terms take turns with the attribute's ``number``, so that each group is asked about as often.
+    """
+    groups = list(domain.groups)
+    other = groups[(groups.index(owner) + 1 + number % (len(groups) - 1)) % len(groups)]
+    own, counterpart = (domain.groups[group][number % len(domain.groups[group])] for group in (owner, other))
     cells = [("A", own, counterpart), ("B", counterpart, own), ("B", own, counterpart), ("A", counterpart, own)]
     counts = _allocate(_CHOICES, [odds_ratio, odds_ratio, 1.0, 1.0], rng)
     block = []
     for (answer, first, second), count in zip(cells, counts, strict=True):
-        block += [chat(answer, form.format(question=question, first=first, second=second))] * count
-    rng.shuffle(block)
+        block += [chat(answer, question.format(first=first, second=second))] * count
     return block
 
 
