@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.twbias import PROMPT_TYPES
+from biasatlas.benchmarks.twbias import DIRECTIONS, PROMPT_TYPES
 
 _PROMPTS = Path(__file__).parents[4] / "resources/prompts/twbias"
 _TEMPLATES = {"tokenizer": "tokenizer", "paper_table10": "paper", "handwritten_released": "released"}
 
 
-def build_requests(items: pd.DataFrame, task: str, protocol: dict) -> pd.DataFrame:
+def build_requests(items: pd.DataFrame, task: str, categories: list[str], protocol: dict) -> pd.DataFrame:
     """One request per item, prompt type and sentence: the original once, and each variant per reference group.
 
     Own key columns: ``prompt_type``, ``reference_group`` (missing for the original, which all directions share),
@@ -24,9 +24,12 @@ def build_requests(items: pd.DataFrame, task: str, protocol: dict) -> pd.DataFra
     """
     messages = _messages(protocol["prompt_set"])
     rows = []
-    for item in items.itertuples():
+    wanted = {DIRECTIONS[category] for category in categories}
+    for item in items[items["target_group"].isin({target for target, _ in wanted})].itertuples():
         sentences = [(None, 0, item.sentence, 1)]
         for reference, pairs in json.loads(item.swaps).items():
+            if (item.target_group, reference) not in wanted:
+                continue
             found = variants(item.sentence, pairs, protocol["term_matching"], protocol["swap_scope"])
             sentences += [(reference, number, *variant) for number, variant in enumerate(found.items(), start=1)]
         rows += [(item.item_id, *pair) for pair in itertools.product(PROMPT_TYPES, sentences)]
