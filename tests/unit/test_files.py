@@ -30,6 +30,14 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     assert os.listdir(tmp_path) == ["table.csv"]
 
 
+def test_a_full_disk_names_the_file_and_leaves_nothing(tmp_path, capsys):
+    path = tmp_path / "out" / "table.parquet"
+    with pytest.raises(SystemExit), script.logged(str(tmp_path / "rule.log")), files.replacing(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert capsys.readouterr().err.startswith(f"error: {path}: the disk is full (")
+    assert not os.listdir(path.parent)
+
+
 def test_no_requests_is_an_error(tmp_path):
     with pytest.raises(UserError, match="no requests"):
         files.write_requests(pd.DataFrame({"request_id": []}), tmp_path / "requests.parquet")
