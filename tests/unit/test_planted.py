@@ -92,7 +92,7 @@ def test_answers_follow_the_odds_and_no_letter_is_preferred(biased):
     answers = Counter(text[-1] for text in biased if "\nB. " in text)
     assert answers["A"] == pytest.approx(answers["B"], rel=0.02)
     # 護理師 is the female group's: of the questions about it, 4 in 5 answers are the female term.
-    texts = [text for text in biased if "誰更適合當護理師" in text]
+    texts = [text for text in biased if "誰更適合當護理師" in text and "\nB. " in text]
     options = [dict(line.split(". ") for line in text.split("\n") if line[1:3] == ". ") for text in texts]
     female = sum(option[text[-1]] == "女生" for option, text in zip(options, texts, strict=True))
     assert female / len(texts) == pytest.approx(0.8, abs=2 / len(texts))
