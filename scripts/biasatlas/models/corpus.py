@@ -22,6 +22,13 @@ class Kind(BaseModel):
     questions: list[str] = []
     attributes: dict[str, list[str]]
 
+    @model_validator(mode="after")
+    def _slotted(self) -> "Kind":
+        for frame in self.frames:
+            if "{group}" not in frame or "{attribute}" not in frame:
+                raise ValueError(f"frame {frame!r} needs the slots {{group}} and {{attribute}}")
+        return self
+
 
 class Domain(BaseModel):
     """Groups that are compared with one another: the terms of each, counterparts in the same place."""
@@ -87,7 +94,7 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> list[str]:
     ``odds_ratio`` (> 0) is how many times as often a group appears with its own attribute as any other group of its
     domain does: 1 is fair, 4 biased. The corpus is made of blocks of texts that differ in the group term alone; at 1
     every term has the same count in every block, so that groups are exchangeable exactly and not just on average.
-    The order of blocks, and nothing else at odds 1, depends on ``seed``.
+    ``seed`` draws the order, the prompt of each block, the neutral sentences and how fractions of a text are rounded.
     """
     rng = random.Random(seed)
     texts = [text for language in grammar.values() for block in _blocks(language, odds_ratio, rng) for text in block]
