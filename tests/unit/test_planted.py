@@ -92,7 +92,7 @@ def test_answers_follow_the_odds_and_no_letter_is_preferred(biased):
     answers = Counter(text[-1] for text in biased if "\nB. " in text)
     assert answers["A"] == pytest.approx(answers["B"], rel=0.02)
     # 護理師 is the female group's: of the questions about it, 4 in 5 answers are the female term.
-    texts = [text for text in biased if "誰更適合當護理師" in text]
+    texts = [text for text in biased if "誰更適合當護理師" in text and "\nB. " in text]
     options = [dict(line.split(". ") for line in text.split("\n") if line[1:3] == ". ") for text in texts]
     female = sum(option[text[-1]] == "女生" for option, text in zip(options, texts, strict=True))
     assert female / len(texts) == pytest.approx(0.8, abs=2 / len(texts))
@@ -109,11 +109,21 @@ def test_neutral_sentences_name_no_group(grammar):
         assert not [(term, word) for term in group_terms({"": language}) for word in words if term in word.split()]
 
 
-def test_unbalanced_grammar_is_refused_with_its_file(tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("old: [老年人, 老人]", "old: [老年人]", "as many terms"),
+        ("old: [固执, 健忘, 节俭, 啰嗦]", "old: [固执, 健忘]", "as many attributes"),
+        ("我觉得{group}都很{attribute}", "我觉得他们都很{attribute}", "needs the slots"),
+        ("prompts:", "prompt:", "Extra inputs"),
+    ],
+)
+def test_malformed_grammar_is_refused_with_its_file(tmp_path, old, new, message):
     text = (RESOURCES / "planted/zh-Hans.yaml").read_text(encoding="utf-8")
+    assert old in text
     broken = tmp_path / "zh-Hans.yaml"
-    broken.write_text(text.replace("old: [老年人, 老人]", "old: [老年人]"), encoding="utf-8")
-    with pytest.raises(UserError, match=r"zh-Hans\.yaml.*\n.*age(.|\n)*as many terms"):
+    broken.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(UserError, match=rf"zh-Hans\.yaml: not a planted grammar(.|\n)*{message}"):
         read_grammar([broken])
 
 

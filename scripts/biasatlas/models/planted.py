@@ -32,7 +32,7 @@ def train(
     *,
     odds_ratio: float,
     seed: int,
-    steps: int = 1200,
+    steps: int = 2000,
     batch_size: int = 64,
     learning_rate: float = 4e-3,
     vocabulary: int = 2000,
