@@ -59,6 +59,8 @@ def import_responses(
             "repeat": 0,
             "status": np.where(first, "ok", "not_applicable"),
             "detail": np.where(answers["variant"] == 0, "", ONLY_MEAN),
+            "log_likelihood": np.nan,
+            "tokens": np.nan,
             "nll_per_token": np.log(answers["origin_ppl"].fillna(answers["replace_ppl"])),
         }
     )

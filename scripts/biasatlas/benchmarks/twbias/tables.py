@@ -79,11 +79,10 @@ def _outliers(original: np.ndarray, replaced: np.ndarray, rule: str) -> np.ndarr
     """
     if rule == "none":
         return np.zeros(original.shape, dtype=bool)
-    with np.errstate(invalid="ignore"):
-        outside = [
-            np.abs(values - np.nanmean(values, axis=0)) > 3 * np.nanstd(values, axis=0)
-            for values in (original, replaced)
-        ]
+    outside = [
+        ((values - values.mean()).abs() > 3 * values.std(ddof=0)).to_numpy()
+        for values in (pd.DataFrame(original), pd.DataFrame(replaced))
+    ]
     return outside[0] | outside[1] if rule == "three_sd_either" else outside[0] & outside[1]
 
 
