@@ -11,7 +11,7 @@ class ApiEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base_url: str = Field(
-        pattern=r"^https?://[^@\s]+$", description="The endpoint's URL up to and with its version, as https://host/v1."
+        pattern=r"^https?://[^@?\s]+$", description="The endpoint's URL up to and with its version, as https://host/v1."
     )
     model: str = Field(min_length=1, description="The model's name at the endpoint.")
     key_env: str = Field(
@@ -58,9 +58,7 @@ class ApiEntry(BaseModel):
     timeout_s: float = Field(
         default=120, gt=0, description="The longest that one request may take, in seconds, its whole body included."
     )
-    attempts: int = Field(
-        default=10, ge=1, description="How often a request is sent before it is recorded as failed."
-    )
+    attempts: int = Field(default=10, ge=1, description="How often a request is sent before it is recorded as failed.")
     max_failed_share: float = Field(
         default=0.01, ge=0, le=1, description="Share of a job's requests that may fail before the job does (0 to 1)."
     )
@@ -77,5 +75,6 @@ class ApiEntry(BaseModel):
         description="The most that this model may cost in all, over all jobs and runs, in `currency`; empty: no limit.",
     )
     batch: bool = Field(
-        default=False, description="Whether requests go through the endpoint's Batch API (slower, often half the price)."
+        default=False,
+        description="Whether requests go through the endpoint's Batch API (slower, often half the price).",
     )
