@@ -19,7 +19,7 @@ from biasatlas.files import RESPONSE_COLUMNS
 from biasatlas.models import batch
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.calls import PATHS, Call, calls, cost, worst_cost
-from biasatlas.models.endpoint import api_key, check, check_logprobs, fatal, hide, retry_after_s, said
+from biasatlas.models.endpoint import api_key, check, check_logprobs, fatal, hide, may_pass, retry_after_s, said
 from biasatlas.models.limits import Budget, Limits
 from biasatlas.models.replies import Parser, filtered, read_reply, responses
 from biasatlas.models.store import ResponseStore
@@ -33,7 +33,6 @@ BACKOFF_S = 0.5
 MAX_RETRY_AFTER_S = 3600
 
 _PROGRESS_S = 10
-_WORTH_RETRYING = {408, 409, 425, 429}
 
 
 def answer(
@@ -165,7 +164,7 @@ class Job:
                 reason = self._status_reason(error)
                 if record := filtered(error.status_code, reason):
                     return record
-                if error.status_code not in _WORTH_RETRYING and error.status_code < 500:
+                if not may_pass(error):
                     break
             except (openai.OpenAIError, ValueError, TimeoutError) as error:
                 charged = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else worst
@@ -196,8 +195,8 @@ class Job:
         """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""
         return UserError(
             f"{self.entry.model} at {self.entry.base_url}: the budget of {self.entry.budget} {self.entry.currency} is "
-            f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers are "
-            "kept; raise `budget` and run again for the rest."
+            f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers "
+            "are kept; raise `budget` and run again for the rest."
         )
 
     def _status_reason(self, error: openai.APIStatusError) -> str:

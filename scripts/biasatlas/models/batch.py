@@ -1,4 +1,4 @@
-"""The same calls through an endpoint's Batch API: sent as files, waited for, collected, and sent again where they failed.
+"""The same calls through an endpoint's Batch API: sent as files, waited for, collected, sent again where they failed.
 
 A batch under way is a small file beside the store, written before the batch exists: after a kill at any moment it is
 found again, by its id or by that of its input file, and not paid for twice.
@@ -16,8 +16,9 @@ import tenacity
 
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
+from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.calls import PATHS, Call, Wants, cost, worst_cost
-from biasatlas.models.endpoint import api_key, fatal, hide, retry_after_s
+from biasatlas.models.endpoint import api_key, fatal, hide, may_pass, retry_after_s
 from biasatlas.models.replies import BadReply, filtered, read_reply
 
 log = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ def run(missing: list[Call], job) -> None:
             for state in waiting:
                 rest = {key: call for key, call in rest.items() if key not in _noted(state)["keys"]}
             affordable = _affordable(rest.values(), job)
-            waiting += [_upload(client, chunk, folder, job) for chunk in _chunks(affordable)]
+            waiting += [_upload(client, chunk, folder, job) for chunk in _chunks(affordable, job.entry)]
             if rest and not waiting:
                 job.stop = job.budget_error(max(worst_cost(job.entry, call) for call in rest.values()))
             for state in waiting:
@@ -65,34 +66,35 @@ def _affordable(calls: Iterable[Call], job) -> list[Call]:
     return list(itertools.takewhile(lambda call: job.budget.reserve(worst_cost(job.entry, call)), calls))
 
 
-def _chunks(calls: list[Call]) -> Iterator[list[Call]]:
+def _chunks(calls: list[Call], entry: ApiEntry) -> Iterator[list[Call]]:
     chunk, size = [], 0
     for call in calls:
-        size += len(_row(call))
+        size += len(_row(call, entry))
         if chunk and (len(chunk) == MAX_ROWS or size > MAX_BYTES):
             yield chunk
-            chunk, size = [], len(_row(call))
+            chunk, size = [], len(_row(call, entry))
         chunk.append(call)
     if chunk:
         yield chunk
 
 
-def _row(call: Call) -> bytes:
-    row = {"custom_id": call.key, "method": "POST", "url": _url(call), "body": call.body}
+def _row(call: Call, entry: ApiEntry) -> bytes:
+    row = {"custom_id": call.key, "method": "POST", "url": _url(call, entry), "body": call.body}
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
 
-def _url(call: Call) -> str:
-    return f"/v1{PATHS[call.wants]}"
+def _url(call: Call, entry: ApiEntry) -> str:
+    """A call's path as batches name it, with the version that ends the base URL: /v1/chat/completions."""
+    return f"/{entry.base_url.rstrip('/').rsplit('/', 1)[-1]}{PATHS[call.wants]}"
 
 
 def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job) -> Path:
     """Upload a batch's input and note it, with what was set aside for each call; the batch itself comes later."""
-    lines = b"".join(map(_row, chunk))
+    lines = b"".join(_row(call, job.entry) for call in chunk)
     file = _steady(job, lambda: client.files.create(file=("requests.jsonl", lines), purpose="batch").id)
     state = folder / f"{file}.json"
     keys = {call.key: worst_cost(job.entry, call) for call in chunk}
-    noted = {"file": file, "url": _url(chunk[0]), "wants": chunk[0].wants, "batch": None, "keys": keys}
+    noted = {"file": file, "url": _url(chunk[0], job.entry), "wants": chunk[0].wants, "batch": None, "keys": keys}
     write_text(json.dumps(noted), state)
     return state
 
@@ -183,7 +185,7 @@ def _steady(job, function: Callable):
 
 def _may_pass(error: BaseException) -> bool:
     if isinstance(error, openai.APIStatusError):
-        return error.status_code >= 500 or error.status_code in (408, 409, 425, 429)
+        return may_pass(error)
     return isinstance(error, openai.OpenAIError | ValueError | AttributeError)  # a page in place of JSON has no fields
 
 

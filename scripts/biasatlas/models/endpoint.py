@@ -82,24 +82,30 @@ def _models(client: openai.OpenAI) -> set[str]:
 
 def fatal(error: openai.APIStatusError, entry: ApiEntry) -> str:
     """What to tell the user if every other call would fail alike, else ''."""
-    where, said = f"{entry.model} at {entry.base_url}", said(error, entry)
-    if filtered(error.status_code, said):
+    where, words = f"{entry.model} at {entry.base_url}", said(error, entry)
+    if filtered(error.status_code, words):
         return ""
     if error.status_code in (401, 403):
         variable = f"the key in {entry.key_env}" if entry.key_env else "a call without a key (`key_env` is empty)"
-        return f"{where} does not accept {variable}: {said}"
+        return f"{where} does not accept {variable}: {words}"
     if error.status_code == 404:
-        return f"{where}: unknown `model` or wrong `base_url`: {said}"
-    if error.status_code == 402 or "insufficient_quota" in said:
-        return f"{where}: the account has no credit left: {said}. All answers are kept; top it up and run again."
+        return f"{where}: unknown `model` or wrong `base_url`: {words}"
+    if error.status_code == 402 or "insufficient_quota" in words:
+        return f"{where}: the account has no credit left: {words}. All answers are kept; top it up and run again."
     return ""
+
+
+def may_pass(error: openai.APIStatusError) -> bool:
+    """Whether the same call may be answered a little later."""
+    return error.status_code >= 500 or error.status_code in (408, 409, 425, 429)
 
 
 def said(error: openai.APIStatusError, entry: ApiEntry) -> str:
     """What an error status says in its body: code, type and message where it has them."""
     body = error.body
     if isinstance(body, dict):
-        body = " ".join(str(body[name]) for name in ("code", "type", "message") if body.get(name)) or body
+        words = dict.fromkeys(str(body[name]) for name in ("code", "type", "message") if body.get(name))
+        body = " ".join(words) or body
     return hide(str(body or error.response.text), entry)
 
 
