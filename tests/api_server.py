@@ -6,6 +6,7 @@ a script it prints its URL and serves until it is killed.
 
 import asyncio
 import hashlib
+import itertools
 import json
 import math
 import random
@@ -56,7 +57,7 @@ class Server:
     """Serve in a thread of this process; use as a context manager.
 
     ``faults``: a share of calls (0 to 1) meets one of ``kinds``. ``per_second``: calls in any second before a 429.
-    ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``polls``: how often a batch
+    ``delay_s``: the mean time to an answer. ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``polls``: how often a batch
     is looked at before it has ended; of its rows the share ``bad_rows`` fails, and they come shuffled.
     """
 
@@ -160,7 +161,7 @@ class Server:
             if self.random.random() < self.faults:
                 return await self._fault(writer, reader, self.random.choice(self.kinds))
             if self.delay_s:
-                await asyncio.sleep(self.delay_s)
+                await asyncio.sleep(self.delay_s * self.random.uniform(0.5, 1.5))
                 if reader.at_eof():  # the client died while it waited: nobody was answered
                     return False
             status, answer = self.answer(path, body)
@@ -195,7 +196,7 @@ class Server:
 
     def _echo(self, body) -> dict:
         tokens = [*body["prompt"], "7"]
-        logprobs = [None] + [token_logprob(*pair) for pair in zip(tokens, tokens[1:], strict=False)]
+        logprobs = [None] + [token_logprob(*pair) for pair in itertools.pairwise(tokens)]
         if self.lying:
             logprobs = [None, *(value / 2 for value in logprobs[1:-1]), logprobs[-1]]
         choice = {"text": "".join(tokens), "finish_reason": "length", "index": 0}

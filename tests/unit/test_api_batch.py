@@ -116,7 +116,7 @@ def test_a_batch_stays_within_the_budget(tmp_path):
     prompts = [f"{index:04}" for index in range(20)]
     prices = {"price_input_per_million": 1e6, "price_output_per_million": 1e6}
     with Server() as server:
-        with pytest.raises(UserError, match="budget of 150.0 USD is used up"):
+        with pytest.raises(UserError, match=r"budget of 150\.0 USD is used up"):
             ask(server, requests_for(prompts), tmp_path / "store", budget=150.0, **prices)
         assert 150 - 34 < 15 * len(server.answered) <= 150
         ask(server, requests_for(prompts), tmp_path / "store", budget=1000.0, **prices)
