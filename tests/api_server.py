@@ -57,8 +57,9 @@ class Server:
     """Serve in a thread of this process; use as a context manager.
 
     ``faults``: a share of calls (0 to 1) meets one of ``kinds``. ``per_second``: calls in any second before a 429.
-    ``delay_s``: the mean time to an answer. ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``polls``: how often a batch
-    is looked at before it has ended; of its rows the share ``bad_rows`` fails, and they come shuffled.
+    ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``delay_s``: the mean time to
+    an answer. ``polls``: how often a batch is looked at before it has ended; of its rows the share ``bad_rows`` fails,
+    and they come shuffled. ``lying``: echoed log-probabilities are not those of writing.
     """
 
     def __init__(
