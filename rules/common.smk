@@ -25,6 +25,8 @@ DATA = f"{CONFIG.data}/{{source}}"
 ITEMS = f"{RESULTS}/items/{{benchmark}}.parquet"
 REQUESTS = f"{RESULTS}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 WEIGHTS = f"{RESULTS}/models/{{model}}"
+CHECKED = f"{RESULTS}/store/{{model}}/checked"
+STORE = f"{RESULTS}/store/{{model}}"
 RESPONSES = f"{RESULTS}/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 SCORES = f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{protocol}}/{{task}}/{{category}}.csv"
 TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
@@ -102,6 +104,17 @@ def model_params(wildcards):
         return {"source": WEIGHTS.format(**wildcards), "dtype": "float32"}
     speed = {"kind", "published_as", "size_billion", "gpu", "token_budget"}
     return CONFIG.models[wildcards.model].model_dump(exclude=speed)
+
+
+def endpoint_params(wildcards):
+    """What of an endpoint's entry can change its answers; limits, prices and budget cannot."""
+    changing = {"base_url", "model", "dialect", "system", "extra_body", "top_logprobs", "prompt_logprobs"}
+    return CONFIG.models[wildcards.model].model_dump(include=changing)
+
+
+def tasks_of(benchmark):
+    """Tasks of a benchmark that the configuration asks for."""
+    return [task for task in BENCHMARKS[benchmark].tasks if plan.categories(CONFIG, benchmark, task)]
 
 
 def release_of(wildcards):

@@ -1,8 +1,27 @@
-# Responses: the only step that needs a GPU. A job loads its model once and answers every task of a benchmark.
+# Responses: the only step that needs a GPU or an API. A job loads its model once and answers every task of a benchmark.
 #   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model
-#   OUTPUTS: responses/{model}/{benchmark}/{protocol}/{task}.parquet
+#   OUTPUTS: responses/{model}/{benchmark}/{protocol}/{task}.parquet; store/{model}/ keeps each answer as it comes
 
-LOCAL = models_of("hf", "planted")
+
+localrules:
+    check_endpoint,
+
+
+rule check_endpoint:
+    """Check, before anything is paid for, that an endpoint is there and knows our key and the model."""
+    output:
+        touch(CHECKED),
+    log:
+        log_of("check_endpoint", "model"),
+    wildcard_constraints:
+        model=any_of(models_of("api")),
+    conda:
+        "../envs/api.yaml"
+    priority: 100
+    params:
+        code=code_hash("check_endpoint"),
+    script:
+        "../scripts/check_endpoint.py"
 
 
 for benchmark, spec in BENCHMARKS.items():
@@ -12,15 +31,15 @@ for benchmark, spec in BENCHMARKS.items():
             f"answer_{benchmark}"
         input:
             weights=weights_of,
-            requests=expand(kept(REQUESTS, benchmark=benchmark), task=spec.tasks, allow_missing=True),
+            requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
         output:
-            responses=expand(kept(RESPONSES, benchmark=benchmark), task=spec.tasks, allow_missing=True),
+            responses=expand(kept(RESPONSES, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
         log:
             log_of(f"answer_{benchmark}", "model", "protocol"),
         benchmark:
             bench_of(f"answer_{benchmark}", "model", "protocol")
         wildcard_constraints:
-            model=any_of(LOCAL),
+            model=any_of(models_of("hf", "planted")),
         conda:
             "../envs/model.yaml"
         threads: lambda w: 1 if w.model in models_of("planted") else 8
@@ -35,6 +54,45 @@ for benchmark, spec in BENCHMARKS.items():
             "../scripts/answer_requests.py"
 
     workflow.get_rule(f"answer_{benchmark}").docstring = f"Let a local model answer every request of {spec.title}."
+
+    # An endpoint that returns no log-probabilities of the prompt leaves out the likelihood tasks.
+    for name, likelihood in (("call", False), ("call_with_likelihood", True)):
+        models = [model for model in models_of("api") if CONFIG.models[model].prompt_logprobs == likelihood]
+        if models and plan.tasks(CONFIG, benchmark, models[0]):
+
+            rule:
+                name:
+                    f"{name}_{benchmark}"
+                input:
+                    checked=ancient(CHECKED),
+                    requests=expand(
+                        kept(REQUESTS, benchmark=benchmark),
+                        task=plan.tasks(CONFIG, benchmark, models[0]),
+                        allow_missing=True,
+                    ),
+                output:
+                    responses=expand(
+                        kept(RESPONSES, benchmark=benchmark),
+                        task=plan.tasks(CONFIG, benchmark, models[0]),
+                        allow_missing=True,
+                    ),
+                log:
+                    log_of(f"{name}_{benchmark}", "model", "protocol"),
+                wildcard_constraints:
+                    model=any_of(models),
+                conda:
+                    "../envs/api.yaml"
+                resources:
+                    api=1,
+                params:
+                    code=code_hash("call_endpoint"),
+                    model=endpoint_params,
+                    store=STORE,
+                script:
+                    "../scripts/call_endpoint.py"
+
+            workflow.get_rule(f"{name}_{benchmark}").docstring = f"Let an endpoint answer every request of {spec.title}."
+
     if spec.released_tasks:
 
         rule:

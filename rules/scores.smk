@@ -2,7 +2,7 @@
 #   REQUIRED INPUTS: items, requests and responses
 #   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
 
-for benchmark, task in [(name, task) for name, spec in BENCHMARKS.items() for task in spec.tasks]:
+for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of(name)]:
 
     rule:
         name:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from biasatlas.config import ANSWERS, Config, load_benchmark
+from biasatlas.config import Config, answered_kinds, load_benchmark
 
 
 def runs(config: Config) -> Iterator[tuple[str, str]]:
@@ -28,7 +28,8 @@ def tasks(config: Config, benchmark: str, model: str) -> list[str]:
     if entry.kind == "released":
         answered = spec.released_tasks if entry.benchmark == benchmark else ()
     else:
-        answered = [name for name, task in spec.tasks.items() if task.kind in ANSWERS[entry.kind]]
+        kinds = answered_kinds(entry)
+        answered = [name for name, task in spec.tasks.items() if task.kind in kinds]
     return [task for task in answered if categories(config, benchmark, task)]
 
 
