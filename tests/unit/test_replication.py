@@ -3,8 +3,13 @@
 import pandas as pd
 import pytest
 
-from biasatlas.files import write_csv
-from biasatlas.report.replication import count_matches, matches_printed_digits, printed_decimals, replication
+from biasatlas.report.replication import (
+    count_matches,
+    matches_printed_digits,
+    printed_decimals,
+    replication,
+    unmatched,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,11 +54,11 @@ def test_count_matches_by_metric(table):
     assert counts.loc["ratio", "largest_difference"] == 0.2
 
 
-def test_replication_reads_tables_and_keeps_to_the_released_models(table, tmp_path):
-    path = tmp_path / "tables" / "twbias" / "released" / "gender.csv"
-    write_csv(table, path)
-    summary = replication([path], ["a"])
+def test_replication_counts_every_table_and_names_what_does_not_match(table):
+    tables = {("twbias", "gender"): table}
+    summary = replication(tables)
     assert summary[["benchmark", "table", "metric", "values", "match"]].to_numpy().tolist() == [
-        ["twbias", "gender", "ratio", 1, 0],  # to the one decimal of the column, not to none
+        ["twbias", "gender", "ratio", 2, 1],
         ["twbias", "gender", "effect", 1, 1],
     ]
+    assert unmatched(tables).to_numpy().tolist() == [["twbias", "gender", "a", "ratio", 0.8, "1"]]
