@@ -112,6 +112,18 @@ def endpoint_params(wildcards):
     return CONFIG.models[wildcards.model].model_dump(include=changing)
 
 
+def endpoint_jobs():
+    """Rule name, benchmark, tasks and models of the jobs that call endpoints.
+
+    Those that return no log-probabilities of the prompt leave out the likelihood tasks, so they have a rule of their own.
+    """
+    for benchmark in BENCHMARKS:
+        for name, likelihood in (("call", False), ("call_with_likelihood", True)):
+            models = [model for model in models_of("api") if CONFIG.models[model].prompt_logprobs == likelihood]
+            if models and plan.tasks(CONFIG, benchmark, models[0]):
+                yield f"{name}_{benchmark}", benchmark, plan.tasks(CONFIG, benchmark, models[0]), models
+
+
 def tasks_of(benchmark):
     """Tasks of a benchmark that the configuration asks for."""
     return [task for task in BENCHMARKS[benchmark].tasks if plan.categories(CONFIG, benchmark, task)]

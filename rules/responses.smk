@@ -15,9 +15,9 @@ rule check_endpoint:
         log_of("check_endpoint", "model"),
     wildcard_constraints:
         model=any_of(models_of("api")),
+    priority: 100
     conda:
         "../envs/api.yaml"
-    priority: 100
     params:
         code=code_hash("check_endpoint"),
     script:
@@ -55,74 +55,75 @@ for benchmark, spec in BENCHMARKS.items():
 
     workflow.get_rule(f"answer_{benchmark}").docstring = f"Let a local model answer every request of {spec.title}."
 
-    # An endpoint that returns no log-probabilities of the prompt leaves out the likelihood tasks.
-    for name, likelihood in (("call", False), ("call_with_likelihood", True)):
-        models = [model for model in models_of("api") if CONFIG.models[model].prompt_logprobs == likelihood]
-        if models and plan.tasks(CONFIG, benchmark, models[0]):
 
-            rule:
-                name:
-                    f"{name}_{benchmark}"
-                input:
-                    checked=ancient(CHECKED),
-                    requests=expand(
-                        kept(REQUESTS, benchmark=benchmark),
-                        task=plan.tasks(CONFIG, benchmark, models[0]),
-                        allow_missing=True,
-                    ),
-                output:
-                    responses=expand(
-                        kept(RESPONSES, benchmark=benchmark),
-                        task=plan.tasks(CONFIG, benchmark, models[0]),
-                        allow_missing=True,
-                    ),
-                log:
-                    log_of(f"{name}_{benchmark}", "model", "protocol"),
-                wildcard_constraints:
-                    model=any_of(models),
-                conda:
-                    "../envs/api.yaml"
-                resources:
-                    api=1,
-                params:
-                    code=code_hash("call_endpoint"),
-                    model=endpoint_params,
-                    store=STORE,
-                script:
-                    "../scripts/call_endpoint.py"
+for name, benchmark, tasks, models in endpoint_jobs():
 
-            workflow.get_rule(f"{name}_{benchmark}").docstring = f"Let an endpoint answer every request of {spec.title}."
+    rule:
+        name:
+            name
+        input:
+            checked=ancient(CHECKED),
+            requests=expand(
+                kept(REQUESTS, benchmark=benchmark),
+                task=tasks,
+                allow_missing=True,
+            ),
+        output:
+            responses=expand(
+                kept(RESPONSES, benchmark=benchmark),
+                task=tasks,
+                allow_missing=True,
+            ),
+        log:
+            log_of(name, "model", "protocol"),
+        wildcard_constraints:
+            model=any_of(models),
+        conda:
+            "../envs/api.yaml"
+        resources:
+            api=1,
+        params:
+            code=code_hash("call_endpoint"),
+            model=endpoint_params,
+            store=STORE,
+        script:
+            "../scripts/call_endpoint.py"
 
-    if spec.released_tasks:
+    workflow.get_rule(name).docstring = f"Let an endpoint answer every request of {BENCHMARKS[benchmark].title}."
 
-        rule:
-            name:
-                f"import_{benchmark}"
-            input:
-                items_file=kept(ITEMS, benchmark=benchmark),
-                requests=expand(kept(REQUESTS, benchmark=benchmark, protocol="released"), task=spec.released_tasks),
-                release=lambda w: DATA.format(source=release_of(w)),
-            output:
-                responses=expand(
-                    kept(RESPONSES, benchmark=benchmark, protocol="released"),
-                    task=spec.released_tasks,
-                    allow_missing=True,
-                ),
-            log:
-                log_of(f"import_{benchmark}", "model"),
-            wildcard_constraints:
-                model=any_of(models_of("released")),
-            conda:
-                "../envs/data.yaml"
-            params:
-                code=code_hash("import_responses", f"benchmarks.{benchmark}.released"),
-                benchmark=benchmark,
-                tasks=spec.released_tasks,
-                release=lambda w: CONFIG.models[w.model].release,
-                files=lambda w: source_files(release_of(w)),
-            script:
-                "../scripts/import_responses.py"
 
-        workflow.get_rule(f"import_{benchmark}").docstring = (
-            f"Import model outputs published by the authors of {spec.title} as responses."
-        )
+for benchmark in [name for name, spec in BENCHMARKS.items() if spec.released_tasks]:
+
+    rule:
+        name:
+            f"import_{benchmark}"
+        input:
+            items_file=kept(ITEMS, benchmark=benchmark),
+            requests=expand(
+                kept(REQUESTS, benchmark=benchmark, protocol="released"), task=BENCHMARKS[benchmark].released_tasks
+            ),
+            release=lambda w: DATA.format(source=release_of(w)),
+        output:
+            responses=expand(
+                kept(RESPONSES, benchmark=benchmark, protocol="released"),
+                task=BENCHMARKS[benchmark].released_tasks,
+                allow_missing=True,
+            ),
+        log:
+            log_of(f"import_{benchmark}", "model"),
+        wildcard_constraints:
+            model=any_of(models_of("released")),
+        conda:
+            "../envs/data.yaml"
+        params:
+            code=code_hash("import_responses", f"benchmarks.{benchmark}.released"),
+            benchmark=benchmark,
+            tasks=BENCHMARKS[benchmark].released_tasks,
+            release=lambda w: CONFIG.models[w.model].release,
+            files=lambda w: source_files(release_of(w)),
+        script:
+            "../scripts/import_responses.py"
+
+    workflow.get_rule(f"import_{benchmark}").docstring = (
+        f"Import model outputs published by the authors of {BENCHMARKS[benchmark].title} as responses."
+    )

@@ -5,6 +5,7 @@ tokens a sequence feeds, and how many of them it shares with its neighbour. A se
 nothing is predicted from it, and sequences that differ in it alone share one forward pass.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -76,7 +77,7 @@ def build_trie(tokens: Sequence[np.ndarray], start: np.ndarray) -> tuple[Trie, n
     keys = [(ids.astype(">u4").tobytes(), begin) for ids, begin in zip(tokens, start.tolist(), strict=True)]
     order = np.asarray(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
     repeats = np.zeros(len(order), bool)
-    repeats[1:] = [keys[a] == keys[b] for a, b in zip(order, order[1:], strict=False)]
+    repeats[1:] = [keys[a] == keys[b] for a, b in itertools.pairwise(order)]
     del keys
     where = np.empty(len(order), np.int64)
     where[order] = np.cumsum(~repeats) - 1
@@ -174,7 +175,7 @@ def cut_rows(trie: Trie, members: np.ndarray, depth: int, row_tokens: int) -> li
     cuts = [len(members)]
     while cuts[-1]:
         cuts.append(int(begin[cuts[-1]]))
-    return [members[a:b] for b, a in reversed(list(zip(cuts, cuts[1:], strict=False)))]
+    return [members[a:b] for b, a in reversed(list(itertools.pairwise(cuts)))]
 
 
 def _shared_between(trie: Trie, members: np.ndarray) -> np.ndarray:
