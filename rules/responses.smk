@@ -30,7 +30,7 @@ for benchmark, spec in BENCHMARKS.items():
         name:
             f"answer_{benchmark}"
         input:
-            weights=weights_of,
+            weights=lambda w: weights_of(w.model),
             requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
         output:
             responses=expand(kept(RESPONSES, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
@@ -44,12 +44,12 @@ for benchmark, spec in BENCHMARKS.items():
             "../envs/model.yaml"
         threads: lambda w: 1 if w.model in models_of("planted") else 8
         resources:
-            gpu=lambda w: getattr(CONFIG.models[w.model], "gpu", 0),
-            mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w)) * attempt),
-            runtime=lambda w, attempt: int((20 + 20 * size_billion(w)) * attempt),
+            gpu=lambda w: gpus(w.model),
+            mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w.model)) * attempt),
+            runtime=lambda w, attempt: int((20 + 20 * size_billion(w.model)) * attempt),
         params:
             code=code_hash("answer_requests"),
-            model=model_params,
+            model=lambda w: model_params(w.model),
         script:
             "../scripts/answer_requests.py"
 
@@ -84,7 +84,7 @@ for name, benchmark, tasks, models in endpoint_jobs():
             api=1,
         params:
             code=code_hash("call_endpoint"),
-            model=endpoint_params,
+            model=lambda w: model_params(w.model),
             store=STORE,
         script:
             "../scripts/call_endpoint.py"

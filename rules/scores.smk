@@ -11,6 +11,9 @@ for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of
             items_file=kept(ITEMS, benchmark=benchmark),
             requests=kept(REQUESTS, benchmark=benchmark, task=task),
             responses=kept(RESPONSES, benchmark=benchmark, task=task),
+            judgements=(
+                kept(JUDGEMENTS, benchmark=benchmark, task=task) if BENCHMARKS[benchmark].tasks[task].judged else []
+            ),
         output:
             scores=expand(
                 kept(SCORES, benchmark=benchmark, task=task),

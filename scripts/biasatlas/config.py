@@ -117,6 +117,9 @@ class Run(Strict):
     categories: list[str] | None = Field(
         None, min_length=1, description="Categories to measure; all of the benchmark's if not given."
     )
+    judge: str | None = Field(
+        None, description="Name of the model that judges answers; tasks that need a judge are left out if not given."
+    )
 
 
 class Config(Strict):
@@ -201,6 +204,7 @@ def _dangling_names(config: Config) -> Iterable[str]:
         checks = (
             ("protocols", run.protocols, "a protocol", protocol_names(name)),
             ("models", run.models or (), "one of the configured models", config.models),
+            ("judge", [run.judge] if run.judge else (), "one of the configured models", config.models),
             ("categories", run.categories or (), "a category", categories),
         )
         for key, values, what, names in checks:

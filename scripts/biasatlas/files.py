@@ -182,7 +182,7 @@ def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
         for column, value in (("category", Path(name).stem), ("task", task), ("model", model)):
             scores.insert(0, column, value)
         parts.append(scores)
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def read_published(name: str) -> pd.DataFrame:

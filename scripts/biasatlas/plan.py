@@ -35,16 +35,17 @@ def tasks(config: Config, benchmark: str, model: str) -> list[str]:
 
 def categories(config: Config, benchmark: str, task: str) -> list[str]:
     """Categories of ``task`` that the configuration asks for, in the benchmark's order."""
-    wanted = config.benchmarks[benchmark].categories
-    every = load_benchmark(benchmark).tasks[task].categories
-    return [category for category in every if wanted is None or category in wanted]
+    run, declared = config.benchmarks[benchmark], load_benchmark(benchmark).tasks[task]
+    if declared.judged and not run.judge:
+        return []
+    return [category for category in declared.categories if run.categories is None or category in run.categories]
 
 
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
-    """Tables of ``benchmark`` for which at least one measured model has scores."""
+    """Tables of ``benchmark`` that read no scores, or those of at least one measured model."""
     spec = load_benchmark(benchmark)
     answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
-    return [name for name, table in spec.tables.items() if answered.intersection(table.tasks)]
+    return [name for name, table in spec.tables.items() if not table.tasks or answered.intersection(table.tasks)]
 
 
 def figures(config: Config, benchmark: str, protocol: str) -> list[str]:
