@@ -79,8 +79,8 @@ def mean(value: pd.Series, weight: pd.Series, unit: pd.Series, bounds: tuple[flo
 
     ``value`` / ``weight`` lies in ``bounds``; rows that miss either are left out. Rows of one ``unit`` may depend on
     each other: V is the linearised variance of the ratio over units. The interval is Wilson's at the sample size at
-    which a proportion has that variance, p (1 - p) / V; with one row a unit and 0/1 values that is plain Wilson. Where V is 0
-    the number of units takes its place, so that agreement of a few units does not look certain.
+    which a proportion has that variance, p (1 - p) / V; with one row a unit and 0/1 values that is plain Wilson.
+    Where V is 0 the number of units takes its place, so that agreement of a few units does not look certain.
     """
     known = value.notna() & weight.gt(0)
     value, weight, unit = value[known].to_numpy(float), weight[known].to_numpy(float), unit[known]
