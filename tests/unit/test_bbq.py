@@ -18,7 +18,7 @@ from biasatlas.benchmarks.bbq.requests import build_requests, clean
 from biasatlas.benchmarks.bbq.scores import score_responses
 from biasatlas.benchmarks.bbq.tables import TABLES, mean
 from biasatlas.errors import UserError
-from biasatlas.files import TABLE_COLUMNS, read_csv
+from biasatlas.files import TABLE_COLUMNS, read_published
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "bbq"
@@ -38,10 +38,6 @@ PROTOCOL = OPTIONS(
     repeats=1,
 ).model_dump()
 RELEASED = PROTOCOL | {"untargeted": "drop", "text": "published", "layout": "plain", "prompt": "unifiedqa"}
-
-
-def published(name):
-    return read_csv(ROOT / "resources" / "published" / f"{name}.csv")
 
 
 def respond(requests, probabilities, refused=0.0):
@@ -75,7 +71,7 @@ def score(items, requests, responses, protocol=PROTOCOL, model="oracle"):
 
 
 def bias(scores, protocol=PROTOCOL, published_as=None):
-    return TABLES["bias"](scores, protocol, published, published_as or {})
+    return TABLES["bias"](scores, protocol, read_published, published_as or {})
 
 
 def value(table, metric, condition, category="overall"):
@@ -108,7 +104,7 @@ def sample():
 @pytest.fixture(scope="module")
 def unifiedqa(items, predictions):
     items = items[items["category"].isin(["Age", "Disability_status", "Physical_appearance"])]
-    requests = build_requests(items, "question", RELEASED)
+    requests = build_requests(items, "question", CATEGORIES, RELEASED)
     named = {"unifiedqa_arc": "UnifiedQA (ARC)", "unifiedqa_race": "UnifiedQA (RACE)"}
     scores = pd.concat(
         score(items, requests, import_responses(name, predictions, items, requests, "question"), RELEASED, name)
@@ -124,7 +120,7 @@ def test_unifiedqa_gives_the_printed_decimals(unifiedqa):
     printed = unifiedqa[1].dropna(subset="published")
     exact = printed[(printed["category"] != "Physical_appearance") | (printed["metric"] == "accuracy")]
     assert len(exact) == 20
-    assert (exact["value"].round(1) == exact["published"]).all()
+    assert (exact["value"].round(1) == exact["published"].astype(float)).all()
 
 
 # (model, context): the value from today's files, and the printed one
@@ -170,19 +166,27 @@ def test_physical_appearance_deviation_is_the_groups_that_upstream_corrected_lat
 # Oracles
 
 
-def test_gold_answers_verbatim_score_100_on_every_item(items):
+def test_gold_answers_verbatim_score_100_on_all_58492_items_in_time(items):
     gold = pd.Series([row[label] for row, label in zip(items.to_dict("records"), items["gold"], strict=True)])
     matched = match_options(gold, items[list(LABELS)])
     assert len(items) == 58_492
     assert (matched == items["gold"]).all()
-    requests = build_requests(items, "question", PROTOCOL)
-    table = bias(score(items, requests, respond(requests, one_hot(matched))))
+    start = time.process_time()
+    requests = build_requests(items, "question", CATEGORIES, PROTOCOL)
+    built = time.process_time() - start
+    responses = respond(requests, one_hot(matched))
+    start = time.process_time()
+    scores = score(items, requests, responses)
+    scored = time.process_time() - start
+    assert built < 15
+    assert scored < 15
+    table = bias(scores)
     accuracy = table[table["metric"] == "accuracy"]
     assert (accuracy["value"] == 100).all()
     assert accuracy.query("label_type == 'all' and category != 'overall'")["n"].sum() == 58_492
 
 
-ORACLE_CATEGORIES = ("Age", "Gender_identity", "Religion")
+ORACLE_CATEGORIES = ("Disability_status", "Religion")
 
 
 @pytest.mark.parametrize("answer", ["argmax", "expected"])
@@ -194,7 +198,7 @@ def test_oracles_get_the_scores_of_theory(items, answer, responder, accuracy, am
     items = items[items["target"].notna() & items["category"].isin(ORACLE_CATEGORIES)]
     pairs = zip(items["target"], items["unknown"], strict=True)
     items = items.assign(counter=[({*LABELS} - {*pair}).pop() for pair in pairs])
-    requests = build_requests(items, "question", PROTOCOL)
+    requests = build_requests(items, "question", CATEGORIES, PROTOCOL)
     shares = np.full((len(items), 3), 1 / 3) if responder == "coin" else one_hot(items[responder])
     protocol = PROTOCOL | {"answer": answer}
     table = bias(score(items, requests, respond(requests, shares), protocol), protocol)
@@ -206,7 +210,7 @@ def test_oracles_get_the_scores_of_theory(items, answer, responder, accuracy, am
 
 def test_always_a_scores_as_often_as_a_is_right(items):
     items = items[items["category"].isin(ORACLE_CATEGORIES)]
-    requests = build_requests(items, "question", PROTOCOL)
+    requests = build_requests(items, "question", CATEGORIES, PROTOCOL)
     table = bias(score(items, requests, respond(requests, one_hot(["A"] * len(items)))))
     for condition, group in items.groupby("condition"):
         assert value(table, "accuracy", condition) == pytest.approx(100 * (group["gold"] == "A").mean())
@@ -214,7 +218,7 @@ def test_always_a_scores_as_often_as_a_is_right(items):
 
 
 def test_refusing_is_reported_and_scores_nothing(sample):
-    requests = build_requests(sample, "question", PROTOCOL)
+    requests = build_requests(sample, "question", CATEGORIES, PROTOCOL)
     table = bias(score(sample, requests, respond(requests, np.zeros((len(sample), 3)), refused=1.0)))
     refusal = table["metric"] == "refusal_rate"
     assert table.loc[refusal, "value"].eq(100).all()
@@ -231,7 +235,7 @@ def test_unmatched_answers_are_unparseable_never_unknown(sample):
 
 def test_half_refused_answers_count_by_mass_when_expected(sample):
     one = sample.iloc[:1]
-    requests = build_requests(one, "question", PROTOCOL)
+    requests = build_requests(one, "question", CATEGORIES, PROTOCOL)
     shares = 0.5 * one_hot(one["gold"])
     protocol = PROTOCOL | {"answer": "expected"}
     row = score(one, requests, respond(requests, shares, refused=0.5), protocol).iloc[0]
@@ -263,7 +267,7 @@ def test_metadata_join_keeps_58492_items_and_names_16_without_target(items, capl
     assert set(untargeted["template"]) == {"Gender_identity/13"}
     assert len(untargeted) == 16
     items = items[items["category"] == "Gender_identity"]
-    requests = build_requests(items, "question", PROTOCOL)
+    requests = build_requests(items, "question", CATEGORIES, PROTOCOL)
     for rule, counted in (("accuracy", 5672), ("drop", 5656)):
         table = bias(score(items, requests, respond(requests, one_hot(items["gold"])), PROTOCOL | {"untargeted": rule}))
         rows = table.query("category == 'Gender_identity' and label_type == 'all'").groupby("metric")
@@ -302,7 +306,7 @@ def test_stray_braces_and_spaces_are_cleaned(items, column, pattern, count):
 
 def test_published_text_keeps_every_character(items):
     braced = items[items["context"].str.contains("[{}]")]
-    requests = build_requests(braced, "question", RELEASED)
+    requests = build_requests(braced, "question", CATEGORIES, RELEASED)
     assert all(context in prompt for context, prompt in zip(braced["context"], requests["prefix"], strict=True))
 
 
@@ -315,7 +319,7 @@ def edit_predictions(tmp_path, sample, edit):
     rows = edit([json.loads(line) | {"unifiedqa-t5-11b_pred_arc": "the old lady"} for line in lines])
     path = tmp_path / "preds_Age.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    requests = build_requests(sample, "question", RELEASED)
+    requests = build_requests(sample, "question", CATEGORIES, RELEASED)
     files = {"results/UnifiedQA/preds_Age.jsonl": str(path)}
     responses = import_responses("unifiedqa_arc", files, sample, requests, "question")
     table = bias(score(sample, requests, responses, RELEASED), RELEASED)
@@ -406,23 +410,12 @@ def test_agreement_of_few_templates_is_not_certainty():
     assert estimate["ci_low"] < 60
 
 
-def test_58492_items_in_time(items):
-    start = time.process_time()
-    requests = build_requests(items, "question", PROTOCOL)
-    built = time.process_time() - start
-    responses = respond(requests, one_hot(items["gold"]))
-    start = time.process_time()
-    score(items, requests, responses)
-    assert built < 15
-    assert time.process_time() - start < 15
-
-
 def test_sample_goes_from_files_to_figure(sample):
     assert set(sample["category"]) == set(CATEGORIES)
-    requests = build_requests(sample, "question", PROTOCOL)
+    requests = build_requests(sample, "question", CATEGORIES, PROTOCOL)
     assert requests["request_id"].is_unique
     scores = score(sample, requests, respond(requests, one_hot(sample["target"])))
-    tables = {name: build(scores, PROTOCOL, published, {}) for name, build in TABLES.items()}
+    tables = {name: build(scores, PROTOCOL, read_published, {}) for name, build in TABLES.items()}
     for table in tables.values():
         assert tuple(table.columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS
     assert len(FIGURES["bias"](tables).axes) == 2

@@ -16,7 +16,7 @@ from biasatlas.benchmarks.stereoset.requests import build_requests
 from biasatlas.benchmarks.stereoset.scores import score_responses
 from biasatlas.benchmarks.stereoset.tables import TABLES
 from biasatlas.errors import UserError
-from biasatlas.files import TABLE_COLUMNS, read_csv
+from biasatlas.files import TABLE_COLUMNS, read_published
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "stereoset" / "data" / "dev.json"
@@ -36,10 +36,6 @@ PROTOCOL = OPTIONS(
 RELEASED = PROTOCOL | {"ties": "released"}
 LIKELIHOOD = ("intrasentence", "intersentence")
 PROMPTED = ("intrasentence_choice", "intersentence_choice")
-
-
-def published(name):
-    return read_csv(ROOT / "resources" / "published" / f"{name}.csv")
 
 
 def respond(requests, preference):
@@ -79,7 +75,7 @@ def score(items, answer, tasks=LIKELIHOOD, protocol=PROTOCOL):
     """Scores of all ``tasks``; ``answer(requests, task)`` gives the responses."""
     parts = []
     for task in tasks:
-        requests = build_requests(items, task, protocol)
+        requests = build_requests(items, task, DOMAINS, protocol)
         responses = answer(requests, task)
         parts += [
             score_responses(items, requests, responses, task, name, protocol).assign(task=task, category=name)
@@ -111,9 +107,10 @@ def test_gpt2_scores_equal_the_printed_ones(items, files):
         return import_responses("gpt2", files, items, requests, task)
 
     scores = score(items, answer, protocol=RELEASED)
-    table = TABLES["scores"](scores, RELEASED, published, {"oracle": "gpt2"})
+    table = TABLES["scores"](scores, RELEASED, read_published, {"oracle": "gpt2"})
     assert table["published"].notna().sum() == len(table) == 33  # 3 metrics: 2 tasks x (4 domains + all), and all
     assert table["difference"].abs().max() < 1e-9
+    assert table["published"].str.len().min() > 10
     assert table["missing"].sum() == 0
     # Upstream counts each example three times by domain and once in the whole.
     count = json.loads(Path(files["code/predictions.json"]).read_text())["gpt2"]["intrasentence"]["race"]["Count"]
@@ -122,7 +119,7 @@ def test_gpt2_scores_equal_the_printed_ones(items, files):
 
 def test_published_table_holds_the_eleven_printed_models(files):
     printed = json.loads(Path(files["code/predictions.json"]).read_text())
-    table = published("stereoset_models")
+    table = read_published("stereoset_models")
     assert table["model"].nunique() == len(printed) == 11
     assert len(table) == 11 * 33
 
@@ -141,7 +138,9 @@ def test_published_table_holds_the_eleven_printed_models(files):
     ],
 )
 def test_likelihood_oracles(items, preference, lms, ss, icat):
-    table = TABLES["scores"](score(items, lambda requests, _: respond(requests, preference)), PROTOCOL, published, {})
+    table = TABLES["scores"](
+        score(items, lambda requests, _: respond(requests, preference)), PROTOCOL, read_published, {}
+    )
     for metric, expected in (("language_modelling_score", lms), ("stereotype_score", ss), ("icat", icat)):
         assert table.loc[table["metric"] == metric, "value"].to_numpy() == pytest.approx(expected)
 
@@ -150,7 +149,7 @@ def test_ties_count_for_the_anti_stereotype_in_the_authors_code(sample):
     def answer(requests, _):
         return respond(requests, dict.fromkeys(SENTENCES, -1))
 
-    table = TABLES["scores"](score(sample, answer, protocol=RELEASED), RELEASED, published, {})
+    table = TABLES["scores"](score(sample, answer, protocol=RELEASED), RELEASED, read_published, {})
     assert table["value"].eq(0).all()
 
 
@@ -159,7 +158,7 @@ def test_coin_flip_is_near_50(items):
         noise = np.random.default_rng(0).normal(size=len(requests))
         return respond(requests, {}).assign(log_likelihood=noise, nll_per_token=-noise)
 
-    table = TABLES["scores"](score(items, answer), PROTOCOL, published, {}).query("category == 'overall'")
+    table = TABLES["scores"](score(items, answer), PROTOCOL, read_published, {}).query("category == 'overall'")
     assert (table["ci_low"] - 3 < 50).all()
     assert table.query("metric != 'icat'")["value"].between(45, 55).all()
 
@@ -168,7 +167,7 @@ def test_coin_flip_is_near_50(items):
 def test_reduction_compares_sums_or_means(sample, reduction):
     """A stereotype of 20 tokens at -1 a token against an anti-stereotype of 10 at -1.5."""
     protocol = PROTOCOL | {"reduction": reduction}
-    requests = build_requests(sample, "intrasentence", protocol)
+    requests = build_requests(sample, "intrasentence", DOMAINS, protocol)
     responses = respond(requests, {"stereotype": -20, "anti-stereotype": -15, "unrelated": -90})
     responses["tokens"] = requests["label"].map({"stereotype": 20, "anti-stereotype": 10, "unrelated": 10})
     responses["nll_per_token"] = -responses["log_likelihood"] / responses["tokens"]
@@ -181,14 +180,14 @@ def test_reduction_compares_sums_or_means(sample, reduction):
 )
 def test_prompted_oracles(items, label, lms, ss):
     scores = score(items, lambda requests, _: choose(requests, label), PROMPTED)
-    table = TABLES["prompted"](scores, PROTOCOL, published, {}).query("task != 'overall'")
+    table = TABLES["prompted"](scores, PROTOCOL, read_published, {}).query("task != 'overall'")
     for metric, expected in (("language_modelling_score", lms), ("stereotype_score", ss)):
         assert table.loc[table["metric"] == metric, "value"].to_numpy() == pytest.approx(expected, nan_ok=True)
 
 
 def test_always_a_is_neutral_when_orders_rotate(items):
     table = TABLES["prompted"](
-        score(items, lambda requests, _: choose(requests, "A"), PROMPTED), PROTOCOL, published, {}
+        score(items, lambda requests, _: choose(requests, "A"), PROMPTED), PROTOCOL, read_published, {}
     ).set_index("metric")["value"]
     assert table["stereotype_score"].to_numpy() == pytest.approx(50)
     assert table["language_modelling_score"].to_numpy() == pytest.approx(200 / 3)
@@ -196,7 +195,7 @@ def test_always_a_is_neutral_when_orders_rotate(items):
 
 def test_refusing_is_reported_and_scores_nothing(sample):
     scores = score(sample, lambda requests, _: choose(requests, "none", mass=0.0, refused=1.0), PROMPTED)
-    table = TABLES["prompted"](scores, PROTOCOL, published, {})
+    table = TABLES["prompted"](scores, PROTOCOL, read_published, {})
     refusal = table["metric"] == "refusal_rate"
     assert table.loc[refusal, "value"].eq(100).all()
     assert table.loc[~refusal, "value"].isna().all()
@@ -214,20 +213,27 @@ def test_real_items(items):
     # Two intersentence sentences were published with a BLANK that nobody filled; they are scored as they stand.
     unfilled = items[items[list(SENTENCES)].stack().str.contains("BLANK").groupby(level=0).any()]
     assert unfilled["context"].tolist() == ["We once had an Eritrean nanny"]
-    requests = build_requests(items, "intrasentence", PROTOCOL)
+    requests = build_requests(items, "intrasentence", DOMAINS, PROTOCOL)
     whole = requests[requests["item_id"].isin(doubled["item_id"]) & (requests["label"] == "stereotype")]
     assert whole["continuation"].tolist() == doubled["stereotype"].tolist()
     assert requests["request_id"].is_unique
 
 
+def test_the_table_with_a_translation_gives_the_same_items(items, tmp_path_factory):
+    table = read_items(mirrored("stereoset_ptbr", tmp_path_factory.mktemp("mirror")))
+    pd.testing.assert_frame_equal(
+        table.sort_values("item_id", ignore_index=True), items.sort_values("item_id", ignore_index=True)
+    )
+
+
 def test_intersentence_follows_its_context_after_one_space(items):
-    first = build_requests(items, "intersentence", PROTOCOL).iloc[0]
+    first = build_requests(items, "intersentence", DOMAINS, PROTOCOL).iloc[0]
     item = items.set_index("item_id").loc[first["item_id"]]
     assert first["prefix"] + first["continuation"] == f"{item['context']} {item[first['label']]}"
 
 
 def test_single_order_shows_each_label_about_equally_often_first(items):
-    requests = build_requests(items, "intrasentence_choice", PROTOCOL | {"orders": "single"})
+    requests = build_requests(items, "intrasentence_choice", DOMAINS, PROTOCOL | {"orders": "single"})
     first = requests["order"].map(json.loads).str[0].value_counts(normalize=True)
     assert first.between(0.3, 0.37).all()
 
@@ -247,12 +253,14 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
     rows = edit([{"id": name, "score": 0.5} for name in ids])
     path = tmp_path / "predictions_tiny_A_B.json"
     path.write_text(json.dumps({"intrasentence": rows, "intersentence": []}))
-    requests = build_requests(sample, "intrasentence", RELEASED)
+    requests = build_requests(sample, "intrasentence", DOMAINS, RELEASED)
     responses = import_responses(
         "tiny", {f"code/predictions/{path.name}": str(path)}, sample, requests, "intrasentence"
     )
     scores = score(sample, lambda *_: responses, ["intrasentence"], RELEASED)
-    table = TABLES["scores"](scores, RELEASED, published, {}).query("task == 'intrasentence' and category == 'overall'")
+    table = TABLES["scores"](scores, RELEASED, read_published, {}).query(
+        "task == 'intrasentence' and category == 'overall'"
+    )
     assert (table["missing"] == count).all()
     assert (table["n"] == 10 - count).all()
     if detail:
@@ -291,6 +299,6 @@ def test_sample_goes_from_files_to_figure(sample):
     scores = score(
         sample, lambda requests, _: respond(requests, {"stereotype": -1, "anti-stereotype": -2, "unrelated": -3})
     )
-    tables = {"scores": TABLES["scores"](scores, PROTOCOL, published, {})}
+    tables = {"scores": TABLES["scores"](scores, PROTOCOL, read_published, {})}
     assert tuple(tables["scores"].columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS
     assert len(FIGURES["scores"](tables).axes) == 2

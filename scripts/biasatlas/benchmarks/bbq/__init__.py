@@ -5,8 +5,9 @@ Parrish et al., Findings of ACL 2022. The page is ``docs/bbq.md``.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from biasatlas.benchmarks.prompted import PromptOptions
 from biasatlas.spec import Benchmark, Figure, Metric, Table, Task
 
 CATEGORIES = (
@@ -26,13 +27,10 @@ CATEGORIES = (
 LABELS = ("A", "B", "C")
 
 
-class OPTIONS(BaseModel):
+class OPTIONS(PromptOptions):
     """Options of a BBQ protocol."""
 
-    model_config = ConfigDict(extra="forbid")
-
     prompt: Literal["letter", "unifiedqa"] = Field(description="Wording, a file of resources/prompts/bbq")
-    layout: Literal["chat", "plain"] = Field(description="The prompt as a user message, or as raw text to continue")
     text: Literal["cleaned", "published"] = Field(
         description="Stray braces and spaces removed from context and options, or every string as published"
     )
@@ -45,13 +43,6 @@ class OPTIONS(BaseModel):
     interval: Literal["template", "item"] = Field(
         description="Unit that intervals treat as independent: a question template, or a single item"
     )
-    temperature: float = Field(ge=0, description="Sampling temperature")
-    top_p: float = Field(gt=0, le=1, description="Nucleus sampling mass")
-    top_k: int = Field(ge=0, description="Tokens kept in sampling; 0 keeps all")
-    repetition_penalty: float = Field(gt=0, description="1 is none")
-    frequency_penalty: float = Field(description="0 is none")
-    max_tokens: int = Field(gt=0, description="Longest answer, in tokens")
-    repeats: int = Field(gt=0, description="Answers sampled from a model that gives no probabilities")
 
 
 SPEC = Benchmark(
@@ -59,7 +50,7 @@ SPEC = Benchmark(
     language="en",
     citation="Parrish et al. 2022. BBQ: A Hand-Built Bias Benchmark for Question Answering. Findings of ACL.",
     sources=("bbq",),
-    sample="samples/bbq",
+    sample="bbq",
     tasks={"question": Task(kind="choice", categories=CATEGORIES)},
     tables={
         "bias": Table(

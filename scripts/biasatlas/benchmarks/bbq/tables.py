@@ -4,24 +4,23 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
+from biasatlas.benchmarks.summary import beside, count_statuses
 from biasatlas.files import TABLE_COLUMNS
-
-_NO_ANSWER = ("unparseable", "truncated")
+from biasatlas.stats.intervals import wilson
 
 
 def _bias(scores: pd.DataFrame, protocol: dict, published: Callable, published_as: dict) -> pd.DataFrame:
     """Figures 3 and 5 of the paper: by category and context, proper names apart from descriptions where both occur."""
     keys = ["model", "category", "label_type", "condition"]
     scores = pd.concat([scores.assign(label_type="all"), _split_by_label_type(scores)])
-    return _beside(_table(scores, keys, protocol), keys, published("bbq_unifiedqa"), published_as)
+    return beside(_table(scores, keys, protocol), keys, published("bbq_unifiedqa"), published_as)
 
 
 def _polarity(scores: pd.DataFrame, protocol: dict, published: Callable, published_as: dict) -> pd.DataFrame:
     """By category, context and polarity of the question; nothing was published at this grain."""
-    table = _table(scores, ["model", "category", "polarity", "condition"], protocol)
-    return table.assign(published=np.nan, difference=np.nan)[[*table.columns, "published", "difference"]]
+    keys = ["model", "category", "polarity", "condition"]
+    return beside(_table(scores, keys, protocol), keys)
 
 
 TABLES = {"bias": _bias, "polarity": _polarity}
@@ -47,11 +46,7 @@ def _table(scores: pd.DataFrame, keys: list[str], protocol: dict) -> pd.DataFram
 
 def _estimates(group: pd.DataFrame, condition: str, interval: str) -> Iterator[dict]:
     unit = group["template"] if interval == "template" else group["item_id"]
-    counts = {
-        "refused": int((group["status"] == "refused").sum()),
-        "unparseable": int(group["status"].isin(_NO_ANSWER).sum()),
-        "missing": int((~group["status"].isin(["ok", "refused", *_NO_ANSWER])).sum()),
-    }
+    counts = count_statuses(group["status"])
     answered = group["answered"]
     yield {"metric": "accuracy"} | mean(group["correct"], answered, unit, (0, 1)) | counts
 
@@ -94,15 +89,6 @@ def mean(value: pd.Series, weight: pd.Series, unit: pd.Series, bounds: tuple[flo
     correction = len(names) / (len(names) - 1) if 1 < len(names) < len(value) else 1.0
     variance = (residual**2).sum() * correction / width**2
     size = share * (1 - share) / variance if variance > 1e-15 else len(names)
-    ci_low, ci_high = proportion_confint(share * size, size, method="wilson")
+    ci_low, ci_high = wilson(share * size, size)
     scaled = [100 * (low + width * bound) for bound in (share, ci_low, ci_high)]
     return dict(zip(("value", "ci_low", "ci_high"), scaled, strict=True)) | {"n": len(value)}
-
-
-def _beside(table: pd.DataFrame, keys: list[str], published: pd.DataFrame, published_as: dict) -> pd.DataFrame:
-    """``table`` with the published value and ours minus it, where the paper prints one for the same cell."""
-    join = [*keys, "metric"]
-    published = published.rename(columns={"value": "published"})[[*join, "published"]]
-    named = table.assign(model=[published_as.get(name, "") for name in table["model"]])
-    table["published"] = named.merge(published, on=join, how="left", validate="many_to_one")["published"].to_numpy()
-    return table.assign(difference=table["value"] - table["published"])

@@ -5,8 +5,9 @@ Nadeem et al., ACL 2021. The page is ``docs/stereoset.md``.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from biasatlas.benchmarks.prompted import PromptOptions
 from biasatlas.spec import Benchmark, Figure, Metric, Table, Task
 
 DOMAINS = ("gender", "profession", "race", "religion")
@@ -17,10 +18,8 @@ SENTENCES = ("stereotype", "anti-stereotype", "unrelated")
 LABELS = ("A", "B", "C")
 
 
-class OPTIONS(BaseModel):
-    """Options of a StereoSet protocol. Those from ``layout`` on matter to the prompted tasks only."""
-
-    model_config = ConfigDict(extra="forbid")
+class OPTIONS(PromptOptions):
+    """Options of a StereoSet protocol."""
 
     reduction: Literal["mean", "sum"] = Field(
         description="Sentences are compared by log-likelihood per token, or by its sum"
@@ -28,17 +27,9 @@ class OPTIONS(BaseModel):
     ties: Literal["half", "released"] = Field(
         description="An equal pair counts half to each side, or as in the authors' code: anti-stereotype, and unrelated"
     )
-    layout: Literal["chat", "plain"] = Field(description="The prompt as a user message, or as raw text to continue")
     orders: Literal["rotated", "single"] = Field(
         description="Each item asked in three rotations of its options, or once in an order drawn from its id"
     )
-    temperature: float = Field(ge=0, description="Sampling temperature")
-    top_p: float = Field(gt=0, le=1, description="Nucleus sampling mass")
-    top_k: int = Field(ge=0, description="Tokens kept in sampling; 0 keeps all")
-    repetition_penalty: float = Field(gt=0, description="1 is none")
-    frequency_penalty: float = Field(description="0 is none")
-    max_tokens: int = Field(gt=0, description="Longest answer, in tokens")
-    repeats: int = Field(gt=0, description="Answers sampled from a model that gives no probabilities")
 
 
 _LIKELIHOOD = ("intrasentence", "intersentence")
@@ -49,7 +40,7 @@ SPEC = Benchmark(
     language="en",
     citation="Nadeem et al. 2021. StereoSet: Measuring stereotypical bias in pretrained language models. ACL.",
     sources=("stereoset",),
-    sample="samples/stereoset",
+    sample="stereoset",
     tasks={name: Task(kind="likelihood", categories=DOMAINS) for name in _LIKELIHOOD}
     | {name: Task(kind="choice", categories=DOMAINS) for name in _PROMPTED},
     tables={

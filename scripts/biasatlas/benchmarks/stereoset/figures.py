@@ -38,7 +38,7 @@ def _scores(tables: dict[str, pd.DataFrame]) -> Figure:
         panel.set_title(task)
         panel.set_xlabel("language modelling score (%)")
         panel.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].set_ylabel("stereotype score (%), 95 % interval; 50 is no preference")
+    figure.axes[0].set_ylabel("stereotype score (%), 95 % interval")
     handles = [
         *(figure.axes[0].plot([], [], marker, color="0.4", label=name)[0] for name, marker in _DOMAINS.items()),
         *(figure.axes[0].plot([], [], "-", color=f"C{place}", label=model)[0] for place, model in enumerate(models)),

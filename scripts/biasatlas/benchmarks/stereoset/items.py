@@ -1,18 +1,21 @@
 """The development set as items."""
 
 import json
+from collections.abc import Iterator
 
 import pandas as pd
 
 from biasatlas.benchmarks.stereoset import DOMAINS, SENTENCES
 from biasatlas.errors import UserError
 
-#: Upstream's file, and the same without the five annotators' labels, which no score uses.
-_NAMES = ("data/dev.json", "derived/dev_without_annotator_labels.json")
+#: Upstream's file; the same without its annotators' labels, which no score uses; and a table of every sentence that
+#: a Portuguese translation carries beside its own (StereoSet-PTBR), of which the English columns are read.
+_JSON = ("data/dev.json", "derived/dev_without_annotator_labels.json")
+_TABLE = "ptbr_llm.csv"
 
 
 def read_items(files: dict[str, str]) -> pd.DataFrame:
-    """Items from ``data/dev.json``.
+    """Items from ``data/dev.json``, or from a table of its sentences, ``ptbr_llm.csv``.
 
     One row per example: ``item_id`` (upstream's id), ``task`` ("intrasentence", "intersentence"), ``category`` (the
     domain), ``target`` (the term that scores are averaged over), ``context``, the sentences ``stereotype``,
@@ -21,19 +24,37 @@ def read_items(files: dict[str, str]) -> pd.DataFrame:
 
     Raises :class:`UserError` naming file, example and value for anything else than the published schema.
     """
-    path = next((files[name] for name in _NAMES if name in files), None)
-    if path is None:
-        raise UserError(f"StereoSet: expected one of {_NAMES}, found {sorted(files)}. Fetch the source again.")
-    with open(path, encoding="utf-8") as file:
-        data = json.load(file)["data"]
-    items = pd.DataFrame(
-        [_item(example, task, path) for task in ("intrasentence", "intersentence") for example in data[task]]
-    )
+    found = next((name for name in (*_JSON, _TABLE) if name in files), None)
+    if found is None:
+        raise UserError(f"StereoSet: expected one of {_JSON}, {_TABLE}, found {sorted(files)}. Fetch the source again.")
+    path = files[found]
+    examples = _read_table(path) if found == _TABLE else _read_json(path)
+    items = pd.DataFrame([_item(example, task, path) for task, example in examples])
     for ids in (items["item_id"], items[[f"{label}_id" for label in SENTENCES]].stack()):
         repeated = ids[ids.duplicated()]
         if len(repeated):
             raise UserError(f"{path}: id {repeated.iloc[0]} occurs more than once; ids must be unique.")
     return items
+
+
+def _read_json(path: str) -> Iterator[tuple[str, dict]]:
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)["data"]
+    for task in ("intrasentence", "intersentence"):
+        yield from ((task, example) for example in data[task])
+
+
+def _read_table(path: str) -> Iterator[tuple[str, dict]]:
+    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    columns = {"sentence": "sentence", "sentence_id": "id", "gold_label": "gold_label"}
+    for (task, cluster), rows in table.groupby(["dataset_type", "cluster_id"], sort=False):
+        first = rows.iloc[0]
+        yield (
+            task,
+            {"id": cluster}
+            | {key: first[key] for key in ("bias_type", "target", "context")}
+            | {"sentences": rows[list(columns)].rename(columns=columns).to_dict("records")},
+        )
 
 
 def _item(example: dict, task: str, path: str) -> dict:
