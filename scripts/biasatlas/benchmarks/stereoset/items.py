@@ -46,15 +46,15 @@ def _read_json(path: str) -> Iterator[tuple[str, dict]]:
 
 def _read_table(path: str) -> Iterator[tuple[str, dict]]:
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    columns = {"sentence": "sentence", "sentence_id": "id", "gold_label": "gold_label"}
-    for (task, cluster), rows in table.groupby(["dataset_type", "cluster_id"], sort=False):
-        first = rows.iloc[0]
-        yield (
-            task,
-            {"id": cluster}
-            | {key: first[key] for key in ("bias_type", "target", "context")}
-            | {"sentences": rows[list(columns)].rename(columns=columns).to_dict("records")},
+    examples: dict[tuple[str, str], dict] = {}
+    for row in table.to_dict("records"):
+        example = {"id": row["cluster_id"], "sentences": []} | {
+            key: row[key] for key in ("bias_type", "target", "context")
+        }
+        examples.setdefault((row["dataset_type"], row["cluster_id"]), example)["sentences"].append(
+            {"sentence": row["sentence"], "id": row["sentence_id"], "gold_label": row["gold_label"]}
         )
+    return ((task, example) for (task, _), example in examples.items())
 
 
 def _item(example: dict, task: str, path: str) -> dict:
