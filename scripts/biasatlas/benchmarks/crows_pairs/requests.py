@@ -50,5 +50,5 @@ def build_requests(items: pd.DataFrame, task: str, categories: list[str], protoc
 
 
 def clean(text: pd.Series) -> pd.Series:
-    """``text`` without line breaks; pair 1338 upstream has one before its final full stop."""
+    """``text`` without line breaks; pair 1293 upstream has one before its final full stop."""
     return text.str.replace(r"\s*\n\s*(?=[.,;!?])", "", regex=True).str.replace(r"\s*\n\s*", " ", regex=True)
