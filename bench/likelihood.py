@@ -141,7 +141,9 @@ def _dbb_questions(mirror: Path) -> pd.DataFrame:
 def _identities(mirror: Path) -> list[str]:
     """50 identities: the descriptors as they stand, or after a name where they are a clause."""
     table = json.loads((mirror / "dbb/data/descriptors.json").read_text(encoding="utf-8"))
-    flat = [entry if isinstance(entry, str) else entry[0] for group in table.values() for v in group.values() for entry in v]
+    flat = [
+        entry if isinstance(entry, str) else entry[0] for group in table.values() for v in group.values() for entry in v
+    ]
     return [f"Taylor{text}" if text.startswith(",") else text for text in flat][:50]
 
 
@@ -156,7 +158,9 @@ def make_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
     bpe.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    trainer = trainers.BpeTrainer(vocab_size=8000, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=8000, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
     bpe.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token=special[0], pad_token=special[0])
 
@@ -320,18 +324,39 @@ def main() -> None:
         "harness, batch 8": harness(model, tokenizer, 8),
         "padded batches": batches(budget),
     }
-    runs = {"engine": engine} if arguments.engine_only else {name: run for name, run in peers.items() if run} | {"engine": engine}
+    runs = (
+        {"engine": engine}
+        if arguments.engine_only
+        else {name: run for name, run in peers.items() if run} | {"engine": engine}
+    )
     body = sum(parameter.numel() for parameter in model.model.layers.parameters())
     head = model.lm_head.weight.numel()
-    processor = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
+    processor = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        "",
+    )
     machine = torch.cuda.get_device_name() if device != "cpu" else f"{processor}, 1 thread"
-    print(f"{arguments.shape} {arguments.dtype}, torch {torch.__version__}, Python {platform.python_version()}, {machine}\n")
-    header = ["workload", "requests", "asked ÷ unique", "fed ÷ unique", *(f"{name}, s" for name in runs), "over the harness"]
-    print("| " + " | ".join([*header, "of the ideal", "planning", "peak MiB: " + ", ".join(runs), "largest difference"]) + " |")
+    print(
+        f"{arguments.shape} {arguments.dtype}, torch {torch.__version__}, Python {platform.python_version()}, {machine}\n"
+    )
+    header = [
+        "workload",
+        "requests",
+        "asked ÷ unique",
+        "fed ÷ unique",
+        *(f"{name}, s" for name in runs),
+        "over the harness",
+    ]
+    print(
+        "| "
+        + " | ".join([*header, "of the ideal", "planning", "peak MiB: " + ", ".join(runs), "largest difference"])
+        + " |"
+    )
     print("|" + " --- |" * (len(header) + 4))
 
     gains = []
     for name, items in workloads.items():
+
         def encode(requests: Item):
             prefixes, continuations = zip(*requests, strict=True)
             tokens, start = encode_pairs(tokenizer, prefixes, continuations, "none", "offsets")
@@ -340,7 +365,9 @@ def main() -> None:
         requests = sample(items, arguments.tokens, lambda item: sum(map(len, encode(item)[0])))
         tokens, start = encode(requests)
         trie, _ = plan.build_trie(tokens, start)
-        states = len({ids[:p].tobytes() for ids, s in zip(trie.tokens, trie.start, strict=True) for p in range(s, len(ids))})
+        states = len(
+            {ids[:p].tobytes() for ids, s in zip(trie.tokens, trie.start, strict=True) for p in range(s, len(ids))}
+        )
         seconds: dict[str, list[float]] = {run: [] for run in runs}
         peak = dict.fromkeys(runs, 0.0)
         values, rates = {}, []
