@@ -12,8 +12,8 @@ from biasatlas.engine.limits import Memory, NotFiniteError, Progress
 from biasatlas.engine.sampling import Sampling, warp
 from biasatlas.engine.tree import Tree
 
-#: The mass of unfinished texts at which a question is answered: a third of it may be cut from each distribution's tail,
-#: the rest stays in texts that are not read further.
+#: The unresolved mass at which a question is answered: a third of it may be cut from the tails of distributions, the
+#: rest stays in texts that are not read further.
 UNRESOLVED = 0.003
 #: The most texts that are expanded for one question.
 EXPANSIONS = 400
@@ -24,8 +24,8 @@ WIDTH = 32
 class Reader:
     """How answers are read: ``read(text, complete)`` gives an outcome's index, or None while more text may change it.
 
-    ``decode`` turns lists of token ids into texts, ``ends`` are the tokens that complete a text. Readings are remembered
-    by the text so far, since many questions have the same few answers.
+    ``decode`` turns lists of token ids into texts, ``ends`` are the tokens that complete a text. Readings are
+    remembered by the text so far, since many questions have the same few answers.
     """
 
     def __init__(
@@ -109,8 +109,8 @@ def answer_probabilities(
 ) -> tuple[list[tuple[np.ndarray, float]], dict]:
     """The mass of each outcome of each question, and the mass that was not resolved; together they are 1.
 
-    The mass of an outcome is the frequency to which sampling under the question's settings tends: the probability of all
-    texts that its reader maps to it. Texts that are open after ``max_tokens`` are read as complete, as sampled ones are.
+    The mass of an outcome is the frequency to which sampling under the question's settings tends: the probability of
+    all texts that its reader maps to it. Texts open after ``max_tokens`` are read as complete, as sampled ones are.
     The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts were not enough. Raises NotFiniteError.
     """
     progress = Progress("questions", len(questions))

@@ -59,7 +59,7 @@ def generate(
 ) -> list[tuple[list[int], str]]:
     """The answer of each prompt, as token ids without the end token, and "stop" (an end token) or "length".
 
-    Batches hold prompts of like length, padded on the left, and at most 16 times the budget's tokens with their answers.
+    Batches hold prompts of like length, padded on the left; with their answers, at most 16 times the budget's tokens.
     Raises NotFiniteError where logits are.
     """
     answers: list = [None] * len(prompts)

@@ -26,7 +26,7 @@ def warp(logits: torch.Tensor, prompt: torch.Tensor, answer: torch.Tensor, sampl
 
     ``prompt`` and ``answer`` hold the token ids so far. In the order of the transformers library: repetition penalty
     (positive logits divided, negative multiplied), [frequency penalty], temperature, top-k, top-p. The library has no
-    frequency penalty; it is subtracted once for every occurrence, as OpenAI's API documents it. Excluded tokens are −inf.
+    frequency penalty; it is subtracted once for each occurrence, as OpenAI's API documents it. Excluded tokens: −inf.
     """
     logits = logits.clone()
     if sampling.repetition_penalty != 1:
@@ -62,8 +62,8 @@ def seed_of(*content: object) -> int:
 def gumbel(seed: int, vocabulary: int, device: torch.device) -> torch.Tensor:
     """Standard Gumbel noise (float64, vocabulary): the largest of logits + noise is a draw from their softmax.
 
-    The splitmix64 generator at positions seed, seed + 1, ...: the same on every device and in every batch. Of all ways to
-    draw with fixed noise this one moves least when the logits move by rounding: only a tie between the best two flips.
+    The splitmix64 generator at positions seed, seed + 1, ...: the same on every device and in every batch. Of the ways
+    to draw with fixed noise this one moves least when logits move by rounding: only a tie between the best two flips.
     """
     state = (torch.arange(vocabulary, device=device) + seed) * -7046029254386353131
     for shift, factor in ((30, -4658895280553007687), (27, -7723592293110705685)):

@@ -38,8 +38,9 @@ _log = logging.getLogger(__name__)
 class LoadedModel:
     """A causal language model ready to answer, with what identifies it.
 
-    ``ends`` are the tokens that end an answer: the tokenizer's, and those of the checkpoint's generation configuration, of
-    which nothing else is used. ``tree_refusal`` is '' where the likelihood engine's tree is exact for this model, else the reason why not.
+    ``ends`` are the tokens that end an answer: the tokenizer's, and those of the checkpoint's generation configuration,
+    of which nothing else is used. ``tree_refusal`` is '' where the engine's tree is exact for this model, else the
+    reason why it is not.
     """
 
     name: str
@@ -62,7 +63,8 @@ def load(
     """Load a causal language model and its tokenizer from a folder or a hub id.
 
     Weights come from safetensors only. ``device_map`` is accelerate's; without one the whole model goes to the first
-    GPU, or to the CPU where there is none. Code from a hub runs only if ``trust_remote_code``, at a pinned ``revision``.
+    GPU, or to the CPU where there is none. Code from a hub runs only if ``trust_remote_code`` and at a pinned
+    ``revision``.
     Raises UserError where the folder or hub id cannot be used, and says what to do.
     """
     if dtype not in DTYPES:
@@ -202,8 +204,8 @@ def _render_messages(request_id: str, messages: str, template: str, model: Loade
     if template == "tokenizer":
         if not model.tokenizer.chat_template:
             raise UserError(
-                f"{model.name}: the tokenizer has no chat template, and request {request_id!r} has messages: use a chat "
-                "model, or give the model's entry a literal template."
+                f"{model.name}: the tokenizer has no chat template, and request {request_id!r} has messages: use a "
+                "chat model, or give the model's entry a literal template."
             )
         ends_open = chat[-1]["role"] == "assistant"
         return model.tokenizer.apply_chat_template(
@@ -440,8 +442,8 @@ def _integer(value: float | None) -> int | None:
 
 def _not_finite(model: LoadedModel, request_id: str, value: float) -> UserError:
     return UserError(
-        f"{model.name}: a log-probability of request {request_id!r} is {value}: the weights are damaged, or overflow in "
-        "this precision; try dtype float32 or bfloat16."
+        f"{model.name}: a log-probability of request {request_id!r} is {value}: the weights are damaged, or overflow "
+        "in this precision; try dtype float32 or bfloat16."
     )
 
 
