@@ -200,9 +200,11 @@ class Server:
         logprobs = [None] + [token_logprob(*pair) for pair in itertools.pairwise(tokens)]
         if self.lying:
             logprobs = [None, *(value / 2 for value in logprobs[1:-1]), logprobs[-1]]
+        if not body["echo"]:
+            tokens, logprobs = tokens[-1:], logprobs[-1:]
         choice = {"text": "".join(tokens), "finish_reason": "length", "index": 0}
         choice["logprobs"] = {"tokens": tokens, "token_logprobs": logprobs, "text_offset": list(range(len(tokens)))}
-        usage = {"prompt_tokens": len(tokens) - 1, "completion_tokens": 1}
+        usage = {"prompt_tokens": len(body["prompt"]), "completion_tokens": 1}
         return {"object": "text_completion", "model": MODEL, "choices": [choice], "usage": usage}
 
     async def _fault(self, writer, reader, kind) -> bool:
@@ -235,7 +237,7 @@ class Server:
             return self._json(writer, 200, {"model": MODEL, "choices": [{"message": {"content": 17}}]})
         writer.write(head(200, len(good)))
         for byte in good.encode():  # drip
-            if reader.at_eof():
+            if reader.at_eof() or writer.transport.is_closing():
                 break
             writer.write(bytes([byte]))
             await asyncio.sleep(0.1)
