@@ -79,16 +79,11 @@ def faults(count: int = 500) -> None:
     print("concurrency  lost  answered twice  faults met  seconds")
     for concurrency in range(1, 65):
         prompts = [f"{concurrency} {index}" for index in range(count)]
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            api_server.Server(faults=0.2, retry_after="0.02", seed=concurrency) as server,
-        ):
+        kinds = (*api_server.QUICK_FAULTS * 2, *api_server.FAULTS)
+        server = api_server.Server(faults=0.2, kinds=kinds, retry_after="0.02", seed=concurrency)
+        with tempfile.TemporaryDirectory() as folder, server:
             entry = ApiEntry(
-                base_url=server.url,
-                model=api_server.MODEL,
-                concurrency=concurrency,
-                timeout_s=0.25 + 0.03 * concurrency,
-                max_failed_share=1,
+                base_url=server.url, model=api_server.MODEL, concurrency=concurrency, timeout_s=5, max_failed_share=1
             )
             started = time.perf_counter()
             requests = api_server.requests_for(prompts)

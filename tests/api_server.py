@@ -23,21 +23,20 @@ from biasatlas.files import REQUEST_COLUMNS
 
 MODEL = "loopback"
 
-#: Faults of a call, each of which a client should get over by asking again.
-FAULTS = (
+#: Faults of a call that a client should get over by asking again: those that show at once, and all.
+QUICK_FAULTS = (
     "429",
     "429_retry_after",
     "500",
     "503",
-    "silent",
     "reset",
     "truncated",
     "garbled",
     "html",
     "empty_choices",
     "wrong_type",
-    "drip",
 )
+FAULTS = (*QUICK_FAULTS, "silent", "drip")
 
 
 def said(prompt: str) -> str:
@@ -127,7 +126,7 @@ class Server:
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 if not await self._route(writer, reader, method, path.split("?")[0], headers, body):
                     break
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
