@@ -16,7 +16,7 @@ from collections.abc import Callable
 import api_server
 import openai
 
-from biasatlas.models import api
+from biasatlas.models import api, endpoint
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.store import ResponseStore, key
 
@@ -75,7 +75,7 @@ def clients(count: int = 1000, rounds: int = 7) -> None:
 
 
 def faults(count: int = 500) -> None:
-    api.BACKOFF_S = 0.01
+    endpoint.BACKOFF_S = 0.01
     print("concurrency  lost  answered twice  faults met  seconds")
     for concurrency in range(1, 65):
         prompts = [f"{concurrency} {index}" for index in range(count)]

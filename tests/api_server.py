@@ -58,7 +58,8 @@ class Server:
     ``faults``: a share of calls (0 to 1) meets one of ``kinds``. ``per_second``: calls in any second before a 429.
     ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``delay_s``: the mean time to
     an answer. ``polls``: how often a batch is looked at before it has ended; of its rows the share ``bad_rows`` fails,
-    and they come shuffled. ``lying``: echoed log-probabilities are not those of writing.
+    and they come shuffled. ``batch_faults``: what the Batch API's own requests meet, in turn. ``lying``: echoed
+    log-probabilities are not those of writing.
     """
 
     def __init__(
@@ -73,18 +74,15 @@ class Server:
         retry_after="0.05",
         polls=2,
         bad_rows=0.0,
+        batch_faults=(),
         lying=False,
         seed=0,
     ):
         self.faults, self.kinds, self.per_second, self.key = faults, kinds, per_second, key
         self.reply = reply or (lambda body, prompt: said(prompt))
-        self.delay_s, self.retry_after, self.polls, self.bad_rows, self.lying = (
-            delay_s,
-            retry_after,
-            polls,
-            bad_rows,
-            lying,
-        )
+        self.delay_s, self.retry_after = delay_s, retry_after
+        self.polls, self.bad_rows, self.lying = polls, bad_rows, lying
+        self.batch_faults = list(batch_faults)
         self.random = random.Random(seed)
         self.calls = Counter()  # by path
         self.statuses = Counter()
@@ -142,6 +140,8 @@ class Server:
             return self._json(writer, 200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         if path in ("/chat/completions", "/completions"):
             return await self._call(writer, reader, path, json.loads(body))
+        if self.batch_faults and (kind := self.batch_faults.pop(0)):
+            return await self._fault(writer, reader, kind)
         return self._batch(writer, method, path, headers, body)
 
     async def _call(self, writer, reader, path, body) -> bool:

@@ -12,7 +12,7 @@ import job
 import pytest
 from api_server import FAULTS, MODEL, QUICK_FAULTS, Server, requests_for, said
 
-from biasatlas.models import api
+from biasatlas.models import api, endpoint
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.calls import calls
 from biasatlas.models.store import ResponseStore
@@ -46,7 +46,7 @@ def finish(process):
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
 def test_500_requests_at_20_per_cent_faults(tmp_path, monkeypatch, concurrency):
     """None lost and none answered twice; bench/api.py does the same at every concurrency from 1 to 64."""
-    monkeypatch.setattr(api, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(endpoint, "BACKOFF_S", 0.01)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     prompts = [f"prompt {index}" for index in range(500)]
     # A time-out shorter than a stall of this machine would ask again for what is being answered.

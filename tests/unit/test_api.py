@@ -17,7 +17,8 @@ from biasatlas.models.store import ResponseStore
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
     """Short back-offs, and limits of this test's own."""
-    monkeypatch.setattr(api, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(endpoint, "BACKOFF_S", 0.01)
+    monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 

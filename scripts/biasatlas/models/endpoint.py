@@ -4,6 +4,7 @@ import email.utils
 import logging
 import math
 import os
+import random
 import time
 from collections.abc import Mapping
 
@@ -17,6 +18,9 @@ from biasatlas.models.replies import continuation_logprobs, filtered, read_reply
 
 log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every request
+
+#: Before attempt k a client waits between 0 and this much times 2^k, evenly drawn, and a minute at most.
+BACKOFF_S = 0.5
 
 #: Half precision and another batch move a token's log-probability by less than this.
 MAX_DIFFERENCE_NATS = 0.1
@@ -54,11 +58,12 @@ def api_key(entry: ApiEntry) -> str:
     """The key from the environment variable that ``entry`` names; raises UserError if that is unset or empty."""
     if not entry.key_env:
         return "none"
-    if key := os.environ.get(entry.key_env, "").strip():
+    key = os.environ.get(entry.key_env, "").strip()
+    if key and key.isascii() and key.isprintable():
         return key
     raise UserError(
-        f"{entry.model} at {entry.base_url}: the environment variable {entry.key_env} (`key_env`) is not set. "
-        f"Put the key there: export {entry.key_env}=..."
+        f"{entry.model} at {entry.base_url}: the environment variable {entry.key_env} (`key_env`) "
+        f"{'holds characters that no key has' if key else 'is not set'}. Put the key there: export {entry.key_env}=..."
     )
 
 
@@ -98,6 +103,11 @@ def fatal(error: openai.APIStatusError, entry: ApiEntry) -> str:
     if error.status_code == 402 or "insufficient_quota" in words:
         return f"{where}: the account has no credit left: {words}. All answers are kept; top it up and run again."
     return ""
+
+
+def backoff_s(attempt: int) -> float:
+    """Seconds to wait before ``attempt`` (1 for the second), drawn so that clients do not come back together."""
+    return random.uniform(0, min(60, BACKOFF_S * 2**attempt))
 
 
 def may_pass(error: openai.APIStatusError) -> bool:
