@@ -176,11 +176,7 @@ def cut_rows(trie: Trie, members: np.ndarray, depth: int, row_tokens: int) -> li
     cuts = [len(members)]
     while cuts[-1]:
         cuts.append(int(begin[cuts[-1]]))
-<<<<<<< HEAD
-    return [members[a:b] for b, a in reversed(list(itertools.pairwise(cuts)))]
-=======
     return [members[a:b] for a, b in itertools.pairwise(reversed(cuts))]
->>>>>>> engine
 
 
 def _shared_between(trie: Trie, members: np.ndarray) -> np.ndarray:

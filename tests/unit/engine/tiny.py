@@ -37,20 +37,10 @@ TEXTS = (
 )
 
 _SHAPE = {"vocab_size": VOCABULARY, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
-<<<<<<< HEAD
-_GQA = _SHAPE | {
-    "intermediate_size": 48,
-    "num_key_value_heads": 2,
-    "pad_token_id": None,
-    "bos_token_id": None,
-    "eos_token_id": 0,
-}
-=======
 _SHAPE |= {"bos_token_id": None, "eos_token_id": 0}
 _GQA = _SHAPE | {"intermediate_size": 48, "num_key_value_heads": 2, "pad_token_id": None}
 _GEMMA = _GQA | {"head_dim": 8, "query_pre_attn_scalar": 8}
 _GPT2 = {"vocab_size": VOCABULARY, "bos_token_id": None, "eos_token_id": 0}
->>>>>>> engine
 CONFIGS = {
     "qwen2": lambda: Qwen2Config(**_GQA),
     "qwen3": lambda: Qwen3Config(**_GQA, head_dim=8),
