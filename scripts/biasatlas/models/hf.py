@@ -6,6 +6,7 @@ import json
 import logging
 import platform
 import resource
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,12 +24,17 @@ from biasatlas.engine.limits import Memory, NotFiniteError, Progress
 from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS
+from biasatlas.models.store import ResponseStore, content
+from biasatlas.models.store import key as store_key
 from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 #: A question whose unresolved probability exceeds this has failed: its task must sample instead.
 UNRESOLVED_BOUND = 0.01
+
+#: Requests that are answered and stored together: what a kill can lose.
+_BATCH = 4096
 
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 _log = logging.getLogger(__name__)
@@ -141,14 +147,22 @@ def _first_line(error: BaseException) -> str:
 
 
 def answer(
-    requests: pd.DataFrame, model: LoadedModel, *, templates: dict[str, dict], token_budget: int | None = None
+    requests: pd.DataFrame,
+    model: LoadedModel,
+    *,
+    templates: dict[str, dict],
+    store: ResponseStore | None = None,
+    token_budget: int | None = None,
 ) -> tuple[pd.DataFrame, dict]:
     """Answer a table of requests of one kind: a table of responses in the order of requests, then repeat.
 
     ``templates`` maps the name of a literal template to {"prompt": text with "{user}", "empty": text for an empty user
-    message}. ``token_budget`` bounds the tokens of one forward pass (None: chosen for the device). The dictionary says
-    how the answers were made: tokens asked, unique and fed, precision, versions, hash of the weights, peak memory.
-    Raises UserError for a template that the model lacks and for a NaN or infinity, with model and request.
+    message}. ``token_budget`` bounds the tokens of one forward pass (None: chosen for the device). Answers are kept in
+    ``store`` batch by batch, and those that are there are not computed again.
+
+    The dictionary says how the answers were made: weights, precision, versions, engine path; under ``run``, what this
+    run of it took: tokens asked, unique and fed, peak memory. Raises UserError for a template that the model lacks and
+    for a NaN or infinity, with model and request.
     """
     requests = requests.reindex(columns=list(dict.fromkeys([*REQUEST_COLUMNS, *requests.columns]))).reset_index(
         drop=True
@@ -158,20 +172,50 @@ def answer(
         raise ValueError(f"requests of one kind out of {sorted(_ANSWERS)} are needed, these are of {kinds}")
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
-    responses, run = _ANSWERS[kinds[0]](requests, model, templates, token_budget or _default_budget(model))
+    identity = {"kind": "hf", "weights_sha256": model.weights_sha256, "dtype": str(model.model.dtype)}
+    prompts = render(requests, model, templates)
+    seen = (
+        content(row) | {"messages": None, "template": None, "prefix": prompt, "repeats": _integer(row["repeats"])}
+        for row, prompt in zip(requests.to_dict("records"), prompts, strict=True)
+    )
+    keys = [store_key(identity, request, 0) for request in seen]
+    answers = store.get(keys) if store else {}
+    first = {name: i for i, name in reversed(list(enumerate(keys))) if name not in answers}
+    # Neighbours in text share their tokens, so that a batch shares little with the next one.
+    missing = sorted(first.values(), key=lambda i: (prompts[i], str(requests["continuation"][i])))
+    run: Counter[str] = Counter()
+    progress = Progress("requests", len(missing))
+    for at in range(0, len(missing), _BATCH):
+        batch = requests.iloc[missing[at : at + _BATCH]].reset_index(drop=True)
+        responses, took = _ANSWERS[kinds[0]](batch, model, templates, token_budget or _default_budget(model))
+        run.update({name: count for name, count in took.items() if isinstance(count, int)})
+        new: dict[str, dict] = {}
+        names = dict(zip(batch["request_id"], (keys[i] for i in missing[at : at + _BATCH]), strict=True))
+        for record in responses.astype(object).where(responses.notna(), None).to_dict("records"):
+            new.setdefault(names[record.pop("request_id")], {"responses": []})["responses"].append(record)
+        if store:
+            store.put(new)
+        answers |= new
+        progress.advance(len(batch))
+    rows = [
+        {"request_id": request_id} | record
+        for request_id, name in zip(requests["request_id"], keys, strict=True)
+        for record in answers[name]["responses"]
+    ]
     metadata = {
         "model": model.name,
         "revision": model.revision,
         "weights_sha256": model.weights_sha256,
         "dtype": str(model.model.dtype).removeprefix("torch."),
         "device": str(model.model.device),
+        "engine": "plain" if model.tree_refusal else "tree",
+        "engine_reason": model.tree_refusal,
         "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")}
         | {"python": platform.python_version()},
-        "peak_memory_mib": _peak_memory_mib(),
-        **run,
+        "run": run | {"requests": len(requests), "computed": len(missing), "peak_memory_mib": _peak_memory_mib()},
     }
     _log.info("%s: %d %s requests answered: %s", model.name, len(requests), kinds[0], json.dumps(metadata))
-    return responses[list(RESPONSE_COLUMNS[kinds[0]])], metadata
+    return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS[kinds[0]])), metadata
 
 
 def _default_budget(model: LoadedModel) -> int:
