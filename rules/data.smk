@@ -32,6 +32,8 @@ rule read_items:
         log_of("read_items", "benchmark"),
     benchmark:
         bench_of("read_items", "benchmark")
+    group:
+        "requests"
     conda:
         "../envs/data.yaml"
     params:

@@ -113,6 +113,8 @@ for benchmark in [name for name, spec in BENCHMARKS.items() if spec.released_tas
             log_of(f"import_{benchmark}", "model"),
         wildcard_constraints:
             model=any_of(models_of("released")),
+        group:
+            "results"
         conda:
             "../envs/data.yaml"
         params:

@@ -24,6 +24,8 @@ for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of
             log_of(f"score_{benchmark}_{task}", "model", "protocol"),
         benchmark:
             bench_of(f"score_{benchmark}_{task}", "model", "protocol")
+        group:
+            "results"
         conda:
             "../envs/data.yaml"
         params:
