@@ -50,6 +50,7 @@ for benchmark, spec in BENCHMARKS.items():
         params:
             code=code_hash("answer_requests"),
             model=lambda w: model_params(w.model),
+            store=STORE,
         script:
             "../scripts/answer_requests.py"
 

@@ -9,6 +9,7 @@ from engine import tiny
 from biasatlas.errors import UserError
 from biasatlas.files import RESPONSE_COLUMNS
 from biasatlas.models import hf
+from biasatlas.models.store import ResponseStore
 
 USER = json.dumps([{"role": "user", "content": "Who said that?"}])
 TEMPLATES = {"ours": {"prompt": "USER: {user} ASSISTANT:", "empty": "USER: ASSISTANT:"}}
@@ -66,7 +67,7 @@ def test_likelihoods_match_one_sentence_at_a_time(model):
         assert row.log_likelihood == pytest.approx(expected, abs=1e-4)
         assert row.tokens == len(tail)
         assert row.nll_per_token == pytest.approx(-row.log_likelihood / row.tokens)
-    assert metadata["tokens_asked"] > metadata["tokens_fed"]
+    assert metadata["run"]["tokens_asked"] > metadata["run"]["tokens_fed"]
 
 
 def test_what_cannot_be_scored_is_missing_with_its_reason(model):
@@ -141,3 +142,16 @@ def test_folders_that_cannot_be_loaded_say_what_to_do(tmp_path, folder, monkeypa
         hf.load(str(folder), dtype="half")
     with pytest.raises(UserError, match="pinned revision"):
         hf.load("nobody/no-such-model", trust_remote_code=True)
+
+
+def test_answers_are_kept_and_not_computed_again(model, tmp_path, monkeypatch):
+    asked = requests([{"prefix": "once ", "continuation": text} for text in ("upon", "more", "upon", "again")])
+    monkeypatch.setattr(hf, "_BATCH", 2)
+    store = ResponseStore(tmp_path)
+    whole, metadata = hf.answer(asked, model, templates={}, store=store)
+    assert metadata["run"]["computed"] == 3
+    plain, _ = hf.answer(asked, model, templates={})
+    pd.testing.assert_frame_equal(whole, plain)
+    more = requests([{"prefix": "once ", "continuation": text} for text in ("more", "bitten")])
+    _, metadata = hf.answer(more, model, templates={}, store=ResponseStore(tmp_path))
+    assert metadata["run"]["computed"] == 1
