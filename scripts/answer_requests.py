@@ -17,7 +17,5 @@ with logged(snakemake.log[0]):
     store = ResponseStore(snakemake.params.store)
     for requests_file, responses_file in zip(snakemake.input.requests, snakemake.output.responses, strict=True):
         requests = read_parquet(requests_file)
-        responses, metadata = hf.answer(
-            requests, model, templates=templates, store=store, token_budget=token_budget
-        )
+        responses, metadata = hf.answer(requests, model, templates=templates, store=store, token_budget=token_budget)
         write_responses(responses, responses_file, requests["kind"].iloc[0], metadata)
