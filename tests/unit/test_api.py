@@ -107,6 +107,22 @@ def test_refusals_and_truncation_are_statuses(tmp_path, prompt, status, finish):
     assert metadata["failed"] == 0
 
 
+@pytest.mark.parametrize(
+    ("status", "words", "refused"),
+    [
+        (400, "400 content_filter The response was filtered", True),  # OpenAI, Azure
+        (400, "400 1301 系统检测到输入或生成内容可能包含不安全或敏感内容", True),  # Zhipu
+        (400, '400 {"error": {"code": "1301", "message": "..."}}', True),  # the same in a batch
+        (400, "400 data_inspection_failed Input data may contain inappropriate content.", True),  # DashScope
+        (400, "400 invalid_request_error Content Exists Risk", True),  # DeepSeek
+        (400, "400 context_length_exceeded at most 1301 tokens", False),
+        (500, "500 content_filter is down", False),
+    ],
+)
+def test_the_filters_of_services_are_recognised(status, words, refused):
+    assert bool(replies.filtered(status, words)) == refused
+
+
 def test_a_request_that_the_endpoint_rejects_fails_with_its_reason(tmp_path):
     with Server() as server:
         frame, metadata = ask(server, requests_for(["fine", "INVALID"]), tmp_path / "store", max_failed_share=0.5)

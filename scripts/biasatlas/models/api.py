@@ -1,6 +1,6 @@
 """Model kind ``api``: requests in, responses out, through any OpenAI-compatible endpoint.
 
-Every answer is in the store before the next request is sent, so whatever stops a job, nothing is paid for twice.
+Every answer goes into the store as soon as it is read, so whatever stops a job, none is paid for twice.
 """
 
 import asyncio
@@ -63,6 +63,7 @@ def answer(
     _log_plan(entry, len(wanted), missing, store)
     if missing:
         records |= _ask(missing, len(wanted), entry, store)
+    records = {name: records[name] for name in wanted}
     failed = sum(record["status"] == "failed" for record in records.values())
     log.info("%d calls answered, %d failed, in %.1f s", len(missing) - failed, failed, time.monotonic() - started)
 
@@ -170,7 +171,7 @@ class Job:
                 reason = self._status_reason(error)
                 if record := filtered(error.status_code, reason):
                     return record
-                if not may_pass(error):
+                if not may_pass(error.status_code):
                     break
             except (openai.OpenAIError, ValueError, TimeoutError) as error:
                 charged = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else worst
