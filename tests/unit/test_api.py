@@ -90,6 +90,30 @@ def test_each_fault_is_got_over(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("silent", "no whole reply within 0.2 s"),
+        ("drip", "no whole reply within 0.2 s"),
+        ("503", "503 server_error overloaded"),
+        ("reset", "Error: "),
+        ("truncated", "RemoteProtocolError: "),
+        ("garbled", "JSONDecodeError: "),
+        ("html", "JSONDecodeError: "),
+        ("empty_choices", "BadReply: a reply without an answer"),
+        ("wrong_type", "BadReply: a reply whose content is no text"),
+    ],
+)
+def test_after_the_last_attempt_a_call_fails_with_its_reason(tmp_path, kind, reason):
+    with Server(faults=1, kinds=(kind,)) as server:
+        settings = {"attempts": 2, "timeout_s": 0.2, "max_failed_share": 1}
+        frame, metadata = ask(server, requests_for(["one"]), tmp_path / "store", **settings)
+        assert server.met[kind] == 2
+    assert frame["status"].tolist() == ["failed"]
+    assert reason in frame["detail"][0]
+    assert metadata["failed"] == 1
+
+
+@pytest.mark.parametrize(
     ("prompt", "status", "finish"),
     [
         ("FILTER", "refused", "content_filter"),

@@ -175,10 +175,11 @@ class Job:
                     break
             except (openai.OpenAIError, ValueError, TimeoutError) as error:
                 charged = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else worst
-                reason = hide(f"{type(error).__name__}: {error.__cause__ or error}", self.entry)
+                reason = hide(self._broken(error), self.entry)
             finally:
                 self.in_flight -= 1
                 self.budget.settle(worst, charged)
+            log.debug("attempt %d of %s: %s", attempt + 1, call.key, reason)
         return {"status": "failed", "detail": reason}
 
     async def _send(self, call: Call) -> object:
@@ -205,6 +206,12 @@ class Job:
             f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers "
             "are kept; raise `budget` and run again for the rest."
         )
+
+    def _broken(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no whole reply within {self.entry.timeout_s:g} s"
+        cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else None
+        return f"{type(cause or error).__name__}: {cause or error}"
 
     def _status_reason(self, error: openai.APIStatusError) -> str:
         """The reason that an error status gives, having heeded what it asks for: to stop, or to wait."""
