@@ -262,6 +262,8 @@ class Server:
             return self._json(writer, 200, self.batches[name])
         if path == "/batches":
             return self._json(writer, 200, {"object": "list", "data": list(self.batches.values()), "has_more": False})
+        if parts[1] not in self.batches:
+            return self._json(writer, 404, error(f"No such batch: {parts[1]}", "not_found"))
         batch = self.batches[parts[1]]
         batch["polls"] += 1
         if batch["polls"] == self.polls:

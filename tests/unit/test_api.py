@@ -90,6 +90,30 @@ def test_each_fault_is_got_over(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("silent", "no whole reply within 0.2 s"),
+        ("drip", "no whole reply within 0.2 s"),
+        ("503", "503 server_error overloaded"),
+        ("reset", "Error: "),
+        ("truncated", "RemoteProtocolError: "),
+        ("garbled", "JSONDecodeError: "),
+        ("html", "JSONDecodeError: "),
+        ("empty_choices", "BadReply: a reply without an answer"),
+        ("wrong_type", "BadReply: a reply whose content is no text"),
+    ],
+)
+def test_after_the_last_attempt_a_call_fails_with_its_reason(tmp_path, kind, reason):
+    with Server(faults=1, kinds=(kind,)) as server:
+        settings = {"attempts": 2, "timeout_s": 0.2, "max_failed_share": 1}
+        frame, metadata = ask(server, requests_for(["one"]), tmp_path / "store", **settings)
+        assert server.met[kind] == 2
+    assert frame["status"].tolist() == ["failed"]
+    assert reason in frame["detail"][0]
+    assert metadata["failed"] == 1
+
+
+@pytest.mark.parametrize(
     ("prompt", "status", "finish"),
     [
         ("FILTER", "refused", "content_filter"),
@@ -105,6 +129,22 @@ def test_refusals_and_truncation_are_statuses(tmp_path, prompt, status, finish):
         assert server.calls["/chat/completions"] == 1
     assert frame.loc[0, ["status", "finish_reason"]].tolist() == [status, finish]
     assert metadata["failed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "refused"),
+    [
+        (400, "400 content_filter The response was filtered", True),  # OpenAI, Azure
+        (400, "400 1301 系统检测到输入或生成内容可能包含不安全或敏感内容", True),  # Zhipu
+        (400, '400 {"error": {"code": "1301", "message": "..."}}', True),  # the same in a batch
+        (400, "400 data_inspection_failed Input data may contain inappropriate content.", True),  # DashScope
+        (400, "400 invalid_request_error Content Exists Risk", True),  # DeepSeek
+        (400, "400 context_length_exceeded at most 1301 tokens", False),
+        (500, "500 content_filter is down", False),
+    ],
+)
+def test_the_filters_of_services_are_recognised(status, words, refused):
+    assert bool(replies.filtered(status, words)) == refused
 
 
 def test_a_request_that_the_endpoint_rejects_fails_with_its_reason(tmp_path):

@@ -104,7 +104,7 @@ def _collect(client: openai.OpenAI, state: Path, job) -> dict[str, str]:
     if noted["batch"] is None:
         noted["batch"] = _steady(job, lambda: _start(client, noted))
         write_text(json.dumps(noted), state)
-    batch = _wait(client, noted["batch"], job)
+    batch = _wait(client, noted["batch"], state, job)
     reasons, spent = {}, 0.0
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
         for line in _steady(job, lambda file=file: client.files.content(file).content).splitlines():
@@ -114,12 +114,14 @@ def _collect(client: openai.OpenAI, state: Path, job) -> dict[str, str]:
             except (ValueError, KeyError, TypeError) as error:
                 log.warning("batch %s: a row that answers no call (%r)", batch.id, error)
                 continue
-            if record["status"] == "failed":
-                reasons[key] = hide(record["detail"], job.entry)
+            if isinstance(record, str):
+                reasons[key] = hide(record, job.entry)
                 continue
+            record |= {"detail": hide(record["detail"], job.entry)} if "detail" in record else {}
             job.keep(key, record)
-            tokens = record["prompt_tokens"], record["completion_tokens"]
-            spent += reserved if None in tokens else cost(job.entry, *tokens)
+            if record["status"] != "failed":
+                tokens = record["prompt_tokens"], record["completion_tokens"]
+                spent += reserved if None in tokens else cost(job.entry, *tokens)
     job.store.sync()
     state.unlink()
     job.budget.settle(sum(noted["keys"].values()), spent)
@@ -140,34 +142,45 @@ def _start(client: openai.OpenAI, noted: dict) -> str:
     return client.batches.create(input_file_id=noted["file"], endpoint=noted["url"], completion_window="24h").id
 
 
-def _wait(client: openai.OpenAI, name: str, job):
+def _wait(client: openai.OpenAI, name: str, state: Path, job):
+    said = ""
     while True:
-        batch = _steady(job, lambda: client.batches.retrieve(name))
+        batch = _steady(
+            job,
+            lambda: client.batches.retrieve(name),
+            f"If batch {name} is gone for good, delete {state}: its calls are then sent, and paid for, again.",
+        )
         counts = batch.request_counts
         done = f", {counts.completed} of {counts.total} done, {counts.failed} failed" if counts else ""
-        log.info("batch %s: %s%s", name, batch.status, done)
+        if said != (said := f"batch {name}: {batch.status}{done}"):
+            log.info(said)
         if batch.status in _ENDED:
             return batch
         time.sleep(POLL_S)
 
 
-def _read_row(line: bytes, wants: Wants) -> tuple[str, dict]:
-    """The key and the record of one row of a batch's results; raises ValueError, KeyError or TypeError for no row."""
+def _read_row(line: bytes, wants: Wants) -> tuple[str, dict | str]:
+    """The key of one row of a batch's results, and its record or, where asking again may help, the reason why not.
+
+    Raises ValueError, KeyError or TypeError for what is no such row.
+    """
     row = json.loads(line)
     key, response = row["custom_id"], row.get("response")
     if not response:
-        return key, {"status": "failed", "detail": str(row.get("error"))}
+        return key, str(row.get("error"))
     if response["status_code"] != 200:
         reason = f"{response['status_code']} {json.dumps(response['body'], ensure_ascii=False)}"
+        if may_pass(response["status_code"]):
+            return key, reason
         return key, filtered(response["status_code"], reason) or {"status": "failed", "detail": reason}
     try:
         return key, read_reply(response["body"], wants)
     except BadReply as error:
-        return key, {"status": "failed", "detail": str(error)}
+        return key, str(error)
 
 
-def _steady(job, function: Callable):
-    """Call ``function`` until it works, as often as the entry allows; raises UserError when it does not."""
+def _steady(job, function: Callable, advice: str = ""):
+    """Call ``function`` until it works, as often as the entry allows; else raise UserError, which gives ``advice``."""
     attempt = 0
     while True:
         attempt += 1
@@ -175,8 +188,9 @@ def _steady(job, function: Callable):
             return function()
         except (openai.OpenAIError, ValueError, AttributeError) as error:  # a page in place of JSON has no fields
             status = error if isinstance(error, openai.APIStatusError) else None
-            if attempt == job.entry.attempts or (status and not may_pass(status)):
+            if attempt == job.entry.attempts or (status and not may_pass(status.status_code)):
                 where = f"{job.entry.model} at {job.entry.base_url}"
                 message = status and fatal(status, job.entry)
-                raise UserError(message or f"{where}: the Batch API fails: {hide(str(error), job.entry)}") from None
+                message = message or f"{where}: the Batch API fails: {hide(str(error), job.entry)}"
+                raise UserError(f"{message} {advice}".strip()) from None
             time.sleep(max(backoff_s(attempt), retry_after_s(status.response.headers) if status else 0))

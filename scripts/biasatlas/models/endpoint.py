@@ -110,9 +110,9 @@ def backoff_s(attempt: int) -> float:
     return random.uniform(0, min(60, BACKOFF_S * 2**attempt))
 
 
-def may_pass(error: openai.APIStatusError) -> bool:
-    """Whether the same call may be answered a little later."""
-    return error.status_code >= 500 or error.status_code in (408, 409, 425, 429)
+def may_pass(status_code: int) -> bool:
+    """Whether a call with this error status may be answered a little later."""
+    return status_code >= 500 or status_code in (408, 409, 425, 429)
 
 
 def said(error: openai.APIStatusError, entry: ApiEntry) -> str:

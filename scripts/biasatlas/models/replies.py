@@ -18,7 +18,9 @@ UNRESOLVED_BOUND = 0.01
 
 # What services answer instead of text when their filter stops them: finish reasons, and codes or words of an error.
 _FILTERED = {"content_filter", "sensitive"}
-_FILTER_ERRORS = re.compile(r"content_filter|content_policy|data_inspection_failed|Content Exists Risk|\b1301\b")
+_FILTER_ERRORS = re.compile(
+    r"content_filter|content_policy|data_inspection_failed|Content Exists Risk|^(\d{3} )?1301\b|\"code\": \"1301\""
+)
 _BROKEN = {"network_error", "insufficient_system_resource", "error"}
 
 
