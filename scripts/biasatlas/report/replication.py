@@ -1,8 +1,28 @@
 """How much of a published table comes out again, to the digit that was printed."""
 
+from collections.abc import Iterable
 from decimal import Decimal
+from pathlib import Path
 
 import pandas as pd
+
+from biasatlas.files import read_csv
+
+_COUNTS = ["metric", "decimals", "values", "match", "largest_difference"]
+
+
+def replication(tables: Iterable[str | Path], models: Iterable[str]) -> pd.DataFrame:
+    """:func:`count_matches` of each table file, with ``benchmark`` and ``table`` from its path in front.
+
+    Of tables by model, only the rows of ``models`` (those with published outputs) count.
+    """
+    parts = []
+    for path in map(Path, tables):
+        table = read_csv(path, published="str")
+        if "model" in table:
+            table = table[table["model"].isin(list(models))]
+        parts.append(count_matches(table).assign(benchmark=path.parts[-3], table=path.stem))
+    return pd.concat(parts, ignore_index=True)[["benchmark", "table", *_COUNTS]]
 
 
 def printed_decimals(published: pd.Series) -> int:
@@ -38,4 +58,4 @@ def count_matches(table: pd.DataFrame) -> pd.DataFrame:
                 "largest_difference": group["difference"].abs().max(),
             }
         )
-    return pd.DataFrame(rows, columns=["metric", "decimals", "values", "match", "largest_difference"])
+    return pd.DataFrame(rows, columns=_COUNTS)
