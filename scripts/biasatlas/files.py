@@ -170,7 +170,10 @@ def read_csv(path: str | os.PathLike, **types: str) -> pd.DataFrame:
 
 
 def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Score files end to end, with the columns ``model``, ``task`` and ``category`` in front, taken from their paths."""
+    """Score files end to end, with the columns ``model``, ``task`` and ``category`` in front, taken from their paths.
+
+    A table of published numbers alone reads none.
+    """
     parts = []
     for path in map(Path, paths):
         model, _, _, task, name = path.parts[-5:]
@@ -178,7 +181,7 @@ def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
         for column, value in (("category", Path(name).stem), ("task", task), ("model", model)):
             scores.insert(0, column, value)
         parts.append(scores)
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def read_published(name: str) -> pd.DataFrame:
