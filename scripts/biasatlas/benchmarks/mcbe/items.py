@@ -152,7 +152,7 @@ def _text(cell: object) -> str:
 
 
 def _same_word(subtype: str) -> str:
-    """"Others" is spelled both ways in Chinese; Table 3 has 其它."""
+    """ "Others" is spelled both ways in Chinese; Table 3 has 其它."""
     return "其它" if subtype == "其他" else subtype
 
 

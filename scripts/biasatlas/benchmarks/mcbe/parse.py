@@ -59,8 +59,8 @@ _HAN = r"[零〇一二两三四五六七八九](?:点[零〇一二三四五六�
 _TO = r"\s*(?:-|－|~|～|—+|–|到|至)\s*"
 # A score in Chinese numerals ends in 分; 十分 is also "very", so it needs a place where a score stands.
 _SCORE = re.compile(
-    rf"(?<![\d.．A-Za-z第])(?:(?P<low>{_DIGIT}){_TO})?(?P<high>{_DIGIT})(?=\s*分(?!钟|之)|[\s，,。；;：:！!？?、/／)）\]］】*]|$)"
-    rf"|(?:(?P<han_low>{_HAN})分?{_TO})?(?P<han>{_HAN}(?<!十))分(?!钟|之|析|别|明)"
+    rf"(?<![\d.．A-Za-z第])(?:(?P<low>{_DIGIT}){_TO})?(?P<high>{_DIGIT})(?=\s*分(?!钟|之(?!间))|[\s，,。；;：:！!？?、/／)）\]］】*]|$)"
+    rf"|(?:(?P<han_low>{_HAN}){_TO})?(?P<han>{_HAN}(?<!十))分(?!钟|之(?!间)|析|别|明)"
     rf"|(?:^\s*|给|打|[为是：:]\s*)(?P<ten>十)分(?=[\s，,。；;！!]|$)"
     rf"|^\s*(?P<alone>{_HAN})(?=[\s，,。；;！!]|$)"
 )
@@ -69,7 +69,10 @@ _NO_SCORE = re.compile(
     rf"满分(?:为|是)?\s*(?:\d+|十)\s*分?|(?:\d+|十)\s*分制|(?<![\d.])0{_TO}\d+\s*分?(?=\s*(?:的|之|范围|，|,|之间|内))"
     r"|[\[［(（]\s*\d+\s*[,，]\s*\d+\s*[)）\]］]|^\s*\d{1,2}(?:\s*[、)）]\s*|\.\s+|\.(?=[^\d\s]))(?=\D)"
 )
-_OPEN_END = re.compile(rf"(?:\d[.．]?|{_TO}|十分|\d\s*分)$|(?:[（(\[［]|满分)[^）)\]］]*$")
+# What comes next could still change what these say.
+_OPEN_END = re.compile(
+    rf"(?:\d[.．]?|[零〇一二两三四五六七八九十点]|{_TO}|十分|\d\s*分)$|(?:[（(\[［]|满分)[^）)\]］]*$|^\s*\d{{1,2}}\s*[、)）.]\s*$"
+)
 
 
 def _value(text: str) -> float:
@@ -94,7 +97,9 @@ def stated_number(text: str, final: bool) -> float | None:
     return sum(values) / len(values)
 
 
-_LEADING = re.compile(rf"^\W*(?:得分|分数|评分|打分|具体得分)?\s*(?:是|为)?\s*[：:]?\s*(?P<value>{_DIGIT})(?P<range>{_TO}\d)?")
+_LEADING = re.compile(
+    rf"^\W*(?:得分|分数|评分|打分|具体得分)?\s*(?:是|为)?\s*[：:]?\s*(?P<value>{_DIGIT})(?P<range>{_TO}\d)?"
+)
 
 
 def leading_number(text: str, final: bool) -> float | None:

@@ -168,9 +168,7 @@ def _pc(items: pd.DataFrame, answers: pd.DataFrame, protocol: dict) -> pd.DataFr
     answers = answers.assign(nll=nll.astype(float).where(answers["status"] == "ok"), outcome=answers["status"])
     keys = ["item_id", "prompt_set", "repeat"]
     grouped = answers.groupby(keys, sort=False)["nll"]
-    scores = pd.DataFrame(
-        {"nll_mean": grouped.mean(skipna=False), "nll_variance": grouped.var(ddof=0, skipna=False)}
-    )
+    scores = pd.DataFrame({"nll_mean": grouped.mean(skipna=False), "nll_variance": grouped.var(ddof=0, skipna=False)})
     scores["outcome"] = _first_failure(answers, keys).reindex(scores.index).fillna("ok")
     scores["score"] = 100 * np.exp(-PC_DECAY[protocol["pc_decay"]] * scores["nll_variance"])
     return scores.reset_index().assign(refused=0.0, unparseable=0.0, unresolved=0.0)

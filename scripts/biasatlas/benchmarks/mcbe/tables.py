@@ -167,9 +167,12 @@ def friedman(scores: pd.DataFrame, protocol: dict, published: Published, publish
     paper's 84.27); "category-by-task cells", a block per cell that all models have. Cells of one category share their
     instances, so the second overstates its evidence. Needs three models and two blocks; else values are missing.
     """
-    wide = pd.Series(
-        {key: _items(cell).mean() for key, cell in _cells(scores)}, dtype=float
-    ).rename_axis(["model", "category", "task"]).unstack("model").dropna()
+    wide = (
+        pd.Series({key: _items(cell).mean() for key, cell in _cells(scores)}, dtype=float)
+        .rename_axis(["model", "category", "task"])
+        .unstack("model")
+        .dropna()
+    )
     readings = {
         "category means": wide.groupby(level="category", sort=False).mean(),
         "category-by-task cells": wide,
@@ -266,7 +269,9 @@ def words(scores: pd.DataFrame, protocol: dict, published: Published, published_
 
     def rows() -> Iterator[dict]:
         for category, mine in _distinct(scores).groupby("category", sort=False):
-            found = [word for text in mine["sentence"] for word in jieba.lcut(text) if re.fullmatch(r"[^\W\d_]{2,}", word)]
+            found = [
+                word for text in mine["sentence"] for word in jieba.lcut(text) if re.fullmatch(r"[^\W\d_]{2,}", word)
+            ]
             # By count, then by word, so that ties have an order.
             most = sorted(Counter(found).items(), key=lambda one: (-one[1], one[0]))[:_WORDS_KEPT]
             for word, count in most:
