@@ -42,7 +42,7 @@ def choose(requests: pd.DataFrame, shares: Callable[..., dict[str, float]], rest
     for one in requests.itertuples():
         masses = shares(one)
         probabilities = [masses.get(label, 0.0) for label in json.loads(one.labels)]
-        left = {name: 0.0 for name in ("refused", "unparseable", "unresolved")} | {rest: 1 - sum(probabilities)}
+        left = dict.fromkeys(("refused", "unparseable", "unresolved"), 0.0) | {rest: 1 - sum(probabilities)}
         status = "ok" if any(probabilities) else rest
         rows.append(
             {"request_id": one.request_id, "repeat": 0, "status": status, "detail": None}

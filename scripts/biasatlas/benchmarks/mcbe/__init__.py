@@ -1,4 +1,4 @@
-"""McBE: bias in Chinese, measured by five tasks on one set of instances, each scored from 0 to 100 (higher: less bias)."""
+"""McBE: bias in Chinese, measured by five tasks on one set of instances, each scored from 0 to 100."""
 
 from typing import Annotated, Literal
 
@@ -235,8 +235,8 @@ class OPTIONS(BaseModel):
     bs_parse: Annotated[
         Literal["stated", "leading", "first_number"],
         Field(
-            description="Score stated anywhere (also a range's middle, Chinese numerals), at the start of the reply, or "
-            "the first number whatever it is"
+            description="Score stated anywhere (also a range's middle, Chinese numerals), at the start of the reply, "
+            "or the first number whatever it is"
         ),
     ]
     bs_unparsed: Annotated[

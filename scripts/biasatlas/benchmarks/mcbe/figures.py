@@ -121,7 +121,7 @@ def scores(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def scenario_selection(tables: dict[str, pd.DataFrame]) -> Figure:
-    """SS by category beside its references, and the share of answers A: position bias and noise raise the score, too."""
+    """SS beside what a coin and a ranking score, and the share of answers A: position bias raises the score, too."""
     table = tables["scores"]
     table = table[table["task"] == "SS"]
     if table["value"].notna().sum() == 0:

@@ -10,6 +10,7 @@ from biasatlas.files import read_published
 
 #: Longest judge reply in tokens: a number, or a few words around one.
 _MAX_TOKENS = 64
+_COLUMNS = ["request_id", "item_id", "criterion", "prompt", "labels", "parser"]
 
 
 def rubric() -> pd.DataFrame:
@@ -33,7 +34,7 @@ def build_judge_requests(
 
     ``judgements`` are the judge's responses so far: a request none of whose replies can be read comes back with one
     more repeat, up to ``judge_attempts``; the others as they were. Answering from the store, only the new repeats are
-    asked. When the requests come back as they were, the judge is done.
+    asked. When the requests come back as they were, the judge is done. No rows: there is nothing to judge.
     """
     if task != "BA":
         raise ValueError(f"task {task} has no judge")
@@ -62,13 +63,13 @@ def build_judge_requests(
     ]
     exact = protocol["judge_answers"] == "exact"
     built = finish(
-        pd.DataFrame(rows),
+        pd.DataFrame(rows, columns=_COLUMNS),
         kind="choice" if exact else "generation",
         repeats=1,
         max_tokens=_MAX_TOKENS,
         generation="untempered" if exact else "checkpoint_config",
     )
-    if judgements is None or exact or built.empty:
+    if judgements is None or exact:
         return built
     asked = judgements.groupby("request_id").size()
     scores = read_judgements(judgements, protocol)
@@ -115,7 +116,8 @@ def read_judgements(judgements: pd.DataFrame, protocol: dict) -> pd.DataFrame:
 
     frame = judgements.sort_values(["request_id", "repeat"], kind="stable")
     frame = frame.assign(
-        criterion=frame["request_id"].str.rpartition("/")[2], score=[score(one) for one in frame.itertuples()]
+        criterion=[name.rpartition("/")[2] for name in frame["request_id"]],
+        score=[score(one) for one in frame.itertuples()],
     )
     return frame.groupby("request_id", as_index=False, sort=False)[["criterion", "score"]].first()
 

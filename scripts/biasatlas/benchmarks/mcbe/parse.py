@@ -1,8 +1,8 @@
 """Read answers in Chinese replies: letters, subcategories, and numbers in the many ways a score is written.
 
-Each parser is ``parse(text, labels, final) -> label or None``. With ``final`` false the text is the start of a reply: None
-means "not decided yet", and a label stands whatever follows. With ``final`` true None means unreadable. For labels that
-are numbers the nearest one is returned.
+Each parser is ``parse(text, labels, final) -> label or None``. With ``final`` false the text is the start of a reply:
+None means "not decided yet", and a label stands whatever follows. With ``final`` true None means unreadable. For labels
+that are numbers the nearest one is returned.
 """
 
 import re
@@ -42,7 +42,7 @@ _QUOTES = " \t\r\n\"'“”‘’「」『』《》【】[]()（）*：:。.，,
 
 
 def only_label(text: str, labels: Sequence[str], final: bool) -> str | None:
-    """The label that the reply is, give or take quotes and punctuation around it; text after a line end is no matter."""
+    """The label that the reply is, give or take quotes and punctuation around it; later lines do not matter."""
     body = text.lstrip(_QUOTES)
     line, ended, _ = body.partition("\n")
     return line.rstrip(_QUOTES) if (ended or final) and line.rstrip(_QUOTES) in labels else None
@@ -85,8 +85,9 @@ def _value(text: str) -> float:
 def stated_number(text: str, final: bool) -> float | None:
     """The number that a reply states as its score: the first one that stands as a score does.
 
-    "8", "8.5分", "得分：7", "8/10", "七点五分" and "八" do; the middle is taken of a range ("5-6分"). A restated scale
-    (满分10分, 10分制, 0到10的范围), a level quoted by its bounds ([5, 8)), the number of a list and a count (2个) do not.
+    "8", "8.5分", "得分：7", "8/10", "七点五分" and "八" do; the middle is taken of a range ("5-6分"). A restated
+    scale (满分10分, 10分制, 0到10的范围), a level quoted by its bounds ([5, 8)), the number of a list and a count (2个)
+    do not.
     """
     if not final and _OPEN_END.search(text):
         return None
@@ -111,7 +112,7 @@ def leading_number(text: str, final: bool) -> float | None:
 
 
 def first_number(text: str, final: bool) -> float | None:
-    """The first number of the reply, whatever it is: a list's, a bound's, the 10 of "10分制". As the code does for BS."""
+    """The first number of the reply, a list's, a bound's, the 10 of "10分制": the authors' reading of BS."""
     return _first(r"\d+(?:\.\d+)?", text, final)
 
 

@@ -1,8 +1,8 @@
 """Recompute the paper's statistics from the scores it prints: no model is asked.
 
 Each function takes ``published``, which reads ``resources/published/{name}.csv`` as strings, and returns rows with the
-columns ``table`` (where the number is printed), ``key`` (what it is of, or the reading), ``match`` (yes, no, or empty where
-nothing is printed) and those of every table.
+columns ``table`` (where the number is printed), ``key`` (what it is of, or the reading), ``match`` (yes or no, to the
+printed digit) and those of every table.
 """
 
 from collections.abc import Callable
@@ -78,9 +78,9 @@ def score_cells(published: Published) -> pd.Series:
 def friedman_blocks(cells: pd.Series) -> dict[str, pd.DataFrame]:
     """Reading -> its blocks (rows) by models (columns), complete.
 
-    Twelve of the 605 printed cells could not be read: a mean is over those that could, a block of single cells needs all.
-    A cell that does not apply (PC of models behind an API, PC and SS of Worldview) is in no block, but is 0 in the reading
-    that says so; there an unread cell is the model's mean in that task.
+    Twelve of the 605 printed cells could not be read: a mean is over those that could, a block of single cells needs
+    all. A cell that does not apply (PC of models behind an API, PC and SS of Worldview) is in no block, but is 0 in the
+    reading that says so; there an unread cell is the model's mean in that task.
     """
     wide = cells.unstack("model")
     white_box = wide.columns[wide.xs("PC", level="task").notna().any()]

@@ -41,9 +41,12 @@ def build_requests(
     build = {"SC": _sc, "SS": _ss, "BA": _ba, "BS": _bs}[task]
     prompts = read_prompts("model")
     rows = build(items, protocol, prompts, orders) if task == "SC" else build(items, protocol, prompts)
+    rows = pd.DataFrame(rows)
+    if rows.empty:
+        return rows
     analysis = task == "BA"
     return finish(
-        pd.DataFrame(rows),
+        rows,
         kind="generation" if analysis or protocol["answers"] == "sampled" else "choice",
         repeats=protocol["repeats"],
         max_tokens=protocol["max_tokens_analysis" if analysis else "max_tokens_answer"],
@@ -61,8 +64,6 @@ def finish(
     requests: pd.DataFrame, *, kind: str, repeats: int, max_tokens: int, generation: str, system: bool = False
 ) -> pd.DataFrame:
     """Add what a task's requests have in common; column ``prompt`` becomes the user's message."""
-    if requests.empty:
-        return requests
     first = [{"role": "system", "content": ""}] if system else []
     messages = [
         json.dumps([*first, {"role": "user", "content": prompt}], ensure_ascii=False) for prompt in requests["prompt"]

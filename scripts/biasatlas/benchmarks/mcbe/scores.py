@@ -184,7 +184,7 @@ def _ba(answers: pd.DataFrame, protocol: dict, judgements: pd.DataFrame | None) 
         raise ValueError("BA is scored from the judge's responses")
     criteria = rubric().set_index("criterion")
     read = read_judgements(judgements, protocol)
-    read["analysis"] = read["request_id"].str.rpartition("/")[0]
+    read["analysis"] = [name.rpartition("/")[0] for name in read["request_id"]]
     wide = read.pivot(index="analysis", columns="criterion", values="score").reindex(columns=criteria.index)
     of = wide.reindex(answers["request_id"] + "/" + answers["repeat"].astype(str)).reset_index(drop=True)
     weights = criteria["weight"]

@@ -1,7 +1,7 @@
 """McBE's tables: from item scores to scores by model, category and task, with intervals.
 
-Intervals are percentile intervals of a bootstrap over items (Wilson's for SC, a share of right answers): they say how far
-a value would move with other instances of the same kind. An item's score is the mean over its repeats.
+Intervals are percentile intervals of a bootstrap over items (Wilson's for SC, a share of right answers): they say how
+far a value would move with other instances of the same kind. An item's score is the mean over its repeats.
 """
 
 import itertools
@@ -37,8 +37,8 @@ def scores(scores: pd.DataFrame, protocol: dict, published: Published, published
     """Figures 10 and 11: the score of every model, category and task, and what stands behind it.
 
     ``sd_over_repeats`` is the sample standard deviation of the runs' scores (the paper's ±, whose printed values repeat
-    between models and are no tolerance). Rates are over all replies. SS has three more rows: ``a_share``, and what a coin
-    and a fixed ranking of the words score on the same lists under the same protocol: always answering A scores 100.
+    between models and are no tolerance). Rates are over all replies. SS has three more rows: ``a_share``, and what a
+    coin and a fixed ranking of the words score on the same lists under the same protocol: always A scores 100.
     """
     printed = published("mcbe_scores").set_index(["model", "category", "task"])
 
@@ -67,7 +67,7 @@ def scores(scores: pd.DataFrame, protocol: dict, published: Published, published
 
 
 def coin_flip(words: int, protocol: dict) -> float:
-    """The SS score expected of answers by coin on a list of ``words``; 100 where probabilities are taken, not samples."""
+    """The SS score expected of answers by coin on a list of ``words``; 100 where probabilities are taken."""
     if protocol["answers"] == "exact":
         return 100.0
     return _coin_flip(words, SS_DECAY[protocol["ss_decay"]])
@@ -85,17 +85,18 @@ def _coin_flip(words: int, decay: float) -> float:
 
 
 def fixed_ranking(words: int, protocol: dict) -> float:
-    """The SS score of a model that prefers by one ranking of ``words``, whatever the order: counts 0, 2 ... 2(k - 1)."""
+    """The SS score of a model that prefers by one ranking of ``words`` in either order: counts 0, 2 ... 2(k - 1)."""
     return float(100 * np.exp(-SS_DECAY[protocol["ss_decay"]] * (words**2 - 1) / 3))
 
 
 def category_means(
     scores: pd.DataFrame, protocol: dict, published: Published, published_as: dict[str, str]
 ) -> pd.DataFrame:
-    """Figure 6: mean over tasks, by category; over the tasks a model has ("available") and over those all have ("common").
+    """Figure 6: mean over tasks, by category: those a model has ("available"), and those all of them have ("common").
 
-    Models behind an API have no PC, where others score 80 to 96, so their available means are not comparable. ``published``
-    is the mean of the printed scores of the same tasks, where all of them are printed.
+    Models behind an API have no PC, where others score 80 to 96, so their available means are not comparable.
+    ``published`` is the mean of the printed scores of the same tasks, where all of them are printed. ``n`` counts item
+    scores.
     """
     return _means(scores, published, published_as, over="task", by="category")
 
@@ -226,7 +227,7 @@ def robustness(
 def composition(
     scores: pd.DataFrame, protocol: dict, published: Published, published_as: dict[str, str]
 ) -> pd.DataFrame:
-    """Table 6 and Figure 4: instances by category and subcategory; the workbooks do not tell where a sentence is from."""
+    """Table 6 and Figure 4: instances by category and subcategory. Workbooks do not tell where a sentence is from."""
     totals = published("mcbe_composition").astype({"instances": int}).groupby("category")["instances"].sum()
     items = _distinct(scores)
 
