@@ -12,6 +12,9 @@ from biasatlas.benchmarks.mcbe import CATEGORY_NAMES, SPEC, SUBSTITUTABLE, TASKS
 from biasatlas.benchmarks.mcbe import published as replicated
 from biasatlas.benchmarks.mcbe.agreement import annotator_agreement, judge_agreement
 from biasatlas.benchmarks.mcbe.figures import FIGURES
+from biasatlas.benchmarks.mcbe.judge import build_judge_requests
+from biasatlas.benchmarks.mcbe.requests import build_requests
+from biasatlas.benchmarks.mcbe.scores import score_responses
 from biasatlas.benchmarks.mcbe.tables import TABLES
 from biasatlas.errors import UserError
 from biasatlas.files import TABLE_COLUMNS, read_csv, read_published, write_csv
@@ -43,13 +46,18 @@ def responder(task, lean, rng):
 def scores():
     rng = np.random.default_rng(0)
     parts = []
-    for model, lean in (("small", 0.5), ("large", 0.2), ("black-box", 0.1)):
-        for task in TASKS:
+    for task in TASKS:
+        asked = build_requests(ITEMS, task, categories(task), RECOMMENDED)
+        for model, lean in (("small", 0.5), ("large", 0.2), ("black-box", 0.1)):
             if (model, task) == ("black-box", "PC"):
                 continue
+            answers = responder(task, lean, rng)(asked)
+            judged = None
+            if task == "BA":
+                judge_asked = build_judge_requests(ITEMS, asked, answers, task, RECOMMENDED)
+                judged = choose(judge_asked, lambda _: {"4": 1.0})
             for category in categories(task):
-                judge = (lambda asked: choose(asked, lambda _: {"4": 1.0})) if task == "BA" else None
-                part = scored(ITEMS, task, RECOMMENDED, responder(task, lean, rng), category, judge)
+                part = score_responses(ITEMS, asked, answers, task, category, RECOMMENDED, judged)
                 parts.append(part.assign(model=model, task=task, category=category))
     return pd.concat(parts, ignore_index=True)
 

@@ -183,10 +183,12 @@ def _ba(answers: pd.DataFrame, protocol: dict, judgements: pd.DataFrame | None) 
     if judgements is None:
         raise ValueError("BA is scored from the judge's responses")
     criteria = rubric().set_index("criterion")
-    read = read_judgements(judgements, protocol)
+    analyses = answers["request_id"] + "/" + answers["repeat"].astype(str)
+    judged = np.array([name.rpartition("/")[0] for name in judgements["request_id"]], dtype=object)
+    read = read_judgements(judgements[np.isin(judged, analyses.to_numpy(object))], protocol)
     read["analysis"] = [name.rpartition("/")[0] for name in read["request_id"]]
     wide = read.pivot(index="analysis", columns="criterion", values="score").reindex(columns=criteria.index)
-    of = wide.reindex(answers["request_id"] + "/" + answers["repeat"].astype(str)).reset_index(drop=True)
+    of = wide.reindex(analyses).reset_index(drop=True)
     weights = criteria["weight"]
     total = of.mul(weights, axis=1).sum(axis=1, skipna=False)
     score = total / weights.sum() if protocol["ba_aggregate"] == "weighted_mean" else total

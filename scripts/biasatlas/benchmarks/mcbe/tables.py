@@ -7,7 +7,7 @@ far a value would move with other instances of the same kind. An item's score is
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 import jieba
@@ -47,7 +47,8 @@ def scores(scores: pd.DataFrame, protocol: dict, published: Published, published
             keys = {"model": model, "category": category, "task": task}
             place = published_as.get(model), CATEGORY_NAMES[category], task
             found = printed.loc[place] if place in printed.index else {}
-            items, sizes = _items(cell), _sizes(cell)
+            items = _items(cell)
+            sizes = _sizes(cell, items)
             yield _row(keys, "score", items.mean(), *_interval(items, task), **sizes, published=found.get("score"))
             runs = cell.groupby("repeat")["score"].mean()
             spread = runs.std(ddof=1) if len(runs) > 1 else np.nan
@@ -131,11 +132,12 @@ def _means(
     """Means over the tasks of a category, or over the categories of a task: a row per model, group and average."""
     listed = {"task": "tasks", "category": "categories"}[over]
     printed = replicated.score_cells(published)
-    cells = {
-        (model, group[by], group[over]): (cell, (CATEGORY_NAMES[category], task, published_as.get(model)))
-        for (model, category, task), cell in _cells(scores)
-        for group in [{"category": category, "task": task}]
-    }
+    cells = {}
+    for (model, category, task), cell in _cells(scores):
+        group = {"category": category, "task": task}
+        items = _items(cell)
+        place = (CATEGORY_NAMES[category], task, published_as.get(model))
+        cells[model, group[by], group[over]] = items, _sizes(cell, items), printed.get(place, np.nan)
     models = list(dict.fromkeys(model for model, _, _ in cells))
     groups = [one for one in (CATEGORIES if by == "category" else TASKS) if any(one == group for _, group, _ in cells)]
 
@@ -146,16 +148,14 @@ def _means(
             for average, chosen in (("available", available), ("common", common)):
                 if not chosen:
                     continue
-                parts, places = zip(*(cells[model, group, part] for part in chosen), strict=True)
-                items = [_items(part) for part in parts]
-                found = np.mean([printed.get(place, np.nan) for place in places])
+                items, sizes, found = zip(*(cells[model, group, part] for part in chosen), strict=True)
                 yield _row(
                     {"model": model, by: group, "average": average, listed: " ".join(chosen)},
                     "mean_score",
                     np.mean([one.mean() for one in items]),
                     *_interval_of_mean(items, shared=over == "task"),
-                    **pd.DataFrame([_sizes(part) for part in parts]).sum(),
-                    published=f"{found:.2f}" if np.isfinite(found) else None,
+                    **pd.DataFrame(sizes).sum(),
+                    published=f"{np.mean(found):.2f}" if np.isfinite(found).all() else None,
                 )
 
     return _table(("model", by, "average", listed), rows())
@@ -312,11 +312,11 @@ def _items(cell: pd.DataFrame) -> pd.Series:
     return cell.groupby("item_id", sort=False)["score"].mean().dropna()
 
 
-def _sizes(cell: pd.DataFrame) -> dict[str, int]:
-    """``n``: items with a score; the others by the status of their first repeat."""
-    status = cell[~cell["item_id"].isin(_items(cell).index)].drop_duplicates("item_id")["status"]
+def _sizes(cell: pd.DataFrame, items: pd.Series) -> dict[str, int]:
+    """``n``: ``items``, those with a score; the others by the status of their first repeat."""
+    status = cell[~cell["item_id"].isin(items.index)].drop_duplicates("item_id")["status"]
     return {
-        "n": cell["item_id"].nunique() - len(status),
+        "n": len(items),
         "refused": int((status == "refused").sum()),
         "unparseable": int(status.isin(["unparseable", "truncated"]).sum()),
         "missing": int((~status.isin(_NOT_MISSING)).sum()),
@@ -330,7 +330,7 @@ def _interval(items: pd.Series, task: str) -> tuple[float, float]:
     return _interval_of_mean([items], shared=True)
 
 
-def _interval_of_mean(parts: list[pd.Series], shared: bool) -> tuple[float, float]:
+def _interval_of_mean(parts: Sequence[pd.Series], shared: bool) -> tuple[float, float]:
     """Interval of the mean of the means of ``parts``; ``shared``: the same items in all, so resampled together."""
     units = len(pd.concat(parts).index.unique()) if parts else 0
     if units < MIN_UNITS or not all(len(part) for part in parts):
