@@ -40,7 +40,7 @@ def categories(config: Config, benchmark: str, task: str) -> list[str]:
 
 
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
-    """Tables of ``benchmark`` for which at least one measured model has scores, or that read none."""
+    """Tables of ``benchmark`` that read no scores, or those of at least one measured model."""
     spec = load_benchmark(benchmark)
     answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
     return [name for name, table in spec.tables.items() if not table.tasks or answered.intersection(table.tasks)]
