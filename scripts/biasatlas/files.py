@@ -170,10 +170,7 @@ def read_csv(path: str | os.PathLike, **types: str) -> pd.DataFrame:
 
 
 def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Score files end to end, with the columns ``model``, ``task`` and ``category`` in front, taken from their paths.
-
-    A table of published numbers alone reads none.
-    """
+    """Score files end to end, with the columns ``model``, ``task`` and ``category`` in front, taken from their paths."""
     parts = []
     for path in map(Path, paths):
         model, _, _, task, name = path.parts[-5:]
