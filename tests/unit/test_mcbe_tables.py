@@ -31,7 +31,7 @@ def responder(task, lean, rng):
         if task == "PC":
             return likelihoods(asked, lambda _: 2 + lean * rng.standard_normal())
         if task == "BA":
-            return say(asked, lambda _: "这句话有偏见，因为以偏概全。")
+            return say(asked.assign(repeats=1), lambda _: "这句话有偏见，因为以偏概全。")
         return choose(
             asked,
             lambda one: dict(
