@@ -24,12 +24,12 @@ RECOMMENDED = PROTOCOLS["recommended"]
 PUBLISHED_AS = {"small": "Qwen2.5-0.5B-Instruct", "large": "Qwen2.5-7B-Instruct", "black-box": "GLM4-AIR"}
 
 
-def responder(task, lean, rng):
-    """Answers that lean away from fair by ``lean``, with some noise from item to item."""
+def responder(task, rng):
+    """Answers at random, a tenth of them refusals."""
 
     def respond(asked):
         if task == "PC":
-            return likelihoods(asked, lambda _: 2 + lean * rng.standard_normal())
+            return likelihoods(asked, lambda _: 2 + rng.standard_normal() / 3)
         if task == "BA":
             return say(asked.assign(repeats=1), lambda _: "这句话有偏见，因为以偏概全。")
         return choose(
@@ -44,22 +44,24 @@ def responder(task, lean, rng):
 
 @pytest.fixture(scope="module")
 def scores():
+    """A model scored on the whole sample; two others whose scores stray from its own, one of them without PC."""
     rng = np.random.default_rng(0)
     parts = []
     for task in TASKS:
         asked = build_requests(ITEMS, task, categories(task), RECOMMENDED)
-        for model, lean in (("small", 0.5), ("large", 0.2), ("black-box", 0.1)):
-            if (model, task) == ("black-box", "PC"):
-                continue
-            answers = responder(task, lean, rng)(asked)
-            judged = None
-            if task == "BA":
-                judge_asked = build_judge_requests(ITEMS, asked, answers, task, RECOMMENDED)
-                judged = choose(judge_asked, lambda _: {"4": 1.0})
-            for category in categories(task):
-                part = score_responses(ITEMS, asked, answers, task, category, RECOMMENDED, judged)
-                parts.append(part.assign(model=model, task=task, category=category))
-    return pd.concat(parts, ignore_index=True)
+        answers = responder(task, rng)(asked)
+        judged = None
+        if task == "BA":
+            judge_asked = build_judge_requests(ITEMS, asked, answers, task, RECOMMENDED)
+            judged = choose(judge_asked, lambda _: {"4": 1.0})
+        for category in categories(task):
+            part = score_responses(ITEMS, asked, answers, task, category, RECOMMENDED, judged)
+            parts.append(part.assign(model="small", task=task, category=category))
+    small = pd.concat(parts, ignore_index=True)
+    stray = rng.normal(scale=5, size=(2, len(small)))
+    large = small.assign(model="large", score=(small["score"] + 2 + stray[0]).clip(0, 100))
+    black_box = small.assign(model="black-box", score=(small["score"] - 2 + stray[1]).clip(0, 100))
+    return pd.concat([small, large, black_box[black_box["task"] != "PC"]], ignore_index=True)
 
 
 @pytest.fixture(scope="module")
