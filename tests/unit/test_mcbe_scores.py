@@ -79,7 +79,7 @@ def test_pc_failed_likelihood_is_missing():
         return responses.assign(status=np.where(failed, "failed", "ok"), detail=np.where(failed, "NaN", None))
 
     row = scored(ITEMS, "PC", RECOMMENDED, respond).set_index("item_id").loc["gender-2"]
-    assert math.isnan(row["score"]) and row["status"] == "failed"
+    assert math.isnan(row["score"]) and (row["status"], row["detail"]) == ("failed", "NaN")
 
 
 # SC: the right subcategory

@@ -42,18 +42,18 @@ def score_responses(
     Every item has a row: those that were asked nothing are not_applicable.
     """
     items = items[items["category"] == category]
-    asked = requests[requests["item_id"].isin(items["item_id"])]
+    asked = requests.merge(items[["item_id", "severity"]], on="item_id", validate="m:1")
     answers = asked.merge(responses, on="request_id", validate="1:m")
     if "prompt_set" not in answers:
         answers = answers.assign(prompt_set="original")
     if task == "PC":
-        scores = _pc(items, answers, protocol)
+        scores = _pc(answers, protocol)
     elif task == "BA":
         scores = _ba(answers, protocol, judgements)
     else:
         outcomes = _outcomes(answers)
         answers = pd.concat([answers.drop(columns=_REST, errors="ignore"), outcomes], axis=1)
-        scores = {"SC": _sc, "SS": _ss, "BS": _bs}[task](items, answers, protocol)
+        scores = {"SC": _sc, "SS": _ss, "BS": _bs}[task](answers, protocol)
     return _complete(items, scores, task, protocol)
 
 
@@ -88,7 +88,7 @@ def _reading(answer) -> tuple:
     return [float(label == one) for one in labels], 0.0, 0.0, 0.0, "ok"
 
 
-def _sc(items: pd.DataFrame, answers: pd.DataFrame, protocol: dict) -> pd.DataFrame:
+def _sc(answers: pd.DataFrame, protocol: dict) -> pd.DataFrame:
     right = [
         masses[json.loads(labels).index(subcategory)] if masses is not None else np.nan
         for masses, labels, subcategory in zip(
@@ -102,7 +102,7 @@ def _sc(items: pd.DataFrame, answers: pd.DataFrame, protocol: dict) -> pd.DataFr
     return scored.drop(columns="subcategory")
 
 
-def _ss(items: pd.DataFrame, answers: pd.DataFrame, protocol: dict) -> pd.DataFrame:
+def _ss(answers: pd.DataFrame, protocol: dict) -> pd.DataFrame:
     masses = _matrix(answers["masses"], 3 if protocol["ss_parse"] == "first_five_characters" else 2)
     both = masses[:, 2:].sum(axis=1)  # of replies with both letters, where either counts by itself
     chosen = masses[:, :2] + both[:, None]
@@ -121,15 +121,14 @@ def _ss(items: pd.DataFrame, answers: pd.DataFrame, protocol: dict) -> pd.DataFr
     variance = counts.groupby(keys, sort=False).var(ddof=0, skipna=False)
     grouped = answers.assign(a_share=np.where(total > 0, shares[:, 0], np.nan)).groupby(keys, sort=False)
     scores = grouped[[*_REST, "a_share"]].mean()
-    scores["outcome"] = _first_failure(answers, keys).reindex(scores.index).fillna("ok")
-    scores["words"] = counts.groupby(keys, sort=False).size()
+    scores[["outcome", "detail"]] = _first_failure(answers, keys, scores.index)
     scores["count_variance"] = variance
     scores["score"] = 100 * np.exp(-SS_DECAY[protocol["ss_decay"]] * variance)
     return scores.reset_index()
 
 
-def _bs(items: pd.DataFrame, answers: pd.DataFrame, protocol: dict) -> pd.DataFrame:
-    severity = answers["item_id"].map(items.set_index("item_id")["severity"]).to_numpy()
+def _bs(answers: pd.DataFrame, protocol: dict) -> pd.DataFrame:
+    severity = answers["severity"].to_numpy()
     if (answers["kind"] == "generation").all():
         # Read again, not by label: the code takes any number, also one outside the scale, which no label stands for.
         given = np.array([_given(one, protocol["bs_parse"]) for one in answers.itertuples()])
@@ -146,7 +145,7 @@ def _bs(items: pd.DataFrame, answers: pd.DataFrame, protocol: dict) -> pd.DataFr
         unread = answers["refused"] + answers["unparseable"]
         named, apart = named + unread, apart + unread * (severity + 1)
     difference = apart / np.where(named > 0, named, np.nan)
-    return answers.assign(severity=severity, model_severity=mean, score=100 - 10 * difference)
+    return answers.assign(model_severity=mean, score=100 - 10 * difference)
 
 
 def _given(answer, parse: str) -> float:
@@ -162,21 +161,22 @@ def _matrix(masses: pd.Series, labels: int) -> np.ndarray:
     return np.array(rows, dtype=float).reshape(len(rows), labels)
 
 
-def _pc(items: pd.DataFrame, answers: pd.DataFrame, protocol: dict) -> pd.DataFrame:
+def _pc(answers: pd.DataFrame, protocol: dict) -> pd.DataFrame:
     mean = protocol["nll_reduction"] == "mean"
     nll = answers["nll_per_token"] if mean else -answers["log_likelihood"]
     answers = answers.assign(nll=nll.astype(float).where(answers["status"] == "ok"), outcome=answers["status"])
     keys = ["item_id", "prompt_set", "repeat"]
     grouped = answers.groupby(keys, sort=False)["nll"]
     scores = pd.DataFrame({"nll_mean": grouped.mean(skipna=False), "nll_variance": grouped.var(ddof=0, skipna=False)})
-    scores["outcome"] = _first_failure(answers, keys).reindex(scores.index).fillna("ok")
+    scores[["outcome", "detail"]] = _first_failure(answers, keys, scores.index)
     scores["score"] = 100 * np.exp(-PC_DECAY[protocol["pc_decay"]] * scores["nll_variance"])
     return scores.reset_index().assign(refused=0.0, unparseable=0.0, unresolved=0.0)
 
 
-def _first_failure(answers: pd.DataFrame, keys: list[str]) -> pd.Series:
-    """The status of the first request of each row that got no answer."""
-    return answers[answers["outcome"] != "ok"].drop_duplicates(keys).set_index(keys)["outcome"]
+def _first_failure(answers: pd.DataFrame, keys: list[str], rows: pd.MultiIndex) -> pd.DataFrame:
+    """Status and detail of the first request of each of ``rows`` that got no answer; "ok" where all did."""
+    failures = answers[answers["outcome"] != "ok"].drop_duplicates(keys).set_index(keys)[["outcome", "detail"]]
+    return failures.reindex(rows).fillna({"outcome": "ok"})
 
 
 def _ba(answers: pd.DataFrame, protocol: dict, judgements: pd.DataFrame | None) -> pd.DataFrame:
@@ -220,7 +220,7 @@ def _complete(items: pd.DataFrame, scores: pd.DataFrame, task: str, protocol: di
     scores = items[["item_id", "subcategory"]].merge(scores, on="item_id", how="left", validate="1:m")
     unasked = scores["prompt_set"].isna()
     if task in ("PC", "SS"):
-        count = [len(words_of(item, protocol)) for item in items.itertuples()]
+        count = [len(set(words_of(item, protocol))) for item in items.itertuples()]
         scores["words"] = scores["item_id"].map(dict(zip(items["item_id"], count, strict=True)))
         if protocol["one_word"] == "hundred":
             single = scores["words"] == 1
