@@ -13,6 +13,7 @@ from biasatlas.benchmarks.mcbe.judge import build_judge_requests, build_order_re
 from biasatlas.benchmarks.mcbe.parse import PARSERS
 from biasatlas.benchmarks.mcbe.requests import build_requests, read_prompts
 from biasatlas.benchmarks.mcbe.scores import score_responses
+from biasatlas.config import ROOT
 from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, write_requests
 
@@ -195,3 +196,16 @@ def test_speed_of_a_large_category():
         spent += time.process_time() - start
         assert scores["item_id"].nunique() == 750
     assert spent < 5
+
+
+def test_the_page_tells_every_option():
+    page = (ROOT / "docs" / "mcbe.md").read_text(encoding="utf-8")
+    told = {}
+    for line in re.findall(r"^\| (`.+)\|$", page, re.MULTILINE):
+        cells = [cell.strip() for cell in line.split("|")]
+        options = re.findall(r"`(\w+)`", cells[0])
+        values = [cell.split(", ") for cell in cells[1:4]]
+        if len(cells) == 5 and all(len(value) == len(options) for value in values):
+            told |= {option: tuple(value[place] for value in values) for place, option in enumerate(options)}
+    kept = {option: tuple(str(PROTOCOLS[name][option]) for name in PROTOCOLS) for option in PROTOCOLS["paper"]}
+    assert told == kept
