@@ -42,7 +42,7 @@ class Reader:
         """The outcome of the answer followed by each of the tokens (−1 while open); ``last``: no token may follow."""
         known = self._known.setdefault((answer, last), {})
         new = [token for token in tokens if token not in known]
-        texts = self.decode([list(answer) if token in self.ends else [*answer, token] for token in new])
+        texts = self.decode([list(answer) if token in self.ends else [*answer, token] for token in new]) if new else []
         for token, text in zip(new, texts, strict=True):
             complete = last or token in self.ends
             # A character cut between its bytes decodes to a replacement mark: wait for the rest of it.

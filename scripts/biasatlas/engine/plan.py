@@ -151,10 +151,10 @@ def walk(prefix: Prefix) -> list[Prefix]:
 
 
 def cut_rows(trie: Trie, members: np.ndarray, depth: int, row_tokens: int) -> list[np.ndarray]:
-    """Cut ``members`` (rising) into rows of at most ``row_tokens`` fed tokens after a cached prefix of ``depth``.
+    """Cut ``members`` (rising) into rows after a cached prefix of ``depth``.
 
-    A row feeds its first sequence's whole path from ``depth``, so a cut repeats what the two sides share: of all cuts
-    that keep the limit, those with the fewest tokens in total are taken. A longer sequence is a row by itself.
+    A row feeds its first sequence's whole path from ``depth``, and at most ``row_tokens`` that the others add to it. A
+    cut repeats what its two sides share: of all cuts that keep the limit, those with the fewest tokens are taken.
     """
     if not len(members):
         return []
@@ -162,17 +162,15 @@ def cut_rows(trie: Trie, members: np.ndarray, depth: int, row_tokens: int) -> li
     shared[0] = 0
     new = np.concatenate([[0], np.cumsum(fed - shared)])
     # best[i]: fewest tokens that feed the first i members; a last row that begins at j costs base[j] + new[i] − new[j].
-    best, begin = np.zeros(len(members) + 1), np.zeros(len(members) + 1, np.int64)
-    base = np.empty(len(members))
+    best, begin = np.zeros(len(members) + 1, np.int64), np.zeros(len(members) + 1, np.int64)
+    base = np.empty(len(members), np.int64)
     first = 0
     for i in range(1, len(members) + 1):
         base[i - 1] = best[i - 1] + shared[i - 1] - new[i - 1]
-        while first < i - 1 and new[i] - new[first] > row_tokens:
+        while new[i] - new[first + 1] > row_tokens:
             first += 1
-        width = shared[first:i] + new[i] - new[first:i]
-        cost = np.where(width <= row_tokens, base[first:i], np.inf)
-        j = first + int(cost.argmin()) if np.isfinite(cost).any() else i - 1
-        best[i], begin[i] = base[j] + new[i], j
+        begin[i] = first + int(base[first:i].argmin())
+        best[i] = base[begin[i]] + new[i]
     cuts = [len(members)]
     while cuts[-1]:
         cuts.append(int(begin[cuts[-1]]))

@@ -24,7 +24,7 @@ class Cached:
 class Tree:
     """A causal language model that computes every distinct prefix once.
 
-    Rows hold ``row_tokens`` tokens, and one more forward pass is worth ``pass_tokens`` (see
+    Rows add ``row_tokens`` tokens to their first sequence, and one more forward pass is worth ``pass_tokens`` (see
     :func:`biasatlas.engine.plan.plan_prefixes`); both were chosen by measuring. ``tokens_fed`` counts what was fed so
     far, without padding.
     """
@@ -95,7 +95,8 @@ class Tree:
             for batch in plan.pack_batches(widths, self.memory.token_budget):
                 members = np.concatenate([rows[row] for row in batch])
                 layout = plan.lay_out(trie, [rows[row] for row in batch], prefix.end)
-                with self.memory.halved_if_exhausted(splittable=len(members) > 1) as attempt:
+                splittable = len(batch) > 1 or (len(members) > 1 and self.memory.token_budget > 1)
+                with self.memory.halved_if_exhausted(splittable) as attempt:
                     found = self._ask(layout, self._forward(layout, cached, keep=False)[0], cached, head)
                 if not attempt.failed and not np.isfinite(found).all():
                     self._blame(trie, members, layout, found)

@@ -58,7 +58,7 @@ def test_every_sequence_is_in_one_row_after_its_own_prefix(requests, trunk, row_
                 tuple(trie.tokens[i][:n].tolist()) for i in row for n in range(prefix.end + 1, len(trie.tokens[i]))
             }
             assert width == len(paths)
-            assert width <= row_tokens or len(row) == 1
+            assert width <= row_tokens + trie.fed[row[0]] - prefix.end
             fed += width
         seen += [i for row in rows for i in row.tolist()]
     assert sorted(seen) == list(range(len(trie.tokens)))
@@ -77,7 +77,7 @@ def test_cuts_are_the_cheapest_there_are(requests, row_tokens):
         costs = [np.inf]
         for last in range(first + 1, len(members) + 1):
             width = plan.row_width(trie, members[first:last], 0)
-            if width <= row_tokens or last == first + 1:
+            if width <= row_tokens + trie.fed[first]:
                 costs.append(width + cheapest(last))
         return min(costs)
 
