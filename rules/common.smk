@@ -91,7 +91,9 @@ def raw_files(benchmark):
 
 
 def source_files(source):
-    """Path upstream -> path here of the files of a source."""
+    """Path upstream -> path here of the files of a source; its folder, where no table lists them."""
+    if not SOURCES[source].files:
+        return {source: DATA.format(source=source)}
     return {file.path: f"{DATA.format(source=source)}/{file.path}" for file in SOURCES[source].files}
 
 

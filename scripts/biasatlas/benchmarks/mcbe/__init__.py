@@ -42,7 +42,7 @@ SPEC = Benchmark(
         "PC": Task(kind="likelihood", categories=SUBSTITUTABLE),
         "SC": Task(kind="choice", categories=CATEGORIES),
         "SS": Task(kind="choice", categories=SUBSTITUTABLE),
-        "BA": Task(kind="generation", categories=CATEGORIES),
+        "BA": Task(kind="generation", categories=CATEGORIES, judged=True),
         "BS": Task(kind="choice", categories=CATEGORIES),
     },
     tables={
