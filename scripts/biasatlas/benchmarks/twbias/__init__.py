@@ -175,8 +175,8 @@ class OPTIONS(BaseModel):
         ),
     ]
     mixed_sign: Annotated[
-        Literal["mean", "error"],
-        Field(description="Significant prompts of both signs: average them all the same, or stop"),
+        Literal["mean", "missing"],
+        Field(description="Significant prompts of both signs: average them all the same, or give no value (the code stops there)"),
     ]
     attribute_rows: Annotated[
         Literal["unique", "exploded"],

@@ -1,0 +1,32 @@
+"""Corrections for testing several hypotheses at once, along the last axis of an array of p-values."""
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+
+def adjust(p_values: np.ndarray, method: str) -> np.ndarray:
+    """Adjusted p-values: each is significant where it is below alpha. ``method``: "none", "holm" or "fdr".
+
+    Holm holds the family-wise error at alpha whatever the dependence; "fdr" is Benjamini and Hochberg's, which holds
+    the false discovery rate. statsmodels' multipletests has both for one family; here each row is a family. A missing
+    p-value counts as 1, and stays missing.
+    """
+    filled = np.nan_to_num(p_values, nan=1.0)
+    if method == "holm":
+        adjusted = _holm(filled)
+    elif method == "fdr":
+        adjusted = false_discovery_control(filled, axis=-1)
+    elif method == "none":
+        adjusted = filled
+    else:
+        raise ValueError(f"method {method!r} is none of none, holm, fdr")
+    return np.where(np.isnan(p_values), np.nan, adjusted)
+
+
+def _holm(p_values: np.ndarray) -> np.ndarray:
+    order = np.argsort(p_values, axis=-1)
+    size = p_values.shape[-1]
+    stepped = np.take_along_axis(p_values, order, axis=-1) * (size - np.arange(size))
+    adjusted = np.empty_like(stepped)
+    np.put_along_axis(adjusted, order, np.minimum(np.maximum.accumulate(stepped, axis=-1), 1), axis=-1)
+    return adjusted

@@ -1,0 +1,39 @@
+"""Confidence intervals: of a share, exact or Wilson's, and by the bootstrap."""
+
+import warnings
+
+import numpy as np
+from statsmodels.stats.proportion import proportion_confint
+
+#: Below this many units a percentile interval is far too short to be shown; callers leave it missing.
+MIN_UNITS = 10
+
+
+def wilson(successes: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval of a share; (nan, nan) where ``n`` is 0."""
+    return proportion_confint(successes, n, 1 - confidence, method="wilson") if n else (np.nan, np.nan)
+
+
+def exact_binomial(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The Clopper-Pearson interval of a share, which never covers too little; (nan, nan) where ``n`` is 0."""
+    return proportion_confint(successes, n, 1 - confidence, method="beta") if n else (np.nan, np.nan)
+
+
+def resample_counts(n: int, resamples: int = 1000, seed: int = 0) -> np.ndarray:
+    """How often each of ``n`` units occurs in each bootstrap resample: (resamples, n), rows that add to ``n``.
+
+    A statistic made of sums over units is then one matrix product for all resamples. The same ``n`` and ``seed`` give
+    the same resamples.
+    """
+    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
+
+
+def percentile(estimates: np.ndarray, confidence: float = 0.95) -> np.ndarray:
+    """The bootstrap's percentile interval, (2, ...), from ``estimates`` of a statistic, (resamples, ...).
+
+    Resamples in which the statistic is undefined are left out; missing where it is undefined in all.
+    """
+    tail = (1 - confidence) / 2
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
+        return np.nanquantile(np.where(np.isfinite(estimates), estimates, np.nan), [tail, 1 - tail], axis=0)
