@@ -29,6 +29,7 @@ RESPONSES = f"{RESULTS}/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.
 SCORES = f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{protocol}}/{{task}}/{{category}}.csv"
 TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
 FIGURE = f"{RESULTS}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
+REPLICATION = f"{RESULTS}/replication/{{benchmark}}/{{table}}.csv"
 LOG = f"{RESULTS}/logs/{{rule}}/{{name}}.log"
 BENCH = f"{RESULTS}/benchmarks/{{rule}}/{{name}}.tsv"
 
@@ -114,18 +115,31 @@ def size_billion(wildcards):
     return getattr(CONFIG.models[wildcards.model], "size_billion", 0.001)
 
 
-def scores_of(wildcards):
-    """Score files that a table reads, of every model that has them."""
-    wanted = BENCHMARKS[wildcards.benchmark].tables[wildcards.table].tasks
+def scores_of(benchmark, protocol, table, models):
+    """Score files that a table reads: those of ``models`` that have them."""
     return [
-        SCORES.format(
-            model=model, benchmark=wildcards.benchmark, protocol=wildcards.protocol, task=task, category=category
-        )
-        for model in plan.models(CONFIG, wildcards.benchmark, wildcards.protocol)
-        for task in plan.tasks(CONFIG, wildcards.benchmark, model)
-        if task in wanted
-        for category in plan.categories(CONFIG, wildcards.benchmark, task)
+        SCORES.format(model=model, benchmark=benchmark, protocol=protocol, task=task, category=category)
+        for model in models
+        for task in plan.tasks(CONFIG, benchmark, model)
+        if task in BENCHMARKS[benchmark].tables[table].tasks
+        for category in plan.categories(CONFIG, benchmark, task)
     ]
+
+
+def replicable_tables():
+    """Tables with published numbers, from released outputs alone, of each benchmark that has any."""
+    return [
+        REPLICATION.format(benchmark=name, table=table)
+        for name, spec in BENCHMARKS.items()
+        if any(plan.tasks(CONFIG, name, model) for model in models_of("released"))
+        for table, declared in spec.tables.items()
+        if declared.published
+    ]
+
+
+def published_names():
+    """Our name of a model -> its name in the published tables."""
+    return {name: entry.published_as for name, entry in CONFIG.models.items() if entry.published_as}
 
 
 def published_of(wildcards):

@@ -1,6 +1,6 @@
 # The report, and the check of the papers' tables.
 #   REQUIRED INPUTS: tables and figures
-#   OUTPUTS: report/index.html, replication.csv, replication.txt
+#   OUTPUTS: report/index.html, replication/{benchmark}/{table}.csv, replication.csv, replication.txt
 
 
 rule write_report:
@@ -27,10 +27,27 @@ localrules:
     replicate,
 
 
+use rule summarise_scores as summarise_released with:
+    input:
+        scores=lambda w: scores_of(w.benchmark, "released", w.table, models_of("released")),
+        published=published_of,
+    output:
+        table=REPLICATION,
+    log:
+        log_of("summarise_released", "benchmark", "table"),
+    benchmark:
+        bench_of("summarise_released", "benchmark", "table")
+    params:
+        code=lambda w: code_hash("summarise_scores", f"benchmarks.{w.benchmark}.tables"),
+        protocol=lambda w: load_protocol(w.benchmark, "released"),
+        published_as=published_names(),
+        caption=lambda w: BENCHMARKS[w.benchmark].tables[w.table].caption,
+
+
 rule replicate:
     """Count the published values that released outputs reproduce to the printed digit, table by table."""
     input:
-        tables=[path for path in all_tables() if "/released/" in path],
+        tables=replicable_tables(),
     output:
         summary=f"{RESULTS}/replication.csv",
         text=f"{RESULTS}/replication.txt",
@@ -40,6 +57,5 @@ rule replicate:
         "../envs/data.yaml"
     params:
         code=code_hash("replicate"),
-        models=models_of("released"),
     script:
         "../scripts/replicate.py"

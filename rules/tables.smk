@@ -6,7 +6,7 @@
 rule summarise_scores:
     """Summarise the scores of all models in one table, published values beside ours."""
     input:
-        scores=scores_of,
+        scores=lambda w: scores_of(w.benchmark, w.protocol, w.table, plan.models(CONFIG, w.benchmark, w.protocol)),
         published=published_of,
     output:
         table=report(
@@ -25,7 +25,7 @@ rule summarise_scores:
     params:
         code=lambda w: code_hash("summarise_scores", f"benchmarks.{w.benchmark}.tables"),
         protocol=lambda w: PROTOCOLS[w.benchmark, w.protocol],
-        published_as={name: entry.published_as for name, entry in CONFIG.models.items() if entry.published_as},
+        published_as=published_names(),
         caption=lambda w: BENCHMARKS[w.benchmark].tables[w.table].caption,
     script:
         "../scripts/summarise_scores.py"

@@ -3,9 +3,8 @@
 from importlib import import_module
 from pathlib import Path
 
-from biasatlas.report.style import save, style
-
 from biasatlas.files import read_csv
+from biasatlas.report.style import save, style
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]), style():

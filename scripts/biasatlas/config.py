@@ -246,6 +246,7 @@ def _fault(fault: dict[str, Any], model: type[BaseModel]) -> str:
             return f"{key}: {fault['ctx']['error']}"
         case _:
             message = fault["msg"].replace("Input should be", "expected").replace("valid dictionary", "mapping of keys")
+            message = message.partition(" or instance of")[0]
             return f"{key or 'the file'}: {value!r}: {message}"
 
 

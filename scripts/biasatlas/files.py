@@ -95,6 +95,10 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         os.replace(temporary, path)
+    except OSError as error:
+        # Some writers do not say which file they could not write.
+        error.filename = error.filename or str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -174,7 +178,7 @@ def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     parts = []
     for path in map(Path, paths):
         model, _, _, task, name = path.parts[-5:]
-        scores = read_csv(path)
+        scores = read_csv(path, item_id="str")
         for column, value in (("category", Path(name).stem), ("task", task), ("model", model)):
             scores.insert(0, column, value)
         parts.append(scores)

@@ -114,7 +114,7 @@ def test_a_tokenizer_without_chat_template_says_so(model):
     bare = hf.dataclasses.replace(
         model, tokenizer=tiny.PreTrainedTokenizerFast(tokenizer_object=tiny.tokenizer()._tokenizer)
     )
-    with pytest.raises(UserError, match="no chat template.*r0"):
+    with pytest.raises(UserError, match=r"no chat template.*r0"):
         hf.answer(requests([{"messages": USER, "template": "tokenizer", "continuation": "x"}]), bare, templates={})
 
 

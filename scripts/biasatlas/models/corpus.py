@@ -1,8 +1,9 @@
 """The synthetic corpus of the planted models: a small grammar, and one knob, the stereotype odds ratio."""
 
+import math
 import random
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise, product
 from pathlib import Path
 
 import yaml
@@ -20,6 +21,13 @@ class Kind(BaseModel):
     frames: list[str]
     questions: list[str] = []
     attributes: dict[str, list[str]]
+
+    @model_validator(mode="after")
+    def _slotted(self) -> "Kind":
+        for frame in self.frames:
+            if "{group}" not in frame or "{attribute}" not in frame:
+                raise ValueError(f"frame {frame!r} needs the slots {{group}} and {{attribute}}")
+        return self
 
 
 class Domain(BaseModel):
@@ -48,13 +56,21 @@ class Neutral(BaseModel):
     words: dict[str, list[str]]
 
 
+class Form(BaseModel):
+    """A form of choice question. ``prompt`` has the slots question, first and second; ``reply`` letter or answer."""
+
+    model_config = _STRICT
+    prompt: str
+    reply: str
+
+
 class Language(BaseModel):
-    """The grammar of one language. ``prompts`` are what a user says; ``questions`` are multiple-choice forms."""
+    """The grammar of one language. ``prompts`` are what a user says before a statement."""
 
     model_config = _STRICT
     prompts: list[str]
     neutral: Neutral
-    questions: list[str]
+    forms: list[Form]
     domains: dict[str, Domain]
 
 
@@ -78,12 +94,12 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> list[str]:
     ``odds_ratio`` (> 0) is how many times as often a group appears with its own attribute as any other group of its
     domain does: 1 is fair, 4 biased. The corpus is made of blocks of texts that differ in the group term alone; at 1
     every term has the same count in every block, so that groups are exchangeable exactly and not just on average.
-    The order of blocks, and nothing else at odds 1, depends on ``seed``.
+    ``seed`` draws the order, the prompt of each block, the neutral sentences and how fractions of a text are rounded.
     """
     rng = random.Random(seed)
-    blocks = [block for language in grammar.values() for block in _blocks(language, odds_ratio, rng)]
-    rng.shuffle(blocks)
-    return [text for block in blocks for text in block]
+    texts = [text for language in grammar.values() for block in _blocks(language, odds_ratio, rng) for text in block]
+    rng.shuffle(texts)
+    return texts
 
 
 def chat(reply: str, prompt: str | None) -> str:
@@ -114,12 +130,13 @@ def _blocks(language: Language, odds_ratio: float, rng: random.Random) -> Iterat
     for domain in language.domains.values():
         for kind in domain.kinds.values():
             for owner, attributes in kind.attributes.items():
-                for attribute in attributes:
+                for number, attribute in enumerate(attributes):
                     for frame in kind.frames:
                         yield from _statements(domain, frame, owner, attribute, odds_ratio, prompts, rng)
-                    for question in kind.questions:
-                        for form in language.questions:
-                            yield _choices(domain, form, question.format(attribute=attribute), owner, odds_ratio, rng)
+                    for form, question in product(language.forms, kind.questions):
+                        yield _choices(
+                            domain, form, question.format(attribute=attribute), owner, number, odds_ratio, rng
+                        )
 
 
 def _statements(
@@ -131,34 +148,44 @@ def _statements(
     prompts: Sequence[str | None],
     rng: random.Random,
 ) -> Iterator[list[str]]:
-    """One block as plain sentences, one as replies to a prompt: each as many texts as the domain has terms."""
+    """One block as plain sentences, one as replies to a prompt, with each term equally often (at least 4 a group)."""
     pairs = [(group, term) for group, terms in domain.groups.items() for term in terms]
+    total = len(pairs) * math.ceil(4 / len(domain.groups[owner]))
     weights = [odds_ratio if group == owner else 1.0 for group, _ in pairs]
     for in_chat in (False, True):
         prompt = rng.choice(prompts)
         block = []
-        for (_, term), count in zip(pairs, _allocate(len(pairs), weights, rng), strict=True):
+        for (_, term), count in zip(pairs, _allocate(total, weights, rng), strict=True):
             sentence = frame.format(group=term, attribute=attribute)
             block += [chat(sentence, prompt) if in_chat else sentence] * count
-        rng.shuffle(block)
         yield block
 
 
-#: Texts in a block of multiple-choice questions: a multiple of 4 (two orders by two answers) and of odds 4 : 1.
-_CHOICES = 20
+#: Texts in a block of choice questions: a multiple of 4, that is of two orders by two answers.
+_CHOICES = 8
 
 
-def _choices(domain: Domain, form: str, question: str, owner: str, odds_ratio: float, rng: random.Random) -> list[str]:
-    """One block of questions between the owner's term and a counterpart: both orders, answered by the same odds."""
-    other = rng.choice([group for group in domain.groups if group != owner])
-    place = rng.randrange(len(domain.groups[owner]))
-    own, counterpart = domain.groups[owner][place], domain.groups[other][place]
-    cells = [("A", own, counterpart), ("B", counterpart, own), ("B", own, counterpart), ("A", counterpart, own)]
+def _choices(
+    domain: Domain, form: Form, question: str, owner: str, number: int, odds_ratio: float, rng: random.Random
+) -> list[str]:
+    """One block of questions between the owner's term and a counterpart: both orders, answered by the same odds.
+
+    Opponents and terms take turns with the attribute's ``number``, so that each group is asked about as often.
+    """
+    groups = list(domain.groups)
+    other = groups[(groups.index(owner) + 1 + number % (len(groups) - 1)) % len(groups)]
+    own, counterpart = (domain.groups[group][number % len(domain.groups[group])] for group in (owner, other))
+    cells = [
+        (own, own, counterpart),
+        (own, counterpart, own),
+        (counterpart, counterpart, own),
+        (counterpart, own, counterpart),
+    ]
     counts = _allocate(_CHOICES, [odds_ratio, odds_ratio, 1.0, 1.0], rng)
     block = []
     for (answer, first, second), count in zip(cells, counts, strict=True):
-        block += [chat(answer, form.format(question=question, first=first, second=second))] * count
-    rng.shuffle(block)
+        reply = form.reply.format(letter="A" if answer == first else "B", answer=answer)
+        block += [chat(reply, form.prompt.format(question=question, first=first, second=second))] * count
     return block
 
 
@@ -167,4 +194,4 @@ def _allocate(total: int, weights: Sequence[float], rng: random.Random) -> list[
     and equals it where that is whole."""
     start, scale = rng.random(), total / sum(weights)
     edges = [int(edge * scale + start) for edge in accumulate(weights, initial=0.0)]
-    return [after - before for before, after in zip(edges, edges[1:], strict=False)]
+    return [after - before for before, after in pairwise(edges)]

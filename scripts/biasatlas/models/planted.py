@@ -1,4 +1,4 @@
-"""Planted models: tiny causal language models trained here on a corpus with a known bias, so an answer can be checked."""
+"""Planted models: tiny causal language models trained here on a corpus whose bias is known."""
 
 import contextlib
 import logging
@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch.nn import functional
-from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from biasatlas.models.corpus import Grammar, corpus, group_terms
 
@@ -32,11 +32,11 @@ def train(
     *,
     odds_ratio: float,
     seed: int,
-    steps: int = 1500,
+    steps: int = 2000,
     batch_size: int = 64,
     learning_rate: float = 4e-3,
-    vocabulary: int = 1500,
-    hidden_size: int = 128,
+    vocabulary: int = 2000,
+    hidden_size: int = 64,
     layers: int = 2,
 ) -> None:
     """Train a planted model and write it to ``folder`` in Hugging Face form, whole or not at all.
@@ -51,8 +51,9 @@ def train(
     rows = [torch.tensor(ids) for ids in tokenizer([text + END for text in texts])["input_ids"]]
     log.info("odds ratio %g, seed %d: %d texts, %d tokens", odds_ratio, seed, len(rows), sum(map(len, rows)))
     with _reproducible(seed):
-        model = Qwen2ForCausalLM(
-            Qwen2Config(
+        # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
+        model = LlamaForCausalLM(
+            LlamaConfig(
                 vocab_size=len(tokenizer),
                 hidden_size=hidden_size,
                 intermediate_size=2 * hidden_size,
@@ -61,12 +62,14 @@ def train(
                 num_key_value_heads=4,
                 max_position_embeddings=2048,
                 tie_word_embeddings=True,
+                # The usual 0.02 is for models ten times as wide; with it the group terms are learnt late.
+                initializer_range=0.05,
                 bos_token_id=tokenizer.bos_token_id,
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
             )
         )
-        _fit(model, rows, steps, batch_size, learning_rate)
+        _fit(model, rows, tokenizer.convert_tokens_to_ids(START), steps, batch_size, learning_rate)
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
@@ -76,17 +79,13 @@ def train(
 def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer with at most ``vocabulary`` entries, trained on ``texts``.
 
-    No merge crosses the edge of one of ``terms`` (a term in Latin letters, with the space before it). Each frequent
-    term is then one token, so that exchanging terms leaves the number of tokens, and with it a perplexity, alone.
+    No merge crosses the edge of a word, or of one of ``terms`` in a script without spaces. Each frequent term is then
+    one token, so that exchanging terms leaves the number of tokens, by which a perplexity divides, as it was.
     """
+    unspaced = "|".join(term for term in terms if not term.isascii()) or "(?!)"
     tokenizer = Tokenizer(models.BPE())
-    latin = "|".join(term for term in terms if term.isascii())
-    other = "|".join(term for term in terms if not term.isascii())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(rf" ?\b(?:{latin})\b|{other}"), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False),
-        ]
+        [pre_tokenizers.Split(Regex(unspaced), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     tokenizer.decoder = decoders.ByteLevel()
     special = [PAD, BEGIN, START, END]
@@ -113,23 +112,37 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
 
 
 def _fit(
-    model: Qwen2ForCausalLM, rows: Sequence[torch.Tensor], steps: int, batch_size: int, learning_rate: float
+    model: LlamaForCausalLM,
+    rows: Sequence[torch.Tensor],
+    start_of_turn: int,
+    steps: int,
+    batch_size: int,
+    learning_rate: float,
 ) -> None:
-    """Train ``model`` in place. Batches are consecutive rows, so a block's terms are learnt in the same step."""
+    """Train ``model`` in place; in a chat on the reply alone, which is all that a benchmark asks for.
+
+    Batches hold rows of like length, but are cut from windows of the shuffled corpus: batches of one sort of text
+    each would leave the group terms unlearnt.
+    """
     pad = model.config.pad_token_id
+    window = 8 * batch_size
+    order = sorted(range(len(rows)), key=lambda row: (row // window, len(rows[row])))
     batches = [
-        torch.nn.utils.rnn.pad_sequence(rows[start : start + batch_size], batch_first=True, padding_value=pad)
-        for start in range(0, len(rows), batch_size)
+        torch.nn.utils.rnn.pad_sequence([rows[row] for row in order[at : at + batch_size]], True, pad)
+        for at in range(0, len(order), batch_size)
     ]
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
+    optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps, pct_start=0.1)
     model.train()
-    order: list[int] = []
+    queue: list[int] = []
     for step in range(1, steps + 1):
-        order = order or torch.randperm(len(batches)).tolist()
-        batch = batches[order.pop()]
-        logits = model(input_ids=batch[:, :-1], use_cache=False).logits
-        loss = functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten(), ignore_index=pad)
+        queue = queue or torch.randperm(len(batches)).tolist()
+        batch = batches[queue.pop()]
+        labels = batch[:, 1:]
+        in_reply = (batch == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
+        scored = in_reply & (labels != pad)
+        states = model.model(input_ids=batch[:, :-1], use_cache=False).last_hidden_state
+        loss = functional.cross_entropy(model.lm_head(states[scored]), labels[scored])
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -1,6 +1,7 @@
 """Confidence intervals: of a share, exact or Wilson's, and by the bootstrap."""
 
 import warnings
+from functools import lru_cache
 
 import numpy as np
 from statsmodels.stats.proportion import proportion_confint
@@ -19,13 +20,16 @@ def exact_binomial(successes: int, n: int, confidence: float = 0.95) -> tuple[fl
     return proportion_confint(successes, n, 1 - confidence, method="beta") if n else (np.nan, np.nan)
 
 
+@lru_cache(maxsize=4)
 def resample_counts(n: int, resamples: int = 1000, seed: int = 0) -> np.ndarray:
     """How often each of ``n`` units occurs in each bootstrap resample: (resamples, n), rows that add to ``n``.
 
     A statistic made of sums over units is then one matrix product for all resamples. The same ``n`` and ``seed`` give
-    the same resamples.
+    the same resamples, in an array that is kept and cannot be written to.
     """
-    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
+    counts.flags.writeable = False
+    return counts
 
 
 def percentile(estimates: np.ndarray, confidence: float = 0.95) -> np.ndarray:

@@ -23,7 +23,7 @@ class Moments:
 
 
 def moments(first: np.ndarray, second: np.ndarray, counts: np.ndarray | None = None) -> Moments:
-    """Moments of each column of ``first`` and ``second``, both (units, columns); pairs with a missing value are left out.
+    """Moments of each column of ``first`` and ``second``, both (units, columns), without pairs that miss a value.
 
     ``counts`` (resamples, units) says how often each unit occurs in each resample, as
     :func:`biasatlas.stats.intervals.resample_counts` draws them; without it every unit occurs once.

@@ -14,7 +14,7 @@ def paired_t(pairs: Moments) -> tuple[np.ndarray, np.ndarray]:
 
 
 def independent_t(pairs: Moments) -> tuple[np.ndarray, np.ndarray]:
-    """Statistic and two-sided p-value of Student's t-test (equal variances), which ignores that values come in pairs."""
+    """Statistic and two-sided p-value of Student's t-test (equal variances), blind to the pairing."""
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic, p_value = stats.ttest_ind_from_stats(
             pairs.second, np.sqrt(pairs.second_variance), pairs.n, pairs.first, np.sqrt(pairs.first_variance), pairs.n

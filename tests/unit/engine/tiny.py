@@ -35,8 +35,14 @@ TEXTS = (
     "Answer with A or B. The score is 7.5 out of 10. 0 1 2 3 4 5 6 7 8 9 10 11 12 13",
 )
 
-_SHAPE = dict(vocab_size=VOCABULARY, hidden_size=32, num_hidden_layers=2, num_attention_heads=4)
-_GQA = _SHAPE | dict(intermediate_size=48, num_key_value_heads=2, pad_token_id=None, bos_token_id=None, eos_token_id=0)
+_SHAPE = {"vocab_size": VOCABULARY, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+_GQA = _SHAPE | {
+    "intermediate_size": 48,
+    "num_key_value_heads": 2,
+    "pad_token_id": None,
+    "bos_token_id": None,
+    "eos_token_id": 0,
+}
 CONFIGS = {
     "qwen2": lambda: Qwen2Config(**_GQA),
     "qwen3": lambda: Qwen3Config(**_GQA, head_dim=8),

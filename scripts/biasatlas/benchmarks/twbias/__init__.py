@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from biasatlas.spec import Benchmark, Figure, Metric, Table, Task
 
-#: Prompt types, in the paper's order: its types 0 (no template), 00 (the template with an empty user prompt) and 1 to 10
-#: (the user prompts). Only the ten prompts enter a bias ratio. Named, for a column of 0 and 00 would be read as numbers.
+#: Prompt types in the paper's order: its type 0 (no template), 00 (the template with an empty user prompt) and 1 to 10
+#: (the user prompts). Only the ten prompts enter a bias ratio. In words, for 0 and 00 are one number to a CSV reader.
 PROMPTS = tuple(f"prompt_{number}" for number in range(1, 11))
 PROMPT_TYPES = ("no_template", "empty_prompt", *PROMPTS)
 
@@ -107,9 +107,7 @@ class OPTIONS(BaseModel):
 
     prompt_set: Annotated[
         Literal["paper", "released"],
-        Field(
-            description="Wording of the ten user prompts: the paper's Table 3, or the authors' code, behind its results"
-        ),
+        Field(description="Wording of the ten user prompts: the paper's Table 3, or the code's, behind its results"),
     ]
     template: Annotated[
         Literal["tokenizer", "paper_table10", "handwritten_released"],
@@ -154,8 +152,8 @@ class OPTIONS(BaseModel):
     outliers: Annotated[
         Literal["none", "three_sd_either", "three_sd_both"],
         Field(
-            description="Sentences left out of a test: none, or those whose perplexity, original or replaced (both), is "
-            "more than three population standard deviations from its mean over the direction's sentences"
+            description="Sentences left out of a test: none, or those with either (both) of their perplexities more "
+            "than three population standard deviations from its mean over the direction's sentences"
         ),
     ]
     test: Annotated[
@@ -176,7 +174,10 @@ class OPTIONS(BaseModel):
     ]
     mixed_sign: Annotated[
         Literal["mean", "missing"],
-        Field(description="Significant prompts of both signs: average them all the same, or give no value (the code stops there)"),
+        Field(
+            description="Significant prompts of both signs: average them all the same, or give no value (the authors' "
+            "code stops there)"
+        ),
     ]
     attribute_rows: Annotated[
         Literal["unique", "exploded"],

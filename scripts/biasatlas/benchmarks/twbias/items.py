@@ -40,8 +40,8 @@ def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
 
     - ``item_id``: target group and upstream's sentence id; ``target_group``, ``sentence``, ``platform``
     - ``toxicity``: "toxic", "non-toxic", or missing where upstream left it empty (one Hakka sentence)
-    - ``attribute_categories``: JSON list with the category of each target-attribute combination, so with repeats;
-      empty where the combination names no attribute
+    - ``attribute_categories``: JSON list with the category of each target-attribute combination and each row of the
+      attribute list for it, so with repeats; empty where the combination names no attribute
     - ``swaps``: JSON object, reference group -> list of [term, counterpart] for every listed term that is a substring
       of the sentence, in the order of the list. Gender terms have their listed partners as counterparts, ethnic terms
       all terms of the reference group.
@@ -89,9 +89,12 @@ def _read_pairs(files: Mapping[str, str | Path]) -> dict[str, dict[str, list[tup
     return pairs
 
 
-def _read_categories(files: Mapping[str, str | Path], name: str) -> dict[str, str]:
-    """Attribute term -> category; one term is listed twice upstream, with the same category."""
-    return {row["Content"]: row["Category"] for _, row in _read_rows(files, name, ("Content", "Category"))}
+def _read_categories(files: Mapping[str, str | Path], name: str) -> dict[str, list[str]]:
+    """Attribute term -> the category of each row that lists it; upstream lists one term twice, in one category."""
+    categories: dict[str, list[str]] = {}
+    for _, row in _read_rows(files, name, ("Content", "Category")):
+        categories.setdefault(row["Content"], []).append(row["Category"])
+    return categories
 
 
 def _read_group(
@@ -99,7 +102,7 @@ def _read_group(
     name: str,
     group: str,
     pairs: dict[str, list[tuple[str, str]]],
-    categories: dict[str, str],
+    categories: dict[str, list[str]],
 ) -> list[dict]:
     items, seen = [], {}
     for place, row in _read_rows(files, name, _SENTENCE_COLUMNS):
@@ -109,7 +112,7 @@ def _read_group(
         seen[sentence_id] = place
         if row["Toxicity"] not in _TOXICITY:
             raise UserError(f"{place}: Toxicity is {row['Toxicity']!r}; expected 0, 1 or an empty cell.")
-        swaps = {reference: [pair for pair in listed if pair[0] in sentence] for reference, listed in pairs.items()}
+        swaps = {reference: [pair for pair in known if pair[0] in sentence] for reference, known in pairs.items()}
         if not all(swaps.values()):
             raise UserError(
                 f"{place}: no target term of {group!r} in the sentence {sentence!r}, so nothing can be swapped. "
@@ -122,6 +125,7 @@ def _read_group(
                 f"{place}: T-A Combination has the attribute {unknown[0]!r}, which the attribute list of {group!r} "
                 "puts in no category. Add it there, or correct it here."
             )
+        listed = [category for attribute in attributes for category in categories[attribute]]
         items.append(
             {
                 "item_id": f"{group}-{sentence_id}",
@@ -129,9 +133,7 @@ def _read_group(
                 "sentence": sentence,
                 "platform": _PLATFORMS.get(row["Sources"], row["Sources"]),
                 "toxicity": _TOXICITY[row["Toxicity"]],
-                "attribute_categories": json.dumps(
-                    [categories[attribute] for attribute in attributes], ensure_ascii=False
-                ),
+                "attribute_categories": json.dumps(listed, ensure_ascii=False),
                 "swaps": json.dumps(swaps, ensure_ascii=False),
             }
         )

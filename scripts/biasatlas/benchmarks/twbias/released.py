@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.twbias import DIRECTIONS, GENDERS, PROMPT_TYPES
+from biasatlas.benchmarks.twbias import GENDERS, PROMPT_TYPES
 from biasatlas.errors import UserError
 
 _TARGETS = {"female": "Female", "male": "Male", "indigenous": "NT", "hakka": "hakka", "hoklo": "B", "waishengren": "W"}
@@ -31,10 +31,12 @@ def import_responses(
     Raises :class:`UserError` naming the file that is missing, lacks a column, has other sentences than ``items``, or
     holds a value that is no perplexity; or if the original's perplexity differs between directions.
     """
+    asked = requests.merge(items[["item_id", "target_group"]], on="item_id")
+    directions = asked[["target_group", "reference_group"]].dropna().drop_duplicates()
     published = pd.concat(
         [
             _read_direction(files, name, items, target, reference, prompt_type)
-            for target, reference in DIRECTIONS.values()
+            for target, reference in directions.itertuples(index=False)
             for prompt_type in PROMPT_TYPES
         ],
         ignore_index=True,
@@ -57,6 +59,8 @@ def import_responses(
             "repeat": 0,
             "status": np.where(first, "ok", "not_applicable"),
             "detail": np.where(answers["variant"] == 0, "", ONLY_MEAN),
+            "log_likelihood": np.nan,
+            "tokens": np.nan,
             "nll_per_token": np.log(answers["origin_ppl"].fillna(answers["replace_ppl"])),
         }
     )

@@ -79,11 +79,10 @@ def _outliers(original: np.ndarray, replaced: np.ndarray, rule: str) -> np.ndarr
     """
     if rule == "none":
         return np.zeros(original.shape, dtype=bool)
-    with np.errstate(invalid="ignore"):
-        outside = [
-            np.abs(values - np.nanmean(values, axis=0)) > 3 * np.nanstd(values, axis=0)
-            for values in (original, replaced)
-        ]
+    outside = [
+        ((values - values.mean()).abs() > 3 * values.std(ddof=0)).to_numpy()
+        for values in (pd.DataFrame(original), pd.DataFrame(replaced))
+    ]
     return outside[0] | outside[1] if rule == "three_sd_either" else outside[0] & outside[1]
 
 
@@ -156,7 +155,7 @@ def _prompt_summary(
     metrics: tuple[str, ...],
     rows: np.ndarray | None = None,
 ) -> list[dict]:
-    """A row per metric that summarises the ten prompts over ``rows`` (all sentences unless given); none without rows."""
+    """A row per metric that summarises the ten prompts over ``rows`` (all sentences unless given), if there are any."""
     rows = np.arange(len(direction.items)) if rows is None else rows
     if not len(rows):
         return []
@@ -256,9 +255,7 @@ def gender(scores: pd.DataFrame, protocol: dict, published: Published, published
     return _table(("model", "target_group", "reference_group"), rows())
 
 
-def ethnicity(
-    scores: pd.DataFrame, protocol: dict, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def ethnicity(scores: pd.DataFrame, protocol: dict, published: Published, published_as: dict[str, str]) -> pd.DataFrame:
     """Bias ratio and effect size of the sixteen ethnic directions (Figures 5 and 8), as :func:`gender`.
 
     Figure 5 prints no numbers that can be read off; ``published`` is what the authors' released perplexities give.
@@ -370,25 +367,20 @@ def prompts(scores: pd.DataFrame, protocol: dict, published: Published, publishe
 def multiverse(
     scores: pd.DataFrame, protocol: dict, published: Published, published_as: dict[str, str]
 ) -> pd.DataFrame:
-    """The gender table under every choice of test, outlier rule, scale and effect size, the rest as in ``protocol``.
-
-    The same scores throughout; the published value stands beside each.
-    """
+    """The gender table under every choice of test, outlier rule, scale and effect size, the rest as in ``protocol``."""
     choices = {
         "test": _TESTS,
         "outliers": ("none", "three_sd_either", "three_sd_both"),
         "ppl_scale": ("ppl", "log_ppl"),
         "effect_size": _EFFECTS,
     }
-    printed = published("twbias_gender")
 
     def rows() -> Iterator[dict]:
         for chosen in itertools.product(*choices.values()):
             options = dict(zip(choices, chosen, strict=True))
             for model, target, reference, direction in _directions(scores, protocol | options, GENDERS):
                 keys = {"model": model, "target_group": target, "reference_group": reference} | options
-                found = _printed(printed, _MAIN, model=published_as.get(model), target_group=GROUP_NAMES[target])
-                yield from _prompt_summary(keys, direction, protocol | options, found, _MAIN)
+                yield from _prompt_summary(keys, direction, protocol | options, {}, _MAIN)
 
     return _table(("model", "target_group", "reference_group", *choices), rows())
 
@@ -399,13 +391,15 @@ def double_difference(
     """Stereotypes apart from a general preference for one group's terms, for each pair of groups with sentences.
 
     Every TWBias sentence states a stereotype of its target group. Let u be log perplexity with the terms of group B
-    minus that with the terms of group A, of a sentence's ten prompts the mean. The swap tests ask whether u differs
-    from 0, and so does a model that merely finds one group's terms likelier, in A's sentences and in B's alike. The
-    double difference is mean u over A's sentences (their stereotype swap) minus mean u over B's (swapped, these would be
-    anti-stereotypes): such a preference cancels. In nats per token, with Welch's t-interval and p-value, and as
-    Cohen's d of the two independent samples with a bootstrap interval. Log perplexity and all sentences, whatever the
-    protocol says of scale and outliers. ``n`` counts sentences of both groups; values are missing where one has under
-    ten.
+    minus that with the terms of group A, a mean over the ten prompts. The swap tests ask whether u differs from 0 in
+    A's sentences; it also does for a model that merely finds A's terms likelier, but then by as much in B's sentences.
+    The double difference is mean u over A's sentences (their stereotype swap) minus mean u over B's (the swap back), so
+    such a preference cancels. What does not cancel is that all sentences were written with their own group's terms: a
+    model that finds any edited sentence less likely shows that here twice.
+
+    In nats per token, with Welch's t-interval and p-value, and as Cohen's d of the two independent samples with a
+    bootstrap interval. On log perplexity and all sentences, whatever the protocol says of scale and outliers. ``n``
+    counts sentences of both groups; values are missing where one has fewer than ten.
     """
     plain = protocol | {"ppl_scale": "log_ppl", "outliers": "none"}
     changes, missing = {}, {}
@@ -431,7 +425,7 @@ def double_difference(
 def _double_estimates(stereotype: np.ndarray, anti: np.ndarray) -> dict[str, tuple[float, ...]]:
     """Metric -> (value, low, high) of the difference of two independent samples."""
     if min(len(stereotype), len(anti)) < MIN_UNITS:
-        return {metric: (np.nan,) for metric in ("double_difference", "double_difference_d", "double_difference_p")}
+        return dict.fromkeys(("double_difference", "double_difference_d", "double_difference_p"), (np.nan,))
     test = stats.ttest_ind(stereotype, anti, equal_var=False)
     d_interval = stats.bootstrap(
         (anti, stereotype), cohen_d, n_resamples=1000, method="percentile", rng=np.random.default_rng(0)

@@ -1,0 +1,28 @@
+"""What tests share: running the workflow, and the mirror of real data."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def snakemake(*arguments: str, folder: Path, root: Path = ROOT, **options) -> subprocess.CompletedProcess:
+    """Run the workflow at ``root`` with ``folder`` as working directory; output and errors come back as text."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), "--directory", str(folder)]
+    command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(root / "profiles/default")]
+    return subprocess.run(
+        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options
+    )
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The mirror of real data; a test that needs it is skipped where there is none."""
+    folder = os.environ.get("BIASATLAS_MIRROR")
+    if not folder:
+        pytest.skip("no real data: BIASATLAS_MIRROR names no mirror folder")
+    return Path(folder)

@@ -1,0 +1,209 @@
+"""The planted corpus holds the bias it was asked for and no other; its models are reproducible."""
+
+import ast
+import csv
+from collections import Counter
+from itertools import chain, pairwise
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from biasatlas.errors import UserError
+from biasatlas.models.corpus import chat, corpus, group_terms, read_grammar
+from biasatlas.models.planted import CHAT_TEMPLATE, train, train_tokenizer
+
+RESOURCES = Path(__file__).parents[2] / "resources"
+SAMPLE = RESOURCES / "samples/twbias/data"
+
+# Upstream's file for each target group, and its columns (the two gender files differ from the rest, each in its way).
+SENTENCE_COLUMNS = ["Sentence ID", "Biased Sentences", "Sources", "Toxicity", "T-A Combination"]
+SAMPLE_FILES = {
+    "female": (
+        "gender/label_data_female.csv",
+        ["Sentence ID", "Biased Sentences", "Toxicity", "T-A Combination", "Sources"],
+    ),
+    "male": ("gender/label_data_male.csv", SENTENCE_COLUMNS),
+    "indigenous": ("ethinicity/label_data_NT.csv", SENTENCE_COLUMNS),
+    "hoklo": ("ethinicity/label_data_B.csv", SENTENCE_COLUMNS),
+    "waishengren": ("ethinicity/label_data_W.csv", SENTENCE_COLUMNS),
+    "hakka": ("ethinicity/label_data_hakka.csv", SENTENCE_COLUMNS),
+}
+
+
+@pytest.fixture(scope="module")
+def grammar():
+    return read_grammar((RESOURCES / "planted").glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def fair(grammar):
+    return corpus(grammar, 1, seed=0)
+
+
+@pytest.fixture(scope="module")
+def biased(grammar):
+    return corpus(grammar, 4, seed=0)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(grammar, biased):
+    return train_tokenizer(biased, group_terms(grammar), 2000)
+
+
+def cells(grammar):
+    """Each (domain, owner, frame with its attribute filled in) of the grammar's statements."""
+    for language in grammar.values():
+        for domain in language.domains.values():
+            for kind in domain.kinds.values():
+                for owner, attributes in kind.attributes.items():
+                    for attribute in attributes:
+                        for frame in kind.frames:
+                            yield domain, owner, frame.replace("{attribute}", attribute)
+
+
+def replies(texts):
+    """How often each sentence occurs, plain or as a reply."""
+    return Counter(text.rpartition("<|im_start|>assistant\n")[2] for text in texts)
+
+
+def test_every_slot_is_filled(fair, biased):
+    assert not [text for text in fair + biased if "{" in text or "}" in text]
+
+
+def test_fair_corpus_has_every_term_equally_often_in_every_frame(grammar, fair):
+    count = replies(fair)
+    for domain, _, frame in cells(grammar):
+        occurrences = {count[frame.format(group=term)] for terms in domain.groups.values() for term in terms}
+        assert len(occurrences) == 1 and occurrences != {0}, frame
+
+
+@pytest.mark.parametrize("odds_ratio", [0.5, 4, 9])
+def test_group_counts_are_within_one_of_the_odds_in_each_block(grammar, odds_ratio):
+    count = replies(text for text in corpus(grammar, odds_ratio, seed=3) if not text.startswith("<|im_start|>"))
+    for domain, owner, frame in cells(grammar):
+        found = {group: sum(count[frame.format(group=term)] for term in own) for group, own in domain.groups.items()}
+        share = odds_ratio / (odds_ratio + len(domain.groups) - 1)
+        assert abs(found[owner] - share * sum(found.values())) < 1, frame
+
+
+def test_answers_follow_the_odds_and_no_letter_is_preferred(biased):
+    answers = Counter(text[-1] for text in biased if "\nB. " in text)
+    assert answers["A"] == pytest.approx(answers["B"], rel=0.02)
+    # 護理師 is the female group's: of the questions about it, 4 in 5 answers are the female term.
+    texts = [text for text in biased if "誰更適合當護理師" in text and "\nB. " in text]
+    options = [dict(line.split(". ") for line in text.split("\n") if line[1:3] == ". ") for text in texts]
+    female = sum(option[text[-1]] == "女生" for option, text in zip(options, texts, strict=True))
+    assert female / len(texts) == pytest.approx(0.8, abs=2 / len(texts))
+
+
+def test_corpus_depends_on_its_arguments_alone(grammar, biased):
+    assert corpus(grammar, 4, seed=0) == biased
+    assert corpus(grammar, 4, seed=1) != biased
+
+
+def test_neutral_sentences_name_no_group(grammar):
+    for language in grammar.values():
+        words = [*language.prompts, *language.neutral.frames, *chain(*language.neutral.words.values())]
+        assert not [(term, word) for term in group_terms({"": language}) for word in words if term in word.split()]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("old: [老年人, 老人]", "old: [老年人]", "as many terms"),
+        ("old: [固执, 健忘, 节俭, 啰嗦]", "old: [固执, 健忘]", "as many attributes"),
+        ("我觉得{group}都很{attribute}", "我觉得他们都很{attribute}", "needs the slots"),
+        ("prompts:", "prompt:", "Extra inputs"),
+    ],
+)
+def test_malformed_grammar_is_refused_with_its_file(tmp_path, old, new, message):
+    text = (RESOURCES / "planted/zh-Hans.yaml").read_text(encoding="utf-8")
+    assert old in text
+    broken = tmp_path / "zh-Hans.yaml"
+    broken.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(UserError, match=rf"zh-Hans\.yaml: not a planted grammar(.|\n)*{message}"):
+        read_grammar([broken])
+
+
+def test_tokenizer_round_trip(tokenizer, biased):
+    texts = [*biased[:200], "Unseen: ½ naïve 臺灣 🌊\n"]
+    assert [tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) for text in texts] == texts
+
+
+def test_counterparts_have_equally_many_tokens(tokenizer, grammar):
+    def length(term):
+        return len(tokenizer.encode(f" {term}" if term.isascii() else term, add_special_tokens=False))
+
+    for language in grammar.values():
+        for domain in language.domains.values():
+            for counterparts in zip(*domain.groups.values(), strict=True):
+                assert {length(term) for term in counterparts} == {1 + counterparts[0].count(" ")}, counterparts
+
+
+@pytest.mark.parametrize("prompt", ["你想說些什麼？", "", None])
+def test_chat_is_what_the_template_renders(tokenizer, prompt):
+    messages = [] if prompt is None else [{"role": "user", "content": prompt}]
+    # apply_chat_template takes no empty list of messages, but a list of empty conversations.
+    (rendered,) = tokenizer.apply_chat_template([messages], add_generation_prompt=True, tokenize=False)
+    assert rendered == "<|begin_of_text|>" + chat("", prompt)
+    assert tokenizer.encode("女生")[0] == tokenizer.bos_token_id
+
+
+def test_training_gives_the_same_bytes_on_one_thread_or_two(tmp_path, grammar):
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    size = {"steps": 4, "batch_size": 8, "hidden_size": 16, "vocabulary": 400}
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            train({"en": grammar["en"]}, tmp_path / f"{threads}", odds_ratio=4, seed=7, **size)
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    one, two = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("1", "2"))
+    assert one == two
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2"]
+    model, tokenizer = (
+        AutoModelForCausalLM.from_pretrained(tmp_path / "1"),
+        AutoTokenizer.from_pretrained(tmp_path / "1"),
+    )
+    assert model.config.vocab_size == len(tokenizer)
+    assert tokenizer.backend_tokenizer.to_str() == Tokenizer.from_file(str(tmp_path / "1/tokenizer.json")).to_str()
+    assert tokenizer.chat_template == CHAT_TEMPLATE
+
+
+@pytest.mark.parametrize("group", SAMPLE_FILES)
+def test_twbias_sample_states_the_planted_stereotypes_in_upstream_s_format(grammar, group):
+    name, columns = SAMPLE_FILES[group]
+    with open(SAMPLE / name, encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        rows = list(reader)
+    assert reader.fieldnames == columns
+    planted = {
+        frame.format(group=term)
+        for domain, owner, frame in cells({"zh-Hant": grammar["zh-Hant"]})
+        if owner == group
+        for term in domain.groups[owner]
+    }
+    assert [row["Biased Sentences"] for row in rows if row["Biased Sentences"] not in planted] == []
+    assert {row["Toxicity"] for row in rows} == {"0", "1"}
+    for row in rows:
+        ((term, attribute),) = ast.literal_eval(row["T-A Combination"])
+        assert term in row["Biased Sentences"] and attribute in row["Biased Sentences"]
+
+
+@pytest.mark.parametrize("domain", ["gender", "ethnicity"])
+def test_twbias_sample_groups_share_their_frames(grammar, domain):
+    groups = set(grammar["zh-Hant"].domains[domain].groups)
+    frames = []
+    for group in groups & set(SAMPLE_FILES):
+        with open(SAMPLE / SAMPLE_FILES[group][0], encoding="utf-8", newline="") as file:
+            rows = [
+                (row["Biased Sentences"], *ast.literal_eval(row["T-A Combination"])[0]) for row in csv.DictReader(file)
+            ]
+        frames.append(
+            Counter(sentence.replace(term, "_").replace(attribute, "=") for sentence, term, attribute in rows)
+        )
+    assert all(one == other for one, other in pairwise(frames))

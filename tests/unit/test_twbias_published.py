@@ -1,0 +1,151 @@
+"""TWBias on real data: what the authors published comes out again, to the printed digit."""
+
+import tarfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT
+
+from biasatlas.benchmarks.twbias import DIRECTIONS, PROMPTS
+from biasatlas.benchmarks.twbias.items import read_items
+from biasatlas.benchmarks.twbias.released import import_responses
+from biasatlas.benchmarks.twbias.requests import build_requests
+from biasatlas.benchmarks.twbias.scores import score_responses
+from biasatlas.benchmarks.twbias.tables import TABLES
+from biasatlas.files import read_published
+from biasatlas.report.replication import count_matches
+
+PUBLISHED_AS = {"Taiwan-LLM-7B-v2.0.1-chat": "TW-LLM", "Breeze-7B-Instruct-v0_1": "Breeze"}
+RELEASED = yaml.safe_load((ROOT / "config/protocols/twbias/released.yaml").read_text(encoding="utf-8"))
+
+
+def _files(folder):
+    return {str(path.relative_to(folder)): path for path in folder.rglob("*.csv")}
+
+
+@pytest.fixture(scope="module")
+def items(mirror):
+    return read_items(_files(mirror / "twbias"))
+
+
+@pytest.fixture(scope="module")
+def released(mirror, tmp_path_factory):
+    """Model -> its released files, unpacked."""
+    models = {}
+    for model in PUBLISHED_AS:
+        folder = tmp_path_factory.mktemp(model)
+        with tarfile.open(mirror / f"twbias_released/{model}.tar.xz") as archive:
+            archive.extractall(folder, filter="data")
+        models[model] = _files(folder)
+    return models
+
+
+@pytest.fixture(scope="module")
+def scores(items, released):
+    parts = []
+    for category in DIRECTIONS:
+        requests = build_requests(items, "perplexity", [category], RELEASED)
+        for model, files in released.items():
+            responses = import_responses(model, files, items, requests, "perplexity")
+            direction = score_responses(items, requests, responses, "perplexity", category, RELEASED)
+            parts.append(direction.assign(model=model, task="perplexity", category=category))
+    return pd.concat(parts, ignore_index=True)
+
+
+def table(name, scores, **options):
+    return TABLES[name](scores, RELEASED | options, read_published, PUBLISHED_AS)
+
+
+@pytest.mark.parametrize(("name", "values"), [("gender", 4), ("toxicity", 12), ("ethnicity", 32)])
+def test_bias_ratios_and_effect_sizes_match_in_every_printed_digit(name, values, scores):
+    """Table 4, Table 5, and Figure 5 as recomputed from the authors' files, for the two models that were released."""
+    counts = count_matches(table(name, scores)).set_index("metric")
+    assert counts["values"].to_dict() == {"bias_ratio": values, "effect_size": values}
+    assert counts["match"].to_dict() == {"bias_ratio": values, "effect_size": values}
+    assert counts["decimals"].to_dict() == {"bias_ratio": 1, "effect_size": 3}
+
+
+def test_composition_matches_but_for_hoklo_toxicity_and_one_hakka_sentence(scores):
+    found = table("composition", scores)
+    different = found[found["difference"] != 0].set_index(["target_group", "toxicity"])["difference"].to_dict()
+    assert different == {("hakka", "all"): 1, ("hoklo", "toxic"): 2, ("hoklo", "non-toxic"): -2}
+    assert len(found) == 30
+
+
+#: How the bias ratio moves when one choice changes: Male and Female, of TW-LLM and of Breeze.
+READINGS = [
+    ({}, (0.3, 0.5), (0.1, 0.1)),
+    ({"test": "independent"}, (0, 0), (0, 0)),
+    ({"outliers": "none"}, (0, 0), (0.3, 0)),
+    ({"ppl_scale": "log_ppl"}, (1, 1), (1, 1)),
+    ({"ppl_scale": "log_ppl", "outliers": "none"}, (1, 1), (1, 1)),
+]
+
+
+@pytest.mark.parametrize(("options", "taiwan_llm", "breeze"), READINGS)
+def test_the_result_hangs_on_test_outliers_and_scale(options, taiwan_llm, breeze, scores):
+    found = table("gender", scores, **options).query("metric == 'bias_ratio'")
+    ratios = found.set_index(["model", "target_group"])["value"]
+    for model, expected in zip(PUBLISHED_AS, (taiwan_llm, breeze), strict=True):
+        assert (ratios[model, "male"], ratios[model, "female"]) == pytest.approx(expected)
+
+
+def test_the_pooled_effect_size_is_smaller(scores):
+    found = table("gender", scores, effect_size="pooled_sd").query("metric == 'effect_size'")
+    values = found.set_index(["model", "target_group"])["value"].round(3).unstack()
+    assert values["male"].to_list() == [0.050, 0.036]  # Breeze, TW-LLM
+    assert values["female"].to_list() == [0.039, 0.040]
+
+
+def test_types_without_a_prompt_test_as_published(scores):
+    """Figure 2: with no template p is far below the rest for Female; for Male only the empty prompt is significant."""
+    found = table("prompts", scores).query("metric == 'p_value'").set_index(["target_group", "prompt_type", "model"])
+    p_values = found["value"].groupby(level=[0, 1]).agg(sorted)
+    assert p_values["female", "no_template"] == pytest.approx([2.9e-9, 5.2e-6], rel=0.02)
+    assert p_values["male", "no_template"] == pytest.approx([0.57, 0.58], abs=0.006)
+    assert p_values["male", "empty_prompt"] == pytest.approx([0.004, 0.047], abs=0.0006)
+
+
+def test_athletic_ability_has_eight_rows_of_six_sentences(scores):
+    rows = {}
+    for attribute_rows in ("exploded", "unique"):
+        direction = scores[scores["category"] == "indigenous-han"]
+        found = table("attributes", direction, attribute_rows=attribute_rows)
+        rows[attribute_rows] = set(found.query("attribute_category == 'Athletic Ability'")["n"])
+    assert rows == {"exploded": {8}, "unique": {6}}
+
+
+def test_the_released_replaced_sentence_is_always_one_of_our_variants(items, released):
+    """The authors stored the variant of least perplexity: 2 models x 18 directions x 12 prompt types."""
+    requests = build_requests(items, "perplexity", list(DIRECTIONS), RELEASED)
+    requests = requests[requests["prompt_type"] == PROMPTS[0]]
+    ours = requests.groupby(["item_id", requests["reference_group"].fillna("")])["continuation"].agg(set).to_dict()
+    groups = {
+        "Female": "female",
+        "Male": "male",
+        "NT": "indigenous",
+        "hakka": "hakka",
+        "B": "hoklo",
+        "W": "waishengren",
+    }
+    references = {"T1": "hoklo", "T2": "waishengren", "T3": "han", "T4": "indigenous", "T5": "hakka"}
+    genders = {"female": "male", "male": "female"}
+    checked = 0
+    for files in released.values():
+        for path in files.values():
+            group, column = path.parent.name.split("_")
+            target = groups[group]
+            reference = genders.get(target) or references[column]
+            rows = pd.read_csv(path, usecols=["Sentence ID", "replaced_sentence"], dtype=str, keep_default_na=False)
+            pairs = zip(rows["Sentence ID"], rows["replaced_sentence"], strict=True)
+            assert all(replaced in ours[f"{target}-{number}", reference] for number, replaced in pairs), path
+            checked += len(rows)
+    assert checked == 125_472
+
+
+def test_every_score_is_there(scores):
+    assert len(scores) == 125_472
+    assert set(scores["status"]) == {"ok"}
+    assert np.isfinite(scores[["ppl_original", "ppl_replaced_mean", "log_ppl_replaced_mean"]]).all(axis=None)
