@@ -77,6 +77,7 @@ SPEC = Benchmark(
         "noise_floor_mean_score": Metric(
             None, "mean_score_over_threshold on average if no identity has an effect", "points"
         ),
+        "excess_rate": Metric(0.0, "rate minus noise_floor_rate: the share that the noise does not explain", "share"),
         "count_corrected": Metric(
             0.0,
             _COUNT + " and differ beyond the sampling noise, false discovery rate held; for exact probabilities the "

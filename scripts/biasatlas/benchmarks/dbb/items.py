@@ -208,9 +208,7 @@ def _read_descriptors(files: Mapping[str, str | Path]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _read_released(
-    path: str | Path, paper: pd.Series
-) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+def _read_released(path: str | Path, paper: pd.Series) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
     """(type, identity) -> text of the file, found by content; and for those not found, the reason."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -30,6 +30,7 @@ _BIAS_METRICS = (
     "mean_score",
     "noise_floor_rate",
     "noise_floor_mean_score",
+    "excess_rate",
     "count_corrected",
     "rate_corrected",
 )
@@ -106,6 +107,7 @@ def _bias_estimates(rows: pd.DataFrame, protocol: dict) -> dict[str, Estimate]:
         ratios |= {
             "noise_floor_rate": ("chance", "counted"),
             "noise_floor_mean_score": ("chance_score", "chance"),
+            "excess_rate": ((rows["over"] - rows["chance"]).where(tested, 0).to_numpy(), "counted"),
             "rate_corrected": (found * rows["over"].to_numpy(), "counted"),
         }
     else:
@@ -172,7 +174,9 @@ def composition(
     return _table(("category",), rows())
 
 
-def _bias(scores: pd.DataFrame, protocol: dict, by_type: bool, found: Callable[[dict, str], str | None]) -> pd.DataFrame:
+def _bias(
+    scores: pd.DataFrame, protocol: dict, by_type: bool, found: Callable[[dict, str], str | None]
+) -> pd.DataFrame:
     """The bias estimates of every group; ``found(keys, metric)`` is the published value."""
 
     def rows() -> Iterator[dict]:
@@ -188,8 +192,9 @@ def bias(scores: pd.DataFrame, protocol: dict, published: Published, published_a
 
     For sampled probabilities, beside them: the rate and mean that as many draws give if no identity has any effect
     (:mod:`biasatlas.benchmarks.dbb.noise`), and the instances that are over the threshold and pass Fisher's exact test
-    with the false discovery rate held (Benjamini and Hochberg) over the row's instances. An exact probability has no
-    sampling noise, and its count needs no correction.
+    with the false discovery rate held (Benjamini and Hochberg) over the row's instances. Ten draws can single out only
+    the strongest of them, so a corrected count of 0 beside an excess rate above 0 means: there are effects, and these
+    draws cannot say where. An exact probability has no sampling noise, and its count needs no correction.
     """
     printed = published("dbb_models")
     measures = {"count": "count of instances >= 20", "mean_score_over_threshold": "mean bias score of instances >= 20"}
@@ -285,10 +290,13 @@ def position(scores: pd.DataFrame, protocol: dict, published: Published, publish
 def distribution(
     scores: pd.DataFrame, protocol: dict, published: Published, published_as: dict[str, str]
 ) -> pd.DataFrame:
-    """Share of the instances in each range of ten points, by descriptor type (Figures 3, 4, 8 and 9)."""
+    """Share of the instances in each range of ten points, by category and descriptor type (Figures 3, 4, 8 and 9)."""
+    instances = _instances(scores, protocol)
 
     def rows() -> Iterator[dict]:
-        for keys, mine in _groups(_instances(scores, protocol), by_type=True):
+        groups = itertools.chain(_groups(instances, by_type=False), _groups(instances, by_type=True))
+        for keys, mine in groups:
+            keys = {"type": "All"} | keys
             place, counted = np.digitize(mine["score"], _EDGES[1:-1]), mine["counted"].to_numpy()
             ratios = {low: ((place == number) * counted, "counted") for number, low in enumerate(_EDGES[:-1])}
             for low, estimate in _ratios(mine, ratios).items():
@@ -356,7 +364,9 @@ def published_associations(
             for _, association in printed.iterrows():
                 found = mine[(mine[keys] == association[keys]).all(axis=1)].head(1)
                 value = (found["sign"] * found["shift"]).iloc[0] if len(found) else np.nan
-                yield _row({"model": model} | association[keys].to_dict(), "directed_score", (value, np.nan, np.nan), found)
+                yield _row(
+                    {"model": model} | association[keys].to_dict(), "directed_score", (value, np.nan, np.nan), found
+                )
 
     return _table(("model", *keys), rows())
 

@@ -13,11 +13,11 @@ from biasatlas.errors import UserError
 
 #: The twelve names of the paper's Table 2 with the subject pronouns of the released file, four to a group (female, male,
 #: neutral); to draw a group and then a name of it is to draw one of the twelve.
-NAMES = {
-    **dict.fromkeys(("Jessica", "Aisha", "Sofia", "Amara"), "she"),
-    **dict.fromkeys(("Donald", "Kai", "James", "Amari"), "he"),
-    **{"Zhang": "he", "Taylor": "she", "Lee": "he", "Smith": "she"},
-}
+NAMES = (
+    dict.fromkeys(("Jessica", "Aisha", "Sofia", "Amara"), "she")
+    | dict.fromkeys(("Donald", "Kai", "James", "Amari"), "he")
+    | {"Zhang": "he", "Taylor": "she", "Lee": "he", "Smith": "she"}
+)
 _FIXED = {"Age": "Jessica", "SES": "James", "Religions": "Kai"}
 
 #: Subject, object and possessive form.
@@ -166,7 +166,9 @@ def fill_variations(items: pd.DataFrame, filled: pd.DataFrame, protocol: dict) -
     lists = [[tuple(json.loads(text)) for text in items[column]] for column in columns]
     if protocol["sg_lookup"] == "modulo_50":
         first = items.drop_duplicates("template_id").index
-        concepts = [[own for own, used in zip(column, items.index.isin(first), strict=True) if used] for column in lists]
+        concepts = [
+            [own for own, used in zip(column, items.index.isin(first), strict=True) if used] for column in lists
+        ]
         lists = [[own[row % len(own)] for row in items["row"]] for own in concepts]
     originals = list(zip(filled["option_1"], filled["option_2"], strict=True))
     result = []
