@@ -164,14 +164,17 @@ def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]
 
     The concept list has ids of four data sets side by side. A hash is StereoSet's; a number is SOFA's where targets are
     listed, CrowS-Pairs' where the explanation speaks of its sentences, else BBQ's, whose explanations speak of questions.
+    Anything else is a concept of the user's own.
     """
     path = _file(files, _CONCEPTS)
     if path is None:
         return {}
     sources = {}
     for _, row in _read_rows(path, ("id", "Concept1", "Concept2", "Explanation", "target")):
-        if not row["id"].isdigit():
+        if re.fullmatch(r"[0-9a-f]{32}", row["id"]):
             source = "stereoset"
+        elif not row["id"].isdigit():
+            source = "own"
         elif row["target"].startswith("["):
             source = "sofa"
         else:
