@@ -1,4 +1,4 @@
-"""Texts to tokens: a prefix and a continuation become one token sequence and the index where the continuation starts."""
+"""Texts to tokens: a prefix and a continuation become one sequence and the index where the continuation starts."""
 
 from collections.abc import Sequence
 

@@ -15,8 +15,9 @@ import pandas as pd
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from biasatlas.engine import plain
 from biasatlas.engine.encode import BOUNDARIES, SPECIAL_TOKENS, encode_pairs
+from biasatlas.engine.likelihood import check_tree, log_likelihoods
+from biasatlas.engine.limits import Memory, NotFiniteError
 from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS
 
@@ -28,13 +29,17 @@ _log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class LoadedModel:
-    """A causal language model ready to answer, with what identifies it."""
+    """A causal language model ready to answer, with what identifies it.
+
+    ``tree_refusal`` is '' where the likelihood engine's tree is exact for this model, else the reason why not.
+    """
 
     name: str
     revision: str | None
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     weights_sha256: str
+    tree_refusal: str
 
 
 def load(
@@ -79,7 +84,10 @@ def load(
             f"{source}: cannot be loaded as a causal language model with a tokenizer ({_first_line(error)}): check "
             "that the folder is complete."
         ) from error
-    return LoadedModel(source, revision, model, tokenizer, _sha256(weights))
+    tree_refusal = check_tree(model)
+    if tree_refusal:
+        _log.info("%s: padded batches in place of the token tree: %s", source, tree_refusal)
+    return LoadedModel(source, revision, model, tokenizer, _sha256(weights), tree_refusal)
 
 
 def _folder(source: str, revision: str | None, trust_remote_code: bool) -> Path:
@@ -246,18 +254,13 @@ def _likelihood(
 
     values = np.full(len(requests), np.nan)
     scored = np.flatnonzero(status == "ok")
-    keys = [tokens[i].tobytes() + start[i].tobytes() for i in scored]
-    first = dict(zip(reversed(keys), reversed(scored), strict=True))
-    unique = list(first.values())
-    found = plain.log_likelihoods(model.model, [tokens[i] for i in unique], start[unique], token_budget)
-    for i, value in zip(unique, found, strict=True):
-        if not np.isfinite(value):
-            raise UserError(
-                f"{model.name}: the log-likelihood of request {requests['request_id'][i]!r} is {value}: the weights are "
-                "damaged or overflow in this precision; try dtype float32 or bfloat16."
-            )
-    by_key = dict(zip(first, found, strict=True))
-    values[scored] = [by_key[key] for key in keys]
+    try:
+        values[scored], run = log_likelihoods(
+            model.model, [tokens[i] for i in scored], start[scored], Memory(token_budget), model.tree_refusal
+        )
+    except NotFiniteError as error:
+        request_id = requests["request_id"][scored[error.sequence]]
+        raise _not_finite(model, request_id, error.value) from error
     count = np.where(status == "ok", length - start, 0)
     responses = pd.DataFrame(
         {
@@ -270,8 +273,14 @@ def _likelihood(
             "nll_per_token": -values / np.where(count, count, np.nan),
         }
     )
-    asked, fed = int(length[scored].sum()), int(sum(len(tokens[i]) - 1 for i in unique))
-    return responses, {"path": "plain", "tokens_asked": asked, "tokens_fed": fed}
+    return responses, run
+
+
+def _not_finite(model: LoadedModel, request_id: str, value: float) -> UserError:
+    return UserError(
+        f"{model.name}: a log-probability of request {request_id!r} is {value}: the weights are damaged, or overflow in "
+        "this precision; try dtype float32 or bfloat16."
+    )
 
 
 _ANSWERS = {"likelihood": _likelihood}

@@ -174,6 +174,8 @@ def _appearing(folder: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o755)
+        for file in temporary.iterdir():
+            file.chmod(0o644)  # weights are saved readable by their owner alone
         shutil.rmtree(folder, ignore_errors=True)
         temporary.rename(folder)
     finally:

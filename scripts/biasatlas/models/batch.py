@@ -1,0 +1,194 @@
+"""The same calls through an endpoint's Batch API: sent as files, waited for, collected, sent again where they failed.
+
+A batch under way is a small file beside the store, written before the batch exists: after a kill at any moment it is
+found again, by its id or by that of its input file, and not paid for twice.
+"""
+
+import itertools
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import openai
+import tenacity
+
+from biasatlas.errors import UserError
+from biasatlas.files import write_text
+from biasatlas.models.api_entry import ApiEntry
+from biasatlas.models.calls import PATHS, Call, Wants, cost, worst_cost
+from biasatlas.models.endpoint import api_key, fatal, hide, may_pass, retry_after_s
+from biasatlas.models.replies import BadReply, filtered, read_reply
+
+log = logging.getLogger(__name__)
+
+#: Most requests, and most bytes, in one batch: services take 50,000 and 100 MB.
+MAX_ROWS, MAX_BYTES = 50_000, 90_000_000
+
+POLL_S = 15
+
+_ENDED = {"completed", "expired", "cancelled", "failed"}
+
+
+def run(missing: list[Call], job) -> None:
+    """Answer the ``missing`` calls of a :class:`biasatlas.models.api.Job` by batches, in as many rounds as it takes."""
+    client = openai.OpenAI(
+        api_key=api_key(job.entry), base_url=job.entry.base_url, timeout=job.entry.timeout_s, max_retries=0
+    )
+    folder = job.store.folder / "batches"
+    reasons = {}
+    with client:
+        for _ in range(job.entry.attempts):
+            rest = {call.key: call for call in missing if call.key not in job.records}
+            waiting = [state for state in sorted(folder.glob("*.json")) if rest.keys() & _noted(state)["keys"].keys()]
+            for state in waiting:
+                rest = {key: call for key, call in rest.items() if key not in _noted(state)["keys"]}
+            affordable = _affordable(rest.values(), job)
+            waiting += [_upload(client, chunk, folder, job) for chunk in _chunks(affordable, job.entry)]
+            if rest and not waiting:
+                job.stop = job.budget_error(max(worst_cost(job.entry, call) for call in rest.values()))
+            for state in waiting:
+                reasons |= _collect(client, state, job)
+            if job.stop or not waiting:
+                return
+    for call in missing:
+        if call.key not in job.records:
+            job.keep(call.key, {"status": "failed", "detail": reasons.get(call.key, "no batch answered it")})
+
+
+def _noted(state: Path) -> dict:
+    return json.loads(state.read_text())
+
+
+def _affordable(calls: Iterable[Call], job) -> list[Call]:
+    """As many of the ``calls`` as the budget has room for, their costs set aside."""
+    return list(itertools.takewhile(lambda call: job.budget.reserve(worst_cost(job.entry, call)), calls))
+
+
+def _chunks(calls: list[Call], entry: ApiEntry) -> Iterator[list[Call]]:
+    chunk, size = [], 0
+    for call in calls:
+        size += len(_row(call, entry))
+        if chunk and (len(chunk) == MAX_ROWS or size > MAX_BYTES):
+            yield chunk
+            chunk, size = [], len(_row(call, entry))
+        chunk.append(call)
+    if chunk:
+        yield chunk
+
+
+def _row(call: Call, entry: ApiEntry) -> bytes:
+    row = {"custom_id": call.key, "method": "POST", "url": _url(call, entry), "body": call.body}
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+
+def _url(call: Call, entry: ApiEntry) -> str:
+    """A call's path as batches name it, with the version that ends the base URL: /v1/chat/completions."""
+    return f"/{entry.base_url.rstrip('/').rsplit('/', 1)[-1]}{PATHS[call.wants]}"
+
+
+def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job) -> Path:
+    """Upload a batch's input and note it, with what was set aside for each call; the batch itself comes later."""
+    lines = b"".join(_row(call, job.entry) for call in chunk)
+    file = _steady(job, lambda: client.files.create(file=("requests.jsonl", lines), purpose="batch").id)
+    state = folder / f"{file}.json"
+    keys = {call.key: worst_cost(job.entry, call) for call in chunk}
+    noted = {"file": file, "url": _url(chunk[0], job.entry), "wants": chunk[0].wants, "batch": None, "keys": keys}
+    write_text(json.dumps(noted), state)
+    return state
+
+
+def _collect(client: openai.OpenAI, state: Path, job) -> dict[str, str]:
+    """Wait for a batch and keep what it answered; gives the reason for each call that it did not."""
+    noted = _noted(state)
+    if noted["batch"] is None:
+        noted["batch"] = _steady(job, lambda: _start(client, noted))
+        write_text(json.dumps(noted), state)
+    batch = _wait(client, noted["batch"], job)
+    reasons, spent = {}, 0.0
+    for file in filter(None, (batch.output_file_id, batch.error_file_id)):
+        for line in _steady(job, lambda file=file: client.files.content(file).content).splitlines():
+            try:
+                key, record = _read_row(line, noted["wants"])
+                reserved = noted["keys"][key]
+            except (ValueError, KeyError, TypeError) as error:
+                log.warning("batch %s: a row that answers no call (%r)", batch.id, error)
+                continue
+            if record["status"] == "failed":
+                reasons[key] = hide(record["detail"], job.entry)
+                continue
+            job.keep(key, record)
+            tokens = record["prompt_tokens"], record["completion_tokens"]
+            spent += reserved if None in tokens else cost(job.entry, *tokens)
+    job.store.sync()
+    state.unlink()
+    job.budget.settle(sum(noted["keys"].values()), spent)
+    if batch.status == "failed":
+        errors = "; ".join(str(error.message) for error in (batch.errors and batch.errors.data) or [])
+        raise UserError(
+            f"{job.entry.model} at {job.entry.base_url}: batch {batch.id} failed: {hide(errors, job.entry)}. "
+            "Mend what it names and run again, or set `batch: false`."
+        )
+    return reasons
+
+
+def _start(client: openai.OpenAI, noted: dict) -> str:
+    """The id of the batch for an uploaded file: the one that an earlier attempt made, or else a new one."""
+    for batch in client.batches.list(limit=100).data:
+        if batch.input_file_id == noted["file"]:
+            return batch.id
+    return client.batches.create(input_file_id=noted["file"], endpoint=noted["url"], completion_window="24h").id
+
+
+def _wait(client: openai.OpenAI, name: str, job):
+    while True:
+        batch = _steady(job, lambda: client.batches.retrieve(name))
+        counts = batch.request_counts
+        done = f", {counts.completed} of {counts.total} done, {counts.failed} failed" if counts else ""
+        log.info("batch %s: %s%s", name, batch.status, done)
+        if batch.status in _ENDED:
+            return batch
+        time.sleep(POLL_S)
+
+
+def _read_row(line: bytes, wants: Wants) -> tuple[str, dict]:
+    """The key and the record of one row of a batch's results; raises ValueError, KeyError or TypeError for no row."""
+    row = json.loads(line)
+    key, response = row["custom_id"], row.get("response")
+    if not response:
+        return key, {"status": "failed", "detail": str(row.get("error"))}
+    if response["status_code"] != 200:
+        reason = f"{response['status_code']} {json.dumps(response['body'], ensure_ascii=False)}"
+        return key, filtered(response["status_code"], reason) or {"status": "failed", "detail": reason}
+    try:
+        return key, read_reply(response["body"], wants)
+    except BadReply as error:
+        return key, {"status": "failed", "detail": str(error)}
+
+
+def _steady(job, function: Callable):
+    """Call ``function`` until it works, as often as the entry allows; raises UserError when it does not."""
+    try:
+        return tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(job.entry.attempts),
+            wait=_wait_s,
+            retry=tenacity.retry_if_exception(_may_pass),
+            reraise=True,
+        )(function)
+    except (openai.OpenAIError, ValueError, AttributeError) as error:
+        message = fatal(error, job.entry) if isinstance(error, openai.APIStatusError) else ""
+        raise UserError(
+            message or f"{job.entry.model} at {job.entry.base_url}: the Batch API fails: {hide(str(error), job.entry)}"
+        ) from None
+
+
+def _may_pass(error: BaseException) -> bool:
+    if isinstance(error, openai.APIStatusError):
+        return may_pass(error)
+    return isinstance(error, openai.OpenAIError | ValueError | AttributeError)  # a page in place of JSON has no fields
+
+
+def _wait_s(state: tenacity.RetryCallState) -> float:
+    asked = retry_after_s(getattr(getattr(state.outcome.exception(), "response", None), "headers", {}))
+    return max(asked, tenacity.wait_random_exponential(multiplier=0.5, max=60)(state))

@@ -1,0 +1,186 @@
+"""What an endpoint said: a reply as the record that the store keeps, and records as the responses to a request."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from biasatlas.files import RESPONSE_COLUMNS
+from biasatlas.models.calls import Wants
+
+#: ``parser(text, labels, final)`` gives the label that ``text`` names, or None (with ``final`` false: not yet decided).
+Parser = Callable[[str, list[str], bool], str | None]
+
+# What services answer instead of text when their filter stops them: finish reasons, and codes or words of an error.
+_FILTERED = {"content_filter", "sensitive"}
+_FILTER_ERRORS = re.compile(r"content_filter|content_policy|data_inspection_failed|Content Exists Risk|\b1301\b")
+_BROKEN = {"network_error", "insufficient_system_resource", "error"}
+
+
+class BadReply(ValueError):
+    """A reply with status 200 that is no answer; it may be asked again."""
+
+
+def read_reply(reply: object, wants: Wants) -> dict:
+    """The record of a reply's JSON: what the store keeps. Raises :class:`BadReply` for anything that is no answer."""
+    try:
+        choice = reply["choices"][0]
+        finish = choice.get("finish_reason") or "stop"
+        usage = reply.get("usage") or {}
+        record = {
+            "finish_reason": str(finish),
+            "prompt_tokens": usage.get("prompt_tokens"),
+            "completion_tokens": usage.get("completion_tokens"),
+            "served_model": reply.get("model"),
+        }
+        if wants == "prompt":
+            logprobs = choice["logprobs"]
+            return record | {"status": "ok", "tokens": logprobs["tokens"], "logprobs": logprobs["token_logprobs"]}
+        message = choice["message"]
+        text, refusal = message.get("content"), message.get("refusal")
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise BadReply(f"a reply without an answer: {reply}") from error
+    if finish in _BROKEN:
+        raise BadReply(f"the endpoint broke off: finish reason {finish}")
+    if not isinstance(text or refusal or "", str):
+        raise BadReply(f"a reply whose content is no text: {text}")
+    text = (text or refusal or "").encode("utf-8", "replace").decode()  # half a surrogate pair fits no file
+    status = "refused" if refusal or finish in _FILTERED else "truncated" if finish == "length" else "ok"
+    record |= {"status": status, "text": text}
+    if wants == "text" or status == "refused":
+        return record
+    try:
+        top = choice["logprobs"]["content"][0]["top_logprobs"]
+        return record | {"top": [[str(one["token"]), float(one["logprob"])] for one in top]}
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise BadReply("a reply without the top log-probabilities that were asked for") from error
+
+
+def filtered(status_code: int, error: str) -> dict | None:
+    """The record of an ``error`` by which a service's content filter refuses, else None."""
+    if status_code not in (400, 403, 422) or not _FILTER_ERRORS.search(error):
+        return None
+    return {
+        "status": "refused",
+        "text": "",
+        "finish_reason": "content_filter",
+        "prompt_tokens": 0,  # no model ran, and an error is not charged
+        "completion_tokens": 0,
+        "served_model": None,
+    }
+
+
+def responses(row: Mapping, records: list[dict] | str, parsers: Mapping[str, Parser]) -> list[dict]:
+    """The responses to one request from the records of its calls, or from the reason why there are none."""
+    if isinstance(records, str):
+        return [_response(row, 0, "not_applicable", records)]
+    if row["kind"] == "generation":
+        return [_generation(row, repeat, record) for repeat, record in enumerate(records)]
+    if row["kind"] == "likelihood":
+        return [_likelihood(row, records[0])]
+    failed = [record for record in records if record["status"] == "failed"]
+    if len(failed) == len(records):
+        return [_response(row, 0, "failed", failed[0]["detail"])]
+    labels = json.loads(row["labels"])
+
+    def parse(text: str, final: bool) -> str | None:
+        return parsers[row["parser"]](text, labels, final)
+
+    top = records[0].get("top")
+    masses = _exact(top, row["temperature"], parse) if top else _sampled(records, parse)
+    return [_choice(row, labels, masses, failed[0]["detail"] if failed else None)]
+
+
+def _response(row: Mapping, repeat: int, status: str, detail: str | None, **values) -> dict:
+    empty = dict.fromkeys(RESPONSE_COLUMNS[row["kind"]])
+    return empty | {"request_id": row["request_id"], "repeat": repeat, "status": status, "detail": detail} | values
+
+
+def _generation(row: Mapping, repeat: int, record: dict) -> dict:
+    values = {name: record.get(name) for name in ("text", "finish_reason", "prompt_tokens", "completion_tokens")}
+    return _response(row, repeat, record["status"], record.get("detail"), **values)
+
+
+def _sampled(records: list[dict], parse: Callable[[str, bool], str | None]) -> dict[tuple, float]:
+    """Shares of the samples by label; an unanswered sample is unresolved: nobody knows what it would have said."""
+    counts = Counter()
+    for record in records:
+        if record["status"] in ("refused", "failed"):
+            counts["refused" if record["status"] == "refused" else "unresolved", None] += 1
+        else:
+            label = parse(record["text"], True)
+            counts["unparseable" if label is None else "label", label] += 1
+    return {outcome: count / len(records) for outcome, count in counts.items()}
+
+
+def _exact(top: list[list], temperature: float, parse: Callable[[str, bool], str | None]) -> dict[tuple, float]:
+    """Masses by label from the first token's top log-probabilities, at ``temperature`` (0 to 1).
+
+    A token that decides nothing is unresolved, and so is the mass that was not returned. Tempering moves that mass: n
+    tokens hidden below the least returned probability p, m in sum, come to at most m p^(1/T - 1), which is counted.
+    """
+    if temperature == 0:
+        best = max(top, key=lambda one: one[1])
+        weights, hidden = [(best[0], 1.0)], 0.0
+    else:
+        weights = [(token, math.exp(logprob / temperature)) for token, logprob in top]
+        least = math.exp(min(logprob for _, logprob in top))
+        left = max(0.0, 1 - sum(math.exp(logprob) for _, logprob in top))
+        hidden = left * least ** (1 / temperature - 1)
+    total = sum(weight for _, weight in weights) + hidden
+    masses = Counter({("unresolved", None): hidden / total})
+    for token, weight in weights:
+        label = parse(token, False)
+        masses["unresolved" if label is None else "label", label] += weight / total
+    return masses
+
+
+def _choice(row: Mapping, labels: list[str], masses: dict, detail: str | None) -> dict:
+    probabilities = [masses.get(("label", label), 0.0) for label in labels]
+    rest = {name: masses.get((name, None), 0.0) for name in ("refused", "unparseable", "unresolved")}
+    status = "ok" if any(probabilities) else "refused" if rest["refused"] > rest["unparseable"] else "unparseable"
+    return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), **rest)
+
+
+def _likelihood(row: Mapping, record: dict) -> dict:
+    if record["status"] != "ok":
+        return _response(row, 0, record["status"], record.get("detail"))
+    prefix = row["prefix"] if isinstance(row["prefix"], str) else ""
+    try:
+        scored = continuation_logprobs(record, prefix, row["continuation"])
+    except BadReply as error:
+        return _response(row, 0, "failed", str(error))
+    if None in scored:
+        return _response(row, 0, "not_applicable", "the endpoint gives no probability for the first token of a text")
+    total = math.fsum(scored)
+    return _response(row, 0, "ok", None, log_likelihood=total, tokens=len(scored), nll_per_token=-total / len(scored))
+
+
+def continuation_logprobs(record: dict, prefix: str, continuation: str) -> list[float | None]:
+    """The log-probabilities (nats) of the tokens that end inside ``continuation``, from the echo of both joined.
+
+    Tokens are matched with the text from the front and, where a character is cut into bytes and shows as no text, from
+    the back. The last token is the one that was written, not read. Raises :class:`BadReply` where neither reaches the
+    boundary.
+    """
+    tokens, logprobs = record["tokens"], record["logprobs"]
+    count = record["prompt_tokens"] or len(tokens) - 1
+    tokens, logprobs = tokens[:count], logprobs[:count]
+    text = prefix + continuation
+    first = 1 if logprobs and logprobs[0] is None and (not tokens[0] or not text.startswith(tokens[0])) else 0
+    position = 0
+    for index in range(first, len(tokens)):
+        if not text.startswith(tokens[index], position):
+            break
+        position += len(tokens[index])
+        if position > len(prefix):
+            return logprobs[index:]
+    position = len(text)
+    for index in range(len(tokens) - 1, first - 1, -1):
+        if not text.endswith(tokens[index], 0, position):
+            break
+        position -= len(tokens[index])
+        if position <= len(prefix):
+            return logprobs[index:]
+    raise BadReply("the endpoint's tokens do not spell the text around the boundary")

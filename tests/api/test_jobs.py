@@ -1,0 +1,151 @@
+"""What holds over whole jobs: faults at any concurrency, kills, limits that jobs share, and a key that goes nowhere."""
+
+import json
+import multiprocessing.forkserver
+import os
+import random
+import subprocess
+import sys
+import time
+
+import job
+import pytest
+from api_server import MODEL, Server, requests_for, said
+
+from biasatlas.models import api
+from biasatlas.models.api_entry import ApiEntry
+from biasatlas.models.calls import calls
+from biasatlas.models.store import ResponseStore
+
+PROCESSES = multiprocessing.get_context("forkserver")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fork_server():
+    """Jobs fork from a process that has imported all they need; it finds that only through the environment."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        PROCESSES.set_forkserver_preload(["job"])
+        multiprocessing.forkserver.ensure_running()
+        yield
+
+
+def start(folder, url, prompts, name="job", **settings):
+    """Start a job in a process of its own."""
+    entry = {"base_url": url, "model": MODEL} | settings
+    process = PROCESSES.Process(target=job.run, args=(str(folder), name, json.dumps(prompts), json.dumps(entry)))
+    process.start()
+    return process
+
+
+def finish(process):
+    process.join()
+    return process.exitcode
+
+
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+def test_500_requests_at_20_per_cent_faults(tmp_path, monkeypatch, concurrency):
+    """None lost and none answered twice; bench/api.py does the same at every concurrency from 1 to 64."""
+    monkeypatch.setattr(api, "BACKOFF_S", 0.01)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    prompts = [f"prompt {index}" for index in range(500)]
+    with Server(faults=0.2, retry_after="0.02", seed=concurrency) as server:
+        entry = ApiEntry(base_url=server.url, model=MODEL, concurrency=concurrency, timeout_s=0.25 + 0.03 * concurrency)
+        frame, _ = api.answer(requests_for(prompts), entry, store=ResponseStore(tmp_path / "store"), parsers={})
+    assert len(server.met) == 12
+    assert list(frame["text"]) == [said(prompt) for prompt in prompts]
+    assert sorted(server.answered) == sorted(prompts)
+    assert max(map(len, server.answered.values())) == 1
+
+
+def test_below_a_cap_of_50_a_second(tmp_path, monkeypatch):
+    """With the endpoint's own limit in the entry, fewer than 1 % of the calls meet a 429, and most of it is used."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Server(per_second=50) as server:
+        entry = ApiEntry(base_url=server.url, model=MODEL, concurrency=32, requests_per_minute=3000)
+        requests = requests_for([f"{index}" for index in range(200)])
+        api.answer(requests, entry, store=ResponseStore(tmp_path / "store"), parsers={})
+    assert server.statuses[429] < 2
+    assert 40 < 199 / (server.arrivals[-1] - server.arrivals[0]) < 50
+
+
+def test_20_kills_lose_nothing(tmp_path):
+    """What the store holds is never asked again; a kill costs at most what is in flight. The file is a quiet run's."""
+    prompts = [f"prompt {index}" for index in range(500)]
+    generator = random.Random(0)
+    with Server(delay_s=0.1) as server:
+        entry = ApiEntry(base_url=server.url, model=MODEL)
+        rows = requests_for(prompts).to_dict("records")
+        names = {calls(row, entry)[0].key: prompt for row, prompt in zip(rows, prompts, strict=True)}
+        kept, on_their_way = {}, 0  # how often each prompt in the store had been answered at the last kill
+        for _ in range(20):
+            before = len(server.bodies)
+            process = start(tmp_path, server.url, prompts, concurrency=4)
+            while len(server.bodies) == before:
+                time.sleep(0.005)
+            time.sleep(generator.uniform(0, 0.3))
+            assert process.is_alive()
+            killed = time.monotonic()
+            process.kill()
+            process.join()
+            answered = {prompt: len(times) for prompt, times in server.answered.items()}
+            assert kept.items() <= answered.items()
+            kept = {names[name]: answered[names[name]] for name in ResponseStore(tmp_path / "store").get(names)}
+            gone = [times for prompt, times in server.answered.items() if prompt not in kept]
+            on_their_way += sum(killed - 1 < times[-1] < killed for times in gone)
+        assert finish(start(tmp_path, server.url, prompts, concurrency=64)) == 0
+        assert all(len(server.answered[prompt]) == count for prompt, count in kept.items())
+        print(f"{on_their_way} of {len(prompts)} answers were on their way at one of 20 kills")
+        (tmp_path / "quiet").mkdir()
+        assert finish(start(tmp_path / "quiet", server.url, prompts, concurrency=64)) == 0
+    assert (tmp_path / "job.parquet").read_bytes() == (tmp_path / "quiet/job.parquet").read_bytes()
+
+
+def test_four_jobs_keep_one_limit_together(tmp_path):
+    """100 requests a second and three in flight, over all of them."""
+    with Server(per_second=100, delay_s=0.02) as server:
+        jobs = [
+            start(
+                tmp_path,
+                server.url,
+                [f"{index} {number}" for number in range(75)],
+                name=f"job-{index}",
+                concurrency=3,
+                requests_per_minute=6000,
+            )
+            for index in range(4)
+        ]
+        assert [finish(process) for process in jobs] == [0] * 4
+    assert server.most_in_flight <= 3
+    assert server.statuses[429] < 3
+    arrivals = server.arrivals
+    assert max(sum(start <= other < start + 1 for other in arrivals) for start in arrivals) <= 100
+    assert len(server.answered) == 300
+
+
+@pytest.mark.parametrize(("right", "returncode"), [(True, 0), (False, 1)])
+def test_a_key_reaches_no_file_log_error_or_command_line(tmp_path, monkeypatch, right, returncode):
+    """Not when all goes well, and not when the endpoint repeats it in its error."""
+    canary = "sk-canary-5f3a9e71c0de"
+    monkeypatch.setenv("ATLAS_CANARY_KEY", canary)
+    monkeypatch.setenv("OPENAI_LOG", "debug")
+    with Server(key=canary if right else "another", delay_s=0.2) as server:
+        entry = {"base_url": server.url, "model": MODEL, "key_env": "ATLAS_CANARY_KEY", "max_failed_share": 0.5}
+        process = subprocess.Popen(
+            [sys.executable, job.__file__, tmp_path, "job", '["one", "INVALID"]', json.dumps(entry)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        command_lines = []
+        while process.poll() is None:
+            command_lines.append(subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True).stdout)
+            time.sleep(0.1)
+        errors = process.stderr.read()
+    assert process.returncode == returncode
+    assert "ATLAS_CANARY_KEY" in (errors or command_lines[0])
+    searched = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.suffix == ".log" for path in searched)
+    for text in (errors, *command_lines):
+        assert canary not in text
+    for path in searched:
+        assert canary.encode() not in path.read_bytes(), path

@@ -1,0 +1,342 @@
+"""A server that speaks the chat, completions and Batch protocols on the loopback, misbehaves on order and counts.
+
+Its answers depend on the request alone: :func:`said` gives the text, so a test knows what every answer must be. Run as
+a script it prints its URL and serves until it is killed.
+"""
+
+import asyncio
+import hashlib
+import itertools
+import json
+import math
+import random
+import socket
+import struct
+import sys
+import threading
+import time
+from collections import Counter, deque
+
+import pandas as pd
+
+from biasatlas.files import REQUEST_COLUMNS
+
+MODEL = "loopback"
+
+#: Faults of a call, each of which a client should get over by asking again.
+FAULTS = (
+    "429",
+    "429_retry_after",
+    "500",
+    "503",
+    "silent",
+    "reset",
+    "truncated",
+    "garbled",
+    "html",
+    "empty_choices",
+    "wrong_type",
+    "drip",
+)
+
+
+def said(prompt: str) -> str:
+    """What the server says to ``prompt``."""
+    return f"{hashlib.sha256(prompt.encode()).hexdigest()[:8]} 你好"
+
+
+def token_logprob(before: str, token: str) -> float:
+    """The log-probability of ``token`` (a character) after the character ``before``; it adds to 1 over 0 to 9."""
+    weights = [1 + hashlib.sha256(f"{before}{other}".encode()).digest()[0] for other in "0123456789"]
+    if token not in "0123456789":
+        return -5.0 - hashlib.sha256(f"{before}{token}".encode()).digest()[0] / 100
+    return math.log(weights[int(token)] / sum(weights))
+
+
+class Server:
+    """Serve in a thread of this process; use as a context manager.
+
+    ``faults``: a share of calls (0 to 1) meets one of ``kinds``. ``per_second``: calls in any second before a 429.
+    ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``delay_s``: the mean time to
+    an answer. ``polls``: how often a batch is looked at before it has ended; of its rows the share ``bad_rows`` fails,
+    and they come shuffled. ``lying``: echoed log-probabilities are not those of writing.
+    """
+
+    def __init__(
+        self,
+        *,
+        faults=0.0,
+        kinds=FAULTS,
+        per_second=None,
+        key=None,
+        reply=None,
+        delay_s=0.0,
+        retry_after="0.05",
+        polls=2,
+        bad_rows=0.0,
+        lying=False,
+        seed=0,
+    ):
+        self.faults, self.kinds, self.per_second, self.key = faults, kinds, per_second, key
+        self.reply = reply or (lambda body, prompt: said(prompt))
+        self.delay_s, self.retry_after, self.polls, self.bad_rows, self.lying = (
+            delay_s,
+            retry_after,
+            polls,
+            bad_rows,
+            lying,
+        )
+        self.random = random.Random(seed)
+        self.calls = Counter()  # by path
+        self.statuses = Counter()
+        self.met = Counter()  # faults, by kind
+        self.answered: dict[str, list[float]] = {}  # prompt -> times at which its answer was written whole
+        self.bodies: list[dict] = []
+        self.in_flight = self.most_in_flight = 0
+        self.arrivals: list[float] = []
+        self.recent = deque()
+        self.files: dict[str, bytes] = {}
+        self.batches: dict[str, dict] = {}
+
+    def __enter__(self):
+        ready = threading.Event()
+        self.thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), daemon=True)
+        self.thread.start()
+        ready.wait()
+        return self
+
+    def __exit__(self, *_):
+        self.loop.call_soon_threadsafe(self.done.set)
+        self.thread.join()
+
+    async def _serve(self, ready):
+        self.loop, self.done = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._connection, "127.0.0.1", 0, backlog=1024)
+        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        ready.set()
+        await self.done.wait()
+        server.close()
+
+    async def _connection(self, reader, writer):
+        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            while request := await reader.readuntil(b"\r\n\r\n"):
+                head, *lines = request.decode("latin-1").split("\r\n")
+                method, path, _ = head.split(" ")
+                headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+                if not await self._route(writer, reader, method, path.split("?")[0], headers, body):
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def _route(self, writer, reader, method, path, headers, body) -> bool:
+        """Answer one request; False to close the connection."""
+        path = path.removeprefix("/v1")
+        self.calls[path if not path.startswith(("/files/", "/batches/")) else path.split("/")[1] + "/"] += 1
+        secret = headers.get("authorization", "")
+        if self.key is not None and secret != f"Bearer {self.key}":
+            return self._json(writer, 401, error(f"Incorrect API key provided: {secret}", "invalid_api_key"))
+        if path == "/models":
+            return self._json(writer, 200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+        if path in ("/chat/completions", "/completions"):
+            return await self._call(writer, reader, path, json.loads(body))
+        return self._batch(writer, method, path, headers, body)
+
+    async def _call(self, writer, reader, path, body) -> bool:
+        now = time.monotonic()
+        self.arrivals.append(now)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            if self.per_second:
+                while self.recent and self.recent[0] <= now - 1:
+                    self.recent.popleft()
+                if len(self.recent) >= self.per_second:
+                    return self._json(writer, 429, error("too fast", "rate_limit_exceeded"))
+                self.recent.append(now)
+            if body["model"] != MODEL:
+                return self._json(writer, 404, error(f"The model `{body['model']}` does not exist", "model_not_found"))
+            if self.random.random() < self.faults:
+                return await self._fault(writer, reader, self.random.choice(self.kinds))
+            if self.delay_s:
+                await asyncio.sleep(self.delay_s * self.random.uniform(0.5, 1.5))
+                if reader.at_eof():  # the client died while it waited: nobody was answered
+                    return False
+            status, answer = self.answer(path, body)
+            if status == 200:
+                prompt = body.get("prompt") or body["messages"][-1]["content"]
+                self.answered.setdefault(prompt, []).append(time.monotonic())
+                self.bodies.append(body)
+            return self._json(writer, status, answer)
+        finally:
+            self.in_flight -= 1
+
+    def answer(self, path, body) -> tuple[int, dict]:
+        """Status and JSON of the answer to a call."""
+        if path == "/completions":
+            return 200, self._echo(body)
+        prompt = body["messages"][-1]["content"]
+        if "FILTER" in prompt:
+            return 400, error("The response was filtered", "content_filter")
+        if "INVALID" in prompt:
+            return 400, error("Unsupported value", "invalid_request_error")
+        text = self.reply(body, prompt)
+        finish = "length" if "LONG" in prompt else "content_filter" if "CUT" in prompt else "stop"
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
+        if "REFUSE" in prompt:
+            choice["message"] = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
+        if body.get("logprobs"):
+            top = sorted(((token_logprob("", digit), digit) for digit in "0123456789"), reverse=True)
+            top = [{"token": digit, "logprob": logprob} for logprob, digit in top[: body["top_logprobs"]]]
+            choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
+        usage = {"prompt_tokens": len(prompt), "completion_tokens": len(text)}
+        return 200, {"id": "1", "object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage}
+
+    def _echo(self, body) -> dict:
+        tokens = [*body["prompt"], "7"]
+        logprobs = [None] + [token_logprob(*pair) for pair in itertools.pairwise(tokens)]
+        if self.lying:
+            logprobs = [None, *(value / 2 for value in logprobs[1:-1]), logprobs[-1]]
+        choice = {"text": "".join(tokens), "finish_reason": "length", "index": 0}
+        choice["logprobs"] = {"tokens": tokens, "token_logprobs": logprobs, "text_offset": list(range(len(tokens)))}
+        usage = {"prompt_tokens": len(tokens) - 1, "completion_tokens": 1}
+        return {"object": "text_completion", "model": MODEL, "choices": [choice], "usage": usage}
+
+    async def _fault(self, writer, reader, kind) -> bool:
+        self.met[kind] += 1
+        good = json.dumps({"model": MODEL, "choices": [{"message": {"content": "no"}, "finish_reason": "stop"}]})
+        if kind == "429":
+            return self._json(writer, 429, error("too fast", "rate_limit_exceeded"))
+        if kind == "429_retry_after":
+            return self._json(writer, 429, error("too fast", "rate_limit_exceeded"), f"Retry-After: {self.retry_after}")
+        if kind in ("500", "503"):
+            return self._json(writer, int(kind), error("overloaded", "server_error"))
+        if kind == "silent":
+            await reader.read(1)  # until the client gives up
+            return False
+        if kind == "reset":
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            writer.transport.abort()
+            return False
+        if kind == "truncated":
+            writer.write(head(200, len(good) + 100) + good.encode())
+            return False
+        if kind == "garbled":
+            return self._send(writer, 200, good.encode()[:-9])
+        if kind == "html":
+            return self._send(writer, 200, b"<html><body>Bad gateway</body></html>", "Content-Type: text/html")
+        if kind == "empty_choices":
+            return self._json(writer, 200, {"model": MODEL, "choices": []})
+        if kind == "wrong_type":
+            return self._json(writer, 200, {"model": MODEL, "choices": [{"message": {"content": 17}}]})
+        writer.write(head(200, len(good)))
+        for byte in good.encode():  # drip
+            if reader.at_eof():
+                break
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.1)
+        return False
+
+    def _batch(self, writer, method, path, headers, body) -> bool:
+        parts = path.strip("/").split("/")
+        if path == "/files" and method == "POST":
+            boundary = b"--" + headers["content-type"].split("boundary=")[1].encode()
+            content = next(part for part in body.split(boundary) if b'name="file"' in part)
+            name = f"file-{len(self.files)}"
+            self.files[name] = content.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
+            return self._json(writer, 200, {"id": name, "object": "file", "filename": "requests.jsonl"})
+        if parts[0] == "files":
+            return self._send(writer, 200, self.files[parts[1]], "Content-Type: application/octet-stream")
+        if path == "/batches" and method == "POST":
+            asked = json.loads(body)
+            name = f"batch_{len(self.batches)}"
+            rows = len(self.files[asked["input_file_id"]].splitlines())
+            counts = {"total": rows, "completed": 0, "failed": 0}
+            batch = {"id": name, "object": "batch", "status": "in_progress", "polls": 0, "request_counts": counts}
+            self.batches[name] = batch | asked
+            return self._json(writer, 200, self.batches[name])
+        if path == "/batches":
+            return self._json(writer, 200, {"object": "list", "data": list(self.batches.values()), "has_more": False})
+        batch = self.batches[parts[1]]
+        batch["polls"] += 1
+        if batch["polls"] == self.polls:
+            self._end(batch)
+        return self._json(writer, 200, batch)
+
+    def _end(self, batch):
+        rows = [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines()]
+        self.random.shuffle(rows)
+        good, bad = [], []
+        for row in rows:
+            status, answer = self.answer(row["url"].removeprefix("/v1"), row["body"])
+            if self.random.random() < self.bad_rows:
+                kind = self.random.choice(["missing", "500", "garbled", "empty_choices"])
+                self.met[kind] += 1
+                if kind == "missing":
+                    continue
+                if kind == "garbled":
+                    good.append('{"custom_id": "')
+                    continue
+                status, answer = (500, error("overloaded", "server_error")) if kind == "500" else (200, {"choices": []})
+            elif status == 200:
+                self.answered.setdefault(row["body"]["messages"][-1]["content"], []).append(time.monotonic())
+            result = {"custom_id": row["custom_id"], "response": {"status_code": status, "body": answer}, "error": None}
+            (good if status == 200 else bad).append(json.dumps(result))
+        for side, lines in (("output_file_id", good), ("error_file_id", bad)):
+            batch[side] = f"file-{len(self.files)}"
+            self.files[batch[side]] = "\n".join(lines).encode()
+        batch["status"] = "completed"
+        batch["request_counts"] = {"total": len(rows), "completed": len(good), "failed": len(bad)}
+
+    def _json(self, writer, status, value, *extra) -> bool:
+        return self._send(writer, status, json.dumps(value).encode(), *(extra or ("Content-Type: application/json",)))
+
+    def _send(self, writer, status, body, *extra) -> bool:
+        self.statuses[status] += 1
+        writer.write(head(status, len(body), *extra) + body)
+        return True
+
+
+def head(status: int, length: int, *extra: str) -> bytes:
+    lines = (f"HTTP/1.1 {status} X", f"Content-Length: {length}", *extra, "", "")
+    return "\r\n".join(lines).encode()
+
+
+def error(message: str, code: str) -> dict:
+    return {"error": {"message": message, "type": code, "code": code}}
+
+
+def requests_for(prompts, kind="generation", **columns):
+    """A requests table with one user message each, and every setting said."""
+    settings = {
+        "template": "tokenizer",
+        "temperature": 0.7,
+        "top_p": 1.0,
+        "top_k": 0,
+        "repetition_penalty": 1.0,
+        "frequency_penalty": 0.0,
+        "max_tokens": 16,
+        "repeats": 1,
+    }
+    rows = [
+        {
+            "request_id": f"r{index}",
+            "item_id": f"i{index}",
+            "kind": kind,
+            "messages": json.dumps([{"role": "user", "content": prompt}], ensure_ascii=False),
+            **settings,
+            **columns,
+        }
+        for index, prompt in enumerate(prompts)
+    ]
+    return pd.DataFrame(rows).reindex(columns=list(REQUEST_COLUMNS))
+
+
+if __name__ == "__main__":
+    with Server(delay_s=float(sys.argv[1]) if len(sys.argv) > 1 else 0.0) as server:
+        print(server.url, flush=True)
+        threading.Event().wait()

@@ -1,0 +1,133 @@
+"""Batches: the same answers, rows that come out of order or not at all, and a kill at any moment."""
+
+import logging
+
+import pytest
+from api_server import MODEL, Server, requests_for, said
+
+from biasatlas.errors import UserError
+from biasatlas.models import api, batch
+from biasatlas.models.api_entry import ApiEntry
+from biasatlas.models.store import ResponseStore
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch, tmp_path):
+    monkeypatch.setattr(batch, "POLL_S", 0.01)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+def ask(server, requests, folder, **settings):
+    entry = ApiEntry(**{"base_url": server.url, "model": MODEL, "batch": True} | settings)
+    return api.answer(requests, entry, store=ResponseStore(folder), parsers={})
+
+
+def test_batches_give_what_calls_give(tmp_path):
+    requests = requests_for([f"prompt {index}" for index in range(200)])
+    with Server(bad_rows=0.1, seed=1) as server:
+        frame, metadata = ask(server, requests, tmp_path / "batch")
+        assert server.calls["/chat/completions"] == 0
+        assert set(server.met) == {"missing", "500", "garbled", "empty_choices"}
+        assert len(server.batches) > 1
+        assert {len(times) for times in server.answered.values()} == {1}
+        assert not list((tmp_path / "batch/batches").iterdir())
+        direct = ask(server, requests, tmp_path / "direct", batch=False)
+    assert frame.equals(direct[0])
+    assert metadata == direct[1]
+
+
+def test_batches_are_cut_to_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(batch, "MAX_ROWS", 3)
+    prompts = [f"{index}" for index in range(7)]
+    with Server() as server:
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
+        assert [one["request_counts"]["total"] for one in server.batches.values()] == [3, 3, 1]
+    assert list(frame["text"]) == [said(prompt) for prompt in prompts]
+
+
+def test_progress_is_logged(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    with Server(polls=3) as server:
+        ask(server, requests_for(["one", "two"]), tmp_path / "store")
+    assert "batch batch_0: in_progress, 0 of 2 done, 0 failed" in caplog.messages
+    assert "batch batch_0: completed, 2 of 2 done, 0 failed" in caplog.messages
+
+
+class Killed(BaseException):
+    """What a kill is to the process it hits: nothing of ours handles it."""
+
+
+STEPS = {"_steady": 4, "write_text": 2, "_wait": 1, "_read_row": 4}
+
+
+@pytest.mark.parametrize(("where", "nth"), [(where, nth) for where, times in STEPS.items() for nth in range(times)])
+@pytest.mark.parametrize("after", [False, True])
+def test_a_kill_anywhere_pays_for_nothing_twice(tmp_path, monkeypatch, where, nth, after):
+    """The job dies before or after the n-th time it takes a step; the next run finds the batch again."""
+    prompts = [f"{index}" for index in range(5)]
+    real, count = getattr(batch, where), iter(range(100))
+
+    def deadly(*arguments):
+        dies = next(count) == nth
+        if dies and not after:
+            raise Killed
+        result = real(*arguments)
+        if dies:
+            raise Killed
+        return result
+
+    with Server() as server:
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(batch, where, deadly)
+            ask(server, requests_for(prompts), tmp_path / "store")
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
+        assert {len(times) for times in server.answered.values()} == {1}
+        assert len(server.batches) == 1
+    assert list(frame["text"]) == [said(prompt) for prompt in prompts]
+
+
+def test_another_job_collects_what_a_killed_one_sent(tmp_path, monkeypatch):
+    """Also the rows that it did not ask for itself: they were paid for."""
+    with Server() as server:
+        with monkeypatch.context() as patched:
+            patched.setattr(batch, "_wait", lambda *_: (_ for _ in ()).throw(Killed))
+            with pytest.raises(Killed):
+                ask(server, requests_for(["one", "two"]), tmp_path / "store")
+        ask(server, requests_for(["two", "three"]), tmp_path / "store")
+        ask(server, requests_for(["one", "two", "three"]), tmp_path / "store")
+        assert len(server.batches) == 2
+        assert {len(times) for times in server.answered.values()} == {1}
+
+
+def test_a_row_that_no_round_answers_fails_with_its_reason(tmp_path):
+    with Server() as server:
+        frame, _ = ask(server, requests_for(["fine", "INVALID"]), tmp_path / "store", max_failed_share=0.5, attempts=2)
+    assert list(frame["status"]) == ["ok", "failed"]
+    assert "Unsupported value" in frame["detail"][1]
+
+
+def test_a_filtered_row_is_refused(tmp_path):
+    with Server() as server:
+        frame, _ = ask(server, requests_for(["FILTER"]), tmp_path / "store")
+    assert list(frame["status"]) == ["refused"]
+
+
+def test_a_batch_stays_within_the_budget(tmp_path):
+    prompts = [f"{index:04}" for index in range(20)]
+    prices = {"price_input_per_million": 1e6, "price_output_per_million": 1e6}
+    with Server() as server:
+        with pytest.raises(UserError, match=r"budget of 150\.0 USD is used up"):
+            ask(server, requests_for(prompts), tmp_path / "store", budget=150.0, **prices)
+        assert 150 - 34 < 15 * len(server.answered) <= 150
+        ask(server, requests_for(prompts), tmp_path / "store", budget=1000.0, **prices)
+        assert {len(times) for times in server.answered.values()} == {1}
+        assert len(server.answered) == 20
+
+
+def test_a_batch_that_the_endpoint_rejects_is_an_error(tmp_path):
+    class Rejecting(Server):
+        def _end(self, one):
+            one |= {"status": "failed", "errors": {"object": "list", "data": [{"message": "line 1 is bad"}]}}
+
+    with Rejecting() as server, pytest.raises(UserError, match="batch batch_0 failed: line 1 is bad"):
+        ask(server, requests_for(["one"]), tmp_path / "store")
