@@ -186,6 +186,10 @@ class OPTIONS(BaseModel):
     false_discovery_rate: Annotated[
         float, Field(gt=0, lt=1, description="False discovery rate (Benjamini-Hochberg) of the corrected counts")
     ]
+    sg_prompt: Annotated[
+        Literal["released", "short"],
+        Field(description="Instruction of SG before the context: the released story prompt, or ours of one line"),
+    ]
     sg_lookup: Annotated[
         Literal["by_concept", "modulo_50"],
         Field(

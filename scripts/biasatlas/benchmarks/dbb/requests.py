@@ -59,8 +59,8 @@ def _choices(filled: pd.DataFrame, protocol: dict) -> pd.DataFrame:
 
 
 def _likelihoods(usable: pd.DataFrame, filled: pd.DataFrame, protocol: dict) -> pd.DataFrame:
-    instruction = _read("story")
-    contexts = [_messages(f"{instruction}\n\nContext: {context}", protocol) for context in filled["context"]]
+    prompt = _read(f"story_{protocol['sg_prompt']}")
+    contexts = [_messages(prompt.format(context=context), protocol) for context in filled["context"]]
     columns = fill_variations(usable, filled, protocol)
     sizes = np.array([[len(own) for own in column] for column in columns]).T  # item by option
     counts = sizes.sum(axis=1)
