@@ -27,10 +27,10 @@ SENTENCES = {
     "waishengren": "ethinicity/label_data_W",
 }
 PAIRS = [("female", "male"), *itertools.combinations(("indigenous", "hakka", "hoklo", "waishengren"), 2)]
-# The third wording is not in the corpus.
+# The last wording is not in the corpus.
 PREFIXES = {"no template": BEGIN} | {
     name: BEGIN + chat("", prompt)
-    for name, prompt in {"empty prompt": "", "prompt": "你想說些什麼？", "unseen prompt": "你想談談什麼？"}.items()
+    for name, prompt in {"prompt": "要不要分享一下？", "unseen prompt": "你想談談什麼？"}.items()
 }
 
 
