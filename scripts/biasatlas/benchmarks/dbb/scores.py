@@ -51,7 +51,8 @@ def score_responses(
     perplexity of the first option over the sum of both, averaged over variations as ``sg_normalise`` says.
 
     A question without a probability leaves its instances' scores missing, with its ``status`` and ``detail``: "refused"
-    or "unparseable" where no answer chose an option, "failed" for a fault of the data, else that of its response.
+    or "unparseable" where no answer chose an option ("failed" where none was followed to its end), "failed" for a fault of
+    the data, else that of its response.
     """
     items = items[items["category"] == category]
     asked = requests[requests["item_id"].isin(items["item_id"])]
@@ -107,9 +108,7 @@ def _choices(asked: pd.DataFrame, responses: pd.DataFrame, category: str, protoc
         }
     )
     failed = answers[~answered].drop_duplicates("item_id").set_index("item_id").reindex(questions.index)
-    silent = pd.Series(
-        np.where(questions["refused"] >= questions["unparseable"], "refused", "unparseable"), questions.index
-    )
+    silent = questions[_MASSES[2:]].fillna(0).idxmax(axis=1).replace("unresolved", "failed")
     questions["status"] = failed["status"].fillna(silent.where(~chosen, "ok"))
     questions["detail"] = failed["detail"].fillna("")
     return questions.reset_index()
