@@ -46,8 +46,9 @@ def read_rows(source: str, files: Mapping[str, str | Path]) -> pd.DataFrame:
     if not rows:
         raise UserError(f"{source}: no items in {', '.join(map(str, files.values())) or 'no files'}. Fetch the source.")
     frame = pd.DataFrame(rows, columns=SOURCE_COLUMNS)
-    texts = ["sentence_1", "sentence_2", "question", "stereotype"]
-    return frame.drop_duplicates(texts).reset_index(drop=True)
+    # A question of BBQ and a stereotype of SOFA stand in many items.
+    repeated = (frame["form"] != "sentences") & frame.duplicated(["question", "stereotype"])
+    return frame[~repeated].reset_index(drop=True)
 
 
 def _open(path: str | Path) -> TextIO:
@@ -91,7 +92,7 @@ def _stereoset(name: str, path: str | Path) -> Iterator[dict]:
 
 
 def _bbq(name: str, path: str | Path) -> Iterator[dict]:
-    if ".jsonl" not in name or not Path(name).parts[0] == "data":
+    if ".jsonl" not in name or Path(name).parts[0] != "data":
         return
     with _open(path) as file:
         for line in file:
