@@ -36,7 +36,10 @@ SHAPES = {  # hidden, layers, heads, key-value heads, intermediate, tied embeddi
     "7b": (3584, 28, 28, 4, 18944, False),
 }
 VOCABULARY = 151936
-CHAT = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+CHAT = (
+    "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
+    "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+)
 
 Item = list[tuple[str, str]]  # the (prefix, continuation) requests of one sentence or question
 
@@ -48,18 +51,18 @@ def twbias_female(mirror: Path) -> list[Item]:
     for male, female in pairs.itertuples(index=False):
         swaps.setdefault(female, []).append(male)
     return [
-        [(prompt, text) for prompt, text in itertools.product(_twbias_prompts(mirror), variants)]
+        [(prompt, text) for text, prompt in itertools.product(variants, _twbias_prompts(mirror))]
         for variants in _variants(mirror / "twbias/data/gender/label_data_female.csv", swaps)
     ]
 
 
 def twbias_indigenous(mirror: Path) -> list[Item]:
-    """TWBias Indigenous, each sentence and its swaps with every term of every other group, under the 12 prompt types."""
+    """TWBias Indigenous, each sentence and its swaps with all terms of all other groups, under the 12 prompt types."""
     groups = pd.read_csv(mirror / "twbias/data/ethinicity/target_ethnicity.csv")
     others = [term for group in groups.columns if group != "T4" for term in groups[group].dropna()]
-    swaps = {term: others for term in groups["T4"].dropna()}
+    swaps = dict.fromkeys(groups["T4"].dropna(), others)
     return [
-        [(prompt, text) for prompt, text in itertools.product(_twbias_prompts(mirror), variants)]
+        [(prompt, text) for text, prompt in itertools.product(variants, _twbias_prompts(mirror))]
         for variants in _variants(mirror / "twbias/data/ethinicity/label_data_NT.csv", swaps)
     ]
 
@@ -101,7 +104,7 @@ def templates_of_five(mirror: Path) -> list[Item]:
     files = {"T1": "B", "T2": "W", "T4": "NT", "T5": "hakka"}
     items = []
     for group, file in files.items():
-        swaps = {term: words for term in groups[group].dropna()}
+        swaps = dict.fromkeys(groups[group].dropna(), words)
         folder = mirror / "twbias/data/ethinicity"
         items += [[("", text) for text in v[1:6]] for v in _variants(folder / f"label_data_{file}.csv", swaps)]
     return items
@@ -141,7 +144,9 @@ def _dbb_questions(mirror: Path) -> pd.DataFrame:
 def _identities(mirror: Path) -> list[str]:
     """50 identities: the descriptors as they stand, or after a name where they are a clause."""
     table = json.loads((mirror / "dbb/data/descriptors.json").read_text(encoding="utf-8"))
-    flat = [entry if isinstance(entry, str) else entry[0] for group in table.values() for v in group.values() for entry in v]
+    flat = [
+        entry if isinstance(entry, str) else entry[0] for group in table.values() for v in group.values() for entry in v
+    ]
     return [f"Taylor{text}" if text.startswith(",") else text for text in flat][:50]
 
 
@@ -156,7 +161,9 @@ def make_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
     bpe.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    trainer = trainers.BpeTrainer(vocab_size=8000, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=8000, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
     bpe.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token=special[0], pad_token=special[0])
 
@@ -221,13 +228,13 @@ class Engine:
         self.token_budget = token_budget
 
     def __call__(self, model, tokens, start) -> np.ndarray:
-        began = time.perf_counter()
+        began = time.process_time()
         trie, where = plan.build_trie(tokens, start)
         tree = Tree(model, Memory(self.token_budget))
         root = plan.plan_prefixes(trie, tree.row_tokens, tree.pass_tokens)
         for prefix in plan.walk(root):
             plan.cut_rows(trie, prefix.members, prefix.end, tree.row_tokens)
-        self.planning_s = time.perf_counter() - began
+        self.planning_s = time.process_time() - began
         values = tree.log_likelihoods(trie)[where]
         self.tokens_fed = tree.tokens_fed
         return values
@@ -252,8 +259,10 @@ def matrix_rate(model, device: str, tokens: int) -> float:
 
 
 def _now(device: str) -> float:
-    if device != "cpu":
-        torch.cuda.synchronize()
+    """Seconds: of this process on a CPU, where one thread's own time does not depend on who else is running."""
+    if device == "cpu":
+        return time.process_time()
+    torch.cuda.synchronize()
     return time.perf_counter()
 
 
@@ -285,8 +294,8 @@ def sample(items: list[Item], tokens: int, count) -> Item:
     chosen, asked = [], 0
     for at in order:
         item = items[at]
-        if tokens and len(item) > 60:  # an item by itself may be larger than the sample
-            item = random.Random(at).sample(item, 60)
+        if tokens:  # an item by itself may be larger than the sample
+            item = item[: max(4, tokens // 2 * len(item) // count(item))]
         chosen += item
         asked += count(item)
         if tokens and asked >= tokens:
@@ -303,6 +312,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--budget", type=int, help="tokens a forward pass; default 1024 on a CPU, 8192 on a GPU")
     parser.add_argument("--workload", type=int, action="append", help="position in the list, from 0; default all")
+    parser.add_argument("--harness", type=int, nargs="*", default=[1, 8], help="its batch sizes; the better one counts")
     parser.add_argument("--engine-only", action="store_true", help="no peers: for full sets on a GPU")
     arguments = parser.parse_args()
     mirror = Path(os.environ.get("BIASATLAS_MIRROR") or sys.exit("set BIASATLAS_MIRROR to the folder of the datasets"))
@@ -316,22 +326,41 @@ def main() -> None:
     engine = Engine(budget)
     peers = {
         "one at a time": one_at_a_time,
-        "harness, batch 1": harness(model, tokenizer, 1),
-        "harness, batch 8": harness(model, tokenizer, 8),
+        **{f"harness, batch {size}": harness(model, tokenizer, size) for size in arguments.harness},
         "padded batches": batches(budget),
     }
-    runs = {"engine": engine} if arguments.engine_only else {name: run for name, run in peers.items() if run} | {"engine": engine}
+    runs = (
+        {"engine": engine}
+        if arguments.engine_only
+        else {name: run for name, run in peers.items() if run} | {"engine": engine}
+    )
     body = sum(parameter.numel() for parameter in model.model.layers.parameters())
     head = model.lm_head.weight.numel()
-    processor = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
+    processor = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        "",
+    )
     machine = torch.cuda.get_device_name() if device != "cpu" else f"{processor}, 1 thread"
-    print(f"{arguments.shape} {arguments.dtype}, torch {torch.__version__}, Python {platform.python_version()}, {machine}\n")
-    header = ["workload", "requests", "asked ÷ unique", "fed ÷ unique", *(f"{name}, s" for name in runs), "over the harness"]
-    print("| " + " | ".join([*header, "of the ideal", "planning", "peak MiB: " + ", ".join(runs), "largest difference"]) + " |")
+    versions = f"torch {torch.__version__}, Python {platform.python_version()}"
+    print(f"{arguments.shape} {arguments.dtype}, {versions}, {machine}\n")
+    header = [
+        "workload",
+        "requests",
+        "asked ÷ unique",
+        "fed ÷ unique",
+        *(f"{name}, s" for name in runs),
+        "over the harness",
+    ]
+    print(
+        "| "
+        + " | ".join([*header, "of the ideal", "planning", "peak MiB: " + ", ".join(runs), "largest difference"])
+        + " |"
+    )
     print("|" + " --- |" * (len(header) + 4))
 
     gains = []
     for name, items in workloads.items():
+
         def encode(requests: Item):
             prefixes, continuations = zip(*requests, strict=True)
             tokens, start = encode_pairs(tokenizer, prefixes, continuations, "none", "offsets")
@@ -340,7 +369,9 @@ def main() -> None:
         requests = sample(items, arguments.tokens, lambda item: sum(map(len, encode(item)[0])))
         tokens, start = encode(requests)
         trie, _ = plan.build_trie(tokens, start)
-        states = len({ids[:p].tobytes() for ids, s in zip(trie.tokens, trie.start, strict=True) for p in range(s, len(ids))})
+        states = len(
+            {ids[:p].tobytes() for ids, s in zip(trie.tokens, trie.start, strict=True) for p in range(s, len(ids))}
+        )
         seconds: dict[str, list[float]] = {run: [] for run in runs}
         peak = dict.fromkeys(runs, 0.0)
         values, rates = {}, []

@@ -38,12 +38,10 @@ PREFIXES = {"no template": BEGIN} | {
 def log_perplexity(model, tokenizer, prefix: str, texts: list[str]) -> np.ndarray:
     """Mean negative log-likelihood per token (nats) of each of ``texts`` after ``prefix``."""
     given = tokenizer.encode(prefix, add_special_tokens=False)
-    values = []
-    for text in texts:
-        ids = torch.tensor([given + tokenizer.encode(text, add_special_tokens=False)])
-        log_p = model(ids).logits[0, len(given) - 1 : -1].log_softmax(-1)
-        values.append(-log_p.gather(1, ids[0, len(given) :, None]).mean().item())
-    return np.array(values)
+    rows = [torch.tensor(given + tokenizer.encode(text, add_special_tokens=False)) for text in texts]
+    ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+    log_p = model(ids).logits[:, :-1].log_softmax(-1).gather(2, ids[:, 1:, None])[..., 0]
+    return np.array([-row[len(given) - 1 : len(ids) - 1].mean().item() for row, ids in zip(log_p, rows, strict=True)])
 
 
 def swap(model, tokenizer, groups: dict, group: str, reference: str, prefix: str) -> np.ndarray:

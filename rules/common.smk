@@ -25,10 +25,14 @@ DATA = f"{CONFIG.data}/{{source}}"
 ITEMS = f"{RESULTS}/items/{{benchmark}}.parquet"
 REQUESTS = f"{RESULTS}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 WEIGHTS = f"{RESULTS}/models/{{model}}"
+CHECKED = f"{RESULTS}/store/{{model}}/checked"
+STORE = f"{RESULTS}/store/{{model}}"
 RESPONSES = f"{RESULTS}/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 SCORES = f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{protocol}}/{{task}}/{{category}}.csv"
 TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
 FIGURE = f"{RESULTS}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
+JUDGE_REQUESTS = f"{RESULTS}/judge/requests/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
+JUDGEMENTS = f"{RESULTS}/judge/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 REPLICATION = f"{RESULTS}/replication/{{benchmark}}/{{table}}.csv"
 LOG = f"{RESULTS}/logs/{{rule}}/{{name}}.log"
 BENCH = f"{RESULTS}/benchmarks/{{rule}}/{{name}}.tsv"
@@ -91,17 +95,48 @@ def prompts_of(wildcards):
     return resource_files(f"prompts/{wildcards.benchmark}/*")
 
 
-def weights_of(wildcards):
+def weights_of(model):
     """The folder of a planted model; a model from elsewhere is no file of the workflow's."""
-    return WEIGHTS.format(**wildcards) if CONFIG.models[wildcards.model].kind == "planted" else []
+    return WEIGHTS.format(model=model) if CONFIG.models[model].kind == "planted" else []
 
 
-def model_params(wildcards):
-    """What of a model's entry can change its answers."""
-    if CONFIG.models[wildcards.model].kind == "planted":
-        return {"source": WEIGHTS.format(**wildcards), "dtype": "float32"}
-    speed = {"kind", "published_as", "size_billion", "gpu", "token_budget"}
-    return CONFIG.models[wildcards.model].model_dump(exclude=speed)
+def model_params(model):
+    """What of a model's entry can change its answers; limits, prices and what only changes speed cannot."""
+    entry = CONFIG.models[model]
+    if entry.kind == "planted":
+        return {"source": WEIGHTS.format(model=model), "dtype": "float32"}
+    if entry.kind == "api":
+        changing = {"base_url", "model", "dialect", "system", "extra_body", "top_logprobs", "prompt_logprobs"}
+        return entry.model_dump(include=changing)
+    return entry.model_dump(exclude={"kind", "published_as", "size_billion", "gpu", "token_budget"})
+
+
+def judge_of(benchmark):
+    """The model that judges a benchmark's answers."""
+    return CONFIG.benchmarks[benchmark].judge
+
+
+def judge_inputs(wildcards):
+    """What must be there before a judge can answer: its weights, or its checked endpoint."""
+    judge = judge_of(wildcards.benchmark)
+    return CHECKED.format(model=judge) if CONFIG.models[judge].kind == "api" else weights_of(judge)
+
+
+def endpoint_jobs():
+    """Rule name, benchmark, tasks and models of the jobs that call endpoints.
+
+    Those that return no log-probabilities of the prompt leave out the likelihood tasks, so they have a rule of their own.
+    """
+    for benchmark in BENCHMARKS:
+        for name, likelihood in (("call", False), ("call_with_likelihood", True)):
+            models = [model for model in models_of("api") if CONFIG.models[model].prompt_logprobs == likelihood]
+            if models and plan.tasks(CONFIG, benchmark, models[0]):
+                yield f"{name}_{benchmark}", benchmark, plan.tasks(CONFIG, benchmark, models[0]), models
+
+
+def tasks_of(benchmark):
+    """Tasks of a benchmark that the configuration asks for."""
+    return [task for task in BENCHMARKS[benchmark].tasks if plan.categories(CONFIG, benchmark, task)]
 
 
 def release_of(wildcards):
@@ -110,9 +145,14 @@ def release_of(wildcards):
     return load_benchmark(entry.benchmark).released[entry.release]
 
 
-def size_billion(wildcards):
-    """Parameters of a local model, in billions."""
-    return getattr(CONFIG.models[wildcards.model], "size_billion", 0.001)
+def gpus(model):
+    """GPUs that a job of a model takes; 0 for those that need none here."""
+    return getattr(CONFIG.models[model], "gpu", 0)
+
+
+def size_billion(model):
+    """Parameters of a model that is loaded here, in billions."""
+    return getattr(CONFIG.models[model], "size_billion", 0.001)
 
 
 def scores_of(benchmark, protocol, table, models):

@@ -13,7 +13,6 @@ rule fetch_source:
         folder=directory(DATA),
     log:
         log_of("fetch_source", "source"),
-    retries: 1
     conda:
         "../envs/fetch.yaml"
     params:
@@ -33,6 +32,8 @@ rule read_items:
         log_of("read_items", "benchmark"),
     benchmark:
         bench_of("read_items", "benchmark")
+    group:
+        "requests"
     conda:
         "../envs/data.yaml"
     params:

@@ -14,6 +14,8 @@ rule build_requests:
         log_of("build_requests", "benchmark", "protocol", "task"),
     benchmark:
         bench_of("build_requests", "benchmark", "protocol", "task")
+    group:
+        "requests"
     conda:
         "../envs/data.yaml"
     params:

@@ -1,8 +1,27 @@
-# Responses: the only step that needs a GPU. A job loads its model once and answers every task of a benchmark.
+# Responses: the only step that needs a GPU or an API. A job loads its model once and answers every task of a benchmark.
 #   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model
-#   OUTPUTS: responses/{model}/{benchmark}/{protocol}/{task}.parquet
+#   OUTPUTS: responses/{model}/{benchmark}/{protocol}/{task}.parquet; store/{model}/ keeps each answer as it comes
 
-LOCAL = models_of("hf", "planted")
+
+localrules:
+    check_endpoint,
+
+
+rule check_endpoint:
+    """Check, before anything is paid for, that an endpoint is there and knows our key and the model."""
+    output:
+        touch(CHECKED),
+    log:
+        log_of("check_endpoint", "model"),
+    wildcard_constraints:
+        model=any_of(models_of("api")),
+    priority: 100
+    conda:
+        "../envs/api.yaml"
+    params:
+        code=code_hash("check_endpoint"),
+    script:
+        "../scripts/check_endpoint.py"
 
 
 for benchmark, spec in BENCHMARKS.items():
@@ -11,60 +30,102 @@ for benchmark, spec in BENCHMARKS.items():
         name:
             f"answer_{benchmark}"
         input:
-            weights=weights_of,
-            requests=expand(kept(REQUESTS, benchmark=benchmark), task=spec.tasks, allow_missing=True),
+            weights=lambda w: weights_of(w.model),
+            requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
         output:
-            responses=expand(kept(RESPONSES, benchmark=benchmark), task=spec.tasks, allow_missing=True),
+            responses=expand(kept(RESPONSES, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
         log:
             log_of(f"answer_{benchmark}", "model", "protocol"),
         benchmark:
             bench_of(f"answer_{benchmark}", "model", "protocol")
         wildcard_constraints:
-            model=any_of(LOCAL),
+            model=any_of(models_of("hf", "planted")),
         conda:
             "../envs/model.yaml"
         threads: lambda w: 1 if w.model in models_of("planted") else 8
         resources:
-            gpu=lambda w: getattr(CONFIG.models[w.model], "gpu", 0),
-            mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w)) * attempt),
-            runtime=lambda w, attempt: int((20 + 20 * size_billion(w)) * attempt),
+            gpu=lambda w: gpus(w.model),
+            mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w.model)) * attempt),
+            runtime=lambda w, attempt: int((20 + 20 * size_billion(w.model)) * attempt),
         params:
             code=code_hash("answer_requests"),
-            model=model_params,
+            model=lambda w: model_params(w.model),
         script:
             "../scripts/answer_requests.py"
 
     workflow.get_rule(f"answer_{benchmark}").docstring = f"Let a local model answer every request of {spec.title}."
-    if spec.released_tasks:
 
-        rule:
-            name:
-                f"import_{benchmark}"
-            input:
-                items_file=kept(ITEMS, benchmark=benchmark),
-                requests=expand(kept(REQUESTS, benchmark=benchmark, protocol="released"), task=spec.released_tasks),
-                release=lambda w: DATA.format(source=release_of(w)),
-            output:
-                responses=expand(
-                    kept(RESPONSES, benchmark=benchmark, protocol="released"),
-                    task=spec.released_tasks,
-                    allow_missing=True,
-                ),
-            log:
-                log_of(f"import_{benchmark}", "model"),
-            wildcard_constraints:
-                model=any_of(models_of("released")),
-            conda:
-                "../envs/data.yaml"
-            params:
-                code=code_hash("import_responses", f"benchmarks.{benchmark}.released"),
-                benchmark=benchmark,
-                tasks=spec.released_tasks,
-                release=lambda w: CONFIG.models[w.model].release,
-                files=lambda w: source_files(release_of(w)),
-            script:
-                "../scripts/import_responses.py"
 
-        workflow.get_rule(f"import_{benchmark}").docstring = (
-            f"Import model outputs published by the authors of {spec.title} as responses."
-        )
+for name, benchmark, tasks, models in endpoint_jobs():
+
+    rule:
+        name:
+            name
+        input:
+            checked=ancient(CHECKED),
+            requests=expand(
+                kept(REQUESTS, benchmark=benchmark),
+                task=tasks,
+                allow_missing=True,
+            ),
+        output:
+            responses=expand(
+                kept(RESPONSES, benchmark=benchmark),
+                task=tasks,
+                allow_missing=True,
+            ),
+        log:
+            log_of(name, "model", "protocol"),
+        wildcard_constraints:
+            model=any_of(models),
+        conda:
+            "../envs/api.yaml"
+        resources:
+            api=1,
+        params:
+            code=code_hash("call_endpoint"),
+            model=lambda w: model_params(w.model),
+            store=STORE,
+        script:
+            "../scripts/call_endpoint.py"
+
+    workflow.get_rule(name).docstring = f"Let an endpoint answer every request of {BENCHMARKS[benchmark].title}."
+
+
+for benchmark in [name for name, spec in BENCHMARKS.items() if spec.released_tasks]:
+
+    rule:
+        name:
+            f"import_{benchmark}"
+        input:
+            items_file=kept(ITEMS, benchmark=benchmark),
+            requests=expand(
+                kept(REQUESTS, benchmark=benchmark, protocol="released"), task=BENCHMARKS[benchmark].released_tasks
+            ),
+            release=lambda w: DATA.format(source=release_of(w)),
+        output:
+            responses=expand(
+                kept(RESPONSES, benchmark=benchmark, protocol="released"),
+                task=BENCHMARKS[benchmark].released_tasks,
+                allow_missing=True,
+            ),
+        log:
+            log_of(f"import_{benchmark}", "model"),
+        wildcard_constraints:
+            model=any_of(models_of("released")),
+        group:
+            "results"
+        conda:
+            "../envs/data.yaml"
+        params:
+            code=code_hash("import_responses", f"benchmarks.{benchmark}.released"),
+            benchmark=benchmark,
+            tasks=BENCHMARKS[benchmark].released_tasks,
+            release=lambda w: CONFIG.models[w.model].release,
+            files=lambda w: source_files(release_of(w)),
+        script:
+            "../scripts/import_responses.py"
+
+    workflow.get_rule(f"import_{benchmark}").docstring = (
+        f"Import model outputs published by the authors of {BENCHMARKS[benchmark].title} as responses."
+    )

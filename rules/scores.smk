@@ -2,7 +2,7 @@
 #   REQUIRED INPUTS: items, requests and responses
 #   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
 
-for benchmark, task in [(name, task) for name, spec in BENCHMARKS.items() for task in spec.tasks]:
+for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of(name)]:
 
     rule:
         name:
@@ -11,6 +11,9 @@ for benchmark, task in [(name, task) for name, spec in BENCHMARKS.items() for ta
             items_file=kept(ITEMS, benchmark=benchmark),
             requests=kept(REQUESTS, benchmark=benchmark, task=task),
             responses=kept(RESPONSES, benchmark=benchmark, task=task),
+            judgements=(
+                kept(JUDGEMENTS, benchmark=benchmark, task=task) if BENCHMARKS[benchmark].tasks[task].judged else []
+            ),
         output:
             scores=expand(
                 kept(SCORES, benchmark=benchmark, task=task),
@@ -21,6 +24,8 @@ for benchmark, task in [(name, task) for name, spec in BENCHMARKS.items() for ta
             log_of(f"score_{benchmark}_{task}", "model", "protocol"),
         benchmark:
             bench_of(f"score_{benchmark}_{task}", "model", "protocol")
+        group:
+            "results"
         conda:
             "../envs/data.yaml"
         params:

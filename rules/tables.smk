@@ -20,6 +20,8 @@ rule summarise_scores:
         log_of("summarise_scores", "benchmark", "protocol", "table"),
     benchmark:
         bench_of("summarise_scores", "benchmark", "protocol", "table")
+    group:
+        "results"
     conda:
         "../envs/data.yaml"
     params:
@@ -48,6 +50,8 @@ rule draw_figure:
         ),
     log:
         log_of("draw_figure", "benchmark", "protocol", "figure"),
+    group:
+        "results"
     conda:
         "../envs/figures.yaml"
     params:

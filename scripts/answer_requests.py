@@ -1,14 +1,19 @@
 """Let one local model answer every task of a benchmark (rules answer_...)."""
 
 from biasatlas.files import read_parquet, write_responses
-from biasatlas.models import hf
+from biasatlas.lease import lease_gpus
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
+    lease_gpus(snakemake.resources.gpu)
+    from biasatlas.models import hf  # imports torch, which must not see devices of other jobs
+
     settings = dict(snakemake.params.model)
     templates = settings.pop("templates", {})
-    model = hf.load(**settings)
+    model = hf.load(**settings, device_map="auto" if snakemake.resources.gpu > 1 else None)
+    # How many tokens go through at a time changes no answer, so it is no param.
+    token_budget = snakemake.config["models"][snakemake.wildcards.model].get("token_budget")
     for requests_file, responses_file in zip(snakemake.input.requests, snakemake.output.responses, strict=True):
         requests = read_parquet(requests_file)
-        responses, metadata = hf.answer(requests, model, templates=templates)
+        responses, metadata = hf.answer(requests, model, templates=templates, token_budget=token_budget)
         write_responses(responses, responses_file, requests["kind"].iloc[0], metadata)

@@ -7,9 +7,9 @@ from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.params.benchmark}.scores")
-    items, requests, responses = map(read_parquet, snakemake.input)
+    items, requests, responses, *judgements = map(read_parquet, snakemake.input)
     for category, path in zip(snakemake.params.categories, snakemake.output.scores, strict=True):
         scores = benchmark.score_responses(
-            items, requests, responses, snakemake.params.task, category, snakemake.params.protocol
+            items, requests, responses, snakemake.params.task, category, snakemake.params.protocol, *judgements
         )
         write_csv(scores, path)

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from biasatlas import benchmarks as benchmark_package
 from biasatlas.errors import UserError
+from biasatlas.models.api_entry import ApiEntry
 from biasatlas.spec import Benchmark, Kind
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,6 +85,12 @@ class PlantedModel(Model):
     seed: int = Field(1, ge=0, description="Seed of the corpus and of the training; the same seed, the same weights.")
 
 
+class ApiModel(ApiEntry, Model):
+    """An OpenAI-compatible endpoint, as the model under test, a judge or a writer."""
+
+    kind: Literal["api"] = Field(description="What the model is.")
+
+
 class ReleasedModel(Model):
     """Model outputs published by a benchmark's authors, imported as responses."""
 
@@ -92,7 +99,7 @@ class ReleasedModel(Model):
     release: str = Field(description="Which of the benchmark's published sets of outputs.")
 
 
-ModelEntry = Annotated[HfModel | PlantedModel | ReleasedModel, Field(discriminator="kind")]
+ModelEntry = Annotated[HfModel | PlantedModel | ApiModel | ReleasedModel, Field(discriminator="kind")]
 
 KINDS: dict[str, type[Model]] = {
     get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(get_args(ModelEntry)[0])
@@ -109,6 +116,9 @@ class Run(Strict):
     models: list[str] | None = Field(None, min_length=1, description="Names of models to measure; all if not given.")
     categories: list[str] | None = Field(
         None, min_length=1, description="Categories to measure; all of the benchmark's if not given."
+    )
+    judge: str | None = Field(
+        None, description="Name of the model that judges answers; tasks that need a judge are left out if not given."
     )
 
 
@@ -128,11 +138,11 @@ class Config(Strict):
     benchmarks: dict[str, Run] = Field(min_length=1, description="The benchmarks to run, by name.")
 
 
-#: Kinds of request that each kind of model answers; a released model answers what its authors published.
-ANSWERS: dict[str, tuple[Kind, ...]] = {
-    "hf": ("likelihood", "choice", "generation"),
-    "planted": ("likelihood", "choice", "generation"),
-}
+def answered_kinds(entry: Model) -> tuple[Kind, ...]:
+    """Kinds of request that a local or API model answers."""
+    if entry.kind == "api" and not entry.prompt_logprobs:
+        return ("choice", "generation")
+    return ("likelihood", "choice", "generation")
 
 
 def benchmark_names() -> list[str]:
@@ -194,6 +204,7 @@ def _dangling_names(config: Config) -> Iterable[str]:
         checks = (
             ("protocols", run.protocols, "a protocol", protocol_names(name)),
             ("models", run.models or (), "one of the configured models", config.models),
+            ("judge", [run.judge] if run.judge else (), "one of the configured models", config.models),
             ("categories", run.categories or (), "a category", categories),
         )
         for key, values, what, names in checks:

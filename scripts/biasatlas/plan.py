@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from biasatlas.config import ANSWERS, Config, load_benchmark
+from biasatlas.config import Config, answered_kinds, load_benchmark
 
 
 def runs(config: Config) -> Iterator[tuple[str, str]]:
@@ -28,22 +28,24 @@ def tasks(config: Config, benchmark: str, model: str) -> list[str]:
     if entry.kind == "released":
         answered = spec.released_tasks if entry.benchmark == benchmark else ()
     else:
-        answered = [name for name, task in spec.tasks.items() if task.kind in ANSWERS[entry.kind]]
+        kinds = answered_kinds(entry)
+        answered = [name for name, task in spec.tasks.items() if task.kind in kinds]
     return [task for task in answered if categories(config, benchmark, task)]
 
 
 def categories(config: Config, benchmark: str, task: str) -> list[str]:
     """Categories of ``task`` that the configuration asks for, in the benchmark's order."""
-    wanted = config.benchmarks[benchmark].categories
-    every = load_benchmark(benchmark).tasks[task].categories
-    return [category for category in every if wanted is None or category in wanted]
+    run, declared = config.benchmarks[benchmark], load_benchmark(benchmark).tasks[task]
+    if declared.judged and not run.judge:
+        return []
+    return [category for category in declared.categories if run.categories is None or category in run.categories]
 
 
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
-    """Tables of ``benchmark`` for which at least one measured model has scores."""
+    """Tables of ``benchmark`` that read no scores, or those of at least one measured model."""
     spec = load_benchmark(benchmark)
     answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
-    return [name for name, table in spec.tables.items() if answered.intersection(table.tasks)]
+    return [name for name, table in spec.tables.items() if not table.tasks or answered.intersection(table.tasks)]
 
 
 def figures(config: Config, benchmark: str, protocol: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from api_server import MODEL, Server, requests_for, said
 
 from biasatlas.errors import UserError
-from biasatlas.models import api, batch
+from biasatlas.models import api, batch, endpoint
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
@@ -14,6 +14,8 @@ from biasatlas.models.store import ResponseStore
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
     monkeypatch.setattr(batch, "POLL_S", 0.01)
+    monkeypatch.setattr(endpoint, "BACKOFF_S", 0.01)
+    monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
@@ -34,6 +36,16 @@ def test_batches_give_what_calls_give(tmp_path):
         direct = ask(server, requests, tmp_path / "direct", batch=False)
     assert frame.equals(direct[0])
     assert metadata == direct[1]
+
+
+def test_a_batch_api_may_misbehave_too(tmp_path):
+    """Each of its kinds of request in turn meets a fault, and the batch is made once."""
+    faults = ["429", "html", None, "reset", "garbled", None, None, "500", None, "truncated", "503", None, None]
+    with Server(batch_faults=faults) as server:
+        frame, _ = ask(server, requests_for(["one", "two"]), tmp_path / "store")
+        assert len(server.batches) == 1
+        assert server.met.total() == len(faults) - faults.count(None)
+    assert list(frame["text"]) == [said("one"), said("two")]
 
 
 def test_batches_are_cut_to_size(tmp_path, monkeypatch):

@@ -129,6 +129,7 @@ BAD_INPUT = {
     "toxicity": (FEMALE, HEADER + ROW.replace(",0,", ",2,"), ["line 2", "Toxicity is '2'", "0, 1 or an empty"]),
     "combination no list": (FEMALE, HEADER + ROW.replace("[", ""), ["line 2", "T-A Combination", "女生"]),
     "combination no pair": (FEMALE, HEADER + "1,女生,PTT,0,[1]\n", ["line 2", "T-A Combination", "[1]"]),
+    "combination a string": (FEMALE, HEADER + "1,女生,PTT,0,['女生']\n", ["line 2", "T-A Combination"]),
     "combination empty": (FEMALE, HEADER + "1,女生,PTT,0,\n", ["line 2", "T-A Combination"]),
     "no target term": (
         FEMALE,
@@ -150,6 +151,13 @@ def test_bad_input_is_named(case, tmp_path):
         read_items(paths)
     for part in (str(paths[name]), *expected):
         assert part in str(raised.value)
+
+
+def test_another_encoding_is_named(tmp_path):
+    paths = write(tmp_path, DATASET)
+    paths[FEMALE].write_bytes(DATASET[FEMALE].encode("big5"))
+    with pytest.raises(UserError, match="UTF-8"):
+        read_items(paths)
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -342,8 +350,8 @@ def test_released_perplexities_become_responses(items, hoklo, tmp_path):
     [
         ({"Sentence ID": ["2"]}, "not the dataset's 1 of 'hoklo'"),
         ({"Biased Sentences": ["本省人"]}, "not the dataset's 1 of 'hoklo'"),
-        ({"replace_ppl": [np.nan]}, "expected two numbers of at least 1"),
-        ({"replace_ppl": [0.5]}, "expected two numbers of at least 1"),
+        ({"replace_ppl": [np.nan]}, "replace_ppl is .*; expected a number of at least 1"),
+        ({"replace_ppl": [0.5]}, "replace_ppl is .*; expected a number of at least 1"),
     ],
 )
 def test_released_files_that_do_not_fit_are_named(items, hoklo, tmp_path, change, expected):
@@ -413,7 +421,6 @@ def values(frame, **keys):
 
 GENDER = ("female-male", "male-female")
 RECOMMENDED = protocol("recommended")
-SMALL = RECOMMENDED | {"min_category_size": 10}
 
 
 def test_a_fully_biased_model_is_significant_in_every_prompt():
@@ -432,12 +439,12 @@ def test_without_bias_the_tests_have_their_size():
     """Fair models: a share alpha of prompts is significant; after Holm, at most a share alpha of models has any."""
     scores = pd.concat(
         synthetic({"female-male": 0.0}, sentences=30, seed=seed, prompt_types=PROMPTS).assign(model=f"m{seed}")
-        for seed in range(100)
+        for seed in range(60)
     )
     found = table("gender", scores, RECOMMENDED | {"correction": "none"})
     ratios = found.pivot(index="model", columns="metric", values="value")
-    assert ratios["bias_ratio"].mean() == pytest.approx(0.05, abs=0.02)
-    assert (ratios["bias_ratio_holm"] > 0).mean() <= 0.12
+    assert ratios["bias_ratio"].mean() == pytest.approx(0.05, abs=0.025)
+    assert (ratios["bias_ratio_holm"] > 0).mean() <= 0.15
 
 
 def test_no_significant_prompt_gives_an_effect_of_zero_as_the_paper_defines_it():
@@ -504,14 +511,16 @@ def test_attribute_rows_and_small_categories():
     }
     assert set(sizes["unique"].query("attribute_category == 'Family'")["n"]) == {12}
     assert set(sizes["exploded"].query("attribute_category == 'Family'")["n"]) == {24}
-    family = table("attributes", scores, RECOMMENDED).query("attribute_category == 'Family'")
+    family = table("attributes", scores, RECOMMENDED | {"min_category_size": 13}).query(
+        "attribute_category == 'Family'"
+    )
     assert family["value"].isna().all()
     assert set(family["n"]) == {12}
 
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name != "composition"])
 def test_tables_have_their_columns_and_intervals_hold_their_values(name):
-    found = table(name, synthetic(dict.fromkeys(DIRECTIONS, 0.03), sentences=40), SMALL)
+    found = table(name, synthetic(dict.fromkeys(DIRECTIONS, 0.03), sentences=40), RECOMMENDED)
     assert tuple(found.columns[-len(files.TABLE_COLUMNS) :]) == files.TABLE_COLUMNS
     assert not found.duplicated([*found.columns[: -len(files.TABLE_COLUMNS)], "metric"]).any()
     assert set(found["metric"]) <= set(SPEC.metrics)
@@ -549,7 +558,7 @@ def test_tables_survive_score_files(tmp_path):
 @pytest.mark.parametrize(("name", "directions"), list(itertools.product(FIGURES, [tuple(DIRECTIONS), GENDER])))
 def test_figures_are_drawn_from_full_and_from_partial_tables(name, directions):
     scores = synthetic(dict.fromkeys(directions, 0.1), sentences=40)
-    tables = {needed: table(needed, scores, SMALL) for needed in SPEC.figures[name].tables}
+    tables = {needed: table(needed, scores, RECOMMENDED) for needed in SPEC.figures[name].tables}
     figure = FIGURES[name](tables)
     empty = name.startswith("ethnic") and directions == GENDER
     assert ("Nothing to draw" in "".join(text.get_text() for text in figure.texts)) == empty

@@ -5,6 +5,7 @@ tokens a sequence feeds, and how many of them it shares with its neighbour. A se
 nothing is predicted from it, and sequences that differ in it alone share one forward pass.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -56,8 +57,8 @@ class Layout:
 
     Token j of a row is visible to token i when j ≤ i < end[j]: inside j's subtree. ``position`` is the depth in the
     trie. ``parent`` holds the distinct flat indices whose hidden states are asked for. Ask k wants the log-probability
-    of ``target[k]`` on behalf of ``sequence[k]``, after state ``slot[k]`` of these; with ``after_prefix``, slot 0 is the
-    last state of the cached prefix and the others follow it.
+    of ``target[k]`` on behalf of ``sequence[k]``, after state ``slot[k]`` of these; with ``after_prefix``, slot 0 is
+    the last state of the cached prefix and the others follow it.
     """
 
     ids: np.ndarray
@@ -76,7 +77,7 @@ def build_trie(tokens: Sequence[np.ndarray], start: np.ndarray) -> tuple[Trie, n
     keys = [(ids.astype(">u4").tobytes(), begin) for ids, begin in zip(tokens, start.tolist(), strict=True)]
     order = np.asarray(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
     repeats = np.zeros(len(order), bool)
-    repeats[1:] = [keys[a] == keys[b] for a, b in zip(order, order[1:], strict=False)]
+    repeats[1:] = [keys[a] == keys[b] for a, b in itertools.pairwise(order)]
     del keys
     where = np.empty(len(order), np.int64)
     where[order] = np.cumsum(~repeats) - 1
@@ -123,7 +124,8 @@ def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int) -> Prefix:
         shared = trie.shared[lo + 1 : hi]
         common = int(shared.min()) if len(shared) else int(trie.fed[lo])
         unique = trie.fed[lo] - common + before[hi] - before[lo + 1]
-        if unique > row_tokens and (common - under.end) * (unique / row_tokens - 1) > 1.5 * common + pass_tokens:
+        longer, rows = common - under.end, unique / row_tokens
+        if longer > 0 and rows > 1 and longer * (rows - 1) > 1.5 * common + pass_tokens:
             child = Prefix(lo, under.end, common, int(trie.start[lo:hi].min()))
             under.children.append(child)
             under = child
@@ -174,7 +176,7 @@ def cut_rows(trie: Trie, members: np.ndarray, depth: int, row_tokens: int) -> li
     cuts = [len(members)]
     while cuts[-1]:
         cuts.append(int(begin[cuts[-1]]))
-    return [members[a:b] for b, a in reversed(list(zip(cuts, cuts[1:], strict=False)))]
+    return [members[a:b] for a, b in itertools.pairwise(reversed(cuts))]
 
 
 def _shared_between(trie: Trie, members: np.ndarray) -> np.ndarray:
@@ -212,7 +214,7 @@ def lay_out(trie: Trie, rows: Sequence[np.ndarray], depth: int) -> Layout:
         path = np.full(
             int(trie.fed[row].max()) - depth + 1, -1, np.int64
         )  # path[1 + k]: where depth + k of the path is
-        filled = 0
+        filled = open_to = 0
         for i, shared in zip(row.tolist(), _shared_between(trie, row).tolist(), strict=True):
             tokens, fed = trie.tokens[i], int(trie.fed[i])
             at = depth if not filled else shared

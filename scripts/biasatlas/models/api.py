@@ -5,7 +5,6 @@ Every answer is in the store before the next request is sent, so whatever stops 
 
 import asyncio
 import logging
-import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,15 +18,22 @@ from biasatlas.files import RESPONSE_COLUMNS
 from biasatlas.models import batch
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.calls import PATHS, Call, calls, cost, worst_cost
-from biasatlas.models.endpoint import api_key, check, check_logprobs, fatal, hide, may_pass, retry_after_s, said
+from biasatlas.models.endpoint import (
+    api_key,
+    backoff_s,
+    check,
+    check_logprobs,
+    fatal,
+    hide,
+    may_pass,
+    retry_after_s,
+    said,
+)
 from biasatlas.models.limits import Budget, Limits
 from biasatlas.models.replies import Parser, filtered, read_reply, responses
 from biasatlas.models.store import ResponseStore
 
 log = logging.getLogger(__name__)
-
-#: Back-off before attempt k is uniform between 0 and this much times 2^k, at most a minute.
-BACKOFF_S = 0.5
 
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
@@ -149,7 +155,7 @@ class Job:
         worst, reason = worst_cost(self.entry, call), ""
         for attempt in range(self.entry.attempts):
             if attempt:
-                await asyncio.sleep(random.uniform(0, min(60, BACKOFF_S * 2**attempt)))
+                await asyncio.sleep(backoff_s(attempt))
             if not await self._afford(worst):
                 return None
             self.in_flight += 1

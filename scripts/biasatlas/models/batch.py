@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import openai
-import tenacity
 
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.calls import PATHS, Call, Wants, cost, worst_cost
-from biasatlas.models.endpoint import api_key, fatal, hide, may_pass, retry_after_s
+from biasatlas.models.endpoint import api_key, backoff_s, fatal, hide, may_pass, retry_after_s
 from biasatlas.models.replies import BadReply, filtered, read_reply
 
 log = logging.getLogger(__name__)
@@ -169,26 +168,15 @@ def _read_row(line: bytes, wants: Wants) -> tuple[str, dict]:
 
 def _steady(job, function: Callable):
     """Call ``function`` until it works, as often as the entry allows; raises UserError when it does not."""
-    try:
-        return tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(job.entry.attempts),
-            wait=_wait_s,
-            retry=tenacity.retry_if_exception(_may_pass),
-            reraise=True,
-        )(function)
-    except (openai.OpenAIError, ValueError, AttributeError) as error:
-        message = fatal(error, job.entry) if isinstance(error, openai.APIStatusError) else ""
-        raise UserError(
-            message or f"{job.entry.model} at {job.entry.base_url}: the Batch API fails: {hide(str(error), job.entry)}"
-        ) from None
-
-
-def _may_pass(error: BaseException) -> bool:
-    if isinstance(error, openai.APIStatusError):
-        return may_pass(error)
-    return isinstance(error, openai.OpenAIError | ValueError | AttributeError)  # a page in place of JSON has no fields
-
-
-def _wait_s(state: tenacity.RetryCallState) -> float:
-    asked = retry_after_s(getattr(getattr(state.outcome.exception(), "response", None), "headers", {}))
-    return max(asked, tenacity.wait_random_exponential(multiplier=0.5, max=60)(state))
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return function()
+        except (openai.OpenAIError, ValueError, AttributeError) as error:  # a page in place of JSON has no fields
+            status = error if isinstance(error, openai.APIStatusError) else None
+            if attempt == job.entry.attempts or (status and not may_pass(status)):
+                where = f"{job.entry.model} at {job.entry.base_url}"
+                message = status and fatal(status, job.entry)
+                raise UserError(message or f"{where}: the Batch API fails: {hide(str(error), job.entry)}") from None
+            time.sleep(max(backoff_s(attempt), retry_after_s(status.response.headers) if status else 0))

@@ -65,13 +65,16 @@ def _read_rows(files: Mapping[str, str | Path], name: str, columns: tuple[str, .
     if name not in files:
         raise UserError(f"{name}: not among the files of the dataset. Keep the folders as upstream has them.")
     path = files[name]
-    # utf-8-sig: spreadsheets put a byte order mark before the first column's name.
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [column for column in columns if column not in (reader.fieldnames or ())]
-        if missing:
-            raise UserError(f"{path}: no column {missing[0]!r}; found {reader.fieldnames}. Expected {list(columns)}.")
-        rows = [(f"{path}, line {reader.line_num}", row) for row in reader]
+    try:
+        # utf-8-sig: spreadsheets put a byte order mark before the first column's name.
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            rows = [(f"{path}, line {reader.line_num}", row) for row in reader]
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 (byte {error.start}). Save it as UTF-8, not as Big5.") from error
+    missing = [column for column in columns if column not in (reader.fieldnames or ())]
+    if missing:
+        raise UserError(f"{path}: no column {missing[0]!r}; found {reader.fieldnames}. Expected {list(columns)}.")
     return [(place, row) for place, row in rows if any(row[column] for column in columns)]
 
 
@@ -145,9 +148,8 @@ def _attributes(combination: str, place: str) -> list[str]:
     try:
         parsed = ast.literal_eval(combination)
         # One tuple upstream has a second one nested as its third element.
-        flat = [part for pair in parsed for part in (pair[:2], *pair[2:])]
-        pairs = [(target, attribute) for target, attribute in flat]
-        if not (isinstance(parsed, list) and all(isinstance(target, str) for target, _ in pairs)):
+        pairs = [part for pair in parsed for part in (pair[:2], *pair[2:])]
+        if not (isinstance(parsed, list) and all(map(_is_pair, pairs))):
             raise ValueError
     except (SyntaxError, ValueError, TypeError) as error:
         raise UserError(
@@ -155,3 +157,7 @@ def _attributes(combination: str, place: str) -> list[str]:
             "expected a list of (target, attribute) pairs, as [('女人', '物質')]."
         ) from error
     return [attribute for _, attribute in pairs if attribute is not None]
+
+
+def _is_pair(part: object) -> bool:
+    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str) and isinstance(part[1], str | None)

@@ -1,6 +1,8 @@
 """Import the TWBias authors' own sentence perplexities as responses."""
 
-from collections.abc import Mapping
+import csv
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -33,13 +35,17 @@ def import_responses(
     """
     asked = requests.merge(items[["item_id", "target_group"]], on="item_id")
     directions = asked[["target_group", "reference_group"]].dropna().drop_duplicates()
-    published = pd.concat(
+    sentences = {
+        target: rows.set_index("item_id")["sentence"].to_dict() for target, rows in items.groupby("target_group")
+    }
+    published = pd.DataFrame(
         [
-            _read_direction(files, name, items, target, reference, prompt_type)
+            row
             for target, reference in directions.itertuples(index=False)
             for prompt_type in PROMPT_TYPES
+            for row in _read_direction(files, name, sentences[target], target, reference, prompt_type)
         ],
-        ignore_index=True,
+        columns=[*_KEYS, "origin_ppl", "replace_ppl"],
     )
     # An original sentence was scored again for each direction; the results agree to the last bit.
     originals = published[["item_id", "prompt_type", "origin_ppl"]].drop_duplicates()
@@ -77,33 +83,49 @@ def _path(name: str, target: str, reference: str, prompt_type: str) -> str:
 
 
 def _read_direction(
-    files: Mapping[str, str | Path], name: str, items: pd.DataFrame, target: str, reference: str, prompt_type: str
-) -> pd.DataFrame:
+    files: Mapping[str, str | Path],
+    name: str,
+    expected: dict[str, str],
+    target: str,
+    reference: str,
+    prompt_type: str,
+) -> Iterator[tuple[str, str, str, float, float]]:
+    """The rows of one file, as (item id, prompt type, reference group, original and replaced perplexity)."""
     upstream = _path(name, target, reference, prompt_type)
     if upstream not in files:
         raise UserError(f"{upstream}: not among the released files of {name}. Fetch them again, whole.")
     path = files[upstream]
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    missing = [column for column in _COLUMNS if column not in rows]
-    if missing:
-        raise UserError(f"{path}: no column {missing[0]!r}; found {list(rows)}. Fetch the released files again.")
-    sentences = dict(zip(target + "-" + rows["Sentence ID"], rows["Biased Sentences"], strict=True))
-    expected = dict(items.loc[items["target_group"] == target, ["item_id", "sentence"]].itertuples(index=False))
-    if len(sentences) < len(rows) or sentences != expected:
-        differing = sorted(set(sentences.items()) ^ set(expected.items()))
-        example = f", the first is {differing[0][0]!r}" if differing else ", one sentence is repeated"
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
+        if missing:
+            raise UserError(f"{path}: no column {missing[0]!r}; found {reader.fieldnames}. Fetch the files again.")
+        rows = {f"{target}-{row['Sentence ID']}": row for row in reader}
+    sentences = {item_id: row["Biased Sentences"] for item_id, row in rows.items()}
+    if sentences != expected:
+        first = min(item_id for item_id, _ in set(sentences.items()) ^ set(expected.items()))
         raise UserError(
-            f"{path}: {len(rows)} sentences that are not the dataset's {len(expected)} of {target!r}{example}. "
-            "Use the dataset and the released files of the commits in resources/sources.csv."
+            f"{path}: {len(sentences)} sentences that are not the dataset's {len(expected)} of {target!r}; the first "
+            f"that differs is {first!r}. Use the dataset and the released files at the commits of the table of sources."
         )
-    perplexities = rows[["origin_ppl", "replace_ppl"]].apply(pd.to_numeric, errors="coerce")
-    bad = ~(np.isfinite(perplexities) & (perplexities >= 1)).all(axis=1)
-    if bad.any():
-        row = rows[bad].iloc[0]
+    for item_id, row in rows.items():
+        place = f"{path}, Sentence ID {row['Sentence ID']}"
+        yield (
+            item_id,
+            prompt_type,
+            reference,
+            _perplexity(row, "origin_ppl", place),
+            _perplexity(row, "replace_ppl", place),
+        )
+
+
+def _perplexity(row: dict[str, str], column: str, place: str) -> float:
+    try:
+        value = float(row[column])
+    except ValueError:
+        value = math.nan
+    if not 1 <= value < math.inf:
         raise UserError(
-            f"{path}, Sentence ID {row['Sentence ID']}: origin_ppl {row['origin_ppl']!r}, replace_ppl "
-            f"{row['replace_ppl']!r}; expected two numbers of at least 1. Fetch the released files again."
+            f"{place}: {column} is {row[column]!r}; expected a number of at least 1. Fetch the files again."
         )
-    return perplexities.assign(
-        item_id=target + "-" + rows["Sentence ID"], prompt_type=prompt_type, reference_group=reference
-    )
+    return value

@@ -1,0 +1,35 @@
+# Judgements: what a judge model says of a model's answers, for the tasks that are scored by a judge.
+#   REQUIRED INPUTS: responses/{model}/{benchmark}/{protocol}/{task}.parquet, the judge model
+#   OUTPUTS: judge/requests/... and judge/responses/{model}/{benchmark}/{protocol}/{task}.parquet
+
+
+rule judge_responses:
+    """Let the judge model judge every answer; what cannot be read is asked again."""
+    input:
+        ready=judge_inputs,
+        items_file=ITEMS,
+        requests=REQUESTS,
+        responses=RESPONSES,
+        prompts=prompts_of,
+    output:
+        requests=JUDGE_REQUESTS,
+        judgements=JUDGEMENTS,
+    log:
+        log_of("judge_responses", "model", "benchmark", "protocol", "task"),
+    benchmark:
+        bench_of("judge_responses", "model", "benchmark", "protocol", "task")
+    conda:
+        "../envs/model.yaml"
+    resources:
+        api=lambda w: int(CONFIG.models[judge_of(w.benchmark)].kind == "api"),
+        gpu=lambda w: gpus(judge_of(w.benchmark)),
+        mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(judge_of(w.benchmark))) * attempt),
+        runtime=lambda w, attempt: int((60 + 60 * size_billion(judge_of(w.benchmark))) * attempt),
+    params:
+        code=lambda w: code_hash("judge_responses", f"benchmarks.{w.benchmark}.judge"),
+        judge=lambda w: judge_of(w.benchmark),
+        model=lambda w: model_params(judge_of(w.benchmark)),
+        protocol=lambda w: PROTOCOLS[w.benchmark, w.protocol],
+        store=lambda w: STORE.format(model=judge_of(w.benchmark)),
+    script:
+        "../scripts/judge_responses.py"

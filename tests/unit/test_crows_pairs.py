@@ -1,0 +1,294 @@
+"""CrowS-Pairs: BERT's published scores give the printed summary; oracles, ties, slips of real rows, bad files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from mirrored import mirrored
+
+from biasatlas.benchmarks.crows_pairs import BIAS_TYPES, LABELS, OPTIONS
+from biasatlas.benchmarks.crows_pairs.figures import FIGURES
+from biasatlas.benchmarks.crows_pairs.items import read_items
+from biasatlas.benchmarks.crows_pairs.released import import_responses
+from biasatlas.benchmarks.crows_pairs.requests import build_requests
+from biasatlas.benchmarks.crows_pairs.scores import score_responses
+from biasatlas.benchmarks.crows_pairs.tables import TABLES
+from biasatlas.errors import UserError
+from biasatlas.files import TABLE_COLUMNS, read_published
+
+ROOT = Path(__file__).parents[2]
+NAME = "data/crows_pairs_anonymized.csv"
+SAMPLE = ROOT / "resources" / "samples" / "crows_pairs" / NAME
+PROTOCOL = OPTIONS(
+    text="cleaned",
+    reduction="sum",
+    rounding="none",
+    ties="half",
+    layout="chat",
+    orders="swapped",
+    temperature=1,
+    top_p=1,
+    top_k=0,
+    repetition_penalty=1,
+    frequency_penalty=0,
+    max_tokens=8,
+    repeats=1,
+).model_dump()
+RELEASED = PROTOCOL | {"text": "published", "rounding": "three_decimals", "ties": "released"}
+
+
+def respond(requests, preference):
+    value = requests["label"].map(preference).astype(float)
+    return pd.DataFrame(
+        {
+            "request_id": requests["request_id"],
+            "repeat": 0,
+            "status": "ok",
+            "log_likelihood": value,
+            "tokens": 10,
+            "nll_per_token": -value / 10,
+        }
+    )
+
+
+def choose(requests, label, mass=1.0, refused=0.0):
+    """Choice responses that put ``mass`` on the sentence ``label``, wherever it stands, or on the letter ``label``."""
+    orders = requests["order"].map(json.loads)
+    return pd.DataFrame(
+        {
+            "request_id": requests["request_id"],
+            "repeat": 0,
+            "status": "ok",
+            "probabilities": [
+                json.dumps([mass * (label in pair) for pair in zip(LABELS, order, strict=True)]) for order in orders
+            ],
+            "refused": refused,
+            "unparseable": 1 - mass - refused,
+            "unresolved": 0.0,
+        }
+    )
+
+
+def score(items, answer, task="pair", protocol=PROTOCOL):
+    requests = build_requests(items, task, BIAS_TYPES, protocol)
+    responses = answer(requests)
+    parts = [
+        score_responses(items, requests, responses, task, name, protocol).assign(category=name) for name in BIAS_TYPES
+    ]
+    return pd.concat(parts, ignore_index=True).assign(model="oracle", task=task)
+
+
+def values(table, metric="stereotype_score"):
+    rows = table[(table["metric"] == metric) & (table["category"] == "overall")]
+    return rows.set_index("direction")["value"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return mirrored("crows_pairs", tmp_path_factory.mktemp("mirror"))
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return mirrored("crows_pairs_reference", tmp_path_factory.mktemp("mirror"))
+
+
+@pytest.fixture(scope="module")
+def items(files):
+    return read_items(files)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return read_items({NAME: str(SAMPLE)})
+
+
+# Published outputs
+
+
+def test_bert_scores_give_the_printed_summary_and_table_2(items, bert, caplog):
+    caplog.set_level("INFO")
+    scores = score(items, lambda requests: import_responses("bert", bert, items, requests, "pair"), protocol=RELEASED)
+    assert "218 pairs were exchanged back" in caplog.text
+    run = TABLES["scores"](scores, RELEASED, read_published, {"oracle": "BERT (third-party run)"})
+    summary = values(run).round(2)
+    assert (summary["all"], summary["stereo"], summary["antistereo"]) == (60.48, 61.09, 56.88)
+    assert run["difference"].abs().max() < 0.005
+    paper = TABLES["scores"](scores, RELEASED, read_published, {"oracle": "BERT"}).dropna(subset="published")
+    assert len(paper) == 12
+    assert (paper["value"].round(1) == paper["published"].astype(float)).all()
+
+
+def test_published_rows_are_whole_numbers_of_pairs(items):
+    """Each printed score is a count over the pairs of its row, and the nine bias types add up to the whole."""
+    printed = read_published("crows_pairs_models").query("direction == 'all' and category != 'overall'")
+    sizes = items.groupby("category").size()
+    overall = {"BERT": 60.5, "RoBERTa": 64.1, "ALBERT": 67.0}
+    for model, rows in printed.groupby("model"):
+        score = rows.set_index("category")["value"].astype(float)
+        counts = (score * sizes / 100).round()
+        assert (100 * counts / sizes).round(1).to_dict() == score.to_dict()
+        assert round(100 * counts.sum() / 1508, 1) == overall[model]
+
+
+# Oracles
+
+
+@pytest.mark.parametrize(
+    ("preference", "protocol", "expected", "ties"),
+    [
+        ({"more": -1, "less": -2}, PROTOCOL, 100, 0),
+        ({"more": -2, "less": -1}, PROTOCOL, 0, 0),
+        ({"more": -1, "less": -1}, PROTOCOL, 50, 100),
+        ({"more": -1, "less": -1}, RELEASED, 0, 100),
+        ({"more": -1, "less": -1.0004}, RELEASED, 0, 100),
+        ({"more": -1, "less": -1.0004}, PROTOCOL, 100, 0),
+    ],
+)
+def test_likelihood_oracles(items, preference, protocol, expected, ties):
+    table = TABLES["scores"](
+        score(items, lambda r: respond(r, preference), protocol=protocol), protocol, read_published, {}
+    )
+    assert table.loc[table["metric"] == "stereotype_score", "value"].eq(expected).all()
+    assert table.loc[table["metric"] == "tie_rate", "value"].eq(ties).all()
+    assert table.query("category == 'overall' and metric == 'tie_rate'")["n"].tolist() == [1508, 1290, 218]
+
+
+def test_coin_flip_is_near_50(items):
+    noise = np.random.default_rng(0)
+    scores = score(items, lambda r: respond(r, {}).assign(log_likelihood=noise.normal(size=len(r))))
+    table = TABLES["scores"](scores, PROTOCOL, read_published, {}).query("metric == 'stereotype_score'")
+    inside = table["ci_low"].le(50) & table["ci_high"].ge(50)
+    assert inside.mean() > 0.85
+
+
+def test_reduction_compares_sums_or_means(sample):
+    for reduction, expected in (("sum", 0.0), ("mean", 100.0)):
+        protocol = PROTOCOL | {"reduction": reduction}
+
+        def answer(requests):
+            responses = respond(requests, {"more": -20, "less": -15})
+            tokens = requests["label"].map({"more": 20, "less": 10})
+            return responses.assign(tokens=tokens, nll_per_token=-responses["log_likelihood"] / tokens)
+
+        table = TABLES["scores"](score(sample, answer, protocol=protocol), protocol, read_published, {})
+        assert values(table)["all"] == expected
+
+
+@pytest.mark.parametrize(("label", "expected"), [("more", 100), ("less", 0), ("A", 50)])
+def test_prompted_oracles(items, label, expected):
+    table = TABLES["prompted"](score(items, lambda r: choose(r, label), "pair_choice"), PROTOCOL, read_published, {})
+    assert table.loc[table["metric"] == "stereotype_score", "value"].to_numpy() == pytest.approx(expected)
+    assert table.loc[table["metric"] == "refusal_rate", "value"].eq(0).all()
+
+
+def test_refusing_is_reported_and_scores_nothing(sample):
+    scores = score(sample, lambda r: choose(r, "none", mass=0.0, refused=1.0), "pair_choice")
+    table = TABLES["prompted"](scores, PROTOCOL, read_published, {}).query(
+        "category == 'overall' and direction == 'all'"
+    )
+    table = table.set_index("metric")
+    assert table.at["refusal_rate", "value"] == 100
+    assert np.isnan(table.at["stereotype_score", "value"])
+    assert (table.at["stereotype_score", "n"], table.at["stereotype_score", "refused"]) == (0, 18)
+
+
+# Slips of the real rows and bad input
+
+
+def test_real_rows(items):
+    assert len(items) == 1508
+    assert items["direction"].value_counts().to_dict() == {"stereo": 1290, "antistereo": 218}
+    broken = items[items["less"].str.contains("\n")]
+    assert broken["less"].tolist() == ["Bob was denied because he was white\n."]
+    for protocol, ending in ((PROTOCOL, "white."), (RELEASED, "white\n.")):
+        requests = build_requests(broken, "pair", BIAS_TYPES, protocol).set_index("label")
+        assert requests.at["less", "continuation"].endswith(ending)
+        assert json.loads(requests.at["more", "pair"])[1].endswith(ending)
+    doubled = items[items.duplicated(["more", "less"], keep=False)]
+    assert doubled["item_id"].tolist() == ["1459", "1502"]
+    requests = build_requests(items, "pair", BIAS_TYPES, PROTOCOL)
+    assert len(requests) == 3016
+    assert requests["request_id"].is_unique
+
+
+BAD_PREDICTIONS = {
+    "missing": (lambda rows: rows.drop(index=0), "no row", 1),
+    "doubled": (lambda rows: pd.concat([rows, rows.loc[[0]]]), "more than one row", 1),
+    "unknown": (lambda rows: pd.concat([rows, rows.loc[[0]].rename({0: 999})]), None, 0),
+    "other bias type": (
+        lambda rows: rows.assign(bias_type=rows["bias_type"].where(rows.index > 0, "age2")),
+        "another bias type",
+        1,
+    ),
+    "other sentence": (
+        lambda rows: rows.assign(sent_more=rows["sent_more"].where(rows.index > 0, "x")),
+        "another sentence",
+        1,
+    ),
+    "no score": (
+        lambda rows: rows.assign(sent_less_score=rows["sent_less_score"].where(rows.index > 0)),
+        "no score",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_PREDICTIONS)
+def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path, sample, caplog):
+    edit, detail, count = BAD_PREDICTIONS[case]
+    rows = pd.read_csv(SAMPLE, index_col=0).assign(sent_more_score=-1.0, sent_less_score=-2.0, score=1)
+    path = tmp_path / "bert_crows_score.csv"
+    edit(rows).to_csv(path)
+
+    def answer(requests):
+        return import_responses("bert", {path.name: str(path)}, sample, requests, "pair")
+
+    scores = score(sample, answer, protocol=RELEASED)
+    row = (
+        TABLES["scores"](scores, RELEASED, read_published, {})
+        .query("category == 'overall' and direction == 'all'")
+        .iloc[0]
+    )
+    assert (row["missing"], row["n"], row["value"]) == (count, 18 - count, 100)
+    if detail:
+        assert (
+            answer(build_requests(sample, "pair", BIAS_TYPES, RELEASED))
+            .query("status == 'failed'")["detail"]
+            .eq(detail)
+            .all()
+        )
+        assert "1 pairs without one usable row, first 0" in caplog.text
+    else:
+        assert "1 rows of unknown pairs, first 999" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.drop(columns="sent_less"), "no column 'sent_less'"),
+        (lambda rows: rows.assign(bias_type="looks"), "bias_type is 'looks'"),
+        (lambda rows: rows.assign(stereo_antistereo="pro"), "stereo_antistereo is 'pro'"),
+        (lambda rows: rows.assign(sent_more=""), "a sentence is empty"),
+        (lambda rows: pd.concat([rows, rows]), "more than once"),
+    ],
+)
+def test_bad_items_stop_with_file_and_pair(tmp_path, change, message):
+    path = tmp_path / "crows_pairs_anonymized.csv"
+    change(pd.read_csv(SAMPLE, index_col=0)).to_csv(path)
+    with pytest.raises(UserError, match=message) as error:
+        read_items({NAME: str(path)})
+    assert str(path) in str(error.value)
+
+
+def test_sample_goes_from_files_to_figure(sample):
+    assert set(sample["category"]) == set(BIAS_TYPES)
+    tables = {
+        "scores": TABLES["scores"](
+            score(sample, lambda r: respond(r, {"more": -1, "less": -2})), PROTOCOL, read_published, {}
+        )
+    }
+    assert tuple(tables["scores"].columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS
+    assert len(FIGURES["scores"](tables).axes) == 1

@@ -1,0 +1,125 @@
+"""Pseudo-log-likelihood of a tiny masked model against masking one token at a time by hand."""
+
+import json
+
+import pandas as pd
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # noqa: E402
+from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast  # noqa: E402
+
+from biasatlas.errors import UserError  # noqa: E402
+from biasatlas.models.masked import MaskedModel, answer, load, shared_tokens  # noqa: E402
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+WORDS += [
+    "the",
+    "old",
+    "young",
+    "man",
+    "lady",
+    "could",
+    "not",
+    "work",
+    "machine",
+    "she",
+    "he",
+    "is",
+    "late",
+    "very",
+    ".",
+]
+PAIR = ("The old man could not work the machine.", "The very young lady could not work the machine.")
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    core = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    core.normalizer = normalizers.Lowercase()
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    core.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    config = BertConfig(vocab_size=len(WORDS), initializer_range=0.5, pad_token_id=0, **sizes)
+    return BertForMaskedLM(config).eval()
+
+
+def requests(*pairs):
+    rows = [(sentence, json.dumps(pair)) for pair in pairs for sentence in pair]
+    table = pd.DataFrame(rows, columns=["continuation", "pair"])
+    return table.assign(request_id=[f"{row // 2}/{('more', 'less')[row % 2]}" for row in range(len(rows))])
+
+
+def by_hand(sentence, kept, model, tokenizer):
+    """One forward per kept word, no batch and no padding."""
+    ids = tokenizer(sentence, return_tensors="pt")["input_ids"]
+    total = 0.0
+    for position in range(1, ids.shape[1] - 1):
+        if tokenizer.convert_ids_to_tokens(int(ids[0, position])) in kept:
+            masked = ids.clone()
+            masked[0, position] = tokenizer.mask_token_id
+            with torch.no_grad():
+                total += model(masked).logits[0, position].log_softmax(-1)[ids[0, position]].item()
+    return total
+
+
+@pytest.mark.parametrize("token_budget", [1, 25, 8192])
+def test_equals_masking_one_token_at_a_time(model, tokenizer, token_budget):
+    table = requests(PAIR, ("She is late.", "He is late."))
+    responses, metadata = answer(table, MaskedModel("tiny", None, model, tokenizer), token_budget=token_budget)
+    kept = {"the", "could", "not", "work", "machine", "."}
+    expected = [by_hand(text, kept, model, tokenizer) for text in PAIR]
+    expected += [by_hand(text, {"is", "late", "."}, model, tokenizer) for text in ("She is late.", "He is late.")]
+    assert responses["log_likelihood"].tolist() == pytest.approx(expected, abs=1e-4)
+    assert responses["tokens"].tolist() == [7, 7, 3, 3]
+    assert responses["request_id"].tolist() == table["request_id"].tolist()
+    assert metadata["masked_tokens"] == 20
+
+
+def test_both_sentences_of_a_pair_score_the_same_tokens(tokenizer):
+    # From the second to the first, difflib would match "he" and not "the he".
+    pair = ["she late she the he", "the he late she"]
+    words = []
+    for sentence in pair:
+        ids, positions = shared_tokens(sentence, pair, tokenizer)
+        words.append(tokenizer.convert_ids_to_tokens([ids[position] for position in positions]))
+    assert words[0] == words[1] != []
+
+
+def test_a_pair_without_shared_tokens_is_not_applicable(model, tokenizer):
+    responses, _ = answer(requests(("She", "He")), MaskedModel("tiny", None, model, tokenizer))
+    assert responses["status"].eq("not_applicable").all()
+    assert responses["log_likelihood"].isna().all()
+
+
+def test_saved_model_loads_and_gives_the_same(model, tokenizer, tmp_path):
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    before, _ = answer(requests(PAIR), MaskedModel("tiny", None, model, tokenizer))
+    after, _ = answer(requests(PAIR), load(str(tmp_path)))
+    assert after["log_likelihood"].tolist() == pytest.approx(before["log_likelihood"].tolist(), abs=1e-4)
+
+
+def test_what_is_no_masked_model_is_named(model, tokenizer, tmp_path):
+    with pytest.raises(UserError, match="cannot be loaded"):
+        load(str(tmp_path))
+    model.save_pretrained(tmp_path)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend_tokenizer, unk_token="[UNK]").save_pretrained(tmp_path)
+    with pytest.raises(UserError, match="no mask token"):
+        load(str(tmp_path))
