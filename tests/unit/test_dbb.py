@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 from biasatlas.benchmarks.dbb import CATEGORIES, SPEC, TYPES
+from biasatlas.benchmarks.dbb.bbq_match import draw_match, match_bbq
 from biasatlas.benchmarks.dbb.figures import FIGURES
 from biasatlas.benchmarks.dbb.items import read_items
 from biasatlas.benchmarks.dbb.noise import noise_floor
@@ -566,3 +567,33 @@ def test_published_irregular_templates(published_items):
     capital = published_items.drop_duplicates("template_id")
     inside = capital["option_1"].str.match(r".+\[\[X\]\]") | capital["option_2"].str.match(r".+\[\[X\]\]")
     assert inside.sum() == 76  # pairs that the released code gives a capital pronoun inside a sentence
+
+
+# Beside BBQ
+
+
+def test_match_bbq():
+    dbb = pd.DataFrame(
+        {
+            "model": "m",
+            "source_id": ["bbq/Age/4"] * 2 + ["bbq/Age/9", "sofa/4"],
+            "status": "ok",
+            "score": [10.0, 30, 5, 5],
+        }
+    ).assign(concept_1="a", concept_2="b")
+    bbq = pd.DataFrame(
+        {
+            "model": "m",
+            "item_id": ["Age/4", "Age/5", "Age/6", "Age/7"],
+            "template": ["Age/1", "Age/1", "Age/1", "Age/2"],
+            "condition": ["ambig", "ambig", "disambig", "ambig"],
+            "biased": [0.5, 1.0, 0, 0],
+            "counter": [0.25, 0.0, 1, 1],
+            "status": "ok",
+        }
+    )
+    table = match_bbq(dbb, bbq)
+    assert table[["metric", "value", "n"]].to_numpy().tolist() == [["dbb_score", 20.0, 2], ["bbq_bias", 62.5, 2]]
+    assert set(table["metric"]) <= set(SPEC.metrics)
+    assert draw_match(table).axes
+    assert match_bbq(dbb.iloc[3:], bbq).empty

@@ -101,6 +101,13 @@ SPEC = Benchmark(
             "above: identity_1 goes with concept_1 and identity_2 with concept_2; below: the other way round",
             "points",
         ),
+        "dbb_score": Metric(0.0, "mean bias score of the concept's instances; " + _SHIFT, "points"),
+        "bbq_bias": Metric(
+            0.0,
+            "bias score of BBQ's ambiguous items with the question that the concept was made from; 100: every answer "
+            "follows the stereotype, -100: every one goes against it",
+            "points",
+        ),
         "p_value": Metric(None, "below: a difference this large is unlikely from sampling alone; missing if exact"),
     },
 )

@@ -48,6 +48,17 @@ _UNUSED = {("age", "child")}
 _PRONOUNS = {"Age 1": "she", "Age 2": "he", "Age 3": "he", "Race 4": "she"} | dict.fromkeys(
     ("Race 1", "Race 2", "Race 3"), "he"
 )
+#: BBQ's category of a concept by the concept list's type.
+_BBQ = {
+    "age": "Age",
+    "gender": "Gender_identity",
+    "nationality": "Nationality",
+    "race": "Race_ethnicity",
+    "raceXgender": "Race_x_gender",
+    "raceXses": "Race_x_SES",
+    "religion": "Religion",
+    "socioeconomic": "SES",
+}
 _BY_IDENTITY = {"Female": "she", "Male": "he"}
 
 
@@ -160,7 +171,7 @@ def _add_variations(files: Mapping[str, str | Path], templates: list[dict]) -> N
 
 
 def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]:
-    """(concept 1, concept 2) -> id of the item it was made from, "bbq/0" and the like where the source can be told.
+    """(concept 1, concept 2) -> id of the item it was made from, "sofa/17" or "bbq/Age/0" for example.
 
     The concept list has ids of four data sets side by side. A hash is StereoSet's; a number is SOFA's where targets are
     listed, CrowS-Pairs' where the explanation speaks of its sentences, else BBQ's, whose explanations speak of questions.
@@ -170,15 +181,17 @@ def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]
     if path is None:
         return {}
     sources = {}
-    for _, row in _read_rows(path, ("id", "Concept1", "Concept2", "Explanation", "target")):
+    for _, row in _read_rows(path, ("id", "Concept1", "Concept2", "Explanation", "bias_type", "target")):
         if re.fullmatch(r"[0-9a-f]{32}", row["id"]):
             source = "stereoset"
         elif not row["id"].isdigit():
             source = "own"
         elif row["target"].startswith("["):
             source = "sofa"
+        elif re.search(r"\b[Ss]entences?\b", row["Explanation"]):
+            source = "crows_pairs"
         else:
-            source = "crows_pairs" if re.search(r"\b[Ss]entences?\b", row["Explanation"]) else "bbq"
+            source = f"bbq/{_BBQ.get(row['bias_type'], row['bias_type'])}"
         sources[row["Concept1"].strip(), row["Concept2"].strip()] = f"{source}/{row['id']}"
     return sources
 

@@ -32,6 +32,7 @@ SCORE_COLUMNS = [
     "status",
     "detail",
 ]
+_ANSWERED = ("ok", "refused", "unparseable")
 _MASSES = ["first", "second", "refused", "unparseable", "unresolved"]
 
 
@@ -74,7 +75,7 @@ def _choices(asked: pd.DataFrame, responses: pd.DataFrame, category: str, protoc
     answers = asked[["request_id", "item_id", "order", "repeats"]].merge(
         responses[["request_id", "status", "detail", "probabilities", *_MASSES[2:]]], on="request_id", validate="1:1"
     )
-    answered = answers["probabilities"].notna().to_numpy()
+    answered = (answers["probabilities"].notna() & answers["status"].isin(_ANSWERED)).to_numpy()
     masses = np.full((len(answers), len(_MASSES)), np.nan)
     if answered.any():
         masses[answered, :2] = json.loads("[" + ",".join(answers.loc[answered, "probabilities"]) + "]")
