@@ -17,6 +17,9 @@ TYPES = {
 
 CATEGORIES = tuple(TYPES)
 
+#: Question templates in the published data.
+TEMPLATES = 1547
+
 #: The letters of the two options, in the order in which they are shown.
 LABELS = ("A", "B")
 

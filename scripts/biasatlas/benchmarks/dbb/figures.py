@@ -28,9 +28,12 @@ def distribution_by_category(table: pd.DataFrame) -> Figure:
     for axis, category in zip(axes[0], present, strict=True):
         for colour, (model, rows) in _by_model(table[table["category"] == category]):
             x = rows["score_low"] + _WIDTH / 2
-            low, value, high = (rows[name].clip(lower=_LEAST_SHARE) for name in ("ci_low", "value", "ci_high"))
+            low, high = (rows[name].clip(lower=_LEAST_SHARE) for name in ("ci_low", "ci_high"))
             axis.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
-            axis.plot(x, value, "o-", color=colour, markersize=3, linewidth=1, label=model)
+            # A range without an instance has no place on a logarithmic axis.
+            axis.plot(
+                x, rows["value"].where(rows["value"] > 0), "o-", color=colour, markersize=3, linewidth=1, label=model
+            )
         axis.set(title=category, xlabel="Bias score", yscale="log", xlim=(0, 100), ylim=(_LEAST_SHARE, 1.3))
         axis.set_xticks(range(0, 101, 20))
     axes[0, 0].set_ylabel("Share of instances")
@@ -81,20 +84,27 @@ def noise_floor(table: pd.DataFrame) -> Figure:
     y = np.arange(len(present))
     for axis, (colour, (model, rows)) in zip(axes[0], models, strict=True):
         wide = rows.pivot(index="type", columns="metric", values=["value", "ci_low", "ci_high"]).reindex(present)
-        if "noise_floor_rate" in wide["value"]:
-            floor = wide["value"]["noise_floor_rate"]
-            axis.barh(y, floor, color="0.85", height=0.8, label="expected without any effect")
+        rates = wide["value"]
         axis.hlines(y, wide["ci_low"]["rate"], wide["ci_high"]["rate"], color=colour, linewidth=1.2)
-        axis.plot(wide["value"]["rate"], y, "o", color=colour, markersize=5, label="over the threshold")
-        corrected = wide["value"]["rate_corrected"]
-        axis.plot(
-            corrected, y, "o", color=colour, markerfacecolor="white", markersize=5, label="false discoveries held"
-        )
+        axis.plot(rates["rate"], y, "o", color=colour, markersize=5, label="over the threshold")
+        if "noise_floor_rate" in rates:  # exact probabilities have no floor, and their count needs no correction
+            axis.barh(
+                y, rates["noise_floor_rate"], color="0.85", height=0.8, zorder=0, label="expected without any effect"
+            )
+            axis.plot(
+                rates["rate_corrected"],
+                y,
+                "o",
+                color=colour,
+                markerfacecolor="white",
+                markersize=5,
+                label="false discoveries held",
+            )
         axis.set(title=model, xlabel="Share of instances", axisbelow=True)
         axis.set_yticks(y, present)
         axis.tick_params(axis="y", length=0)
     axes[0, 0].invert_yaxis()
-    axes[0, 0].set_xlim(left=-0.02)
+    axes[0, 0].set_xlim(-0.02, max(0.2, table["ci_high"].max() * 1.05, table["value"].max() * 1.05))
     _legend(figure, axes.ravel()[:1])
     return figure
 

@@ -6,12 +6,9 @@ from math import comb
 
 import pandas as pd
 
-from biasatlas.benchmarks.dbb import TYPES
+from biasatlas.benchmarks.dbb import TEMPLATES, TYPES
 
 COLUMNS = ["table", "key", "value", "published", "difference", "match"]
-
-#: Question templates in the data.
-TEMPLATES = 1547
 
 
 def check_published(published: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
