@@ -176,6 +176,22 @@ def test_a_row_without_variations_keeps_its_question():
     assert files["Questions/constructed_all_data_more_contexts_questions.csv"].empty
 
 
+def test_templates_without_a_variations_file_get_one(tmp_path):
+    sample = Path(__file__).parents[2] / "resources/samples/dbb"
+    files = {"Questions/sample_all_data_questions.csv": sample / "Questions/sample_all_data_questions.csv"}
+    items = read_items(files)
+    rows = dataset.template_rows(items)
+    requests = steps.build("nine_variations", rows, PROMPTS)
+    assert len(requests) == 2 * items["template_id"].nunique()
+    replies = dict.fromkeys(requests["request_id"], GOOD["nine_variations"]) | {"dbb/t0003/nine_variations/1": "none"}
+    table = dataset.variations_table(steps.parse("nine_variations", rows, answered(requests, replies)))
+    path = tmp_path / "variations.csv"
+    table.to_csv(path, index=False)
+    again = read_items(files | {"Questions/own_more_contexts_questions.csv": path}).drop_duplicates("template_id")
+    assert again.loc[again["fault_sg"] != "", "template_id"].tolist() == ["t0003"]
+    assert json.loads(again["variations_1"].iloc[0])[0] == again["option_1"].iloc[0]
+
+
 def test_nothing_constructed_is_an_error_with_the_reason():
     rows = run({"raw_concepts": "no idea"}, "raw_concepts")["raw_concepts"]
     with pytest.raises(UserError, match="no idea"):

@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 
-from biasatlas.benchmarks.dbb.construct.steps import STEPS
+from biasatlas.benchmarks.dbb.construct.steps import STEPS, start
 from biasatlas.errors import UserError
 from biasatlas.stats.intervals import wilson
 
@@ -44,12 +44,6 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
             "target": questions["target"],
         }
     )
-    variations = [
-        table.loc[number].to_dict() | {"s1": first, "s2": second, "id": number}
-        for number, pair in enumerate(zip(questions["variations_1"], questions["variations_2"], strict=True))
-        if all(pair)
-        for first, second in zip(*map(json.loads, pair), strict=True)
-    ]
     concepts = pd.DataFrame(
         {
             "id": questions["row_id"],
@@ -62,11 +56,43 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     )
     return {
         "Questions/constructed_all_data_questions.csv": table,
-        "Questions/constructed_all_data_more_contexts_questions.csv": pd.DataFrame(
-            variations, columns=[*table.columns, "id"]
+        "Questions/constructed_all_data_more_contexts_questions.csv": variations_table(
+            questions.assign(id=range(len(questions)))
         ),
         "concept_lists/constructed_concepts.csv": concepts,
     }
+
+
+def template_rows(items: pd.DataFrame) -> pd.DataFrame:
+    """The templates of ``items`` (as ``read_items`` gives them) as rows for the step "nine_variations" alone.
+
+    For data without a variations file. ``id`` is the template's number in its file.
+    """
+    templates = items[items["fault"] == ""].drop_duplicates("template_id")
+    rows = start(
+        pd.DataFrame(
+            {
+                "row_id": "dbb/" + templates["template_id"],
+                "form": "question",
+                "bias_type": templates["bias_type"],
+                "target": "",
+                "id": templates["template_id"].str[1:].astype(int),
+            }
+        )
+    )
+    texts = ["concept_1", "concept_2", "context", "option_1", "option_2"]
+    return rows.assign(**{name: templates[name] for name in texts}).reset_index(drop=True)
+
+
+def variations_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """The variations of rows with an ``id`` in upstream's format, ten rows for each; a row without them is left out."""
+    table = [
+        (row.id, row.context, *pair, row.concept_1, row.concept_2)
+        for row in rows.itertuples()
+        if row.variations_1
+        for pair in zip(json.loads(row.variations_1), json.loads(row.variations_2), strict=True)
+    ]
+    return pd.DataFrame(table, columns=["id", "Context", "s1", "s2", "bias type1", "bias type2"])
 
 
 def evaluation_sheet(questions: pd.DataFrame, size: int = 100, seed: int = 0) -> pd.DataFrame:
