@@ -22,10 +22,13 @@ def build_requests(items: pd.DataFrame, task: str, categories: list[str], protoc
     Own key columns. MCQ: ``order``, 1 where the first concept's option is shown first (as A), 2 where the second's is.
     SG: ``option`` (1 or 2) and ``variation`` (from 0). Items with a fault are left out; scoring reports them.
     """
-    usable = items[(faults(items, task, protocol) == "") & items["category"].isin(categories)]
-    if usable.empty:
+    usable = items[faults(items, task, protocol) == ""]
+    wanted = usable["category"].isin(categories)
+    if not wanted.any():
         return pd.DataFrame(columns=["request_id"])
-    filled = fill(usable, protocol)
+    # Filled before other categories are left out: the authors' code carries texts from one question to the next.
+    filled = fill(usable, protocol)[wanted]
+    usable = usable[wanted]
     return _choices(filled, protocol) if task == "MCQ" else _likelihoods(usable, filled, protocol)
 
 
@@ -75,9 +78,10 @@ def _likelihoods(usable: pd.DataFrame, filled: pd.DataFrame, protocol: dict) -> 
             "request_id": item_ids + "/" + places,
             "item_id": item_ids,
             "kind": "likelihood",
-            "messages": pd.Series(contexts).repeat(counts).reset_index(drop=True),
+            # Categories, for one and a half million rows have few different texts.
+            "messages": pd.Categorical(contexts).repeat(counts),
             "prefix": "",
-            "continuation": list(texts),
+            "continuation": pd.Categorical(list(texts)),
             "template": "tokenizer",
             "special_tokens": "tokenizer" if apart else "once",
             "boundary": "separate" if apart else "offsets",

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.dbb import TYPES
 from biasatlas.benchmarks.dbb.items import PLACEHOLDER
 from biasatlas.errors import UserError
 
@@ -78,10 +79,11 @@ def _names(items: pd.DataFrame, protocol: dict) -> list[str]:
     if protocol["name_rule"] == "fixed":
         return [_FIXED.get(category, "") for category in items["category"]]
     templates = items["template_id"].str[1:].astype(int).to_numpy()
-    kinds, _ = pd.factorize(items["type"].astype(str), sort=True)
-    # Drawn for all types of all templates before the last, so that a template's names do not depend on the others.
-    drawn = np.random.default_rng(protocol["name_seed"]).integers(len(NAMES), size=(templates.max() + 1, 64))
-    return np.array(list(NAMES))[drawn[templates, kinds]].tolist()
+    kinds = {kind: number for number, kind in enumerate(kind for types in TYPES.values() for kind in types)}
+    # Drawn for all types of all templates up to the last, so that a template's names do not depend on the others.
+    size = templates.max() + 1, len(kinds)
+    drawn = np.random.default_rng(protocol["name_seed"]).integers(len(NAMES), size=size)
+    return np.array(list(NAMES))[drawn[templates, items["type"].map(kinds)]].tolist()
 
 
 def _option_slots(
