@@ -24,15 +24,24 @@ class Metric:
 
 @dataclass(frozen=True)
 class Task:
-    """One task of a benchmark: the kind of its requests, and the categories that its scores are filed under."""
+    """One task of a benchmark: the kind of its requests, and the categories that its scores are filed under.
+
+    A ``judged`` task is scored by what a judge model says of the answers; without a judge it is left out. ``masked``
+    tasks are the ones that masked language models can answer too.
+    """
 
     kind: Kind
     categories: tuple[str, ...]
+    judged: bool = False
+    masked: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table: its caption, the tasks whose scores it reads, the published table it stands beside ('' if none)."""
+    """One table: its caption, the tasks whose scores it reads, the published table it stands beside ('' if none).
+
+    A table of no tasks is computed from published tables alone.
+    """
 
     caption: str
     tasks: tuple[str, ...]
