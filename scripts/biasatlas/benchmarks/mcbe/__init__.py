@@ -175,8 +175,8 @@ class OPTIONS(BaseModel):
     sc_match: Annotated[
         Literal["exact", "substring"],
         Field(
-            description="A reply names a subcategory if it is one, or if one occurs in it (where probabilities are "
-            "taken, the first that occurs)"
+            description="A reply names a subcategory if it starts with one, or if one occurs anywhere in it (where "
+            "probabilities are taken, the first that occurs)"
         ),
     ]
     sc_unparsed: Annotated[
