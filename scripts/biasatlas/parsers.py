@@ -119,11 +119,13 @@ def _parse_number(pattern: re.Pattern, text: str, labels: Sequence[str], complet
     found = pattern.search(body)
     if not found:
         return UNPARSEABLE if complete else None
+    value, values = Decimal(found[0]), [Decimal(label) for label in labels]
+    if found[0].startswith("-") or value > max(values):
+        return UNPARSEABLE  # whatever digits follow
     after = body[found.end() :]
     if not complete and (not after or (nearest and after == "." and "." not in found[0])):
         return None
-    value, values = Decimal(found[0]), [Decimal(label) for label in labels]
-    if found[0].startswith("-") or not min(values) <= value <= max(values):
+    if value < min(values):
         return UNPARSEABLE
     i = min(range(len(values)), key=lambda i: (abs(values[i] - value), -values[i]))
     return i if nearest or values[i] == value else UNPARSEABLE
