@@ -5,11 +5,12 @@ from importlib import import_module
 from biasatlas.config import ApiModel
 from biasatlas.files import read_parquet, write_requests, write_responses
 from biasatlas.models.store import ResponseStore
-from biasatlas.parsers import PARSERS
+from biasatlas.parsers import parsers_of
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     entry = snakemake.config["models"][snakemake.params.judge]
+    parsers = parsers_of(snakemake.wildcards.benchmark)
     store = ResponseStore(snakemake.params.store)
     if entry["kind"] == "api":
         from biasatlas.models import api
@@ -17,7 +18,7 @@ with logged(snakemake.log[0]):
         endpoint = ApiModel.model_validate(entry)
 
         def answer(requests):
-            return api.answer(requests, endpoint, store=store, parsers=PARSERS)
+            return api.answer(requests, endpoint, store=store, parsers=parsers)
     else:
         from biasatlas.models import hf
 
@@ -26,7 +27,7 @@ with logged(snakemake.log[0]):
         model = hf.load(**settings)
 
         def answer(requests):
-            return hf.answer(requests, model, templates=templates, store=store)
+            return hf.answer(requests, model, templates=templates, parsers=parsers, store=store)
 
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.judge")
     answers = [read_parquet(snakemake.input[name]) for name in ("items_file", "requests", "responses")]

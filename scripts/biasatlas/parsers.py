@@ -7,8 +7,13 @@ text has a reading, every longer text has the same one: so a parser is also the 
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
+
+#: See above; the texts are the reply so far and the labels.
+Parser = Callable[[str, Sequence[str], bool], int | str | None]
 
 REFUSED = "refused"
 UNPARSEABLE = "unparseable"
@@ -151,3 +156,9 @@ PARSERS = {
     "integer": parse_integer,
     "decimal": parse_decimal,
 }
+
+
+def parsers_of(benchmark: str) -> dict[str, Parser]:
+    """The parsers that a benchmark's requests may name: those of all, and those of its own module ``parse``."""
+    own = f"biasatlas.benchmarks.{benchmark}.parse"
+    return PARSERS | (import_module(own).PARSERS if find_spec(own) else {})
