@@ -6,7 +6,7 @@
 rule judge_responses:
     """Let the judge model judge every answer; what cannot be read is asked again."""
     input:
-        ready=judge_inputs,
+        ready=lambda w: ready_inputs(judge_of(w.benchmark)),
         items_file=ITEMS,
         requests=REQUESTS,
         responses=RESPONSES,
