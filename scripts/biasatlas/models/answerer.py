@@ -22,5 +22,5 @@ def answerer(
     from biasatlas.models import hf  # imports torch, which endpoints do not need
 
     templates = settings.get("templates", {})
-    model = hf.load(**{name: value for name, value in settings.items() if name != "templates"})
+    model = hf.load(**{name: value for name, value in settings.items() if name not in ("templates", "sampling")})
     return lambda requests: hf.answer(requests, model, templates=templates, parsers=parsers, store=store)
