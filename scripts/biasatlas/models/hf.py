@@ -158,7 +158,12 @@ def answer(
         raise ValueError(f"requests of one kind out of {sorted(_ANSWERS)} are needed, these are of {kinds}")
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
-    responses, run = _ANSWERS[kinds[0]](requests, model, templates, token_budget or _default_budget(model))
+    try:
+        responses, run = _ANSWERS[kinds[0]](requests, model, templates, token_budget or _default_budget(model))
+    except torch.OutOfMemoryError as error:
+        raise UserError(
+            f"{model.name}: out of memory on a single request: use a smaller dtype, a larger GPU, or device_map auto."
+        ) from error
     metadata = {
         "model": model.name,
         "revision": model.revision,
