@@ -93,7 +93,7 @@ class Tree:
             rows = plan.cut_rows(trie, left, prefix.end, min(self.row_tokens, self.memory.token_budget))
             widths = [plan.row_width(trie, row, prefix.end) for row in rows]
             waiting = set(range(len(rows)))
-            for batch in plan.pack_batches(widths, self.memory.token_budget):
+            for batch in plan.pack_batches(widths, self.memory.token_budget, self.pass_tokens):
                 members = np.concatenate([rows[row] for row in batch])
                 layout = plan.lay_out(trie, [rows[row] for row in batch], prefix.end)
                 splittable = len(batch) > 1 or (len(members) > 1 and self.memory.token_budget > 1)
