@@ -19,6 +19,7 @@ rule all:
     input:
         all_tables(),
         all_figures(),
+        all_comparisons(),
         REPORT,
 
 

@@ -36,7 +36,10 @@ SHAPES = {  # hidden, layers, heads, key-value heads, intermediate, tied embeddi
     "7b": (3584, 28, 28, 4, 18944, False),
 }
 VOCABULARY = 151936
-CHAT = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+CHAT = (
+    "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
+    "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+)
 
 Item = list[tuple[str, str]]  # the (prefix, continuation) requests of one sentence or question
 
@@ -48,18 +51,18 @@ def twbias_female(mirror: Path) -> list[Item]:
     for male, female in pairs.itertuples(index=False):
         swaps.setdefault(female, []).append(male)
     return [
-        [(prompt, text) for prompt, text in itertools.product(_twbias_prompts(mirror), variants)]
+        [(prompt, text) for text, prompt in itertools.product(variants, _twbias_prompts(mirror))]
         for variants in _variants(mirror / "twbias/data/gender/label_data_female.csv", swaps)
     ]
 
 
 def twbias_indigenous(mirror: Path) -> list[Item]:
-    """TWBias Indigenous, each sentence and its swaps with every term of every other group, under the 12 prompt types."""
+    """TWBias Indigenous, each sentence and its swaps with all terms of all other groups, under the 12 prompt types."""
     groups = pd.read_csv(mirror / "twbias/data/ethinicity/target_ethnicity.csv")
     others = [term for group in groups.columns if group != "T4" for term in groups[group].dropna()]
     swaps = dict.fromkeys(groups["T4"].dropna(), others)
     return [
-        [(prompt, text) for prompt, text in itertools.product(_twbias_prompts(mirror), variants)]
+        [(prompt, text) for text, prompt in itertools.product(variants, _twbias_prompts(mirror))]
         for variants in _variants(mirror / "twbias/data/ethinicity/label_data_NT.csv", swaps)
     ]
 
@@ -225,13 +228,13 @@ class Engine:
         self.token_budget = token_budget
 
     def __call__(self, model, tokens, start) -> np.ndarray:
-        began = time.perf_counter()
+        began = time.process_time()
         trie, where = plan.build_trie(tokens, start)
         tree = Tree(model, Memory(self.token_budget))
         root = plan.plan_prefixes(trie, tree.row_tokens, tree.pass_tokens)
         for prefix in plan.walk(root):
             plan.cut_rows(trie, prefix.members, prefix.end, tree.row_tokens)
-        self.planning_s = time.perf_counter() - began
+        self.planning_s = time.process_time() - began
         values = tree.log_likelihoods(trie)[where]
         self.tokens_fed = tree.tokens_fed
         return values
@@ -256,8 +259,10 @@ def matrix_rate(model, device: str, tokens: int) -> float:
 
 
 def _now(device: str) -> float:
-    if device != "cpu":
-        torch.cuda.synchronize()
+    """Seconds: of this process on a CPU, where one thread's own time does not depend on who else is running."""
+    if device == "cpu":
+        return time.process_time()
+    torch.cuda.synchronize()
     return time.perf_counter()
 
 
@@ -289,8 +294,8 @@ def sample(items: list[Item], tokens: int, count) -> Item:
     chosen, asked = [], 0
     for at in order:
         item = items[at]
-        if tokens and len(item) > 60:  # an item by itself may be larger than the sample
-            item = random.Random(at).sample(item, 60)
+        if tokens:  # an item by itself may be larger than the sample
+            item = item[: max(4, tokens // 2 * len(item) // count(item))]
         chosen += item
         asked += count(item)
         if tokens and asked >= tokens:
@@ -307,6 +312,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--budget", type=int, help="tokens a forward pass; default 1024 on a CPU, 8192 on a GPU")
     parser.add_argument("--workload", type=int, action="append", help="position in the list, from 0; default all")
+    parser.add_argument("--harness", type=int, nargs="*", default=[1, 8], help="its batch sizes; the better one counts")
     parser.add_argument("--engine-only", action="store_true", help="no peers: for full sets on a GPU")
     arguments = parser.parse_args()
     mirror = Path(os.environ.get("BIASATLAS_MIRROR") or sys.exit("set BIASATLAS_MIRROR to the folder of the datasets"))
@@ -320,8 +326,7 @@ def main() -> None:
     engine = Engine(budget)
     peers = {
         "one at a time": one_at_a_time,
-        "harness, batch 1": harness(model, tokenizer, 1),
-        "harness, batch 8": harness(model, tokenizer, 8),
+        **{f"harness, batch {size}": harness(model, tokenizer, size) for size in arguments.harness},
         "padded batches": batches(budget),
     }
     runs = (
@@ -336,9 +341,8 @@ def main() -> None:
         "",
     )
     machine = torch.cuda.get_device_name() if device != "cpu" else f"{processor}, 1 thread"
-    print(
-        f"{arguments.shape} {arguments.dtype}, torch {torch.__version__}, Python {platform.python_version()}, {machine}\n"
-    )
+    versions = f"torch {torch.__version__}, Python {platform.python_version()}"
+    print(f"{arguments.shape} {arguments.dtype}, {versions}, {machine}\n")
     header = [
         "workload",
         "requests",

@@ -33,6 +33,11 @@ TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
 FIGURE = f"{RESULTS}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
 JUDGE_REQUESTS = f"{RESULTS}/judge/requests/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 JUDGEMENTS = f"{RESULTS}/judge/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
+COMPARISON = f"{RESULTS}/tables/comparison/{{protocol}}/{{comparison}}.csv"
+COMPARISONS = {"scores": "The benchmarks side by side (Table 1 of DBB)", "refusals": "Refusal rates (Table 5 of DBB)"}
+COMPARED = [("bbq", "bias")] + [
+    (name, table) for name in ("crows_pairs", "stereoset") for table in ("prompted", "scores")
+]
 REPLICATION = f"{RESULTS}/replication/{{benchmark}}/{{table}}.csv"
 LOG = f"{RESULTS}/logs/{{rule}}/{{name}}.log"
 BENCH = f"{RESULTS}/benchmarks/{{rule}}/{{name}}.tsv"
@@ -134,6 +139,33 @@ def endpoint_jobs():
                 yield f"{name}_{benchmark}", benchmark, plan.tasks(CONFIG, benchmark, models[0]), models
 
 
+def masked_jobs():
+    """Benchmark and tasks of the jobs that masked language models do."""
+    models = models_of("masked")
+    for benchmark in BENCHMARKS:
+        if models and (tasks := plan.tasks(CONFIG, benchmark, models[0])):
+            yield benchmark, tasks
+
+
+def comparable_tables(protocol):
+    """(benchmark, table) -> path of the tables that stand side by side in DBB's Tables 1 and 5."""
+    return {
+        (benchmark, table): TABLE.format(benchmark=benchmark, protocol=protocol, table=table)
+        for benchmark, table in COMPARED
+        if (benchmark, protocol) in PROTOCOLS and table in plan.tables(CONFIG, benchmark, protocol)
+    }
+
+
+def all_comparisons():
+    """DBB's Tables 1 and 5 under every protocol that at least two of their benchmarks are run with."""
+    return [
+        COMPARISON.format(protocol=protocol, comparison=comparison)
+        for protocol in dict.fromkeys(protocol for _, protocol in PROTOCOLS)
+        if len({benchmark for benchmark, _ in comparable_tables(protocol)}) > 1
+        for comparison in COMPARISONS
+    ]
+
+
 def tasks_of(benchmark):
     """Tasks of a benchmark that the configuration asks for."""
     return [task for task in BENCHMARKS[benchmark].tasks if plan.categories(CONFIG, benchmark, task)]
@@ -207,6 +239,22 @@ def all_figures(benchmark=None):
     ]
 
 
+def paid_responses():
+    """Model -> responses and judgements that it was paid for, for every endpoint."""
+    paid = {}
+    for benchmark, protocol in PROTOCOLS:
+        for model in plan.models(CONFIG, benchmark, protocol):
+            for task in plan.tasks(CONFIG, benchmark, model):
+                names = {"model": model, "benchmark": benchmark, "protocol": protocol, "task": task}
+                answers = {model: RESPONSES}
+                if BENCHMARKS[benchmark].tasks[task].judged:
+                    answers[judge_of(benchmark)] = JUDGEMENTS
+                for payer, path in answers.items():
+                    if CONFIG.models[payer].kind == "api":
+                        paid.setdefault(payer, []).append(path.format(**names))
+    return paid
+
+
 def report_runs():
     """What the report shows of each configured benchmark and protocol."""
     return [
@@ -234,4 +282,5 @@ wildcard_constraints:
     model=any_of(CONFIG.models),
     task=any_of({task for spec in BENCHMARKS.values() for task in spec.tasks}),
     table=any_of({table for spec in BENCHMARKS.values() for table in spec.tables}),
+    comparison=any_of(COMPARISONS),
     figure=any_of({figure for spec in BENCHMARKS.values() for figure in spec.figures}),

@@ -13,7 +13,6 @@ rule fetch_source:
         folder=directory(DATA),
     log:
         log_of("fetch_source", "source"),
-    retries: 1
     conda:
         "../envs/fetch.yaml"
     params:

@@ -8,6 +8,8 @@ rule write_report:
     input:
         tables=all_tables(),
         figures=all_figures(),
+        comparisons=all_comparisons(),
+        paid=[path for paths in paid_responses().values() for path in paths],
         layout=str(Path(workflow.basedir) / "scripts" / "biasatlas" / "report" / "page.html"),
     output:
         page=report(REPORT, caption="captions/report.rst", category="report"),
@@ -18,6 +20,7 @@ rule write_report:
     params:
         code=code_hash("write_report"),
         runs=report_runs(),
+        paid=paid_responses(),
         models={name: entry.model_dump(exclude_none=True) for name, entry in CONFIG.models.items()},
     script:
         "../scripts/write_report.py"

@@ -50,10 +50,44 @@ for benchmark, spec in BENCHMARKS.items():
         params:
             code=code_hash("answer_requests"),
             model=lambda w: model_params(w.model),
+            store=STORE,
         script:
             "../scripts/answer_requests.py"
 
     workflow.get_rule(f"answer_{benchmark}").docstring = f"Let a local model answer every request of {spec.title}."
+
+
+for benchmark, tasks in masked_jobs():
+
+    rule:
+        name:
+            f"answer_masked_{benchmark}"
+        input:
+            requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks, allow_missing=True),
+        output:
+            responses=expand(kept(RESPONSES, benchmark=benchmark), task=tasks, allow_missing=True),
+        log:
+            log_of(f"answer_masked_{benchmark}", "model", "protocol"),
+        benchmark:
+            bench_of(f"answer_masked_{benchmark}", "model", "protocol")
+        wildcard_constraints:
+            model=any_of(models_of("masked")),
+        conda:
+            "../envs/model.yaml"
+        threads: 8
+        resources:
+            gpu=lambda w: gpus(w.model),
+            mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w.model)) * attempt),
+            runtime=lambda w, attempt: int((20 + 20 * size_billion(w.model)) * attempt),
+        params:
+            code=code_hash("answer_masked"),
+            model=lambda w: model_params(w.model),
+        script:
+            "../scripts/answer_masked.py"
+
+    workflow.get_rule(f"answer_masked_{benchmark}").docstring = (
+        f"Let a masked language model answer the requests of {BENCHMARKS[benchmark].title} that it can."
+    )
 
 
 for name, benchmark, tasks, models in endpoint_jobs():

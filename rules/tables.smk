@@ -33,6 +33,32 @@ rule summarise_scores:
         "../scripts/summarise_scores.py"
 
 
+rule compare_benchmarks:
+    """Put the benchmarks' results side by side, as DBB's Tables 1 and 5 do, the printed numbers beside ours."""
+    input:
+        tables=lambda w: list(comparable_tables(w.protocol).values()),
+        published=resource_files("published/dbb_*.csv"),
+    output:
+        table=report(
+            COMPARISON,
+            caption="captions/table.rst",
+            category="comparison",
+            subcategory="{protocol}",
+            labels={"result": "table {comparison}"},
+        ),
+    log:
+        log_of("compare_benchmarks", "protocol", "comparison"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        code=code_hash("compare_benchmarks"),
+        tables=lambda w: list(comparable_tables(w.protocol)),
+        published_as=published_names(),
+        caption=lambda w: COMPARISONS[w.comparison],
+    script:
+        "../scripts/compare_benchmarks.py"
+
+
 rule draw_figure:
     """Draw a figure from the tables of its benchmark."""
     input:

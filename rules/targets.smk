@@ -13,6 +13,12 @@ rule report:
         REPORT,
 
 
+rule comparison:
+    """The benchmarks side by side, as in DBB's Tables 1 and 5."""
+    input:
+        all_comparisons(),
+
+
 for benchmark, spec in BENCHMARKS.items():
 
     rule:

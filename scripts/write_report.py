@@ -1,8 +1,10 @@
 """Write the report page (rule write_report)."""
 
-from biasatlas.files import write_text
+from biasatlas.files import read_metadata, write_text
 from biasatlas.report.page import page
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
-    write_text(page(snakemake.params.runs, snakemake.params.models), snakemake.output.page)
+    paid = {model: [read_metadata(path) for path in paths] for model, paths in snakemake.params.paid.items()}
+    comparisons = list(snakemake.input.comparisons)
+    write_text(page(snakemake.params.runs, snakemake.params.models, comparisons, paid), snakemake.output.page)

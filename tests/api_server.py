@@ -23,21 +23,20 @@ from biasatlas.files import REQUEST_COLUMNS
 
 MODEL = "loopback"
 
-#: Faults of a call, each of which a client should get over by asking again.
-FAULTS = (
+#: Faults of a call that a client should get over by asking again: those that show at once, and all.
+QUICK_FAULTS = (
     "429",
     "429_retry_after",
     "500",
     "503",
-    "silent",
     "reset",
     "truncated",
     "garbled",
     "html",
     "empty_choices",
     "wrong_type",
-    "drip",
 )
+FAULTS = (*QUICK_FAULTS, "silent", "drip")
 
 
 def said(prompt: str) -> str:
@@ -59,7 +58,8 @@ class Server:
     ``faults``: a share of calls (0 to 1) meets one of ``kinds``. ``per_second``: calls in any second before a 429.
     ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``delay_s``: the mean time to
     an answer. ``polls``: how often a batch is looked at before it has ended; of its rows the share ``bad_rows`` fails,
-    and they come shuffled. ``lying``: echoed log-probabilities are not those of writing.
+    and they come shuffled. ``batch_faults``: what the Batch API's own requests meet, in turn. ``lying``: echoed
+    log-probabilities are not those of writing.
     """
 
     def __init__(
@@ -74,18 +74,15 @@ class Server:
         retry_after="0.05",
         polls=2,
         bad_rows=0.0,
+        batch_faults=(),
         lying=False,
         seed=0,
     ):
         self.faults, self.kinds, self.per_second, self.key = faults, kinds, per_second, key
         self.reply = reply or (lambda body, prompt: said(prompt))
-        self.delay_s, self.retry_after, self.polls, self.bad_rows, self.lying = (
-            delay_s,
-            retry_after,
-            polls,
-            bad_rows,
-            lying,
-        )
+        self.delay_s, self.retry_after = delay_s, retry_after
+        self.polls, self.bad_rows, self.lying = polls, bad_rows, lying
+        self.batch_faults = list(batch_faults)
         self.random = random.Random(seed)
         self.calls = Counter()  # by path
         self.statuses = Counter()
@@ -127,7 +124,7 @@ class Server:
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 if not await self._route(writer, reader, method, path.split("?")[0], headers, body):
                     break
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
@@ -143,6 +140,8 @@ class Server:
             return self._json(writer, 200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         if path in ("/chat/completions", "/completions"):
             return await self._call(writer, reader, path, json.loads(body))
+        if self.batch_faults and (kind := self.batch_faults.pop(0)):
+            return await self._fault(writer, reader, kind)
         return self._batch(writer, method, path, headers, body)
 
     async def _call(self, writer, reader, path, body) -> bool:
@@ -200,9 +199,11 @@ class Server:
         logprobs = [None] + [token_logprob(*pair) for pair in itertools.pairwise(tokens)]
         if self.lying:
             logprobs = [None, *(value / 2 for value in logprobs[1:-1]), logprobs[-1]]
+        if not body["echo"]:
+            tokens, logprobs = tokens[-1:], logprobs[-1:]
         choice = {"text": "".join(tokens), "finish_reason": "length", "index": 0}
         choice["logprobs"] = {"tokens": tokens, "token_logprobs": logprobs, "text_offset": list(range(len(tokens)))}
-        usage = {"prompt_tokens": len(tokens) - 1, "completion_tokens": 1}
+        usage = {"prompt_tokens": len(body["prompt"]), "completion_tokens": 1}
         return {"object": "text_completion", "model": MODEL, "choices": [choice], "usage": usage}
 
     async def _fault(self, writer, reader, kind) -> bool:
@@ -235,7 +236,7 @@ class Server:
             return self._json(writer, 200, {"model": MODEL, "choices": [{"message": {"content": 17}}]})
         writer.write(head(200, len(good)))
         for byte in good.encode():  # drip
-            if reader.at_eof():
+            if reader.at_eof() or writer.transport.is_closing():
                 break
             writer.write(bytes([byte]))
             await asyncio.sleep(0.1)
@@ -261,6 +262,8 @@ class Server:
             return self._json(writer, 200, self.batches[name])
         if path == "/batches":
             return self._json(writer, 200, {"object": "list", "data": list(self.batches.values()), "has_more": False})
+        if parts[1] not in self.batches:
+            return self._json(writer, 404, error(f"No such batch: {parts[1]}", "not_found"))
         batch = self.batches[parts[1]]
         batch["polls"] += 1
         if batch["polls"] == self.polls:

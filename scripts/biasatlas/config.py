@@ -49,6 +49,15 @@ class Model(Strict):
     )
 
 
+def _pinned(entry: "HfModel | MaskedModel") -> "HfModel | MaskedModel":
+    """Refuse a hub id without a revision: its weights, and code where it is trusted, could change under our feet."""
+    if entry.revision is None and not entry.source.startswith((".", "/", "~")):
+        raise ValueError(
+            "a hub id needs `revision`, the commit to pin; a folder must start with ./ or / (which is this?)"
+        )
+    return entry
+
+
 class HfModel(Model):
     """A causal language model in Hugging Face format, run in process."""
 
@@ -64,15 +73,21 @@ class HfModel(Model):
     trust_remote_code: bool = Field(False, description="Run the code in the model's repository; needs a revision.")
     templates: dict[str, Template] = Field({}, description="Literal chat templates, by the name protocols use.")
 
-    @model_validator(mode="after")
-    def _pinned(self) -> "HfModel":
-        if self.revision is None and not self.source.startswith((".", "/", "~")):
-            raise ValueError(
-                "a hub id needs `revision`, the commit to pin; a folder must start with ./ or / (which is this?)"
-            )
-        if self.trust_remote_code and self.revision is None:
-            raise ValueError("`trust_remote_code` needs `revision`, so that the code that runs is the code you read")
-        return self
+    _pinned = model_validator(mode="after")(_pinned)
+
+
+class MaskedModel(Model):
+    """A masked language model in Hugging Face format, run in process; it answers the tasks made for its kind."""
+
+    kind: Literal["masked"] = Field(description="What the model is.")
+    source: str = Field(description="Folder, or id on the Hugging Face hub. Weights load from safetensors only.")
+    revision: str | None = Field(None, description="Commit of the hub repository; needed for a hub id.")
+    size_billion: float = Field(
+        0.5, gt=0, description="Parameters, in billions; memory and run time are requested from it."
+    )
+    gpu: int = Field(0, ge=0, description="GPUs that one job takes; 0 runs on the CPU.")
+
+    _pinned = model_validator(mode="after")(_pinned)
 
 
 class PlantedModel(Model):
@@ -99,7 +114,7 @@ class ReleasedModel(Model):
     release: str = Field(description="Which of the benchmark's published sets of outputs.")
 
 
-ModelEntry = Annotated[HfModel | PlantedModel | ApiModel | ReleasedModel, Field(discriminator="kind")]
+ModelEntry = Annotated[HfModel | MaskedModel | PlantedModel | ApiModel | ReleasedModel, Field(discriminator="kind")]
 
 KINDS: dict[str, type[Model]] = {
     get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(get_args(ModelEntry)[0])
@@ -139,7 +154,7 @@ class Config(Strict):
 
 
 def answered_kinds(entry: Model) -> tuple[Kind, ...]:
-    """Kinds of request that a local or API model answers."""
+    """Kinds of request that a causal model, local or behind an endpoint, answers."""
     if entry.kind == "api" and not entry.prompt_logprobs:
         return ("choice", "generation")
     return ("likelihood", "choice", "generation")

@@ -145,11 +145,17 @@ def write_requests(frame: pd.DataFrame, path: str | os.PathLike) -> None:
 
 
 def write_responses(frame: pd.DataFrame, path: str | os.PathLike, kind: str, metadata: dict) -> None:
-    """Write a responses file of one ``kind``, in the order of its rows; ``metadata`` says how they were made."""
+    """Write a responses file of one ``kind``, in the order of its rows; ``metadata`` says how they were made.
+
+    What it holds under ``run`` differs from run to run (memory, what came from the store), so it goes to a file beside.
+    """
     unknown = set(frame["status"]) - set(STATUSES)
     if unknown:
         raise ValueError(f"{path}: status {sorted(unknown)} is none of {STATUSES}")
-    write_parquet(frame, path, RESPONSE_COLUMNS[kind], metadata)
+    lasting = {name: value for name, value in metadata.items() if name != "run"}
+    write_parquet(frame, path, RESPONSE_COLUMNS[kind], lasting)
+    if "run" in metadata:
+        write_text(json.dumps(metadata["run"], indent=1, sort_keys=True) + "\n", Path(path).with_suffix(".run.json"))
 
 
 def read_parquet(path: str | os.PathLike) -> pd.DataFrame:

@@ -27,6 +27,8 @@ def tasks(config: Config, benchmark: str, model: str) -> list[str]:
     spec, entry = load_benchmark(benchmark), config.models[model]
     if entry.kind == "released":
         answered = spec.released_tasks if entry.benchmark == benchmark else ()
+    elif entry.kind == "masked":
+        answered = [name for name, task in spec.tasks.items() if task.masked]
     else:
         kinds = answered_kinds(entry)
         answered = [name for name, task in spec.tasks.items() if task.kind in kinds]

@@ -26,12 +26,14 @@ class Metric:
 class Task:
     """One task of a benchmark: the kind of its requests, and the categories that its scores are filed under.
 
-    A ``judged`` task is scored by what a judge model says of the answers; without a judge it is left out.
+    A ``judged`` task is scored by what a judge model says of the answers; without a judge it is left out. ``masked``
+    tasks are the ones that masked language models can answer too.
     """
 
     kind: Kind
     categories: tuple[str, ...]
     judged: bool = False
+    masked: bool = False
 
 
 @dataclass(frozen=True)

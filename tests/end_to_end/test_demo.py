@@ -46,11 +46,13 @@ def test_a_second_run_does_nothing(demo):
 
 
 def digests(folder):
-    """SHA-256 of every result, but for logs and timings."""
+    """SHA-256 of every result, but for what says how a run went: logs, timings, the store."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted((folder / "results").rglob("*"))
-        if path.is_file() and not {"logs", "benchmarks"} & set(path.relative_to(folder).parts)
+        if path.is_file()
+        and not {"logs", "benchmarks", "store"} & set(path.relative_to(folder).parts)
+        and not path.name.endswith(".run.json")
     }
 
 

@@ -1,5 +1,6 @@
 """The api model kind against a loopback server that speaks the protocol and misbehaves on order."""
 
+import asyncio
 import json
 import logging
 import math
@@ -8,7 +9,7 @@ import pytest
 from api_server import FAULTS, MODEL, Server, requests_for, said, token_logprob
 
 from biasatlas.errors import UserError
-from biasatlas.models import api, endpoint
+from biasatlas.models import api, endpoint, replies
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
@@ -16,13 +17,20 @@ from biasatlas.models.store import ResponseStore
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
     """Short back-offs, and limits of this test's own."""
-    monkeypatch.setattr(api, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(endpoint, "BACKOFF_S", 0.01)
+    monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
-def letter(text, labels, final=True):
-    """A parser: the reply's first character, if it is a label."""
-    return text[:1] if text[:1] in labels else None
+def letter(text, labels, complete):
+    """A parser of the library's kind: the label that the reply begins with; "I" begins a refusal."""
+    if not text:
+        return "unparseable" if complete else None
+    for index in sorted(range(len(labels)), key=lambda index: -len(labels[index])):
+        if text.startswith(labels[index]):
+            grows = any(label != text and label.startswith(text) for label in labels)
+            return None if not complete and (text == labels[index] or grows) else index
+    return "refused" if text.startswith("I") else "unparseable"
 
 
 def ask(server, requests, folder, **settings):
@@ -82,6 +90,30 @@ def test_each_fault_is_got_over(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("silent", "no whole reply within 0.2 s"),
+        ("drip", "no whole reply within 0.2 s"),
+        ("503", "503 server_error overloaded"),
+        ("reset", "Error: "),
+        ("truncated", "RemoteProtocolError: "),
+        ("garbled", "JSONDecodeError: "),
+        ("html", "JSONDecodeError: "),
+        ("empty_choices", "BadReply: a reply without an answer"),
+        ("wrong_type", "BadReply: a reply whose content is no text"),
+    ],
+)
+def test_after_the_last_attempt_a_call_fails_with_its_reason(tmp_path, kind, reason):
+    with Server(faults=1, kinds=(kind,)) as server:
+        settings = {"attempts": 2, "timeout_s": 0.2, "max_failed_share": 1}
+        frame, metadata = ask(server, requests_for(["one"]), tmp_path / "store", **settings)
+        assert server.met[kind] == 2
+    assert frame["status"].tolist() == ["failed"]
+    assert reason in frame["detail"][0]
+    assert metadata["failed"] == 1
+
+
+@pytest.mark.parametrize(
     ("prompt", "status", "finish"),
     [
         ("FILTER", "refused", "content_filter"),
@@ -97,6 +129,22 @@ def test_refusals_and_truncation_are_statuses(tmp_path, prompt, status, finish):
         assert server.calls["/chat/completions"] == 1
     assert frame.loc[0, ["status", "finish_reason"]].tolist() == [status, finish]
     assert metadata["failed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "refused"),
+    [
+        (400, "400 content_filter The response was filtered", True),  # OpenAI, Azure
+        (400, "400 1301 系统检测到输入或生成内容可能包含不安全或敏感内容", True),  # Zhipu
+        (400, '400 {"error": {"code": "1301", "message": "..."}}', True),  # the same in a batch
+        (400, "400 data_inspection_failed Input data may contain inappropriate content.", True),  # DashScope
+        (400, "400 invalid_request_error Content Exists Risk", True),  # DeepSeek
+        (400, "400 context_length_exceeded at most 1301 tokens", False),
+        (500, "500 content_filter is down", False),
+    ],
+)
+def test_the_filters_of_services_are_recognised(status, words, refused):
+    assert bool(replies.filtered(status, words)) == refused
 
 
 def test_a_request_that_the_endpoint_rejects_fails_with_its_reason(tmp_path):
@@ -143,11 +191,6 @@ def test_retry_after(headers, seconds):
 def test_retry_after_holds_back_every_request(tmp_path):
     prompts = [f"{index}" for index in range(8)]
     with Server(faults=1, kinds=("429_retry_after",), retry_after="0.6") as server:
-
-        def once(body, prompt):
-            return said(prompt)
-
-        server.reply = once
         original = server._fault
 
         async def first_only(*arguments):
@@ -159,7 +202,25 @@ def test_retry_after_holds_back_every_request(tmp_path):
     assert server.arrivals[1] - server.arrivals[0] >= 0.6
 
 
-# Sampled and exact choices ------------------------------------------------------------------------------------------
+def test_a_retry_after_above_two_minutes_is_kept(tmp_path, monkeypatch):
+    slept, real = [], asyncio.sleep
+
+    async def short(seconds):
+        slept.append(seconds)
+        await real(0)
+
+    with Server(faults=1, kinds=("429_retry_after",), retry_after="150") as server:
+        original = server._fault
+
+        async def first_only(*arguments):
+            server.faults = 0
+            return await original(*arguments)
+
+        server._fault = first_only
+        monkeypatch.setattr(asyncio, "sleep", short)
+        frame, _ = ask(server, requests_for(["one"]), tmp_path / "store")
+    assert frame["status"].tolist() == ["ok"]
+    assert 149 < max(slept) <= 150
 
 
 def test_a_choice_is_the_shares_of_its_samples(tmp_path):
@@ -179,31 +240,37 @@ def test_samples_and_texts_of_one_prompt_are_the_same_calls(tmp_path):
         assert server.calls["/chat/completions"] == 3
 
 
-def test_refusing_and_unparseable_choices(tmp_path):
-    requests = requests_for(["FILTER", "which?"], "choice", labels='["A", "B"]', parser="letter", repeats=4)
-    with Server(reply=lambda body, prompt: "I would rather not") as server:
-        frame, _ = ask(server, requests, tmp_path / "store")
-    assert frame["status"].tolist() == ["refused", "unparseable"]
-    assert frame["refused"].tolist() == [1, 0]
-    assert frame["unparseable"].tolist() == [0, 1]
+def test_refusals_and_unparseable_samples_are_counted_apart(tmp_path):
+    answers = iter(["I would rather not", "Apples", "B", "A"])
+    requests = requests_for(["FILTER", "which?"], "choice", labels='["A ", "B"]', parser="letter", repeats=4)
+    with Server(reply=lambda body, prompt: next(answers)) as server:
+        frame, _ = ask(server, requests, tmp_path / "store", concurrency=1)
+    assert frame["status"].tolist() == ["ok", "ok"]
+    assert frame["refused"].tolist() == [1, 0.25]
+    assert frame["unparseable"].tolist() == [0, 0.5]
+    assert frame["probabilities"].tolist() == ["[0.0, 0.0]", "[0.0, 0.25]"]
 
 
-def test_an_unanswered_sample_is_unresolved(tmp_path):
-    answers = iter([500, "A", "A", "B"])
+def test_a_choice_with_an_unanswered_sample_fails_and_is_whole_on_the_next_run(tmp_path):
+    answers = iter([None, "A", "A", "B", "B"])
 
     class Once(Server):
         def answer(self, path, body):
-            return (400, {"error": {"message": "no"}}) if (said := next(answers)) == 500 else self.good(said)
-
-        def good(self, text):
-            return 200, {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+            if text := next(answers):
+                return 200, {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+            return 400, {"error": {"message": "not today"}}
 
     requests = requests_for(["which?"], "choice", labels='["A", "B"]', parser="letter", repeats=4)
     with Once() as server:
         frame, metadata = ask(server, requests, tmp_path / "store", concurrency=1, max_failed_share=0.5)
+        again, _ = ask(server, requests, tmp_path / "store")
+        assert server.calls["/chat/completions"] == 5
+    assert frame["status"].tolist() == ["failed"]
+    assert "1 of 4 samples failed, as: 400 not today" in frame["detail"][0]
     assert json.loads(frame["probabilities"][0]) == [0.5, 0.25]
     assert frame["unresolved"].tolist() == [0.25]
     assert metadata["uncounted"] == 3  # this server says nothing of tokens
+    assert again["probabilities"].tolist() == ["[0.5, 0.5]"]
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.8, 0.3])
@@ -221,8 +288,10 @@ def test_an_exact_choice_bounds_what_it_was_not_told(tmp_path, temperature, retu
     assert sum(found) + unresolved == pytest.approx(1)
     if returned == 10:
         assert found == pytest.approx(truth)
+        assert frame["status"].tolist() == ["ok"]
     else:
         assert sum(value > 0 for value in found) == returned
+        assert frame["status"].tolist() == ["failed"]
         for value, true in zip(found, truth, strict=True):
             assert value <= true + 1e-12
             assert true <= value + unresolved + 1e-12
@@ -234,6 +303,21 @@ def test_an_exact_choice_at_temperature_zero_is_the_likeliest(tmp_path):
         frame, _ = ask(server, requests, tmp_path / "store", top_logprobs=5)
     best = max("0123456789", key=lambda digit: token_logprob("", digit))
     assert json.loads(frame["probabilities"][0]) == [float(best == "7"), float(best == "8")]
+
+
+@pytest.mark.parametrize(
+    ("token", "labels", "outcome"),
+    [
+        ("A", ["A", "B"], 0),  # could go on as "Apple", but no label does
+        ("1", ["1", "10"], "unresolved"),
+        ("10", ["1", "10"], 1),
+        ("", ["A"], "unresolved"),
+        ("I", ["A"], "refused"),
+        ("Z", ["A"], "unparseable"),
+    ],
+)
+def test_what_a_first_token_decides(token, labels, outcome):
+    assert replies._first_token(token, labels, letter) == outcome
 
 
 @pytest.mark.parametrize(
@@ -281,9 +365,6 @@ def test_a_system_message_can_go_before_the_users(tmp_path):
     assert server.bodies[0]["messages"] == [{"role": "user", "content": "Be brief.\n\nHello"}]
 
 
-# Likelihood ---------------------------------------------------------------------------------------------------------
-
-
 def test_likelihood_is_the_sum_over_the_continuation(tmp_path):
     columns = {"messages": None, "prefix": "ab", "continuation": "c12", "boundary": "offsets", "special_tokens": "once"}
     with Server() as server:
@@ -307,7 +388,27 @@ def test_log_probabilities_that_are_not_the_models_are_not_trusted(tmp_path):
         ask(server, requests_for(["x"], "likelihood", **columns), tmp_path / "store", prompt_logprobs=True)
 
 
-# Cost ---------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("tokens", "prefix", "continuation", "scored"),
+    [
+        (["a", "b", "c"], "ab", "c", 1),
+        (["a", "bc", "d"], "ab", "cd", 2),  # a token over the boundary belongs to the continuation
+        (["<s>", "ab", "c"], "ab", "c", 1),
+        (["", "ab", "c"], "ab", "c", 1),
+        (["a", "\ufffd", "\ufffd", "b", "c"], "a气b", "c", 1),  # cut into bytes before the boundary
+        (["a", "b", "\ufffd", "\ufffd"], "a", "b气", 3),  # and after it
+        (["a", "\ufffd", "b", "\ufffd"], "a气", "b气", None),  # on both sides: nowhere to count from
+    ],
+)
+def test_a_boundary_is_found_in_the_endpoints_tokens(tokens, prefix, continuation, scored):
+    logprobs = [None, *range(-1, -len(tokens), -1)]
+    record = {"tokens": [*tokens, "x"], "logprobs": [*logprobs, -9.0], "prompt_tokens": len(tokens)}
+    if scored is None:
+        with pytest.raises(replies.BadReply, match="boundary"):
+            replies.continuation_logprobs(record, prefix, continuation)
+    else:
+        assert replies.continuation_logprobs(record, prefix, continuation) == logprobs[-scored:]
+
 
 PRICES = {"price_input_per_million": 1e6, "price_output_per_million": 1e6}  # one a token
 
@@ -336,9 +437,6 @@ def test_a_budget_is_never_exceeded_and_what_was_paid_for_is_kept(tmp_path):
         _, metadata = ask(server, requests_for(prompts), tmp_path / "store", budget=3000.0, **PRICES)
         assert {len(times) for times in server.answered.values()} == {1}
     assert metadata["cost"] == 50 * (4 + 11)
-
-
-# What cannot work says so at once -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

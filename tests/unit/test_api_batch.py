@@ -6,7 +6,7 @@ import pytest
 from api_server import MODEL, Server, requests_for, said
 
 from biasatlas.errors import UserError
-from biasatlas.models import api, batch
+from biasatlas.models import api, batch, endpoint
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
@@ -14,6 +14,8 @@ from biasatlas.models.store import ResponseStore
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
     monkeypatch.setattr(batch, "POLL_S", 0.01)
+    monkeypatch.setattr(endpoint, "BACKOFF_S", 0.01)
+    monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
@@ -34,6 +36,16 @@ def test_batches_give_what_calls_give(tmp_path):
         direct = ask(server, requests, tmp_path / "direct", batch=False)
     assert frame.equals(direct[0])
     assert metadata == direct[1]
+
+
+def test_a_batch_api_may_misbehave_too(tmp_path):
+    """Each of its kinds of request in turn meets a fault, and the batch is made once."""
+    faults = ["429", "html", None, "reset", "garbled", None, None, "500", None, "truncated", "503", None, None]
+    with Server(batch_faults=faults) as server:
+        frame, _ = ask(server, requests_for(["one", "two"]), tmp_path / "store")
+        assert len(server.batches) == 1
+        assert server.met.total() == len(faults) - faults.count(None)
+    assert list(frame["text"]) == [said("one"), said("two")]
 
 
 def test_batches_are_cut_to_size(tmp_path, monkeypatch):
@@ -93,17 +105,37 @@ def test_another_job_collects_what_a_killed_one_sent(tmp_path, monkeypatch):
             patched.setattr(batch, "_wait", lambda *_: (_ for _ in ()).throw(Killed))
             with pytest.raises(Killed):
                 ask(server, requests_for(["one", "two"]), tmp_path / "store")
-        ask(server, requests_for(["two", "three"]), tmp_path / "store")
+        _, metadata = ask(server, requests_for(["two", "three"]), tmp_path / "store")
+        assert metadata["prompt_tokens"] == len("two") + len("three")  # what this job's own answers took
         ask(server, requests_for(["one", "two", "three"]), tmp_path / "store")
         assert len(server.batches) == 2
         assert {len(times) for times in server.answered.values()} == {1}
 
 
-def test_a_row_that_no_round_answers_fails_with_its_reason(tmp_path):
+def test_a_row_that_is_rejected_fails_at_once_with_its_reason(tmp_path):
     with Server() as server:
-        frame, _ = ask(server, requests_for(["fine", "INVALID"]), tmp_path / "store", max_failed_share=0.5, attempts=2)
+        frame, _ = ask(server, requests_for(["fine", "INVALID"]), tmp_path / "store", max_failed_share=0.5)
+        assert len(server.batches) == 1
     assert list(frame["status"]) == ["ok", "failed"]
     assert "Unsupported value" in frame["detail"][1]
+
+
+def test_a_row_that_no_round_answers_fails_with_its_last_reason(tmp_path):
+    with Server(bad_rows=1.0) as server:
+        frame, _ = ask(server, requests_for(list("abcdefgh")), tmp_path / "store", max_failed_share=1, attempts=3)
+        assert len(server.batches) == 3
+    assert set(frame["status"]) == {"failed"}
+    assert frame["detail"].str.contains("overloaded|without an answer|no batch answered it").all()
+
+
+def test_a_batch_that_is_gone_names_the_file_to_delete(tmp_path, monkeypatch):
+    with Server() as server:
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(batch, "_wait", lambda *_: (_ for _ in ()).throw(Killed))
+            ask(server, requests_for(["one"]), tmp_path / "store")
+        server.batches.clear()
+        with pytest.raises(UserError, match=r"batch_0 is gone for good, delete .*/batches/file-0\.json"):
+            ask(server, requests_for(["one"]), tmp_path / "store")
 
 
 def test_a_filtered_row_is_refused(tmp_path):

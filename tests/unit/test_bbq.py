@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mirrored import mirrored
+from responders import PROMPTING
 from statsmodels.stats.proportion import proportion_confint
 
 from biasatlas.benchmarks.bbq import CATEGORIES, LABELS, OPTIONS
@@ -24,18 +25,11 @@ ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "bbq"
 PROTOCOL = OPTIONS(
     prompt="letter",
-    layout="chat",
     text="cleaned",
     answer="argmax",
     untargeted="accuracy",
     interval="template",
-    temperature=1,
-    top_p=1,
-    top_k=0,
-    repetition_penalty=1,
-    frequency_penalty=0,
-    max_tokens=8,
-    repeats=1,
+    **PROMPTING,
 ).model_dump()
 RELEASED = PROTOCOL | {"untargeted": "drop", "text": "published", "layout": "plain", "prompt": "unifiedqa"}
 

@@ -31,7 +31,7 @@ BAD = [
     (
         "unknown kind",
         raw(models={"a": {"kind": "huggingface"}}),
-        ["models.a.kind: 'huggingface' is not a kind of model; expected one of: hf, planted, api, released"],
+        ["models.a.kind: 'huggingface' is not a kind of model; expected one of: hf, masked, planted, api, released"],
     ),
     ("no kind", raw(models={"a": {"odds_ratio": 1}}), ["models.a: the key `kind` is needed and not there"]),
     (

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from mirrored import mirrored
+from responders import PROMPTING, choose, prefer
 
-from biasatlas.benchmarks.crows_pairs import BIAS_TYPES, LABELS, OPTIONS
+from biasatlas.benchmarks.crows_pairs import BIAS_TYPES, OPTIONS
 from biasatlas.benchmarks.crows_pairs.figures import FIGURES
 from biasatlas.benchmarks.crows_pairs.items import read_items
 from biasatlas.benchmarks.crows_pairs.released import import_responses
@@ -26,49 +27,10 @@ PROTOCOL = OPTIONS(
     reduction="sum",
     rounding="none",
     ties="half",
-    layout="chat",
     orders="swapped",
-    temperature=1,
-    top_p=1,
-    top_k=0,
-    repetition_penalty=1,
-    frequency_penalty=0,
-    max_tokens=8,
-    repeats=1,
+    **PROMPTING,
 ).model_dump()
 RELEASED = PROTOCOL | {"text": "published", "rounding": "three_decimals", "ties": "released"}
-
-
-def respond(requests, preference):
-    value = requests["label"].map(preference).astype(float)
-    return pd.DataFrame(
-        {
-            "request_id": requests["request_id"],
-            "repeat": 0,
-            "status": "ok",
-            "log_likelihood": value,
-            "tokens": 10,
-            "nll_per_token": -value / 10,
-        }
-    )
-
-
-def choose(requests, label, mass=1.0, refused=0.0):
-    """Choice responses that put ``mass`` on the sentence ``label``, wherever it stands, or on the letter ``label``."""
-    orders = requests["order"].map(json.loads)
-    return pd.DataFrame(
-        {
-            "request_id": requests["request_id"],
-            "repeat": 0,
-            "status": "ok",
-            "probabilities": [
-                json.dumps([mass * (label in pair) for pair in zip(LABELS, order, strict=True)]) for order in orders
-            ],
-            "refused": refused,
-            "unparseable": 1 - mass - refused,
-            "unresolved": 0.0,
-        }
-    )
 
 
 def score(items, answer, task="pair", protocol=PROTOCOL):
@@ -149,7 +111,7 @@ def test_published_rows_are_whole_numbers_of_pairs(items):
 )
 def test_likelihood_oracles(items, preference, protocol, expected, ties):
     table = TABLES["scores"](
-        score(items, lambda r: respond(r, preference), protocol=protocol), protocol, read_published, {}
+        score(items, lambda r: prefer(r, preference), protocol=protocol), protocol, read_published, {}
     )
     assert table.loc[table["metric"] == "stereotype_score", "value"].eq(expected).all()
     assert table.loc[table["metric"] == "tie_rate", "value"].eq(ties).all()
@@ -158,7 +120,7 @@ def test_likelihood_oracles(items, preference, protocol, expected, ties):
 
 def test_coin_flip_is_near_50(items):
     noise = np.random.default_rng(0)
-    scores = score(items, lambda r: respond(r, {}).assign(log_likelihood=noise.normal(size=len(r))))
+    scores = score(items, lambda r: prefer(r, {}).assign(log_likelihood=noise.normal(size=len(r))))
     table = TABLES["scores"](scores, PROTOCOL, read_published, {}).query("metric == 'stereotype_score'")
     inside = table["ci_low"].le(50) & table["ci_high"].ge(50)
     assert inside.mean() > 0.85
@@ -169,7 +131,7 @@ def test_reduction_compares_sums_or_means(sample):
         protocol = PROTOCOL | {"reduction": reduction}
 
         def answer(requests):
-            responses = respond(requests, {"more": -20, "less": -15})
+            responses = prefer(requests, {"more": -20, "less": -15})
             tokens = requests["label"].map({"more": 20, "less": 10})
             return responses.assign(tokens=tokens, nll_per_token=-responses["log_likelihood"] / tokens)
 
@@ -287,7 +249,7 @@ def test_sample_goes_from_files_to_figure(sample):
     assert set(sample["category"]) == set(BIAS_TYPES)
     tables = {
         "scores": TABLES["scores"](
-            score(sample, lambda r: respond(r, {"more": -1, "less": -2})), PROTOCOL, read_published, {}
+            score(sample, lambda r: prefer(r, {"more": -1, "less": -2})), PROTOCOL, read_published, {}
         )
     }
     assert tuple(tables["scores"].columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS

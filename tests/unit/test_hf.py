@@ -9,6 +9,7 @@ from engine import tiny
 from biasatlas.errors import UserError
 from biasatlas.files import RESPONSE_COLUMNS
 from biasatlas.models import hf
+from biasatlas.models.store import ResponseStore
 
 USER = json.dumps([{"role": "user", "content": "Who said that?"}])
 TEMPLATES = {"ours": {"prompt": "USER: {user} ASSISTANT:", "empty": "USER: ASSISTANT:"}}
@@ -66,7 +67,7 @@ def test_likelihoods_match_one_sentence_at_a_time(model):
         assert row.log_likelihood == pytest.approx(expected, abs=1e-4)
         assert row.tokens == len(tail)
         assert row.nll_per_token == pytest.approx(-row.log_likelihood / row.tokens)
-    assert metadata["tokens_asked"] > metadata["tokens_fed"]
+    assert metadata["run"]["tokens_asked"] > metadata["run"]["tokens_fed"]
 
 
 def test_what_cannot_be_scored_is_missing_with_its_reason(model):
@@ -95,6 +96,50 @@ def test_a_nan_names_model_and_request(model, folder, tmp_path):
     with pytest.raises(UserError, match=r"'r0'.*nan") as error:
         hf.answer(requests([{"continuation": "The nurse"}]), broken, templates={})
     assert str(folder) in str(error.value)
+
+
+def test_choices_hold_every_label_and_all_of_the_mass(model):
+    ask = {"messages": USER, "template": "tokenizer", "parser": "letter", "labels": '["A", "B", "C"]', "max_tokens": 3}
+    asked = requests([ask | {"top_k": 5}, ask | {"temperature": 0.0}, ask | {"top_k": 5}, ask], "choice")
+    responses, metadata = hf.answer(asked, model, templates={})
+    assert list(responses.columns) == list(RESPONSE_COLUMNS["choice"])
+    assert list(responses["request_id"]) == list(asked["request_id"])
+    for row in responses.itertuples():
+        probabilities = json.loads(row.probabilities)
+        assert len(probabilities) == 3
+        total = sum(probabilities) + row.refused + row.unparseable + row.unresolved
+        assert total == pytest.approx(1, abs=1e-5)
+        assert row.status == ("ok" if row.unresolved <= hf.UNRESOLVED_BOUND else "failed")
+        assert ("generation" in row.detail) == (row.status == "failed")
+    assert responses["probabilities"][0] == responses["probabilities"][2]
+    assert metadata["path"] == "tree"
+
+
+def test_generations_are_kept_whole_and_repeat(model):
+    ask = {"messages": USER, "template": "tokenizer", "max_tokens": 8, "temperature": 1.5}
+    asked = requests([ask | {"repeats": 3}, ask | {"temperature": 0.0, "repeats": 2}, ask], "generation")
+    responses, _ = hf.answer(asked, model, templates={})
+    assert list(responses.columns) == list(RESPONSE_COLUMNS["generation"])
+    assert list(responses["request_id"]) == ["r0"] * 3 + ["r1"] * 2 + ["r2"]
+    assert list(responses["repeat"]) == [0, 1, 2, 0, 1, 0]
+    assert len(set(responses["text"][:3])) == 3 and responses["text"][3] == responses["text"][4]
+    assert responses["text"][5] == responses["text"][0]  # the same content and repeat: the same text
+    assert set(responses["status"]) <= {"ok", "truncated"}
+    truncated = responses["status"] == "truncated"
+    assert ((responses["completion_tokens"] == 8) >= truncated).all() and responses["text"].notna().all()
+    assert ((responses["finish_reason"] == "length") == truncated).all()
+    again, _ = hf.answer(asked, model, templates={}, token_budget=8)
+    pd.testing.assert_frame_equal(again, responses)
+
+
+@pytest.mark.parametrize("kind", ["choice", "generation"])
+def test_prompts_that_cannot_be_answered_fail_alone(model, kind):
+    limited = hf.dataclasses.replace(model, model=tiny.model("gpt2"))
+    ask = {"parser": "letter", "labels": '["A", "B"]', "max_tokens": 2, "special_tokens": "none", "top_k": 3}
+    texts = ["", "The nurse said that he could not. " * 200, "The nurse"]
+    responses, _ = hf.answer(requests([ask | {"prefix": text} for text in texts], kind), limited, templates={})
+    assert list(responses["status"][:2]) == ["failed", "failed"] and responses["status"][2] != "not_applicable"
+    assert "empty" in responses["detail"][0] and "1024" in responses["detail"][1]
 
 
 @pytest.mark.parametrize(
@@ -141,3 +186,16 @@ def test_folders_that_cannot_be_loaded_say_what_to_do(tmp_path, folder, monkeypa
         hf.load(str(folder), dtype="half")
     with pytest.raises(UserError, match="pinned revision"):
         hf.load("nobody/no-such-model", trust_remote_code=True)
+
+
+def test_answers_are_kept_and_not_computed_again(model, tmp_path, monkeypatch):
+    asked = requests([{"prefix": "once ", "continuation": text} for text in ("upon", "more", "upon", "again")])
+    monkeypatch.setattr(hf, "_BATCH", 2)
+    store = ResponseStore(tmp_path)
+    whole, metadata = hf.answer(asked, model, templates={}, store=store)
+    assert metadata["run"]["computed"] == 3
+    plain, _ = hf.answer(asked, model, templates={})
+    pd.testing.assert_frame_equal(whole, plain)
+    more = requests([{"prefix": "once ", "continuation": text} for text in ("more", "bitten")])
+    _, metadata = hf.answer(more, model, templates={}, store=ResponseStore(tmp_path))
+    assert metadata["run"]["computed"] == 1

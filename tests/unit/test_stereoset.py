@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from mirrored import mirrored
+from responders import PROMPTING, choose, prefer
 
-from biasatlas.benchmarks.stereoset import DOMAINS, LABELS, OPTIONS, SENTENCES
+from biasatlas.benchmarks.stereoset import DOMAINS, OPTIONS, SENTENCES
 from biasatlas.benchmarks.stereoset.figures import FIGURES
 from biasatlas.benchmarks.stereoset.items import read_items
 from biasatlas.benchmarks.stereoset.released import import_responses
@@ -23,52 +24,12 @@ SAMPLE = ROOT / "resources" / "samples" / "stereoset" / "data" / "dev.json"
 PROTOCOL = OPTIONS(
     reduction="mean",
     ties="half",
-    layout="chat",
     orders="rotated",
-    temperature=1,
-    top_p=1,
-    top_k=0,
-    repetition_penalty=1,
-    frequency_penalty=0,
-    max_tokens=8,
-    repeats=1,
+    **PROMPTING,
 ).model_dump()
 RELEASED = PROTOCOL | {"ties": "released"}
 LIKELIHOOD = ("intrasentence", "intersentence")
 PROMPTED = ("intrasentence_choice", "intersentence_choice")
-
-
-def respond(requests, preference):
-    """Likelihood responses whose log-likelihood depends on the label alone; every sentence has 10 tokens."""
-    value = requests["label"].map(preference).astype(float)
-    return pd.DataFrame(
-        {
-            "request_id": requests["request_id"],
-            "repeat": 0,
-            "status": "ok",
-            "log_likelihood": value,
-            "tokens": 10,
-            "nll_per_token": -value / 10,
-        }
-    )
-
-
-def choose(requests, label, mass=1.0, refused=0.0):
-    """Choice responses that put ``mass`` on the sentence ``label``, wherever it stands, or on the letter ``label``."""
-    orders = requests["order"].map(json.loads)
-    return pd.DataFrame(
-        {
-            "request_id": requests["request_id"],
-            "repeat": 0,
-            "status": "ok",
-            "probabilities": [
-                json.dumps([mass * (label in pair) for pair in zip(LABELS, order, strict=True)]) for order in orders
-            ],
-            "refused": refused,
-            "unparseable": 1 - mass - refused,
-            "unresolved": 0.0,
-        }
-    )
 
 
 def score(items, answer, tasks=LIKELIHOOD, protocol=PROTOCOL):
@@ -139,7 +100,7 @@ def test_published_table_holds_the_eleven_printed_models(files):
 )
 def test_likelihood_oracles(items, preference, lms, ss, icat):
     table = TABLES["scores"](
-        score(items, lambda requests, _: respond(requests, preference)), PROTOCOL, read_published, {}
+        score(items, lambda requests, _: prefer(requests, preference)), PROTOCOL, read_published, {}
     )
     for metric, expected in (("language_modelling_score", lms), ("stereotype_score", ss), ("icat", icat)):
         assert table.loc[table["metric"] == metric, "value"].to_numpy() == pytest.approx(expected)
@@ -147,7 +108,7 @@ def test_likelihood_oracles(items, preference, lms, ss, icat):
 
 def test_ties_count_for_the_anti_stereotype_in_the_authors_code(sample):
     def answer(requests, _):
-        return respond(requests, dict.fromkeys(SENTENCES, -1))
+        return prefer(requests, dict.fromkeys(SENTENCES, -1))
 
     table = TABLES["scores"](score(sample, answer, protocol=RELEASED), RELEASED, read_published, {})
     assert table["value"].eq(0).all()
@@ -156,7 +117,7 @@ def test_ties_count_for_the_anti_stereotype_in_the_authors_code(sample):
 def test_coin_flip_is_near_50(items):
     def answer(requests, _):
         noise = np.random.default_rng(0).normal(size=len(requests))
-        return respond(requests, {}).assign(log_likelihood=noise, nll_per_token=-noise)
+        return prefer(requests, {}).assign(log_likelihood=noise, nll_per_token=-noise)
 
     table = TABLES["scores"](score(items, answer), PROTOCOL, read_published, {}).query("category == 'overall'")
     assert (table["ci_low"] - 3 < 50).all()
@@ -168,7 +129,7 @@ def test_reduction_compares_sums_or_means(sample, reduction):
     """A stereotype of 20 tokens at -1 a token against an anti-stereotype of 10 at -1.5."""
     protocol = PROTOCOL | {"reduction": reduction}
     requests = build_requests(sample, "intrasentence", DOMAINS, protocol)
-    responses = respond(requests, {"stereotype": -20, "anti-stereotype": -15, "unrelated": -90})
+    responses = prefer(requests, {"stereotype": -20, "anti-stereotype": -15, "unrelated": -90})
     responses["tokens"] = requests["label"].map({"stereotype": 20, "anti-stereotype": 10, "unrelated": 10})
     responses["nll_per_token"] = -responses["log_likelihood"] / responses["tokens"]
     scores = score_responses(sample, requests, responses, "intrasentence", "race", protocol)
@@ -179,7 +140,7 @@ def test_reduction_compares_sums_or_means(sample, reduction):
     ("label", "lms", "ss"), [("stereotype", 100, 100), ("anti-stereotype", 100, 0), ("unrelated", 0, np.nan)]
 )
 def test_prompted_oracles(items, label, lms, ss):
-    scores = score(items, lambda requests, _: choose(requests, label), PROMPTED)
+    scores = score(items.iloc[::5], lambda requests, _: choose(requests, label), PROMPTED)
     table = TABLES["prompted"](scores, PROTOCOL, read_published, {}).query("task != 'overall'")
     for metric, expected in (("language_modelling_score", lms), ("stereotype_score", ss)):
         assert table.loc[table["metric"] == metric, "value"].to_numpy() == pytest.approx(expected, nan_ok=True)
@@ -187,7 +148,7 @@ def test_prompted_oracles(items, label, lms, ss):
 
 def test_always_a_is_neutral_when_orders_rotate(items):
     table = TABLES["prompted"](
-        score(items, lambda requests, _: choose(requests, "A"), PROMPTED), PROTOCOL, read_published, {}
+        score(items.iloc[::5], lambda requests, _: choose(requests, "A"), PROMPTED), PROTOCOL, read_published, {}
     ).set_index("metric")["value"]
     assert table["stereotype_score"].to_numpy() == pytest.approx(50)
     assert table["language_modelling_score"].to_numpy() == pytest.approx(200 / 3)
@@ -297,7 +258,7 @@ def test_bad_items_stop_with_file_and_example(tmp_path, change, message):
 def test_sample_goes_from_files_to_figure(sample):
     assert set(sample["category"]) == set(DOMAINS)
     scores = score(
-        sample, lambda requests, _: respond(requests, {"stereotype": -1, "anti-stereotype": -2, "unrelated": -3})
+        sample, lambda requests, _: prefer(requests, {"stereotype": -1, "anti-stereotype": -2, "unrelated": -3})
     )
     tables = {"scores": TABLES["scores"](scores, PROTOCOL, read_published, {})}
     assert tuple(tables["scores"].columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS

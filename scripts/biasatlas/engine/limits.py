@@ -67,7 +67,7 @@ class Progress:
         """``finished`` more units are done."""
         self.finished += finished
         now = time.monotonic()
-        if now - self.logged >= self.seconds:
+        if finished and now - self.logged >= self.seconds:
             self.logged = now
             rate = self.finished / (now - self.began)
             left = datetime.timedelta(seconds=round((self.total - self.finished) / rate))

@@ -44,8 +44,36 @@ def _fitting(left: list[int], tokens, start, token_budget: int) -> int:
     return max(1, min(token_budget // len(tokens[left[0]]), int(np.searchsorted(scored, token_budget // 4, "right"))))
 
 
-@torch.inference_mode()
+def next_logits(
+    model: PreTrainedModel, tokens: Sequence[np.ndarray], memory: Memory, visit: Callable[[int, torch.Tensor], None]
+) -> None:
+    """Call ``visit(i, logits)`` for each sequence with the fp32 logits after its last token."""
+    padded = [np.append(ids, np.int32(0)) for ids in tokens]
+    ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
+    left = sorted(range(len(tokens)), key=lambda i: (-len(tokens[i]), i))
+    while left:
+        batch = left[: _fitting(left, padded, ends, memory.token_budget)]
+        with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
+            logits = _logits(model, [padded[i] for i in batch], ends[batch])
+        if attempt.failed:
+            continue
+        for i, row in zip(batch, logits, strict=True):
+            visit(i, row)
+        left = left[len(batch) :]
+
+
 def _batch(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray) -> list[float]:
+    logits = _logits(model, tokens, start)
+    targets = np.concatenate([ids[begin:] for ids, begin in zip(tokens, start, strict=True)]).astype(np.int64)
+    targets = torch.as_tensor(targets, device=logits.device)
+    picked = torch.log_softmax(logits, -1).gather(1, targets[:, None])[:, 0].double().cpu()
+    scored = [len(ids) - int(begin) for ids, begin in zip(tokens, start, strict=True)]
+    return [part.sum().item() for part in picked.split(scored)]
+
+
+@torch.inference_mode()
+def _logits(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray) -> torch.Tensor:
+    """The fp32 logits that predict tokens[start:] of each sequence, one after the other."""
     length = np.asarray([len(ids) - 1 for ids in tokens])
     column = np.arange(length.max())
     ids = np.zeros((len(tokens), length.max()), np.int64)
@@ -59,6 +87,4 @@ def _batch(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray) 
         logits = model(input_ids=ids, attention_mask=mask.long(), logits_to_keep=scored, use_cache=False).logits
     else:
         logits = model(input_ids=ids, attention_mask=mask.long(), use_cache=False).logits[scored]
-    targets = torch.as_tensor(np.concatenate([ids[s:] for ids, s in zip(tokens, start, strict=True)]).astype(np.int64))
-    picked = torch.log_softmax(logits.float(), -1).gather(1, targets.to(logits.device)[:, None])[:, 0]
-    return [part.sum().item() for part in picked.double().cpu().split((length + 1 - start).tolist())]
+    return logits.float()

@@ -57,8 +57,8 @@ class Layout:
 
     Token j of a row is visible to token i when j ≤ i < end[j]: inside j's subtree. ``position`` is the depth in the
     trie. ``parent`` holds the distinct flat indices whose hidden states are asked for. Ask k wants the log-probability
-    of ``target[k]`` on behalf of ``sequence[k]``, after state ``slot[k]`` of these; with ``after_prefix``, slot 0 is the
-    last state of the cached prefix and the others follow it.
+    of ``target[k]`` on behalf of ``sequence[k]``, after state ``slot[k]`` of these; with ``after_prefix``, slot 0 is
+    the last state of the cached prefix and the others follow it.
     """
 
     ids: np.ndarray
@@ -124,7 +124,8 @@ def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int) -> Prefix:
         shared = trie.shared[lo + 1 : hi]
         common = int(shared.min()) if len(shared) else int(trie.fed[lo])
         unique = trie.fed[lo] - common + before[hi] - before[lo + 1]
-        if unique > row_tokens and (common - under.end) * (unique / row_tokens - 1) > 1.5 * common + pass_tokens:
+        longer, rows = common - under.end, unique / row_tokens
+        if longer > 0 and rows > 1 and longer * (rows - 1) > 1.5 * common + pass_tokens:
             child = Prefix(lo, under.end, common, int(trie.start[lo:hi].min()))
             under.children.append(child)
             under = child
@@ -150,10 +151,10 @@ def walk(prefix: Prefix) -> list[Prefix]:
 
 
 def cut_rows(trie: Trie, members: np.ndarray, depth: int, row_tokens: int) -> list[np.ndarray]:
-    """Cut ``members`` (rising) into rows of at most ``row_tokens`` fed tokens after a cached prefix of ``depth``.
+    """Cut ``members`` (rising) into rows after a cached prefix of ``depth``.
 
-    A row feeds its first sequence's whole path from ``depth``, so a cut repeats what the two sides share: of all cuts
-    that keep the limit, those with the fewest tokens in total are taken. A longer sequence is a row by itself.
+    A row feeds its first sequence's whole path from ``depth``, and at most ``row_tokens`` that the others add to it. A
+    cut repeats what its two sides share: of all cuts that keep the limit, those with the fewest tokens are taken.
     """
     if not len(members):
         return []
@@ -161,21 +162,19 @@ def cut_rows(trie: Trie, members: np.ndarray, depth: int, row_tokens: int) -> li
     shared[0] = 0
     new = np.concatenate([[0], np.cumsum(fed - shared)])
     # best[i]: fewest tokens that feed the first i members; a last row that begins at j costs base[j] + new[i] − new[j].
-    best, begin = np.zeros(len(members) + 1), np.zeros(len(members) + 1, np.int64)
-    base = np.empty(len(members))
+    best, begin = np.zeros(len(members) + 1, np.int64), np.zeros(len(members) + 1, np.int64)
+    base = np.empty(len(members), np.int64)
     first = 0
     for i in range(1, len(members) + 1):
         base[i - 1] = best[i - 1] + shared[i - 1] - new[i - 1]
-        while first < i - 1 and new[i] - new[first] > row_tokens:
+        while new[i] - new[first + 1] > row_tokens:
             first += 1
-        width = shared[first:i] + new[i] - new[first:i]
-        cost = np.where(width <= row_tokens, base[first:i], np.inf)
-        j = first + int(cost.argmin()) if np.isfinite(cost).any() else i - 1
-        best[i], begin[i] = base[j] + new[i], j
+        begin[i] = first + int(base[first:i].argmin())
+        best[i] = base[begin[i]] + new[i]
     cuts = [len(members)]
     while cuts[-1]:
         cuts.append(int(begin[cuts[-1]]))
-    return [members[a:b] for b, a in reversed(list(itertools.pairwise(cuts)))]
+    return [members[a:b] for a, b in itertools.pairwise(reversed(cuts))]
 
 
 def _shared_between(trie: Trie, members: np.ndarray) -> np.ndarray:
@@ -213,7 +212,7 @@ def lay_out(trie: Trie, rows: Sequence[np.ndarray], depth: int) -> Layout:
         path = np.full(
             int(trie.fed[row].max()) - depth + 1, -1, np.int64
         )  # path[1 + k]: where depth + k of the path is
-        filled = 0
+        filled = open_to = 0
         for i, shared in zip(row.tolist(), _shared_between(trie, row).tolist(), strict=True):
             tokens, fed = trie.tokens[i], int(trie.fed[i])
             at = depth if not filled else shared

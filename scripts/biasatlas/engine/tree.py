@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from transformers import DynamicCache, PreTrainedModel
 
-from biasatlas.engine import plan
+from biasatlas.engine import plain, plan
 from biasatlas.engine.limits import Memory, NotFiniteError
 
 
@@ -24,7 +24,7 @@ class Cached:
 class Tree:
     """A causal language model that computes every distinct prefix once.
 
-    Rows hold ``row_tokens`` tokens, and one more forward pass is worth ``pass_tokens`` (see
+    Rows add ``row_tokens`` tokens to their first sequence, and one more forward pass is worth ``pass_tokens`` (see
     :func:`biasatlas.engine.plan.plan_prefixes`); both were chosen by measuring. ``tokens_fed`` counts what was fed so
     far, without padding.
     """
@@ -80,6 +80,8 @@ class Tree:
         layout = plan.lay_out_prefix(trie, prefix)
         hidden, layers = self._forward(layout, cached, keep=True)
         found = self._ask(layout, hidden, cached, head)
+        if not np.isfinite(found).all():
+            raise NotFiniteError(prefix.of, float(found[~np.isfinite(found)][0]))
         log_probabilities = np.full(prefix.end, np.nan)
         log_probabilities[: prefix.begin] = cached.log_probabilities
         log_probabilities[prefix.end - len(found) :] = found
@@ -93,10 +95,11 @@ class Tree:
             for batch in plan.pack_batches(widths, self.memory.token_budget):
                 members = np.concatenate([rows[row] for row in batch])
                 layout = plan.lay_out(trie, [rows[row] for row in batch], prefix.end)
-                with self.memory.halved_if_exhausted(splittable=len(members) > 1) as attempt:
-                    hidden, _ = self._forward(layout, cached, keep=False)
-                    found = self._ask(layout, hidden, cached, head)
-                    hidden = None
+                splittable = len(batch) > 1 or (len(members) > 1 and self.memory.token_budget > 1)
+                with self.memory.halved_if_exhausted(splittable) as attempt:
+                    found = self._ask(layout, self._forward(layout, cached, keep=False)[0], cached, head)
+                if not attempt.failed and not np.isfinite(found).all():
+                    self._blame(trie, members, layout, found)
                 if attempt.failed:
                     break
                 np.add.at(values, layout.sequence, found)
@@ -141,11 +144,16 @@ class Tree:
         states = [cached.last] if layout.after_prefix else []
         if len(layout.parent):
             states.append(hidden.flatten(0, 1)[torch.as_tensor(layout.parent, device=hidden.device)])
-        found = head(torch.cat(states), layout)
-        broken = np.flatnonzero(~np.isfinite(found))
-        if len(broken):
-            raise NotFiniteError(int(layout.sequence[broken[0]]), float(found[broken[0]]))
-        return found
+        return head(torch.cat(states), layout)
+
+    def _blame(self, trie: plan.Trie, members: np.ndarray, layout: plan.Layout, found: np.ndarray) -> None:
+        """Raise NotFiniteError for the sequence at fault: attention may have carried its NaN to others of its row."""
+        try:
+            plain.log_likelihoods(self.model, [trie.tokens[i] for i in members], trie.start[members], self.memory)
+        except NotFiniteError as error:
+            raise NotFiniteError(int(members[error.sequence]), error.value) from None
+        first = np.flatnonzero(~np.isfinite(found))[0]
+        raise NotFiniteError(int(layout.sequence[first]), float(found[first]))
 
     def _log_probabilities(self, hidden: torch.Tensor, layout: plan.Layout) -> np.ndarray:
         found = np.empty(len(layout.slot))

@@ -1,11 +1,10 @@
 """Model kind ``api``: requests in, responses out, through any OpenAI-compatible endpoint.
 
-Every answer is in the store before the next request is sent, so whatever stops a job, nothing is paid for twice.
+Every answer goes into the store as soon as it is read, so whatever stops a job, none is paid for twice.
 """
 
 import asyncio
 import logging
-import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,15 +18,22 @@ from biasatlas.files import RESPONSE_COLUMNS
 from biasatlas.models import batch
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.calls import PATHS, Call, calls, cost, worst_cost
-from biasatlas.models.endpoint import api_key, check, check_logprobs, fatal, hide, may_pass, retry_after_s, said
+from biasatlas.models.endpoint import (
+    api_key,
+    backoff_s,
+    check,
+    check_logprobs,
+    fatal,
+    hide,
+    may_pass,
+    retry_after_s,
+    said,
+)
 from biasatlas.models.limits import Budget, Limits
 from biasatlas.models.replies import Parser, filtered, read_reply, responses
 from biasatlas.models.store import ResponseStore
 
 log = logging.getLogger(__name__)
-
-#: Back-off before attempt k is uniform between 0 and this much times 2^k, at most a minute.
-BACKOFF_S = 0.5
 
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
@@ -57,6 +63,7 @@ def answer(
     _log_plan(entry, len(wanted), missing, store)
     if missing:
         records |= _ask(missing, len(wanted), entry, store)
+    records = {name: records[name] for name in wanted}
     failed = sum(record["status"] == "failed" for record in records.values())
     log.info("%d calls answered, %d failed, in %.1f s", len(missing) - failed, failed, time.monotonic() - started)
 
@@ -149,7 +156,7 @@ class Job:
         worst, reason = worst_cost(self.entry, call), ""
         for attempt in range(self.entry.attempts):
             if attempt:
-                await asyncio.sleep(random.uniform(0, min(60, BACKOFF_S * 2**attempt)))
+                await asyncio.sleep(backoff_s(attempt))
             if not await self._afford(worst):
                 return None
             self.in_flight += 1
@@ -164,14 +171,15 @@ class Job:
                 reason = self._status_reason(error)
                 if record := filtered(error.status_code, reason):
                     return record
-                if not may_pass(error):
+                if not may_pass(error.status_code):
                     break
             except (openai.OpenAIError, ValueError, TimeoutError) as error:
                 charged = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else worst
-                reason = hide(f"{type(error).__name__}: {error.__cause__ or error}", self.entry)
+                reason = hide(self._broken(error), self.entry)
             finally:
                 self.in_flight -= 1
                 self.budget.settle(worst, charged)
+            log.debug("attempt %d of %s: %s", attempt + 1, call.key, reason)
         return {"status": "failed", "detail": reason}
 
     async def _send(self, call: Call) -> object:
@@ -198,6 +206,12 @@ class Job:
             f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers "
             "are kept; raise `budget` and run again for the rest."
         )
+
+    def _broken(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no whole reply within {self.entry.timeout_s:g} s"
+        cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else None
+        return f"{type(cause or error).__name__}: {cause or error}"
 
     def _status_reason(self, error: openai.APIStatusError) -> str:
         """The reason that an error status gives, having heeded what it asks for: to stop, or to wait."""

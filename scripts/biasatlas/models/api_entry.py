@@ -53,7 +53,7 @@ class ApiEntry(BaseModel):
         "empty: none.",
     )
     concurrency: int = Field(
-        default=8, ge=1, le=1024, description="The most requests in flight at the endpoint at once, over all jobs."
+        default=8, ge=1, le=256, description="The most requests in flight at the endpoint at once, over all jobs."
     )
     timeout_s: float = Field(
         default=120, gt=0, description="The longest that one request may take, in seconds, its whole body included."

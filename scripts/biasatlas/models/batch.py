@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import openai
-import tenacity
 
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
 from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.calls import PATHS, Call, Wants, cost, worst_cost
-from biasatlas.models.endpoint import api_key, fatal, hide, may_pass, retry_after_s
+from biasatlas.models.endpoint import api_key, backoff_s, fatal, hide, may_pass, retry_after_s
 from biasatlas.models.replies import BadReply, filtered, read_reply
 
 log = logging.getLogger(__name__)
@@ -105,7 +104,7 @@ def _collect(client: openai.OpenAI, state: Path, job) -> dict[str, str]:
     if noted["batch"] is None:
         noted["batch"] = _steady(job, lambda: _start(client, noted))
         write_text(json.dumps(noted), state)
-    batch = _wait(client, noted["batch"], job)
+    batch = _wait(client, noted["batch"], state, job)
     reasons, spent = {}, 0.0
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
         for line in _steady(job, lambda file=file: client.files.content(file).content).splitlines():
@@ -115,12 +114,14 @@ def _collect(client: openai.OpenAI, state: Path, job) -> dict[str, str]:
             except (ValueError, KeyError, TypeError) as error:
                 log.warning("batch %s: a row that answers no call (%r)", batch.id, error)
                 continue
-            if record["status"] == "failed":
-                reasons[key] = hide(record["detail"], job.entry)
+            if isinstance(record, str):
+                reasons[key] = hide(record, job.entry)
                 continue
+            record |= {"detail": hide(record["detail"], job.entry)} if "detail" in record else {}
             job.keep(key, record)
-            tokens = record["prompt_tokens"], record["completion_tokens"]
-            spent += reserved if None in tokens else cost(job.entry, *tokens)
+            if record["status"] != "failed":
+                tokens = record["prompt_tokens"], record["completion_tokens"]
+                spent += reserved if None in tokens else cost(job.entry, *tokens)
     job.store.sync()
     state.unlink()
     job.budget.settle(sum(noted["keys"].values()), spent)
@@ -141,54 +142,55 @@ def _start(client: openai.OpenAI, noted: dict) -> str:
     return client.batches.create(input_file_id=noted["file"], endpoint=noted["url"], completion_window="24h").id
 
 
-def _wait(client: openai.OpenAI, name: str, job):
+def _wait(client: openai.OpenAI, name: str, state: Path, job):
+    said = ""
     while True:
-        batch = _steady(job, lambda: client.batches.retrieve(name))
+        batch = _steady(
+            job,
+            lambda: client.batches.retrieve(name),
+            f"If batch {name} is gone for good, delete {state}: its calls are then sent, and paid for, again.",
+        )
         counts = batch.request_counts
         done = f", {counts.completed} of {counts.total} done, {counts.failed} failed" if counts else ""
-        log.info("batch %s: %s%s", name, batch.status, done)
+        if said != (said := f"batch {name}: {batch.status}{done}"):
+            log.info(said)
         if batch.status in _ENDED:
             return batch
         time.sleep(POLL_S)
 
 
-def _read_row(line: bytes, wants: Wants) -> tuple[str, dict]:
-    """The key and the record of one row of a batch's results; raises ValueError, KeyError or TypeError for no row."""
+def _read_row(line: bytes, wants: Wants) -> tuple[str, dict | str]:
+    """The key of one row of a batch's results, and its record or, where asking again may help, the reason why not.
+
+    Raises ValueError, KeyError or TypeError for what is no such row.
+    """
     row = json.loads(line)
     key, response = row["custom_id"], row.get("response")
     if not response:
-        return key, {"status": "failed", "detail": str(row.get("error"))}
+        return key, str(row.get("error"))
     if response["status_code"] != 200:
         reason = f"{response['status_code']} {json.dumps(response['body'], ensure_ascii=False)}"
+        if may_pass(response["status_code"]):
+            return key, reason
         return key, filtered(response["status_code"], reason) or {"status": "failed", "detail": reason}
     try:
         return key, read_reply(response["body"], wants)
     except BadReply as error:
-        return key, {"status": "failed", "detail": str(error)}
+        return key, str(error)
 
 
-def _steady(job, function: Callable):
-    """Call ``function`` until it works, as often as the entry allows; raises UserError when it does not."""
-    try:
-        return tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(job.entry.attempts),
-            wait=_wait_s,
-            retry=tenacity.retry_if_exception(_may_pass),
-            reraise=True,
-        )(function)
-    except (openai.OpenAIError, ValueError, AttributeError) as error:
-        message = fatal(error, job.entry) if isinstance(error, openai.APIStatusError) else ""
-        raise UserError(
-            message or f"{job.entry.model} at {job.entry.base_url}: the Batch API fails: {hide(str(error), job.entry)}"
-        ) from None
-
-
-def _may_pass(error: BaseException) -> bool:
-    if isinstance(error, openai.APIStatusError):
-        return may_pass(error)
-    return isinstance(error, openai.OpenAIError | ValueError | AttributeError)  # a page in place of JSON has no fields
-
-
-def _wait_s(state: tenacity.RetryCallState) -> float:
-    asked = retry_after_s(getattr(getattr(state.outcome.exception(), "response", None), "headers", {}))
-    return max(asked, tenacity.wait_random_exponential(multiplier=0.5, max=60)(state))
+def _steady(job, function: Callable, advice: str = ""):
+    """Call ``function`` until it works, as often as the entry allows; else raise UserError, which gives ``advice``."""
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return function()
+        except (openai.OpenAIError, ValueError, AttributeError) as error:  # a page in place of JSON has no fields
+            status = error if isinstance(error, openai.APIStatusError) else None
+            if attempt == job.entry.attempts or (status and not may_pass(status.status_code)):
+                where = f"{job.entry.model} at {job.entry.base_url}"
+                message = status and fatal(status, job.entry)
+                message = message or f"{where}: the Batch API fails: {hide(str(error), job.entry)}"
+                raise UserError(f"{message} {advice}".strip()) from None
+            time.sleep(max(backoff_s(attempt), retry_after_s(status.response.headers) if status else 0))

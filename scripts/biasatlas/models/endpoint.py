@@ -4,6 +4,7 @@ import email.utils
 import logging
 import math
 import os
+import random
 import time
 from collections.abc import Mapping
 
@@ -15,7 +16,14 @@ from biasatlas.models.api_entry import ApiEntry
 from biasatlas.models.calls import LENGTH, PATHS, echo_body
 from biasatlas.models.replies import continuation_logprobs, filtered, read_reply
 
+log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every request
+
+#: Before attempt k a client waits between 0 and this much times 2^k, evenly drawn, and a minute at most.
+BACKOFF_S = 0.5
+
+#: Half precision and another batch move a token's log-probability by less than this.
+MAX_DIFFERENCE_NATS = 0.1
 
 _CHECK_TIMEOUT_S = 10
 _SHOWN = 300
@@ -34,6 +42,7 @@ def check(entry: ApiEntry) -> None:
                 length = LENGTH.get(entry.dialect, "max_tokens")
                 body = {"model": entry.model, "messages": [{"role": "user", "content": "1"}], length: 1}
                 client.post(PATHS["text"], cast_to=httpx2.Response, body=body | entry.extra_body)
+                log.warning("%s does not list %s but answers under that name", entry.base_url, entry.model)
         except openai.APIStatusError as error:
             if message := fatal(error, entry):
                 listed = f" It lists: {', '.join(sorted(names)[:20])}." if error.status_code == 404 and names else ""
@@ -49,11 +58,12 @@ def api_key(entry: ApiEntry) -> str:
     """The key from the environment variable that ``entry`` names; raises UserError if that is unset or empty."""
     if not entry.key_env:
         return "none"
-    if key := os.environ.get(entry.key_env, "").strip():
+    key = os.environ.get(entry.key_env, "").strip()
+    if key and key.isascii() and key.isprintable():
         return key
     raise UserError(
-        f"{entry.model} at {entry.base_url}: the environment variable {entry.key_env} (`key_env`) is not set. "
-        f"Put the key there: export {entry.key_env}=..."
+        f"{entry.model} at {entry.base_url}: the environment variable {entry.key_env} (`key_env`) "
+        f"{'holds characters that no key has' if key else 'is not set'}. Put the key there: export {entry.key_env}=..."
     )
 
 
@@ -95,9 +105,14 @@ def fatal(error: openai.APIStatusError, entry: ApiEntry) -> str:
     return ""
 
 
-def may_pass(error: openai.APIStatusError) -> bool:
-    """Whether the same call may be answered a little later."""
-    return error.status_code >= 500 or error.status_code in (408, 409, 425, 429)
+def backoff_s(attempt: int) -> float:
+    """Seconds to wait before ``attempt`` (1 for the second), drawn so that clients do not come back together."""
+    return random.uniform(0, min(60, BACKOFF_S * 2**attempt))
+
+
+def may_pass(status_code: int) -> bool:
+    """Whether a call with this error status may be answered a little later."""
+    return status_code >= 500 or status_code in (408, 409, 425, 429)
 
 
 def said(error: openai.APIStatusError, entry: ApiEntry) -> str:
@@ -114,29 +129,28 @@ def check_logprobs(entry: ApiEntry) -> None:
 
     The endpoint writes a token and says how probable it was; appended to the text and echoed, it must be so again.
     """
-    ask = openai.OpenAI(api_key=api_key(entry), base_url=entry.base_url, timeout=entry.timeout_s)
+    where, differences = f"{entry.model} at {entry.base_url}", []
+    with openai.OpenAI(api_key=api_key(entry), base_url=entry.base_url, timeout=entry.timeout_s) as client:
 
-    def echo(text: str) -> dict:
-        body = echo_body(text, entry)
-        return read_reply(ask.post(PATHS["prompt"], cast_to=httpx2.Response, body=body).json(), "prompt")
+        def logprobs(text: str, echo: bool) -> dict:
+            body = echo_body(text, entry) | {"echo": echo}
+            return read_reply(client.post(PATHS["prompt"], cast_to=httpx2.Response, body=body).json(), "prompt")
 
-    differences = []
-    with ask:
-        for text in ("The capital of France is", "One, two, three, four,", "My name is", "今天的天气很"):
+        for text in ("The capital of France is", "One, two, three, four,", "My name is", "今天的天气很好,"):
             try:
-                first = echo(text)
-                token, written = first["tokens"][-1], first["logprobs"][-1]
-                echoed = continuation_logprobs(echo(text + token), text, token)
-            except (openai.OpenAIError, ValueError) as error:
+                written = logprobs(text, echo=False)
+                token = written["tokens"][0]
+                echoed = continuation_logprobs(logprobs(text + token, echo=True), text, token)
+            except (openai.OpenAIError, ValueError, LookupError) as error:
                 raise UserError(
-                    f"{entry.model} at {entry.base_url} returns no log-probabilities of a prompt "
-                    f"({hide(str(error), entry)}). Set `prompt_logprobs: false`."
+                    f"{where} returns no log-probabilities of a prompt ({hide(str(error), entry)}). "
+                    "Set `prompt_logprobs: false`."
                 ) from None
-            if len(echoed) == 1:  # a token that joins its neighbour when read again says nothing
-                differences.append(abs(echoed[0] - written))
-    if not differences or not max(differences) < 0.1:
+            if token and len(echoed) == 1:  # one without text, or read as part of another or as several, says nothing
+                differences.append(abs(echoed[0] - written["logprobs"][0]))
+    if not differences or not max(differences) < MAX_DIFFERENCE_NATS:
         raise UserError(
-            f"{entry.model} at {entry.base_url}: log-probabilities of a prompt differ from those of writing by "
+            f"{where}: log-probabilities of a prompt differ from those of writing by "
             f"{max(differences, default=math.nan):.3f} nats on a known text, so they cannot be trusted. "
             "Set `prompt_logprobs: false`."
         )

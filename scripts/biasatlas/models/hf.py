@@ -6,6 +6,7 @@ import json
 import logging
 import platform
 import resource
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,13 +16,25 @@ import pandas as pd
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from biasatlas.engine.encode import BOUNDARIES, SPECIAL_TOKENS, encode_pairs
+from biasatlas.engine.choice import Question, Reader, answer_probabilities
+from biasatlas.engine.encode import BOUNDARIES, SPECIAL_TOKENS, encode_pairs, encode_texts
+from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.likelihood import check_tree, log_likelihoods
-from biasatlas.engine.limits import Memory, NotFiniteError
+from biasatlas.engine.limits import Memory, NotFiniteError, Progress
+from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS
+from biasatlas.models.store import ResponseStore, content
+from biasatlas.models.store import key as store_key
+from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+#: A question whose unresolved probability exceeds this has failed: its task must sample instead.
+UNRESOLVED_BOUND = 0.01
+
+#: Requests that are answered and stored together: what a kill can lose.
+_BATCH = 4096
 
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 _log = logging.getLogger(__name__)
@@ -31,7 +44,9 @@ _log = logging.getLogger(__name__)
 class LoadedModel:
     """A causal language model ready to answer, with what identifies it.
 
-    ``tree_refusal`` is '' where the likelihood engine's tree is exact for this model, else the reason why not.
+    ``ends`` are the tokens that end an answer: the tokenizer's, and those of the checkpoint's generation configuration,
+    of which nothing else is used. ``tree_refusal`` is '' where the engine's tree is exact for this model, else the
+    reason why it is not.
     """
 
     name: str
@@ -39,6 +54,7 @@ class LoadedModel:
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     weights_sha256: str
+    ends: tuple[int, ...]
     tree_refusal: str
 
 
@@ -53,7 +69,8 @@ def load(
     """Load a causal language model and its tokenizer from a folder or a hub id.
 
     Weights come from safetensors only. ``device_map`` is accelerate's; without one the whole model goes to the first
-    GPU, or to the CPU where there is none. Code from a hub runs only if ``trust_remote_code``, at a pinned ``revision``.
+    GPU, or to the CPU where there is none. Code from a hub runs only if ``trust_remote_code`` and at a pinned
+    ``revision``.
     Raises UserError where the folder or hub id cannot be used, and says what to do.
     """
     if dtype not in DTYPES:
@@ -87,7 +104,7 @@ def load(
     tree_refusal = check_tree(model)
     if tree_refusal:
         _log.info("%s: padded batches in place of the token tree: %s", source, tree_refusal)
-    return LoadedModel(source, revision, model, tokenizer, _sha256(weights), tree_refusal)
+    return LoadedModel(source, revision, model, tokenizer, _sha256(weights), _ends(model, tokenizer), tree_refusal)
 
 
 def _folder(source: str, revision: str | None, trust_remote_code: bool) -> Path:
@@ -110,6 +127,12 @@ def _folder(source: str, revision: str | None, trust_remote_code: bool) -> Path:
         ) from error
 
 
+def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
+    declared = [tokenizer.eos_token_id, model.generation_config.eos_token_id, model.config.eos_token_id]
+    flat = [token for ids in declared for token in (ids if isinstance(ids, list) else [ids])]
+    return tuple(sorted({token for token in flat if token is not None}))
+
+
 def _sha256(paths: list[Path]) -> str:
     """One hash over names and bytes of all weight files."""
     total = hashlib.sha256()
@@ -124,14 +147,22 @@ def _first_line(error: BaseException) -> str:
 
 
 def answer(
-    requests: pd.DataFrame, model: LoadedModel, *, templates: dict[str, dict], token_budget: int | None = None
+    requests: pd.DataFrame,
+    model: LoadedModel,
+    *,
+    templates: dict[str, dict],
+    store: ResponseStore | None = None,
+    token_budget: int | None = None,
 ) -> tuple[pd.DataFrame, dict]:
     """Answer a table of requests of one kind: a table of responses in the order of requests, then repeat.
 
     ``templates`` maps the name of a literal template to {"prompt": text with "{user}", "empty": text for an empty user
-    message}. ``token_budget`` bounds the tokens of one forward pass (None: chosen for the device). The dictionary says
-    how the answers were made: tokens asked, unique and fed, precision, versions, hash of the weights, peak memory.
-    Raises UserError for a template that the model lacks and for a NaN or infinity, with model and request.
+    message}. ``token_budget`` bounds the tokens of one forward pass (None: chosen for the device). Answers are kept in
+    ``store`` batch by batch, and those that are there are not computed again.
+
+    The dictionary says how the answers were made: weights, precision, versions, engine path; under ``run``, what this
+    run of it took: tokens asked, unique and fed, peak memory. Raises UserError for a template that the model lacks and
+    for a NaN or infinity, with model and request.
     """
     requests = requests.reindex(columns=list(dict.fromkeys([*REQUEST_COLUMNS, *requests.columns]))).reset_index(
         drop=True
@@ -141,20 +172,50 @@ def answer(
         raise ValueError(f"requests of one kind out of {sorted(_ANSWERS)} are needed, these are of {kinds}")
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
-    responses, run = _ANSWERS[kinds[0]](requests, model, templates, token_budget or _default_budget(model))
+    identity = {"kind": "hf", "weights_sha256": model.weights_sha256, "dtype": str(model.model.dtype)}
+    prompts = render(requests, model, templates)
+    seen = (
+        content(row) | {"messages": None, "template": None, "prefix": prompt, "repeats": _integer(row["repeats"])}
+        for row, prompt in zip(requests.to_dict("records"), prompts, strict=True)
+    )
+    keys = [store_key(identity, request, 0) for request in seen]
+    answers = store.get(keys) if store else {}
+    first = {name: i for i, name in reversed(list(enumerate(keys))) if name not in answers}
+    # Neighbours in text share their tokens, so that a batch shares little with the next one.
+    missing = sorted(first.values(), key=lambda i: (prompts[i], str(requests["continuation"][i])))
+    run: Counter[str] = Counter()
+    progress = Progress("requests", len(missing))
+    for at in range(0, len(missing), _BATCH):
+        batch = requests.iloc[missing[at : at + _BATCH]].reset_index(drop=True)
+        responses, took = _ANSWERS[kinds[0]](batch, model, templates, token_budget or _default_budget(model))
+        run.update({name: count for name, count in took.items() if isinstance(count, int)})
+        new: dict[str, dict] = {}
+        names = dict(zip(batch["request_id"], (keys[i] for i in missing[at : at + _BATCH]), strict=True))
+        for record in responses.astype(object).where(responses.notna(), None).to_dict("records"):
+            new.setdefault(names[record.pop("request_id")], {"responses": []})["responses"].append(record)
+        if store:
+            store.put(new)
+        answers |= new
+        progress.advance(len(batch))
+    rows = [
+        {"request_id": request_id} | record
+        for request_id, name in zip(requests["request_id"], keys, strict=True)
+        for record in answers[name]["responses"]
+    ]
     metadata = {
         "model": model.name,
         "revision": model.revision,
         "weights_sha256": model.weights_sha256,
         "dtype": str(model.model.dtype).removeprefix("torch."),
         "device": str(model.model.device),
+        "engine": "plain" if model.tree_refusal else "tree",
+        "engine_reason": model.tree_refusal,
         "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")}
         | {"python": platform.python_version()},
-        "peak_memory_mib": _peak_memory_mib(),
-        **run,
+        "run": run | {"requests": len(requests), "computed": len(missing), "peak_memory_mib": _peak_memory_mib()},
     }
     _log.info("%s: %d %s requests answered: %s", model.name, len(requests), kinds[0], json.dumps(metadata))
-    return responses[list(RESPONSE_COLUMNS[kinds[0]])], metadata
+    return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS[kinds[0]])), metadata
 
 
 def _default_budget(model: LoadedModel) -> int:
@@ -187,8 +248,8 @@ def _render_messages(request_id: str, messages: str, template: str, model: Loade
     if template == "tokenizer":
         if not model.tokenizer.chat_template:
             raise UserError(
-                f"{model.name}: the tokenizer has no chat template, and request {request_id!r} has messages: use a chat "
-                "model, or give the model's entry a literal template."
+                f"{model.name}: the tokenizer has no chat template, and request {request_id!r} has messages: use a "
+                "chat model, or give the model's entry a literal template."
             )
         ends_open = chat[-1]["role"] == "assistant"
         return model.tokenizer.apply_chat_template(
@@ -237,20 +298,18 @@ def _likelihood(
             part, part_start = encode_pairs(model.tokenizer, prefixes[rows], continuations[rows], *setting)
         except NotImplementedError as error:
             raise UserError(
-                f"{model.name}: the tokenizer reports no character offsets: set the protocol's boundary to prefix_length."
+                f"{model.name}: the tokenizer reports no character offsets: set the protocol's boundary to "
+                "prefix_length."
             ) from error
         for row, sequence in zip(rows, part, strict=True):
             tokens[row] = sequence
         start[rows] = part_start
     start = np.maximum(start, 1)  # nothing predicts the first token of a text
     length = np.fromiter(map(len, tokens), np.int64, len(tokens))
-    limit = getattr(model.model.config, "max_position_embeddings", None) or np.inf
     detail = np.where(
-        start >= length,
-        "no token of the continuation can be scored",
-        np.where(length - 1 > limit, f"longer than the {limit} tokens that the model takes", ""),
-    )
-    status = np.where(start >= length, "not_applicable", np.where(length - 1 > limit, "failed", "ok"))
+        start >= length, "no token of the continuation can be scored", _too_long(model, length - 1)
+    ).astype(object)
+    status = np.where(start >= length, "not_applicable", np.where(detail != "", "failed", "ok"))
 
     values = np.full(len(requests), np.nan)
     scored = np.flatnonzero(status == "ok")
@@ -259,8 +318,7 @@ def _likelihood(
             model.model, [tokens[i] for i in scored], start[scored], Memory(token_budget), model.tree_refusal
         )
     except NotFiniteError as error:
-        request_id = requests["request_id"][scored[error.sequence]]
-        raise _not_finite(model, request_id, error.value) from error
+        raise _not_finite(model, requests["request_id"][scored[error.sequence]], error.value) from error
     count = np.where(status == "ok", length - start, 0)
     responses = pd.DataFrame(
         {
@@ -276,11 +334,161 @@ def _likelihood(
     return responses, run
 
 
+def _choice(
+    requests: pd.DataFrame, model: LoadedModel, templates: dict[str, dict], token_budget: int
+) -> tuple[pd.DataFrame, dict]:
+    prompts = _prompts(requests, model, templates)
+    detail = _prompt_detail(model, prompts, requests["max_tokens"].fillna(0))
+    readers: dict[tuple[str, str], Reader] = {}
+    questions: dict[tuple, Question] = {}
+    keys = []
+    for i, sampling in enumerate(_samplings(requests)):
+        reading = (requests["parser"][i], requests["labels"][i])
+        if reading not in readers:
+            readers[reading] = _reader(model, *reading)
+        key = (prompts[i].tobytes(), sampling, _integer(requests["max_tokens"][i]), reading)
+        keys.append(key)
+        if key not in questions and not detail[i]:
+            guesses = () if model.tree_refusal else _guesses(model, reading[1])
+            questions[key] = Question(prompts[i], readers[reading], *key[1:3], guesses)
+    try:
+        found, run = answer_probabilities(
+            model.model, list(questions.values()), Memory(token_budget), model.tree_refusal
+        )
+    except NotFiniteError as error:
+        key = list(questions)[error.sequence]
+        raise _not_finite(model, requests["request_id"][keys.index(key)], error.value) from error
+    by_key = dict(zip(questions, found, strict=True))
+    rows = []
+    for request_id, key, reason in zip(requests["request_id"], keys, detail, strict=True):
+        row = {"request_id": request_id, "repeat": 0, "status": "failed", "detail": reason}
+        if key in by_key and not reason:
+            outcomes, unresolved = by_key[key]
+            row |= {
+                "probabilities": json.dumps(outcomes[:-2].tolist()),
+                "refused": outcomes[-2],
+                "unparseable": outcomes[-1],
+                "unresolved": unresolved,
+            }
+            if unresolved <= UNRESOLVED_BOUND:
+                row["status"] = "ok"
+            else:
+                row["detail"] = (
+                    f"{unresolved:.3f} of the probability lies in answers too many or too long to follow "
+                    f"(bound {UNRESOLVED_BOUND}): sample this task with requests of kind generation"
+                )
+        rows.append(row)
+    return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["choice"])), run
+
+
+def _reader(model: LoadedModel, parser: str, labels: str) -> Reader:
+    """Outcomes are the labels in their order, then refused, then unparseable."""
+    options, read = json.loads(labels), PARSERS[parser]
+    outcome = {REFUSED: len(options), UNPARSEABLE: len(options) + 1}
+
+    def index(text: str, complete: bool) -> int | None:
+        found = read(text, options, complete)
+        return outcome.get(found, found)
+
+    def decode(answers: list[list[int]]) -> list[str]:
+        return model.tokenizer.batch_decode(answers, skip_special_tokens=True)
+
+    return Reader(index, len(options) + 2, decode, model.ends)
+
+
+def _guesses(model: LoadedModel, labels: str) -> tuple[tuple[int, ...], ...]:
+    """The beginnings of the labels' own tokens, at most 16: likely answers, looked at together with the prompt."""
+    texts = [space + label for label in json.loads(labels) for space in ("", " ")]
+    ids = model.tokenizer(texts, add_special_tokens=False)["input_ids"]
+    return tuple(dict.fromkeys(tuple(row[:1]) for row in ids if row))[:16]
+
+
+def _generation(
+    requests: pd.DataFrame, model: LoadedModel, templates: dict[str, dict], token_budget: int
+) -> tuple[pd.DataFrame, dict]:
+    if requests["max_tokens"].isna().any():
+        request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]
+        raise ValueError(f"request {request_id!r}: a generation needs max_tokens")
+    tokens = _prompts(requests, model, templates)
+    detail = _prompt_detail(model, tokens, requests["max_tokens"])
+    repeats = requests["repeats"].fillna(1).astype(int)
+    prompts: dict[tuple, Prompt] = {}
+    rows = []
+    for i, sampling in enumerate(_samplings(requests)):
+        for repeat in range(repeats[i]):
+            # Greedy answers do not differ between repeats.
+            prompt = Prompt(tokens[i], sampling, int(requests["max_tokens"][i]), repeat if sampling.temperature else 0)
+            key = (prompt.tokens.tobytes(), sampling, prompt.max_tokens, prompt.repeat)
+            rows.append((i, repeat, key))
+            if not detail[i]:
+                prompts.setdefault(key, prompt)
+    progress = Progress("answers", len(prompts))
+    try:
+        found = generate(model.model, list(prompts.values()), model.ends, Memory(token_budget), progress.advance)
+    except NotFiniteError as error:
+        key = list(prompts)[error.sequence]
+        row = next(i for i, _, other in rows if other == key)
+        raise _not_finite(model, requests["request_id"][row], error.value) from error
+    texts = model.tokenizer.batch_decode([answer for answer, _ in found], skip_special_tokens=True) if found else []
+    by_key = {key: (*answer, text) for key, answer, text in zip(prompts, found, texts, strict=True)}
+    responses = []
+    for i, repeat, key in rows:
+        row = {"request_id": requests["request_id"][i], "repeat": repeat, "status": "failed", "detail": detail[i]}
+        if not detail[i]:
+            answer, finish_reason, text = by_key[key]
+            row |= {
+                "status": "ok" if finish_reason == "stop" else "truncated",
+                "text": text,
+                "finish_reason": finish_reason,
+                "prompt_tokens": len(tokens[i]),
+                "completion_tokens": len(answer),
+            }
+        responses.append(row)
+    fed = sum(len(prompt.tokens) for prompt in prompts.values())
+    run = {"path": "generate", "reason": "", "tokens_fed": fed, "tokens_made": sum(len(answer) for answer, _ in found)}
+    return pd.DataFrame(responses, columns=list(RESPONSE_COLUMNS["generation"])), run
+
+
+def _prompts(requests: pd.DataFrame, model: LoadedModel, templates: dict[str, dict]) -> list[np.ndarray]:
+    texts = np.asarray(render(requests, model, templates), dtype=object)
+    tokens: list[np.ndarray] = [None] * len(requests)
+    for setting, rows in requests.groupby(_options(requests, "special_tokens", SPECIAL_TOKENS)).indices.items():
+        for row, ids in zip(rows, encode_texts(model.tokenizer, texts[rows], setting), strict=True):
+            tokens[row] = ids
+    return tokens
+
+
+def _prompt_detail(model: LoadedModel, prompts: list[np.ndarray], max_tokens: pd.Series) -> np.ndarray:
+    length = np.fromiter(map(len, prompts), np.int64, len(prompts))
+    too_long = _too_long(model, length + max_tokens.to_numpy(dtype=np.int64))
+    return np.where(length == 0, "an empty prompt predicts nothing", too_long).astype(object)
+
+
+def _too_long(model: LoadedModel, length: np.ndarray) -> np.ndarray:
+    """A detail for each length that the model does not take, else ''."""
+    limit = getattr(model.model.config.get_text_config(), "max_position_embeddings", None) or np.inf
+    return np.where(length > limit, f"longer than the {limit} tokens that the model takes", "")
+
+
+def _samplings(requests: pd.DataFrame) -> list[Sampling]:
+    """The sampling settings of each request; a null leaves the default, which changes nothing."""
+    names = [field.name for field in dataclasses.fields(Sampling)]
+    kinds = {field.name: type(field.default) for field in dataclasses.fields(Sampling)}
+    return [
+        Sampling(**{name: kinds[name](value) for name, value in zip(names, row, strict=True) if not pd.isna(value)})
+        for row in requests[names].itertuples(index=False)
+    ]
+
+
+def _integer(value: float | None) -> int | None:
+    return None if pd.isna(value) else int(value)
+
+
 def _not_finite(model: LoadedModel, request_id: str, value: float) -> UserError:
     return UserError(
-        f"{model.name}: a log-probability of request {request_id!r} is {value}: the weights are damaged, or overflow in "
-        "this precision; try dtype float32 or bfloat16."
+        f"{model.name}: a log-probability of request {request_id!r} is {value}: the weights are damaged, or overflow "
+        "in this precision; try dtype float32 or bfloat16."
     )
 
 
-_ANSWERS = {"likelihood": _likelihood}
+_ANSWERS = {"likelihood": _likelihood, "choice": _choice, "generation": _generation}

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import fcntl
 import hashlib
+import logging
 import os
 import struct
 import tempfile
@@ -19,6 +20,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from biasatlas.models.api_entry import ApiEntry
+
+log = logging.getLogger(__name__)
 
 #: Requests are sent at this share of the limit: arrivals that the network bunches up still keep below it.
 HEADROOM = 0.95
@@ -68,6 +71,8 @@ class Limits:
         with _number(self._pace) as due:
             start = max(now, due[0])
             due[0] = start + max(self._request_s, self._token_s * tokens)
+        if start - now > 60:
+            log.info("waiting %.0f s, as the limits have it or the endpoint asked", start - now)
         await asyncio.sleep(start - now)
 
     def hold(self, seconds: float) -> None:

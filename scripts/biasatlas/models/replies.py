@@ -4,17 +4,23 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from biasatlas.files import RESPONSE_COLUMNS
 from biasatlas.models.calls import Wants
 
-#: ``parser(text, labels, final)`` gives the label that ``text`` names, or None (with ``final`` false: not yet decided).
-Parser = Callable[[str, list[str], bool], str | None]
+#: ``parser(text, labels, complete)``: the index of the label that ``text`` names, "refused" or "unparseable"; None
+#: while more text may change that (see biasatlas.parsers).
+Parser = Callable[[str, Sequence[str], bool], int | str | None]
+
+#: Largest unresolved share of a choice that is still an answer, as for models that run in process.
+UNRESOLVED_BOUND = 0.01
 
 # What services answer instead of text when their filter stops them: finish reasons, and codes or words of an error.
 _FILTERED = {"content_filter", "sensitive"}
-_FILTER_ERRORS = re.compile(r"content_filter|content_policy|data_inspection_failed|Content Exists Risk|\b1301\b")
+_FILTER_ERRORS = re.compile(
+    r"content_filter|content_policy|data_inspection_failed|Content Exists Risk|^(\d{3} )?1301\b|\"code\": \"1301\""
+)
 _BROKEN = {"network_error", "insufficient_system_resource", "error"}
 
 
@@ -79,17 +85,7 @@ def responses(row: Mapping, records: list[dict] | str, parsers: Mapping[str, Par
         return [_generation(row, repeat, record) for repeat, record in enumerate(records)]
     if row["kind"] == "likelihood":
         return [_likelihood(row, records[0])]
-    failed = [record for record in records if record["status"] == "failed"]
-    if len(failed) == len(records):
-        return [_response(row, 0, "failed", failed[0]["detail"])]
-    labels = json.loads(row["labels"])
-
-    def parse(text: str, final: bool) -> str | None:
-        return parsers[row["parser"]](text, labels, final)
-
-    top = records[0].get("top")
-    masses = _exact(top, row["temperature"], parse) if top else _sampled(records, parse)
-    return [_choice(row, labels, masses, failed[0]["detail"] if failed else None)]
+    return [_choice(row, records, parsers[row["parser"]])]
 
 
 def _response(row: Mapping, repeat: int, status: str, detail: str | None, **values) -> dict:
@@ -102,45 +98,64 @@ def _generation(row: Mapping, repeat: int, record: dict) -> dict:
     return _response(row, repeat, record["status"], record.get("detail"), **values)
 
 
-def _sampled(records: list[dict], parse: Callable[[str, bool], str | None]) -> dict[tuple, float]:
-    """Shares of the samples by label; an unanswered sample is unresolved: nobody knows what it would have said."""
-    counts = Counter()
+def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
+    labels = json.loads(row["labels"])
+    failed = [record["detail"] for record in records if record["status"] == "failed"]
+    if len(failed) == len(records):
+        return _response(row, 0, "failed", failed[0])
+    top = records[0].get("top")
+    masses = _exact(top, row["temperature"], labels, parser) if top else _sampled(records, labels, parser)
+    rest = {name: masses[name] for name in ("refused", "unparseable", "unresolved")}
+    status, detail = "ok", None
+    if rest["unresolved"] > UNRESOLVED_BOUND:
+        status = "failed"
+        detail = (
+            f"{rest['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not returned "
+            f"(bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
+            if top
+            else f"{len(failed)} of {len(records)} samples failed, as: {failed[0]}"
+        )
+    probabilities = [float(masses[index]) for index in range(len(labels))]
+    return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), **rest)
+
+
+def _sampled(records: list[dict], labels: list[str], parser: Parser) -> Counter[int | str]:
+    """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
+    masses = Counter()
     for record in records:
-        if record["status"] in ("refused", "failed"):
-            counts["refused" if record["status"] == "refused" else "unresolved", None] += 1
-        else:
-            label = parse(record["text"], True)
-            counts["unparseable" if label is None else "label", label] += 1
-    return {outcome: count / len(records) for outcome, count in counts.items()}
+        outcome = {"refused": "refused", "failed": "unresolved"}.get(record["status"])
+        masses[parser(record["text"], labels, True) if outcome is None else outcome] += 1
+    return Counter({outcome: count / len(records) for outcome, count in masses.items()})
 
 
-def _exact(top: list[list], temperature: float, parse: Callable[[str, bool], str | None]) -> dict[tuple, float]:
-    """Masses by label from the first token's top log-probabilities, at ``temperature`` (0 to 1).
+def _exact(top: list[list], temperature: float, labels: list[str], parser: Parser) -> Counter[int | str]:
+    """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
 
-    A token that decides nothing is unresolved, and so is the mass that was not returned. Tempering moves that mass: n
-    tokens hidden below the least returned probability p, m in sum, come to at most m p^(1/T - 1), which is counted.
+    A token that is a label counts for it unless another label begins with it; any other that decides nothing is
+    unresolved, and so is the mass that was not returned. Tempering moves that mass: tokens hidden below the least
+    returned probability p, with m in sum, come to at most m p^(1/T - 1), which is what is counted.
     """
     if temperature == 0:
-        best = max(top, key=lambda one: one[1])
-        weights, hidden = [(best[0], 1.0)], 0.0
+        weights, hidden = [(max(top, key=lambda one: one[1])[0], 1.0)], 0.0
     else:
         weights = [(token, math.exp(logprob / temperature)) for token, logprob in top]
         least = math.exp(min(logprob for _, logprob in top))
         left = max(0.0, 1 - sum(math.exp(logprob) for _, logprob in top))
         hidden = left * least ** (1 / temperature - 1)
     total = sum(weight for _, weight in weights) + hidden
-    masses = Counter({("unresolved", None): hidden / total})
+    masses = Counter({"unresolved": hidden / total})
     for token, weight in weights:
-        label = parse(token, False)
-        masses["unresolved" if label is None else "label", label] += weight / total
+        masses[_first_token(token, labels, parser)] += weight / total
     return masses
 
 
-def _choice(row: Mapping, labels: list[str], masses: dict, detail: str | None) -> dict:
-    probabilities = [masses.get(("label", label), 0.0) for label in labels]
-    rest = {name: masses.get((name, None), 0.0) for name in ("refused", "unparseable", "unresolved")}
-    status = "ok" if any(probabilities) else "refused" if rest["refused"] > rest["unparseable"] else "unparseable"
-    return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), **rest)
+def _first_token(token: str, labels: list[str], parser: Parser) -> int | str:
+    outcome = parser(token, labels, False)
+    if outcome is None:
+        outcome = parser(token, labels, True)
+        if not isinstance(outcome, int) or sum(label.startswith(labels[outcome]) for label in labels) > 1:
+            return "unresolved"
+    return outcome
 
 
 def _likelihood(row: Mapping, record: dict) -> dict:

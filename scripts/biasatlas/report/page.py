@@ -15,17 +15,20 @@ from biasatlas.files import read_csv
 ROWS_SHOWN = 60
 
 
-def page(runs: list[dict], models: dict[str, dict]) -> str:
+def page(runs: list[dict], models: dict[str, dict], comparisons: list[str], paid: dict[str, list[dict]]) -> str:
     """The page as HTML; everything that models or data wrote is escaped.
 
     Each of ``runs`` has ``benchmark``, ``protocol``, ``data`` ("full" or "sample"), and the paths of its ``tables`` and
-    ``figures`` by name. ``models`` are the configuration's entries by name.
+    ``figures`` by name. ``models`` are the configuration's entries by name,
+    ``comparisons`` the paths of tables across benchmarks, ``paid`` the metadata of an endpoint's responses by model.
     """
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
     environment.filters["cell"] = cell
     return environment.get_template("page.html").render(
         sections=[_section(run) for run in runs],
         models=models,
+        comparisons=[(*Path(path).parts[-2:], _shown(read_csv(path))) for path in comparisons],
+        spent=[_spent(model, answers) for model, answers in paid.items()],
         demo=any(run["data"] == "sample" for run in runs) or all(m["kind"] == "planted" for m in models.values()),
     )
 
@@ -37,6 +40,15 @@ def cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
     return str(value)
+
+
+def _spent(model: str, answers: list[dict]) -> dict:
+    """What an endpoint's answers cost, in its currency, and how many calls and tokens they were."""
+    counts = ("calls", "failed", "prompt_tokens", "completion_tokens", "cost")
+    return {name: sum(answer[name] for answer in answers) for name in counts} | {
+        "model": model,
+        "currency": answers[0]["currency"],
+    }
 
 
 def _section(run: dict) -> dict:

@@ -16,6 +16,7 @@ from transformers import (
     LlamaConfig,
     MistralConfig,
     Phi3Config,
+    PhiConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2Config,
@@ -36,26 +37,24 @@ TEXTS = (
 )
 
 _SHAPE = {"vocab_size": VOCABULARY, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
-_GQA = _SHAPE | {
-    "intermediate_size": 48,
-    "num_key_value_heads": 2,
-    "pad_token_id": None,
-    "bos_token_id": None,
-    "eos_token_id": 0,
-}
+_SHAPE |= {"bos_token_id": None, "eos_token_id": 0}
+_GQA = _SHAPE | {"intermediate_size": 48, "num_key_value_heads": 2, "pad_token_id": None}
+_GEMMA = _GQA | {"head_dim": 8, "query_pre_attn_scalar": 8}
+_GPT2 = {"vocab_size": VOCABULARY, "bos_token_id": None, "eos_token_id": 0}
 CONFIGS = {
     "qwen2": lambda: Qwen2Config(**_GQA),
     "qwen3": lambda: Qwen3Config(**_GQA, head_dim=8),
     "llama": lambda: LlamaConfig(**_GQA),
     "mistral": lambda: MistralConfig(**_GQA, sliding_window=None),
-    "gemma2": lambda: Gemma2Config(**_GQA, head_dim=8, query_pre_attn_scalar=8, attn_logit_softcapping=2.0, final_logit_softcapping=3.0),
-    "gemma3": lambda: Gemma3TextConfig(**_GQA, head_dim=8, query_pre_attn_scalar=8),
+    "gemma2": lambda: Gemma2Config(**_GEMMA, attn_logit_softcapping=2.0, final_logit_softcapping=3.0),
+    "gemma3": lambda: Gemma3TextConfig(**_GEMMA),
     "cohere": lambda: CohereConfig(**_GQA, logit_scale=0.25),
     "granite": lambda: GraniteConfig(**_GQA, logits_scaling=2.0),
     "phi3": lambda: Phi3Config(**_GQA),
-    "gpt2": lambda: GPT2Config(vocab_size=VOCABULARY, n_embd=32, n_layer=2, n_head=4),
+    "gpt2": lambda: GPT2Config(**_GPT2, n_embd=32, n_layer=2, n_head=4),
     "gpt_neox": lambda: GPTNeoXConfig(**_SHAPE, intermediate_size=48),
-    "bloom": lambda: BloomConfig(vocab_size=VOCABULARY, hidden_size=32, n_layer=2, n_head=4),
+    "bloom": lambda: BloomConfig(**_GPT2, hidden_size=32, n_layer=2, n_head=4),
+    "phi": lambda: PhiConfig(**_SHAPE, intermediate_size=48),
     "mistral_window": lambda: MistralConfig(**_GQA, sliding_window=6),
 }  # fmt: skip
 ALIBI = "bloom"

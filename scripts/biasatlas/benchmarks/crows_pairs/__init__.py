@@ -54,7 +54,7 @@ SPEC = Benchmark(
     sources=("crows_pairs",),
     sample="crows_pairs",
     tasks={
-        "pair": Task(kind="likelihood", categories=BIAS_TYPES),
+        "pair": Task(kind="likelihood", categories=BIAS_TYPES, masked=True),
         "pair_choice": Task(kind="choice", categories=BIAS_TYPES),
     },
     tables={

@@ -14,9 +14,13 @@ def _scores(tables: dict[str, pd.DataFrame]) -> Figure:
     tasks = [task for task in ("intrasentence", "intersentence") if task in table["task"].unique()]
     models = list(table["model"].unique())
     figure = Figure(figsize=(4.6 * len(tasks), 4.6), layout="constrained")
-    lms, ss = np.meshgrid(np.linspace(40, 100, 100), np.linspace(30, 80, 100))
+    values = table.groupby("metric")["value"]
+    lowest, highest = values.min(), values.max()
+    lms, ss = np.meshgrid(np.linspace(0, 100, 101), np.linspace(0, 100, 101))
     for panel, task in zip(np.atleast_1d(figure.subplots(1, len(tasks), sharey=True)), tasks, strict=True):
-        contour = panel.contour(lms, ss, lms * np.minimum(ss, 100 - ss) / 50, colors="0.85", linewidths=0.8)
+        contour = panel.contour(
+            lms, ss, lms * np.minimum(ss, 100 - ss) / 50, levels=range(15, 100, 15), colors="0.85", linewidths=0.8
+        )
         panel.clabel(contour, fmt="ICAT %d", fontsize=7, colors="0.6")
         panel.axhline(50, color="0.6", linewidth=1)
         for place, model in enumerate(models):
@@ -35,6 +39,8 @@ def _scores(tables: dict[str, pd.DataFrame]) -> Figure:
                     markersize=9 if marker == "*" else 5,
                     linewidth=1,
                 )
+        panel.set_xlim(min(lowest["language_modelling_score"] - 3, 40), 101)
+        panel.set_ylim(min(lowest["stereotype_score"] - 3, 30), max(highest["stereotype_score"] + 3, 75))
         panel.set_title(task)
         panel.set_xlabel("language modelling score (%)")
         panel.spines[["top", "right"]].set_visible(False)

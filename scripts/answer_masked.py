@@ -1,0 +1,15 @@
+"""Let a masked language model answer the tasks that are made for its kind (rules answer_masked_...)."""
+
+from biasatlas.files import read_parquet, write_responses
+from biasatlas.lease import lease_gpus
+from biasatlas.script import logged
+
+with logged(snakemake.log[0]):
+    lease_gpus(snakemake.resources.gpu)
+    from biasatlas.models import masked  # imports torch, which must not see devices of other jobs
+
+    model = masked.load(snakemake.params.model["source"], revision=snakemake.params.model["revision"])
+    for requests_file, responses_file in zip(snakemake.input.requests, snakemake.output.responses, strict=True):
+        requests = read_parquet(requests_file)
+        responses, metadata = masked.answer(requests, model)
+        write_responses(responses, responses_file, requests["kind"].iloc[0], metadata)

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    GenerationConfig,
+    RepetitionPenaltyLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from biasatlas.engine.generate import Prompt, generate
+from biasatlas.engine.limits import Memory, NotFiniteError
+from biasatlas.engine.sampling import Sampling, gumbel, seed_of, warp
+
+from . import tiny
+
+ENDS = [0]
+WARM = Sampling(temperature=1.0, top_p=0.95, top_k=50)
+
+
+def prompts(sampling=WARM, max_tokens=12, repeats=3) -> list[Prompt]:
+    ids = [np.asarray(tiny.tokenizer()(text)["input_ids"], np.int32) for text in (*tiny.TEXTS, "The", "a b c")]
+    return [Prompt(tokens, sampling, max_tokens, repeat) for tokens in ids for repeat in range(repeats)]
+
+
+@pytest.mark.parametrize("name", ["qwen2", "bloom", "gpt2"])
+def test_a_request_gets_the_same_text_in_any_batch(name):
+    model, asked = tiny.model(name), prompts()
+    together = generate(model, asked, ENDS, Memory(4096))
+    assert len({tuple(answer) for answer, _ in together}) > len(asked) // 2  # repeats differ
+    order = np.random.default_rng(0).permutation(len(asked)).tolist()
+    shuffled = generate(model, [asked[i] for i in order], ENDS, Memory(40))
+    assert [shuffled[order.index(i)] for i in range(len(asked))] == together
+    assert [generate(model, [one], ENDS, Memory(64))[0] for one in asked[:5]] == together[:5]
+
+
+def test_greedy_is_the_librarys_greedy_and_ignores_the_checkpoints_settings():
+    model = tiny.model("qwen2")
+    saved = model.generation_config
+    model.generation_config = GenerationConfig(repetition_penalty=5.0, do_sample=True, top_k=1)
+    try:
+        found = generate(model, prompts(Sampling(temperature=0), repeats=1), ENDS, Memory(4096))
+    finally:
+        model.generation_config = saved
+    for one, (answer, reason) in zip(prompts(repeats=1), found, strict=True):
+        ids = torch.as_tensor(one.tokens[None].astype(np.int64))
+        plain = GenerationConfig(max_new_tokens=12, do_sample=False, eos_token_id=0, pad_token_id=0)
+        wanted = model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=plain)
+        wanted = wanted[0, ids.shape[1] :].tolist()
+        assert (answer, reason) == ((wanted[: wanted.index(0)], "stop") if 0 in wanted else (wanted, "length"))
+
+
+def test_an_end_token_stops_and_the_limit_truncates():
+    model = tiny.model("qwen2")
+    ((first, reason),) = generate(model, prompts(Sampling(temperature=0), 5, 1)[:1], ENDS, Memory(64))
+    assert len(first) == 5 and reason == "length"
+    ((answer, reason),) = generate(model, prompts(Sampling(temperature=0), 5, 1)[:1], [first[2]], Memory(64))
+    assert answer == first[: first.index(first[2])] and reason == "stop"
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(),
+        Sampling(temperature=0.5),
+        Sampling(top_k=7),
+        Sampling(top_p=0.6),
+        Sampling(temperature=0.7, top_p=0.8, top_k=20, repetition_penalty=1.3),
+    ],
+)
+def test_settings_act_as_the_librarys_in_its_order(sampling):
+    torch.manual_seed(0)
+    logits, ids = torch.randn(1, 50) * 3, torch.randint(0, 50, (1, 12))
+    wanted = RepetitionPenaltyLogitsProcessor(sampling.repetition_penalty)(ids, logits)
+    wanted = TemperatureLogitsWarper(sampling.temperature)(ids, wanted)
+    wanted = TopKLogitsWarper(sampling.top_k)(ids, wanted) if sampling.top_k else wanted
+    wanted = TopPLogitsWarper(sampling.top_p)(ids, wanted) if sampling.top_p < 1 else wanted
+    assert torch.allclose(warp(logits[0], ids[0, :8], ids[0, 8:], sampling), wanted[0])
+
+
+def test_the_frequency_penalty_counts_the_answer_only():
+    prompt, answer = torch.tensor([1, 1]), torch.tensor([2, 2, 3])
+    warped = warp(torch.zeros(5), prompt, answer, Sampling(frequency_penalty=0.5))
+    assert warped.tolist() == [0, 0, -1, -0.5, 0]
+
+
+def test_noise_is_gumbel_and_belongs_to_its_key():
+    noise = torch.cat([gumbel(seed_of("x", step), 1000, torch.device("cpu")) for step in range(50)])
+    assert noise.mean().item() == pytest.approx(0.5772, abs=0.03)  # the Euler–Mascheroni constant
+    assert noise.var().item() == pytest.approx(np.pi**2 / 6, abs=0.08)
+    again = gumbel(seed_of("x", 3), 1000, torch.device("cpu"))
+    assert torch.equal(noise[3000:4000], again)
+    assert abs(np.corrcoef(noise[:1000], noise[1000:2000])[0, 1]) < 0.1
+    # pinned: a change of generator would silently change every sampled text
+    assert seed_of(b"a", 1) == 9103379928522317578
+    assert gumbel(1, 2, torch.device("cpu")).tolist() == pytest.approx([2.08684367696744, 0.17385007634518201])
+
+
+def test_draws_follow_the_distribution():
+    model, sampling = tiny.model("qwen2"), Sampling(temperature=2.0, top_k=5)
+    tokens = prompts()[0].tokens
+    asked = [Prompt(tokens, sampling, 1, repeat) for repeat in range(1500)]
+    drawn = [answer[0] if answer else 0 for answer, _ in generate(model, asked, ENDS, Memory(2**20))]
+    with torch.inference_mode():
+        logits = model(input_ids=torch.as_tensor(tokens[None].astype(np.int64))).logits[0, -1]
+    wanted = warp(logits, torch.as_tensor(tokens.astype(np.int64)), torch.zeros(0, dtype=torch.long), sampling).softmax(
+        0
+    )
+    found = np.bincount(drawn, minlength=tiny.VOCABULARY) / len(drawn)
+    assert np.abs(found - wanted.numpy()).max() < 0.05
+
+
+def test_a_nan_names_the_prompt():
+    model = tiny.model("qwen2")
+    embeddings = model.get_input_embeddings().weight
+    saved = embeddings[399].clone()
+    asked = [Prompt(np.asarray(ids, np.int32), WARM, 3) for ids in ([2, 3], [2, 399], [4])]
+    with torch.no_grad():
+        embeddings[399] = float("nan")
+    try:
+        with pytest.raises(NotFiniteError) as error:
+            generate(model, asked, ENDS, Memory(4096))
+    finally:
+        with torch.no_grad():
+            embeddings[399] = saved
+    assert error.value.sequence == 1

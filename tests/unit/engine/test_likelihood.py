@@ -1,0 +1,171 @@
+import functools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from biasatlas.engine import plain, plan
+from biasatlas.engine.likelihood import attention_window, check_tree, log_likelihoods
+from biasatlas.engine.limits import Memory, NotFiniteError
+from biasatlas.engine.tree import Tree
+
+from . import tiny
+
+#: Architectures on the tree; the others must fall back and say why.
+ON_TREE = [name for name in tiny.CONFIGS if name not in {"bloom", "mistral_window"}]
+TOLERANCE = 1e-4
+
+refusal = functools.cache(lambda name: check_tree(tiny.model(name)))
+
+
+def hard_cases() -> tuple[list[np.ndarray], np.ndarray]:
+    """Requests with all that is awkward: identical, prefixes of each other, one token, no context, over a row long."""
+    random = np.random.default_rng(0)
+    trunk = random.integers(2, tiny.VOCABULARY, 40)
+    a, b, c = (np.append(trunk, random.integers(2, tiny.VOCABULARY, n)) for n in (9, 6, 5))
+    long = np.append(trunk, random.integers(2, tiny.VOCABULARY, 290))
+    requests = [(a, 40), (a, 40), (a[:-1], 40), (a[:-4], 3), (a[:41], 40), (b, 40), (b, 45), (c, 1), (c[3:], 1)]
+    requests += [(long, 40), (long[:-1], 200), (np.append(a[:-1], 5), 48), (trunk[:2], 1)]
+    return [ids.astype(np.int32) for ids, _ in requests], np.asarray([start for _, start in requests])
+
+
+@functools.cache
+def expected(name: str) -> np.ndarray:
+    return np.asarray([tiny.one_at_a_time(tiny.model(name), *request) for request in zip(*hard_cases(), strict=True)])
+
+
+@pytest.mark.parametrize("name", tiny.CONFIGS)
+def test_equal_to_one_sentence_at_a_time(name):
+    tokens, start = hard_cases()
+    values, run = log_likelihoods(tiny.model(name), tokens, start, Memory(512), refusal(name))
+    assert np.abs(values - expected(name)).max() < TOLERANCE
+    assert run["path"] == ("tree" if name in ON_TREE else "plain"), run["reason"]
+    assert bool(run["reason"]) == (run["path"] == "plain")
+    assert run["tokens_unique"] <= run["tokens_fed"] <= run["tokens_asked"] == sum(map(len, tokens)) - len(tokens)
+
+
+@pytest.mark.parametrize("name", ["qwen2", "gemma2", "gpt2"])
+@pytest.mark.parametrize(("row_tokens", "pass_tokens"), [(8, -200), (20, 0), (64, 64)])
+def test_rows_and_cached_prefixes_change_nothing(name, row_tokens, pass_tokens):
+    tokens, start = hard_cases()
+    trie, where = plan.build_trie(tokens, start)
+    tree = Tree(tiny.model(name), Memory(128))
+    tree.row_tokens, tree.pass_tokens = row_tokens, pass_tokens
+    assert np.abs(tree.log_likelihoods(trie)[where] - expected(name)).max() < TOLERANCE
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(["qwen2", "gpt_neox", "bloom"]),
+    st.lists(st.lists(st.integers(2, 4), min_size=2, max_size=9), min_size=1, max_size=12),
+    st.randoms(use_true_random=False),
+    st.sampled_from([8, 40, 512]),
+)
+def test_any_requests_in_any_order_under_any_budget(name, requests, random, token_budget):
+    tokens = [np.asarray(ids, np.int32) for ids in requests]
+    start = np.asarray([random.randint(1, len(ids) - 1) for ids in requests])
+    values, _ = log_likelihoods(tiny.model(name), tokens, start, Memory(token_budget), refusal(name))
+    wanted = [tiny.one_at_a_time(tiny.model(name), *request) for request in zip(tokens, start, strict=True)]
+    assert np.abs(values - wanted).max() < TOLERANCE
+    order = random.sample(range(len(tokens)), len(tokens))
+    half = len(order) // 2 or 1
+    for shard in (order[:half], order[half:]):
+        part, _ = log_likelihoods(tiny.model(name), [tokens[i] for i in shard], start[shard], Memory(64), refusal(name))
+        assert np.abs(part - values[shard]).max(initial=0) < TOLERANCE
+
+
+def test_a_boolean_mask_under_eager_attention_would_be_caught():
+    """The trap that the self-check is there for: a wrong mask gives numbers, only wrong ones."""
+    model = tiny.model("gemma2")
+    assert check_tree(model) == ""
+    base, forward = model.base_model, model.base_model.forward
+
+    def causal_only(*arguments, attention_mask=None, **keywords):
+        if attention_mask is not None and attention_mask.ndim == 4:
+            attention_mask = attention_mask.bool()
+        return forward(*arguments, attention_mask=attention_mask, **keywords)
+
+    base.forward = causal_only
+    try:
+        assert "does not follow a tree mask" in check_tree(model)
+    finally:
+        del base.forward
+
+
+def test_a_window_matters_only_to_longer_sequences():
+    model = tiny.model("mistral_window")
+    assert attention_window(model) == 6 and check_tree(model) == ""
+    short, long = (np.arange(2, 2 + n, dtype=np.int32) for n in (7, 8))
+    assert log_likelihoods(model, [short], np.asarray([1]), Memory(64))[1]["path"] == "tree"
+    _, run = log_likelihoods(model, [short, long], np.asarray([1, 1]), Memory(64))
+    assert run["path"] == "plain" and "window of 6" in run["reason"]
+
+
+@pytest.mark.parametrize("tree_refusal", ["", "the test asks for padded batches"])
+def test_out_of_memory_halves_the_budget_and_goes_on(tree_refusal, monkeypatch):
+    tokens, start = hard_cases()
+    model, fed = tiny.model("qwen2"), []
+    forward = model.base_model.forward
+
+    def short_of_memory(input_ids, **keywords):
+        if input_ids.numel() > 400:
+            raise torch.OutOfMemoryError("injected")
+        fed.append(input_ids.numel())
+        return forward(input_ids=input_ids, **keywords)
+
+    monkeypatch.setattr(model.base_model, "forward", short_of_memory)
+    memory = Memory(2048)
+    values, run = log_likelihoods(model, tokens, start, memory, tree_refusal)
+    assert np.abs(values - expected("qwen2")).max() < TOLERANCE
+    assert memory.token_budget in (256, 512, 1024) and max(fed) <= 400
+    assert sum(fed) < 3 * run["tokens_fed"]  # it went on from where it was
+
+    monkeypatch.setattr(model.base_model, "forward", lambda *a, **k: (_ for _ in ()).throw(torch.OutOfMemoryError("x")))
+    with pytest.raises(torch.OutOfMemoryError):
+        log_likelihoods(model, tokens, start, Memory(2048), tree_refusal)
+
+
+@pytest.mark.parametrize("tree_refusal", ["", "the test asks for padded batches"])
+def test_a_nan_names_the_sequence(tree_refusal):
+    model = tiny.model("qwen2")
+    embeddings = model.get_input_embeddings().weight
+    saved = embeddings[399].clone()
+    tokens = [np.asarray(ids, np.int32) for ids in ([2, 3, 4], [2, 399, 4], [2, 3, 5])]
+    with torch.no_grad():
+        embeddings[399] = float("nan")
+    try:
+        with pytest.raises(NotFiniteError) as error:
+            log_likelihoods(model, tokens, np.asarray([1, 1, 1]), Memory(64), tree_refusal)
+    finally:
+        with torch.no_grad():
+            embeddings[399] = saved
+    assert error.value.sequence == 1 and np.isnan(error.value.value)
+
+
+def test_next_logits_are_those_of_the_plain_forward_pass():
+    model = tiny.model("qwen2")
+    tokens = [ids[:-1] for ids in hard_cases()[0]]
+    for run in (
+        lambda visit: Tree(model, Memory(64)).next_logits(tokens, visit),
+        lambda visit: plain.next_logits(model, tokens, Memory(64), visit),
+    ):
+        found = {}
+        run(lambda i, logits, found=found: found.__setitem__(i, logits.clone()))
+        assert sorted(found) == list(range(len(tokens)))
+        for i, logits in found.items():
+            with torch.inference_mode():
+                wanted = model(input_ids=torch.as_tensor(tokens[i][None].astype(np.int64))).logits[0, -1]
+            assert torch.allclose(logits, wanted, atol=1e-4)
+
+
+def test_16_bit_stays_within_its_rounding():
+    model = tiny.model("qwen2").to(torch.bfloat16)
+    try:
+        assert check_tree(model) == ""
+        values, _ = log_likelihoods(model, *hard_cases(), Memory(512))
+    finally:
+        model.to(torch.float32)
+    scale = np.abs(expected("qwen2"))
+    assert (np.abs(values - expected("qwen2")) < 0.05 * scale + 0.5).all()
