@@ -29,6 +29,7 @@ CHECKED = f"{RESULTS}/store/{{model}}/checked"
 STORE = f"{RESULTS}/store/{{model}}"
 RESPONSES = f"{RESULTS}/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 SCORES = f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{protocol}}/{{task}}/{{category}}.csv"
+SCORED_FROM = f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{protocol}}/{{task}}/provenance.json"
 TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
 FIGURE = f"{RESULTS}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
 JUDGE_REQUESTS = f"{RESULTS}/judge/requests/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
@@ -116,6 +117,14 @@ def model_params(model):
     return entry.model_dump(exclude={"kind", "published_as", "size_billion", "gpu", "token_budget"})
 
 
+def origin_params(model):
+    """What of a model's entry goes into the provenance: what can change its answers, the seed of its training included."""
+    entry = CONFIG.models[model]
+    if entry.kind in ("planted", "released"):
+        return entry.model_dump(exclude={"published_as"})
+    return {"kind": entry.kind} | model_params(model)
+
+
 def judge_of(benchmark):
     """The model that judges a benchmark's answers."""
     return CONFIG.benchmarks[benchmark].judge
@@ -196,6 +205,12 @@ def scores_of(benchmark, protocol, table, models):
         if task in BENCHMARKS[benchmark].tables[table].tasks
         for category in plan.categories(CONFIG, benchmark, task)
     ]
+
+
+def provenance_of(benchmark, protocol, table, models):
+    """What the scores that a table reads were made from, a file for each model and task."""
+    scores = scores_of(benchmark, protocol, table, models)
+    return list(dict.fromkeys(str(Path(path).parent / "provenance.json") for path in scores))
 
 
 def replicable_tables():

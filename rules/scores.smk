@@ -20,6 +20,7 @@ for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of
                 category=plan.categories(CONFIG, benchmark, task),
                 allow_missing=True,
             ),
+            provenance=kept(SCORED_FROM, benchmark=benchmark, task=task),
         log:
             log_of(f"score_{benchmark}_{task}", "model", "protocol"),
         benchmark:
@@ -32,6 +33,7 @@ for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of
             code=code_hash("score_responses", f"benchmarks.{benchmark}.scores"),
             benchmark=benchmark,
             task=task,
+            model=lambda w: origin_params(w.model),
             protocol=lambda w, benchmark=benchmark: PROTOCOLS[benchmark, w.protocol],
             categories=plan.categories(CONFIG, benchmark, task),
         script:

@@ -4,6 +4,7 @@ from importlib import import_module
 
 from biasatlas.config import ApiModel
 from biasatlas.files import read_parquet, write_requests, write_responses
+from biasatlas.lease import lease_gpus
 from biasatlas.models.store import ResponseStore
 from biasatlas.parsers import PARSERS
 from biasatlas.script import logged
@@ -19,7 +20,8 @@ with logged(snakemake.log[0]):
         def answer(requests):
             return api.answer(requests, endpoint, store=store, parsers=PARSERS)
     else:
-        from biasatlas.models import hf
+        lease_gpus(snakemake.resources.gpu)
+        from biasatlas.models import hf  # imports torch, which must not see devices of other jobs
 
         settings = dict(snakemake.params.model)
         templates = settings.pop("templates", {})

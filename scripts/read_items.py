@@ -3,10 +3,12 @@
 from importlib import import_module
 from pathlib import Path
 
+from biasatlas import provenance
 from biasatlas.files import write_parquet
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.items")
     files = {name: Path(path) for name, path in snakemake.params.files.items()}
-    write_parquet(benchmark.read_items(files), snakemake.output.items_file)
+    checksums = {name: provenance.sha256(path) for name, path in files.items()}
+    write_parquet(benchmark.read_items(files), snakemake.output.items_file, metadata={"files": checksums})

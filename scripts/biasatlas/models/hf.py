@@ -206,6 +206,7 @@ def answer(
         "model": model.name,
         "revision": model.revision,
         "weights_sha256": model.weights_sha256,
+        "template_sha256": _template_sha256(model, templates),
         "dtype": str(model.model.dtype).removeprefix("torch."),
         "device": str(model.model.device),
         "engine": "plain" if model.tree_refusal else "tree",
@@ -216,6 +217,12 @@ def answer(
     }
     _log.info("%s: %d %s requests answered: %s", model.name, len(requests), kinds[0], json.dumps(metadata))
     return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS[kinds[0]])), metadata
+
+
+def _template_sha256(model: LoadedModel, templates: dict[str, dict]) -> str:
+    """One hash over the tokenizer's chat template and the entry's literal ones."""
+    text = json.dumps([model.tokenizer.chat_template, templates], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _default_budget(model: LoadedModel) -> int:
