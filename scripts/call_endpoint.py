@@ -1,11 +1,10 @@
 """Let an endpoint answer every task of a benchmark that it can (rules call_...)."""
 
-from biasatlas.parsers import PARSERS
-
 from biasatlas.config import ApiModel
 from biasatlas.files import read_parquet, write_responses
 from biasatlas.models import api
 from biasatlas.models.store import ResponseStore
+from biasatlas.parsers import PARSERS
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):

@@ -12,6 +12,8 @@ with logged(snakemake.log[0]):
     write_csv(compare(tables, read_published, snakemake.params.published_as), snakemake.output.table)
     origin = provenance.software() | {
         "code": snakemake.params.code,
-        "tables": {"/".join(name): provenance.sha256(path) for name, path in zip(names, snakemake.input.tables, strict=True)},
+        "tables": {
+            "/".join(name): provenance.sha256(path) for name, path in zip(names, snakemake.input.tables, strict=True)
+        },
     }
     provenance.write(origin, snakemake.output.provenance)

@@ -14,7 +14,7 @@ def compare(left: Path, right: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What differs between the results folders ``left`` and ``right``.
 
     The first frame has a row for each input that differs (``input``, ``left``, ``right``, ``tables``: in how many); a
-    missing one is None. The second has a row for each number that moved or that only one run has (``table``, ``row``,
+    missing one is NaN. The second has a row for each number that moved or that only one run has (``table``, ``row``,
     ``metric``, ``left``, ``right``, ``difference``). Raises UserError if a folder has no tables.
     """
     tables = [_tables(folder) for folder in (left, right)]
@@ -39,7 +39,9 @@ def _tables(results: Path) -> dict[str, Path]:
     folder = results / "tables"
     tables = {str(path.relative_to(folder)): path for path in folder.rglob("*.csv")}
     if not tables:
-        raise UserError(f"{folder}: no tables there. Name two folders of results, as `results` in a configuration does.")
+        raise UserError(
+            f"{folder}: no tables there. Name two folders of results, as `results` in a configuration does."
+        )
     return tables
 
 
@@ -62,12 +64,13 @@ def _values(table: Path | None) -> pd.Series:
     if table is None:
         return pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["row", "metric"]))
     frame = read_csv(table)
-    keys = [column for column in frame.columns if column not in TABLE_COLUMNS]
-    row = frame[keys].astype(object).fillna("").agg(lambda cells: ", ".join(map(str, cells)), axis=1)
+    keys = frame[[column for column in frame.columns if column not in TABLE_COLUMNS]]
+    rows = [", ".join(str(cell) for cell in cells if not pd.isna(cell)) for cells in keys.itertuples(index=False)]
+    names = pd.DataFrame({"row": rows, "metric": frame["metric"]})
     # Rows that share their keys are told apart by their order.
-    repeat = frame.assign(row=row).groupby(["row", "metric"]).cumcount()
-    row = row.where(repeat == 0, row + " #" + (repeat + 1).astype(str))
-    return frame.set_index(pd.MultiIndex.from_arrays([row, frame["metric"]], names=["row", "metric"]))["value"]
+    repeat = names.groupby(["row", "metric"]).cumcount()
+    names["row"] = [f"{row} #{count + 1}" if count else row for row, count in zip(rows, repeat, strict=True)]
+    return frame["value"].set_axis(pd.MultiIndex.from_frame(names))
 
 
 def _moved(name: str, left: pd.Series, right: pd.Series) -> pd.DataFrame:

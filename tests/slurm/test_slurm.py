@@ -7,10 +7,10 @@ import time
 
 import pytest
 from conftest import ROOT, snakemake
+from slurm import cluster
 from small_run import TARGET, write_config
 
 from biasatlas.files import read_csv
-from slurm import cluster
 
 GPUS, MODELS = 4, 6
 PROFILE = ["--workflow-profile", str(ROOT / "profiles/slurm"), "--slurm-init-seconds-before-status-checks", "1"]
