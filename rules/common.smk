@@ -2,7 +2,9 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
+# Not workflow.basedir, which is another folder where another workflow imports this one.
+ROOT = Path(str(workflow.current_basedir)).parent
+sys.path.insert(0, str(ROOT / "scripts"))
 
 from biasatlas import plan
 from biasatlas.code import code_hash
@@ -71,9 +73,16 @@ def any_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
+def describe(name, text):
+    """Give a rule that a loop wrote its docstring; a workflow that imports this one may rename rules or leave some out."""
+    name = workflow.modifier.modify_rulename(name)
+    if workflow.is_rule(name):
+        workflow.get_rule(name).docstring = text
+
+
 def resource_files(pattern):
     """Files that ship with the workflow, below resources/."""
-    return sorted(map(str, (Path(workflow.basedir) / "resources").glob(pattern)))
+    return sorted(map(str, (ROOT / "resources").glob(pattern)))
 
 
 def raw_inputs(benchmark):
@@ -86,7 +95,7 @@ def raw_inputs(benchmark):
 def raw_files(benchmark):
     """Path upstream -> path here of a benchmark's raw data."""
     if CONFIG.benchmarks[benchmark].data == "sample":
-        folder = Path(workflow.basedir) / "resources" / "samples" / BENCHMARKS[benchmark].sample
+        folder = ROOT / "resources" / "samples" / BENCHMARKS[benchmark].sample
         return {str(path.relative_to(folder)): str(path) for path in sorted(folder.rglob("*")) if path.is_file()}
     return {path: here for source in BENCHMARKS[benchmark].sources for path, here in source_files(source).items()}
 

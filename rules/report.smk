@@ -10,7 +10,7 @@ rule write_report:
         figures=all_figures(),
         comparisons=all_comparisons(),
         paid=[path for paths in paid_responses().values() for path in paths],
-        layout=str(Path(workflow.basedir) / "scripts" / "biasatlas" / "report" / "page.html"),
+        layout=str(ROOT / "scripts" / "biasatlas" / "report" / "page.html"),
     output:
         page=report(REPORT, caption="captions/report.rst", category="report"),
     log:

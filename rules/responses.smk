@@ -54,7 +54,7 @@ for benchmark, spec in BENCHMARKS.items():
         script:
             "../scripts/answer_requests.py"
 
-    workflow.get_rule(f"answer_{benchmark}").docstring = f"Let a local model answer every request of {spec.title}."
+    describe(f"answer_{benchmark}", f"Let a local model answer every request of {spec.title}.")
 
 
 for benchmark, tasks in masked_jobs():
@@ -85,8 +85,9 @@ for benchmark, tasks in masked_jobs():
         script:
             "../scripts/answer_masked.py"
 
-    workflow.get_rule(f"answer_masked_{benchmark}").docstring = (
-        f"Let a masked language model answer the requests of {BENCHMARKS[benchmark].title} that it can."
+    describe(
+        f"answer_masked_{benchmark}",
+        f"Let a masked language model answer the requests of {BENCHMARKS[benchmark].title} that it can.",
     )
 
 
@@ -123,7 +124,7 @@ for name, benchmark, tasks, models in endpoint_jobs():
         script:
             "../scripts/call_endpoint.py"
 
-    workflow.get_rule(name).docstring = f"Let an endpoint answer every request of {BENCHMARKS[benchmark].title}."
+    describe(name, f"Let an endpoint answer every request of {BENCHMARKS[benchmark].title}.")
 
 
 for benchmark in [name for name, spec in BENCHMARKS.items() if spec.released_tasks]:
@@ -160,6 +161,7 @@ for benchmark in [name for name, spec in BENCHMARKS.items() if spec.released_tas
         script:
             "../scripts/import_responses.py"
 
-    workflow.get_rule(f"import_{benchmark}").docstring = (
-        f"Import model outputs published by the authors of {BENCHMARKS[benchmark].title} as responses."
+    describe(
+        f"import_{benchmark}",
+        f"Import model outputs published by the authors of {BENCHMARKS[benchmark].title} as responses.",
     )

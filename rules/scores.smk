@@ -39,6 +39,7 @@ for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of
         script:
             "../scripts/score_responses.py"
 
-    workflow.get_rule(f"score_{benchmark}_{task}").docstring = (
-        f"Score a model's responses to the task {task} of {BENCHMARKS[benchmark].title}, a file per category."
+    describe(
+        f"score_{benchmark}_{task}",
+        f"Score a model's responses to the task {task} of {BENCHMARKS[benchmark].title}, a file per category.",
     )
