@@ -20,6 +20,7 @@ rule all:
         all_tables(),
         all_figures(),
         all_comparisons(),
+        constructed(),
         REPORT,
 
 
@@ -30,5 +31,6 @@ include: "rules/responses.smk"
 include: "rules/judgements.smk"
 include: "rules/scores.smk"
 include: "rules/tables.smk"
+include: "rules/construction.smk"
 include: "rules/report.smk"
 include: "rules/targets.smk"

@@ -36,6 +36,17 @@ TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
 FIGURE = f"{RESULTS}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
 JUDGE_REQUESTS = f"{RESULTS}/judge/requests/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 JUDGEMENTS = f"{RESULTS}/judge/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
+CONSTRUCTED = f"{RESULTS}/construction/{{step}}.csv"
+CONSTRUCTION_STEPS = (
+    "quality_filter",
+    "bias_summary",
+    "raw_concepts",
+    "post_hoc_check",
+    "context_and_first_option",
+    "second_option",
+    "three_sentence_check",
+    "nine_variations",
+)
 COMPARISON = f"{RESULTS}/tables/comparison/{{protocol}}/{{comparison}}.csv"
 COMPARISONS = {"scores": "The benchmarks side by side (Table 1 of DBB)", "refusals": "Refusal rates (Table 5 of DBB)"}
 COMPARED = [("bbq", "bias")] + [
@@ -101,7 +112,9 @@ def raw_files(benchmark):
 
 
 def source_files(source):
-    """Path upstream -> path here of the files of a source."""
+    """Path upstream -> path here of the files of a source; its folder, where no table lists them."""
+    if not SOURCES[source].files:
+        return {source: DATA.format(source=source)}
     return {file.path: f"{DATA.format(source=source)}/{file.path}" for file in SOURCES[source].files}
 
 
@@ -139,10 +152,30 @@ def judge_of(benchmark):
     return CONFIG.benchmarks[benchmark].judge
 
 
-def judge_inputs(wildcards):
-    """What must be there before a judge can answer: its weights, or its checked endpoint."""
-    judge = judge_of(wildcards.benchmark)
-    return CHECKED.format(model=judge) if CONFIG.models[judge].kind == "api" else weights_of(judge)
+def ready_inputs(model):
+    """What must be there before a judge or a writer can answer: its weights, or its checked endpoint."""
+    return CHECKED.format(model=model) if CONFIG.models[model].kind == "api" else weights_of(model)
+
+
+def prices_of(model):
+    """Prices of a million prompt and completion tokens; nothing for a model that runs here."""
+    entry = CONFIG.models.get(model)
+    return [getattr(entry, f"price_{kind}_per_million", 0) for kind in ("input", "output")]
+
+
+def construction_sources():
+    """Benchmarks of the configuration whose items new questions are made from."""
+    return [name for name in ("crows_pairs", "stereoset", "bbq") if CONFIG.construction and name in BENCHMARKS]
+
+
+def step_before(step):
+    """The step of the construction that comes before ``step``."""
+    return ("items", *CONSTRUCTION_STEPS)[CONSTRUCTION_STEPS.index(step)]
+
+
+def constructed():
+    """What became of every item, step by step, where the configuration asks for a construction."""
+    return f"{RESULTS}/construction/verdicts.csv" if CONFIG.construction else []
 
 
 def endpoint_jobs():

@@ -6,7 +6,7 @@
 rule judge_responses:
     """Let the judge model judge every answer; what cannot be read is asked again."""
     input:
-        ready=judge_inputs,
+        ready=lambda w: ready_inputs(judge_of(w.benchmark)),
         items_file=ITEMS,
         requests=REQUESTS,
         responses=RESPONSES,
@@ -26,7 +26,9 @@ rule judge_responses:
         mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(judge_of(w.benchmark))) * attempt),
         runtime=lambda w, attempt: int((60 + 60 * size_billion(judge_of(w.benchmark))) * attempt),
     params:
-        code=lambda w: code_hash("judge_responses", f"benchmarks.{w.benchmark}.judge"),
+        code=lambda w: code_hash(
+            "judge_responses", f"benchmarks.{w.benchmark}.judge", f"benchmarks.{w.benchmark}.parse"
+        ),
         judge=lambda w: judge_of(w.benchmark),
         model=lambda w: model_params(judge_of(w.benchmark)),
         protocol=lambda w: PROTOCOLS[w.benchmark, w.protocol],

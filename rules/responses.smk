@@ -48,7 +48,8 @@ for benchmark, spec in BENCHMARKS.items():
             mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w.model)) * attempt),
             runtime=lambda w, attempt: int((20 + 20 * size_billion(w.model)) * attempt),
         params:
-            code=code_hash("answer_requests"),
+            code=code_hash("answer_requests", f"benchmarks.{benchmark}.parse"),
+            benchmark=benchmark,
             model=lambda w: model_params(w.model),
             store=STORE,
         script:
@@ -118,7 +119,8 @@ for name, benchmark, tasks, models in endpoint_jobs():
         resources:
             api=1,
         params:
-            code=code_hash("call_endpoint"),
+            code=code_hash("call_endpoint", f"benchmarks.{benchmark}.parse"),
+            benchmark=benchmark,
             model=lambda w: model_params(w.model),
             store=STORE,
         script:

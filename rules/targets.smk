@@ -13,6 +13,13 @@ rule report:
         REPORT,
 
 
+rule construction:
+    """New questions in the manner of DBB: each step's rows with their verdicts, a dataset, a sheet to judge it by hand."""
+    input:
+        constructed(),
+        rules.collect_construction.output if CONFIG.construction else [],
+
+
 rule comparison:
     """The benchmarks side by side, as in DBB's Tables 1 and 5."""
     input:

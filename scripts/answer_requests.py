@@ -3,6 +3,7 @@
 from biasatlas.files import read_parquet, write_responses
 from biasatlas.lease import lease_gpus
 from biasatlas.models.store import ResponseStore
+from biasatlas.parsers import parsers_of
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
@@ -14,8 +15,11 @@ with logged(snakemake.log[0]):
     model = hf.load(**settings, device_map="auto" if snakemake.resources.gpu > 1 else None)
     # How many tokens go through at a time changes no answer, so it is no param.
     token_budget = snakemake.config["models"][snakemake.wildcards.model].get("token_budget")
+    parsers = parsers_of(snakemake.params.benchmark)
     store = ResponseStore(snakemake.params.store)
     for requests_file, responses_file in zip(snakemake.input.requests, snakemake.output.responses, strict=True):
         requests = read_parquet(requests_file)
-        responses, metadata = hf.answer(requests, model, templates=templates, store=store, token_budget=token_budget)
+        responses, metadata = hf.answer(
+            requests, model, templates=templates, parsers=parsers, store=store, token_budget=token_budget
+        )
         write_responses(responses, responses_file, requests["kind"].iloc[0], metadata)

@@ -4,14 +4,15 @@ from biasatlas.config import ApiModel
 from biasatlas.files import read_parquet, write_responses
 from biasatlas.models import api
 from biasatlas.models.store import ResponseStore
-from biasatlas.parsers import PARSERS
+from biasatlas.parsers import parsers_of
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     # Limits, prices and the budget change no answer, so they are no params: a new limit reruns nothing.
     entry = ApiModel.model_validate(snakemake.config["models"][snakemake.wildcards.model])
+    parsers = parsers_of(snakemake.params.benchmark)
     store = ResponseStore(snakemake.params.store)
     for requests_file, responses_file in zip(snakemake.input.requests, snakemake.output.responses, strict=True):
         requests = read_parquet(requests_file)
-        responses, metadata = api.answer(requests, entry, store=store, parsers=PARSERS)
+        responses, metadata = api.answer(requests, entry, store=store, parsers=parsers)
         write_responses(responses, responses_file, requests["kind"].iloc[0], metadata)

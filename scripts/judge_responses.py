@@ -2,44 +2,36 @@
 
 from importlib import import_module
 
-from biasatlas.config import ApiModel
-from biasatlas.files import read_parquet, write_requests, write_responses
+import pandas as pd
+
+from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS, read_parquet, write_parquet, write_responses
 from biasatlas.lease import lease_gpus
+from biasatlas.models.answerer import answerer
 from biasatlas.models.store import ResponseStore
-from biasatlas.parsers import PARSERS
+from biasatlas.parsers import parsers_of
 from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
-    entry = snakemake.config["models"][snakemake.params.judge]
-    store = ResponseStore(snakemake.params.store)
-    if entry["kind"] == "api":
-        from biasatlas.models import api
-
-        endpoint = ApiModel.model_validate(entry)
-
-        def answer(requests):
-            return api.answer(requests, endpoint, store=store, parsers=PARSERS)
-    else:
-        lease_gpus(snakemake.resources.gpu)
-        from biasatlas.models import hf  # imports torch, which must not see devices of other jobs
-
-        settings = dict(snakemake.params.model)
-        templates = settings.pop("templates", {})
-        model = hf.load(**settings)
-
-        def answer(requests):
-            return hf.answer(requests, model, templates=templates, store=store)
-
+    lease_gpus(snakemake.resources.gpu)
+    answer = answerer(
+        snakemake.config["models"][snakemake.params.judge],
+        snakemake.params.model,
+        ResponseStore(snakemake.params.store),
+        parsers_of(snakemake.wildcards.benchmark),
+    )
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.judge")
     answers = [read_parquet(snakemake.input[name]) for name in ("items_file", "requests", "responses")]
     task, protocol = snakemake.wildcards.task, snakemake.params.protocol
     requests = benchmark.build_judge_requests(*answers, task, protocol)
-    while True:
+    while len(requests):
         judgements, metadata = answer(requests)
         # Replies that cannot be read are asked for again, until they can be or the protocol's attempts are used up.
         again = benchmark.build_judge_requests(*answers, task, protocol, judgements)
         if again.equals(requests):
             break
         requests = again
-    write_requests(requests, snakemake.output.requests)
-    write_responses(judgements, snakemake.output.judgements, requests["kind"].iloc[0], metadata)
+    else:  # every answer was refused: there is nothing to judge
+        judgements, metadata = pd.DataFrame(columns=list(RESPONSE_COLUMNS["generation"])), {}
+    kind = requests["kind"].iloc[0] if len(requests) else "generation"
+    write_parquet(requests, snakemake.output.requests, REQUEST_COLUMNS)
+    write_responses(judgements, snakemake.output.judgements, kind, metadata)

@@ -14,6 +14,14 @@ def code_hash(script: str, *modules: str) -> str:
 
     ``modules`` names those that it imports by name at run time, as ``benchmarks.twbias.scores``.
     """
+    digest = hashlib.sha256()
+    for path in code_files(script, *modules):
+        digest.update(str(path.relative_to(SCRIPTS)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def code_files(script: str, *modules: str) -> list[Path]:
+    """The files that :func:`code_hash` covers, sorted."""
     seen: set[Path] = set()
     todo = [SCRIPTS / f"{script}.py", *(path for name in modules for path in _files(f"biasatlas.{name}"))]
     while todo:
@@ -21,10 +29,7 @@ def code_hash(script: str, *modules: str) -> str:
         if path not in seen:
             seen.add(path)
             todo.extend(_imports(path))
-    digest = hashlib.sha256()
-    for path in sorted(seen):
-        digest.update(str(path.relative_to(SCRIPTS)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return sorted(seen)
 
 
 @cache

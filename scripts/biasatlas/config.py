@@ -137,6 +137,13 @@ class Run(Strict):
     )
 
 
+class Construction(Strict):
+    """The making of new questions in the manner of DBB from the items of CrowS-Pairs, StereoSet and BBQ."""
+
+    writer: str = Field(description="Name of the model that writes and checks.")
+    items_per_source: int = Field(20, ge=1, description="Items taken from each configured source benchmark.")
+
+
 class Config(Strict):
     """The configuration of a run of the workflow."""
 
@@ -151,6 +158,9 @@ class Config(Strict):
         min_length=1, description="The models to measure, by a name of your choice."
     )
     benchmarks: dict[str, Run] = Field(min_length=1, description="The benchmarks to run, by name.")
+    construction: Construction | None = Field(
+        None, description="Makes new questions, if given (target `construction`)."
+    )
 
 
 def answered_kinds(entry: Model) -> tuple[Kind, ...]:
@@ -210,6 +220,8 @@ def _dangling_names(config: Config) -> Iterable[str]:
         releases = load_benchmark(entry.benchmark).released
         if entry.release not in releases:
             yield _unknown(f"models.{name}.release", entry.release, f"a release of {entry.benchmark}", releases)
+    if config.construction and config.construction.writer not in config.models:
+        yield _unknown("construction.writer", config.construction.writer, "one of the configured models", config.models)
     for name, run in config.benchmarks.items():
         if name not in known:
             yield _unknown(f"benchmarks.{name}", name, "a benchmark", known)
@@ -285,6 +297,8 @@ def _keys(model: type[BaseModel], path: tuple) -> Iterable[str]:
             model = Template
         case ("benchmarks", _):
             model = Run
+        case ("construction",):
+            model = Construction
     return model.model_fields
 
 
@@ -323,7 +337,7 @@ def reference_text() -> str:
     """The reference table of every key, in Markdown."""
     sections = [("The file", Config), ("`benchmarks.{name}`", Run)]
     sections += [(f"`models.{{name}}` of kind `{kind}`", model) for kind, model in KINDS.items()]
-    sections += [("`models.{name}.templates.{template}`", Template)]
+    sections += [("`models.{name}.templates.{template}`", Template), ("`construction`", Construction)]
     parts = [
         "# Configuration\n\nGenerated from `scripts/biasatlas/config.py` by `make docs`. "
         "`config/schema.json` is the same as a JSON schema, for editors.\n"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import huggingface_hub
 import requests
 from tqdm import tqdm
 from urllib3.util import Retry
@@ -40,6 +41,33 @@ def fetch(source: Source, folder: Path, mirror: Path | None) -> None:
         shutil.rmtree(folder)
     gathering.rename(folder)
     logging.info("%s: fetched %d files of version %s into %s", source.source, len(wanted), source.version[:7], folder)
+
+
+def fetch_dataset(source: Source, folder: Path, mirror: Path | None) -> None:
+    """Put the files of a dataset on the Hugging Face hub, or all of its folder in the ``mirror``, into ``folder``.
+
+    Nothing says beforehand what these files are. Raises UserError if the hub or the mirror does not give them.
+    """
+    gathering = folder.with_name(f".{folder.name}.fetching")
+    if mirror is not None:
+        if not (mirror / source.mirror).is_dir():
+            raise UserError(_not_mirrored(source, mirror / source.mirror))
+        shutil.copytree(mirror / source.mirror, gathering, dirs_exist_ok=True)
+    else:
+        owner, name, inside = source.url.removeprefix("hf://").split("/", 2)
+        try:
+            huggingface_hub.snapshot_download(
+                f"{owner}/{name}",
+                repo_type="dataset",
+                revision=source.version,
+                allow_patterns=f"{inside}/*",
+                local_dir=gathering,
+            )
+        except Exception as error:  # the hub's client raises errors of half a dozen libraries
+            raise UserError(_unreachable(source.url, str(error).splitlines()[0])) from error
+    if folder.exists():
+        shutil.rmtree(folder)
+    gathering.rename(folder)
 
 
 def _copy_from_mirror(source: Source, files: list[SourceFile], folder: Path, mirror: Path) -> None:

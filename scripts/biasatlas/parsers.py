@@ -7,8 +7,13 @@ text has a reading, every longer text has the same one: so a parser is also the 
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
+
+#: See above; the texts are the reply so far and the labels.
+Parser = Callable[[str, Sequence[str], bool], int | str | None]
 
 REFUSED = "refused"
 UNPARSEABLE = "unparseable"
@@ -119,11 +124,13 @@ def _parse_number(pattern: re.Pattern, text: str, labels: Sequence[str], complet
     found = pattern.search(body)
     if not found:
         return UNPARSEABLE if complete else None
+    value, values = Decimal(found[0]), [Decimal(label) for label in labels]
+    if found[0].startswith("-") or value > max(values):
+        return UNPARSEABLE  # whatever digits follow
     after = body[found.end() :]
     if not complete and (not after or (nearest and after == "." and "." not in found[0])):
         return None
-    value, values = Decimal(found[0]), [Decimal(label) for label in labels]
-    if found[0].startswith("-") or not min(values) <= value <= max(values):
+    if value < min(values):
         return UNPARSEABLE
     i = min(range(len(values)), key=lambda i: (abs(values[i] - value), -values[i]))
     return i if nearest or values[i] == value else UNPARSEABLE
@@ -149,3 +156,9 @@ PARSERS = {
     "integer": parse_integer,
     "decimal": parse_decimal,
 }
+
+
+def parsers_of(benchmark: str) -> dict[str, Parser]:
+    """The parsers that a benchmark's requests may name: those of all, and those of its own module ``parse``."""
+    own = f"biasatlas.benchmarks.{benchmark}.parse"
+    return PARSERS | (import_module(own).PARSERS if find_spec(own) else {})

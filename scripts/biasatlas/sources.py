@@ -21,7 +21,8 @@ class Source:
     """Published data at one version.
 
     ``url`` is pinned to ``version`` and has a slot ``{path}``; ``mirror`` is the folder, or the tar archive, of a local
-    mirror that holds the files.
+    mirror that holds the files. A dataset on the Hugging Face hub has ``hf://{owner}/{name}/{folder}`` for its url and
+    no ``files``: what they are is only known, and locked, once they are here.
     """
 
     source: str
@@ -41,4 +42,6 @@ def load_sources() -> dict[str, Source]:
         for row in csv.DictReader(stream):
             files.setdefault(row["source"], []).append(SourceFile(row["path"], row["sha256"], int(row["bytes"])))
     with (_FOLDER / "sources.csv").open(encoding="utf-8", newline="") as stream:
-        return {row["source"]: Source(**row, files=tuple(files[row["source"]])) for row in csv.DictReader(stream)}
+        return {
+            row["source"]: Source(**row, files=tuple(files.get(row["source"], ()))) for row in csv.DictReader(stream)
+        }

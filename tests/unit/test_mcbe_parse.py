@@ -163,11 +163,11 @@ def test_exact_subcategory_waits_for_the_end():
 @pytest.mark.parametrize(
     ("name", "reply", "labels", "label"),
     [
-        ("mcbe_stated", "7.26分", ["7.2", "7.3"], "7.3"),
-        ("mcbe_stated", "11分", ["0", "10"], None),
-        ("mcbe_decimal", "12.5", ["0", "12.5", "13"], "12.5"),
-        ("mcbe_decimal", "20", ["0", "12.5", "13"], None),
-        ("mcbe_first_integer", "8.5", ["8", "8.5"], "8"),
+        ("mcbe_stated", "7.26分", ["7.2", "7.3"], 1),
+        ("mcbe_stated", "11分", ["0", "10"], "unparseable"),
+        ("mcbe_decimal", "12.5", ["0", "12.5", "13"], 1),
+        ("mcbe_decimal", "20", ["0", "12.5", "13"], "unparseable"),
+        ("mcbe_first_integer", "8.5", ["8", "8.5"], 0),
     ],
 )
 def test_numbers_become_the_nearest_label(name, reply, labels, label):
@@ -190,3 +190,37 @@ def test_numbers_become_the_nearest_label(name, reply, labels, label):
 )
 def test_refusals(reply, refusal):
     assert is_refusal(reply) is refusal
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "outcome"),
+    [
+        ("mcbe_first_letter", "", None),
+        ("mcbe_first_letter", "我的答", None),
+        ("mcbe_first_letter", "答案是：", None),
+        ("mcbe_first_letter", "**", None),
+        ("mcbe_first_letter", "B", 1),
+        ("mcbe_first_letter", "句子", "unparseable"),
+        ("mcbe_first_letter", "抱", None),
+        ("mcbe_first_letter", "抱歉", "refused"),
+        ("mcbe_exact", "职", None),
+        ("mcbe_exact", "“职业分工", None),
+        ("mcbe_exact", "职业分工。", 0),
+        ("mcbe_exact", "职业倦怠", "unparseable"),
+        ("mcbe_exact", "物化或", "unparseable"),
+        ("mcbe_substring", "我认为", None),
+        ("mcbe_leading", "", None),
+        ("mcbe_leading", "得分", None),
+        ("mcbe_leading", "得分：", None),
+        ("mcbe_leading", "7", None),
+        ("mcbe_leading", "7.", None),
+        ("mcbe_leading", "7分", 7),
+        ("mcbe_leading", "这句话", "unparseable"),
+        ("mcbe_stated", "这句话", None),
+        ("mcbe_first_five_characters", "句子1更可", "unparseable"),
+        ("mcbe_first_five_characters", "句子1", None),
+    ],
+)
+def test_parsers_stop_as_soon_as_nothing_can_change(name, start, outcome):
+    labels = {"letter": ["A", "B"], "exact": LABELS, "substring": LABELS, "characters": ["A", "B", "AB"]}
+    assert PARSERS[name](start, labels.get(name.rpartition("_")[2], [str(n) for n in range(11)]), False) == outcome

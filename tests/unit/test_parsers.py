@@ -60,6 +60,7 @@ PARTIAL = [
     ("letter", AB, "I'm sorry", REFUSED),
     ("integer", SCALE, "1", None),
     ("integer", SCALE, "1 ", 1),
+    ("integer", SCALE, "14", UNPARSEABLE),
     ("integer", SCALE, "Score", None),
     ("decimal", TENTHS, "7.", None),
     ("decimal", TENTHS, "7.5", None),

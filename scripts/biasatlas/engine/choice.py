@@ -16,7 +16,7 @@ from biasatlas.engine.tree import Tree
 #: rest stays in texts that are not read further.
 UNRESOLVED = 0.003
 #: The most texts that are expanded for one question.
-EXPANSIONS = 400
+EXPANSIONS = 1000
 #: The most texts of one question that are expanded in one round.
 WIDTH = 32
 

@@ -7,10 +7,11 @@ import logging
 import platform
 import resource
 from collections import Counter
+from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-import huggingface_hub
 import numpy as np
 import pandas as pd
 import torch
@@ -24,9 +25,10 @@ from biasatlas.engine.limits import Memory, NotFiniteError, Progress
 from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS
+from biasatlas.models.hub import first_line, model_folder
 from biasatlas.models.store import ResponseStore, content
 from biasatlas.models.store import key as store_key
-from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE
+from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE, Parser
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -75,7 +77,7 @@ def load(
     """
     if dtype not in DTYPES:
         raise UserError(f"{source}: dtype {dtype!r} is not known: use one of {', '.join(DTYPES)}.")
-    folder = _folder(source, revision, trust_remote_code)
+    folder = model_folder(source, revision, trust_remote_code)
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         pickled = [path.name for pattern in _PICKLED for path in sorted(folder.glob(pattern))]
@@ -98,33 +100,13 @@ def load(
         ).eval()
     except (OSError, ValueError, KeyError) as error:
         raise UserError(
-            f"{source}: cannot be loaded as a causal language model with a tokenizer ({_first_line(error)}): check "
+            f"{source}: cannot be loaded as a causal language model with a tokenizer ({first_line(error)}): check "
             "that the folder is complete."
         ) from error
     tree_refusal = check_tree(model)
     if tree_refusal:
         _log.info("%s: padded batches in place of the token tree: %s", source, tree_refusal)
     return LoadedModel(source, revision, model, tokenizer, _sha256(weights), _ends(model, tokenizer), tree_refusal)
-
-
-def _folder(source: str, revision: str | None, trust_remote_code: bool) -> Path:
-    """The folder itself, or the hub's snapshot of safetensors, configuration and tokenizer."""
-    if Path(source).is_dir():
-        return Path(source)
-    if source.startswith((".", "/", "~")) or source.count("/") != 1:
-        raise UserError(f"{source}: no such folder, and not a hub id (owner/name): correct the model's source.")
-    if trust_remote_code and not revision:
-        raise UserError(
-            f"{source}: trust_remote_code needs a pinned revision: give the commit whose code you have read."
-        )
-    patterns = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", *(["*.py"] if trust_remote_code else [])]
-    try:
-        return Path(huggingface_hub.snapshot_download(source, revision=revision, allow_patterns=patterns))
-    except Exception as error:  # the hub client raises errors of half a dozen libraries
-        raise UserError(
-            f"{source}: not a folder, and the hub does not give it at revision {revision or 'main'} "
-            f"({_first_line(error)}): check the spelling, your network and your access."
-        ) from error
 
 
 def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
@@ -142,22 +124,19 @@ def _sha256(paths: list[Path]) -> str:
     return total.hexdigest()
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-
-
 def answer(
     requests: pd.DataFrame,
     model: LoadedModel,
     *,
     templates: dict[str, dict],
+    parsers: Mapping[str, Parser] = PARSERS,
     store: ResponseStore | None = None,
     token_budget: int | None = None,
 ) -> tuple[pd.DataFrame, dict]:
     """Answer a table of requests of one kind: a table of responses in the order of requests, then repeat.
 
     ``templates`` maps the name of a literal template to {"prompt": text with "{user}", "empty": text for an empty user
-    message}. ``token_budget`` bounds the tokens of one forward pass (None: chosen for the device). Answers are kept in
+    message}; ``parsers`` the names that choice requests give to how replies are read. ``token_budget`` bounds the tokens of one forward pass (None: chosen for the device). Answers are kept in
     ``store`` batch by batch, and those that are there are not computed again.
 
     The dictionary says how the answers were made: weights, precision, versions, engine path; under ``run``, what this
@@ -183,11 +162,12 @@ def answer(
     first = {name: i for i, name in reversed(list(enumerate(keys))) if name not in answers}
     # Neighbours in text share their tokens, so that a batch shares little with the next one.
     missing = sorted(first.values(), key=lambda i: (prompts[i], str(requests["continuation"][i])))
+    solve = partial(_choice, parsers=parsers) if kinds[0] == "choice" else _ANSWERS[kinds[0]]
     run: Counter[str] = Counter()
     progress = Progress("requests", len(missing))
     for at in range(0, len(missing), _BATCH):
         batch = requests.iloc[missing[at : at + _BATCH]].reset_index(drop=True)
-        responses, took = _ANSWERS[kinds[0]](batch, model, templates, token_budget or _default_budget(model))
+        responses, took = solve(batch, model, templates, token_budget or _default_budget(model))
         run.update({name: count for name, count in took.items() if isinstance(count, int)})
         new: dict[str, dict] = {}
         names = dict(zip(batch["request_id"], (keys[i] for i in missing[at : at + _BATCH]), strict=True))
@@ -342,7 +322,11 @@ def _likelihood(
 
 
 def _choice(
-    requests: pd.DataFrame, model: LoadedModel, templates: dict[str, dict], token_budget: int
+    requests: pd.DataFrame,
+    model: LoadedModel,
+    templates: dict[str, dict],
+    token_budget: int,
+    parsers: Mapping[str, Parser],
 ) -> tuple[pd.DataFrame, dict]:
     prompts = _prompts(requests, model, templates)
     detail = _prompt_detail(model, prompts, requests["max_tokens"].fillna(0))
@@ -352,7 +336,7 @@ def _choice(
     for i, sampling in enumerate(_samplings(requests)):
         reading = (requests["parser"][i], requests["labels"][i])
         if reading not in readers:
-            readers[reading] = _reader(model, *reading)
+            readers[reading] = _reader(model, parsers[reading[0]], reading[1])
         key = (prompts[i].tobytes(), sampling, _integer(requests["max_tokens"][i]), reading)
         keys.append(key)
         if key not in questions and not detail[i]:
@@ -388,9 +372,9 @@ def _choice(
     return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["choice"])), run
 
 
-def _reader(model: LoadedModel, parser: str, labels: str) -> Reader:
+def _reader(model: LoadedModel, read: Parser, labels: str) -> Reader:
     """Outcomes are the labels in their order, then refused, then unparseable."""
-    options, read = json.loads(labels), PARSERS[parser]
+    options = json.loads(labels)
     outcome = {REFUSED: len(options), UNPARSEABLE: len(options) + 1}
 
     def index(text: str, complete: bool) -> int | None:

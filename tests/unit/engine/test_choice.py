@@ -19,7 +19,7 @@ from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE
 from . import tiny
 
 SAMPLES = 20_000
-MAX_TOKENS = 6
+MAX_TOKENS = 5
 END = 0
 LABELS = {
     "letter": ["A", "B"],
@@ -43,7 +43,7 @@ def speaker(parser: str = "letter"):
     with torch.no_grad():
         model.lm_head.bias.zero_()
         model.lm_head.bias[[ids[0] for ids in tiny.tokenizer()(list(ALPHABETS[parser]))["input_ids"]]] = 10.0
-        model.lm_head.bias[END] = 11.0
+        model.lm_head.bias[END] = 10.0 + np.log(len(ALPHABETS[parser]))
     return model
 
 
@@ -103,7 +103,7 @@ def test_probabilities_are_the_frequencies_of_sampling(parser, sampling):
     assert 0 <= unresolved < 0.01
     assert outcomes.sum() + unresolved == pytest.approx(1, abs=1e-5)
     frequencies = sampled(model, question, SAMPLES)
-    assert frequencies[: len(LABELS[parser])].sum() > 0.2  # the model does answer: there is something to compare
+    assert frequencies[: len(LABELS[parser])].sum() > 0.1  # the model does answer: there is something to compare
     assert np.abs(outcomes - frequencies).max() < 0.01
 
 

@@ -42,7 +42,7 @@ SPEC = Benchmark(
         "PC": Task(kind="likelihood", categories=SUBSTITUTABLE),
         "SC": Task(kind="choice", categories=CATEGORIES),
         "SS": Task(kind="choice", categories=SUBSTITUTABLE),
-        "BA": Task(kind="generation", categories=CATEGORIES),
+        "BA": Task(kind="generation", categories=CATEGORIES, judged=True),
         "BS": Task(kind="choice", categories=CATEGORIES),
     },
     tables={
@@ -175,8 +175,8 @@ class OPTIONS(BaseModel):
     sc_match: Annotated[
         Literal["exact", "substring"],
         Field(
-            description="A reply names a subcategory if it is one, or if one occurs in it (where probabilities are "
-            "taken, the first that occurs)"
+            description="A reply names a subcategory if it starts with one, or if one occurs anywhere in it (where "
+            "probabilities are taken, the first that occurs)"
         ),
     ]
     sc_unparsed: Annotated[

@@ -43,6 +43,7 @@ def build_judge_requests(
         items[["item_id", "explanation"]], on="item_id", validate="m:1"
     )
     criteria = list(rubric().itertuples())
+    exact = protocol["judge_answers"] == "exact"
     rows = [
         {
             "request_id": f"{answer.request_id}/{answer.repeat}/{criterion.criterion}",
@@ -55,13 +56,13 @@ def build_judge_requests(
                 max_score=criterion.max_score,
             ),
             "labels": json.dumps(score_labels(criterion.max_score)),
-            "parser": f"mcbe_{protocol['judge_parse']}",
+            # Its probabilities are followed for a number at the start alone: a judge is told to say nothing else.
+            "parser": "mcbe_leading" if exact else f"mcbe_{protocol['judge_parse']}",
         }
         for answer in answers.itertuples()
         if analysis_status(answer.status, answer.text, protocol) == "ok"
         for criterion in criteria
     ]
-    exact = protocol["judge_answers"] == "exact"
     built = finish(
         pd.DataFrame(rows, columns=_COLUMNS),
         kind="choice" if exact else "generation",

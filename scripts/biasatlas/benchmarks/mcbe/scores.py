@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.mcbe.judge import analysis_status, read_judgements, rubric
-from biasatlas.benchmarks.mcbe.parse import NUMBERS, PARSERS, is_refusal
+from biasatlas.benchmarks.mcbe.parse import NUMBERS, PARSERS
 from biasatlas.benchmarks.mcbe.requests import SEVERITIES, default_sentence, words_of
 
 #: Columns that every task's scores begin and end with; its ingredients stand between. ``refused``, ``unparseable`` and
@@ -66,7 +66,7 @@ def _outcomes(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _choice(answer) -> tuple:
-    if not isinstance(answer.probabilities, str):
+    if answer.status == "failed" or not isinstance(answer.probabilities, str):
         return None, 0.0, 0.0, 0.0, answer.status
     return json.loads(answer.probabilities), answer.refused, answer.unparseable, answer.unresolved, "ok"
 
@@ -80,12 +80,11 @@ def _reading(answer) -> tuple:
     if answer.status not in ("ok", "truncated"):
         return None, 0.0, 0.0, 0.0, answer.status
     # The right subcategory first: as released, a reply that holds it is right whatever else it holds.
-    first = [answer.subcategory] if hasattr(answer, "subcategory") else []
-    label = PARSERS[answer.parser](answer.text, [*first, *labels], True)
-    if label is None:
-        refused = is_refusal(answer.text)
-        return nothing, float(refused), float(not refused), 0.0, "ok"
-    return [float(label == one) for one in labels], 0.0, 0.0, 0.0, "ok"
+    options = [answer.subcategory, *labels] if hasattr(answer, "subcategory") else labels
+    found = PARSERS[answer.parser](answer.text, options, True)
+    if isinstance(found, str):
+        return nothing, float(found == "refused"), float(found == "unparseable"), 0.0, "ok"
+    return [float(options[found] == one) for one in labels], 0.0, 0.0, 0.0, "ok"
 
 
 def _sc(answers: pd.DataFrame, protocol: dict) -> pd.DataFrame:

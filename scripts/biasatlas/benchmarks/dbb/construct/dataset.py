@@ -1,0 +1,134 @@
+"""The constructed questions as files in upstream's format, and their manual evaluation."""
+
+import json
+
+import pandas as pd
+
+from biasatlas.benchmarks.dbb.construct.steps import STEPS, start
+from biasatlas.errors import UserError
+from biasatlas.stats.intervals import wilson
+
+#: The paper's four criteria of a good item, each answered yes or no in the sheet.
+CRITERIA = {
+    "fluent": "Each option follows the context fluently and clearly.",
+    "balanced": "Either option could be chosen with equal right.",
+    "distinct": "The two options mean different things.",
+    "on_topic": "Context and options fit the explanation of the bias.",
+}
+_MARKS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False}
+
+
+def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Path in the dataset -> table, which :func:`biasatlas.benchmarks.dbb.items.read_items` reads.
+
+    A row that lost its variations keeps its question: semi-generation then reports it. Raises :class:`UserError` if no
+    row has become a question.
+    """
+    finished = (rows["verdict"] != "rejected") | (rows["step"] == STEPS[-1])
+    questions = rows[finished & (rows["option_2"] != "")].reset_index(drop=True)
+    if questions.empty:
+        reasons = rows["reason"].value_counts()
+        raise UserError(
+            f"construction: none of {len(rows)} rows has become a question; the most frequent reason is "
+            f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Look at the writer's replies, or take another writer."
+        )
+    table = pd.DataFrame(
+        {
+            "Context": questions["context"],
+            "s1": questions["option_1"],
+            "s2": questions["option_2"],
+            "bias type1": questions["concept_1"],
+            "bias type2": questions["concept_2"],
+            "explanation": questions["explanation"],
+            "bias_type": questions["bias_type"],
+            "target": questions["target"],
+        }
+    )
+    concepts = pd.DataFrame(
+        {
+            "id": questions["row_id"],
+            "Concept1": questions["concept_1"],
+            "Concept2": questions["concept_2"],
+            "Explanation": questions["explanation"],
+            "bias_type": questions["bias_type"],
+            "target": questions["target"],
+        }
+    )
+    return {
+        "Questions/constructed_all_data_questions.csv": table,
+        "Questions/constructed_all_data_more_contexts_questions.csv": variations_table(
+            questions.assign(id=range(len(questions)))
+        ),
+        "concept_lists/constructed_concepts.csv": concepts,
+    }
+
+
+def template_rows(items: pd.DataFrame) -> pd.DataFrame:
+    """The templates of ``items`` (as ``read_items`` gives them) as rows for the step "nine_variations" alone.
+
+    For data without a variations file. ``id`` is the template's number in its file.
+    """
+    templates = items[items["fault"] == ""].drop_duplicates("template_id")
+    rows = start(
+        pd.DataFrame(
+            {
+                "row_id": "dbb/" + templates["template_id"],
+                "form": "question",
+                "bias_type": templates["bias_type"],
+                "target": "",
+                "id": templates["template_id"].str[1:].astype(int),
+            }
+        )
+    )
+    texts = ["concept_1", "concept_2", "context", "option_1", "option_2"]
+    return rows.assign(**{name: templates[name] for name in texts}).reset_index(drop=True)
+
+
+def variations_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """The variations of rows with an ``id`` in upstream's format, ten rows for each; a row without them is left out."""
+    table = [
+        (row.id, row.context, *pair, row.concept_1, row.concept_2)
+        for row in rows.itertuples()
+        if row.variations_1
+        for pair in zip(json.loads(row.variations_1), json.loads(row.variations_2), strict=True)
+    ]
+    return pd.DataFrame(table, columns=["id", "Context", "s1", "s2", "bias type1", "bias type2"])
+
+
+def evaluation_sheet(questions: pd.DataFrame, size: int = 100, seed: int = 0) -> pd.DataFrame:
+    """``size`` questions drawn without replacement (all, if there are fewer), with an empty column for each criterion.
+
+    ``questions`` is a table of questions in upstream's format; ``id`` is the row's number in it. Criteria are to be
+    answered yes or no; :data:`CRITERIA` says what each means.
+    """
+    drawn = questions.sample(min(size, len(questions)), random_state=seed).sort_index()
+    drawn.insert(0, "id", drawn.index)
+    texts = ["id", "Context", "s1", "s2", "bias type1", "bias type2", "explanation"]
+    return drawn[texts].assign(**dict.fromkeys(CRITERIA, "")).reset_index(drop=True)
+
+
+def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
+    """Share of yes for each criterion, and for all four together, in [0, 1], with Wilson's 95 % interval.
+
+    Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``, ``missing``: an empty cell is missing, and a question
+    with one is missing from "all". Raises :class:`UserError` for a lost column and for a mark that is neither yes nor no.
+    """
+    lost = [name for name in CRITERIA if name not in sheet]
+    if lost:
+        raise UserError(
+            f"evaluation sheet: no column {lost[0]!r}; expected {list(CRITERIA)}. Keep the sheet's columns."
+        )
+    marks = sheet[list(CRITERIA)].fillna("").astype(str).apply(lambda column: column.str.strip().str.lower())
+    for name in CRITERIA:
+        unknown = ~marks[name].isin([*_MARKS, ""])
+        if unknown.any():
+            row = sheet[unknown].iloc[0]
+            raise UserError(f"evaluation sheet, id {row['id']}: {name} is {row[name]!r}; expected yes or no.")
+    answers = marks.apply(lambda column: column.map(_MARKS))
+    complete = answers.notna().all(axis=1)
+    answers["all"] = answers.eq(True).all(axis=1).where(complete)
+    rows = []
+    for name, given in answers.items():
+        n, good = int(given.notna().sum()), int(given.eq(True).sum())
+        rows.append((name, good / n if n else float("nan"), *wilson(good, n), n, len(given) - n))
+    return pd.DataFrame(rows, columns=["criterion", "value", "ci_low", "ci_high", "n", "missing"])

@@ -1,0 +1,19 @@
+"""Do one step of the construction: ask the writer about every row that is left, and read its replies (rule construct_step)."""
+
+from biasatlas.benchmarks.dbb.construct import steps
+from biasatlas.files import read_csv, write_csv
+from biasatlas.lease import lease_gpus
+from biasatlas.models.answerer import answerer
+from biasatlas.models.store import ResponseStore
+from biasatlas.script import logged
+
+with logged(snakemake.log[0]):
+    rows = read_csv(snakemake.input.rows).fillna("")
+    requests = steps.build(snakemake.wildcards.step, rows, steps.read_prompts())
+    if len(requests):
+        lease_gpus(snakemake.resources.gpu)
+        entry = snakemake.config["models"][snakemake.params.writer]
+        answer = answerer(entry, snakemake.params.model, ResponseStore(snakemake.params.store), {})
+        responses, _ = answer(requests)
+        rows = steps.parse(snakemake.wildcards.step, rows, responses)
+    write_csv(rows, snakemake.output.rows)
