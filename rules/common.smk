@@ -8,7 +8,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from biasatlas import plan
 from biasatlas.code import code_hash
-from biasatlas.config import load_benchmark, load_config, load_protocol
+from biasatlas.config import is_hub_id, load_benchmark, load_config, load_protocol
 from biasatlas.errors import UserError
 from biasatlas.sources import load_sources
 
@@ -27,6 +27,7 @@ DATA = f"{CONFIG.data}/{{source}}"
 ITEMS = f"{RESULTS}/items/{{benchmark}}.parquet"
 REQUESTS = f"{RESULTS}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 WEIGHTS = f"{RESULTS}/models/{{model}}"
+FETCHED = f"{RESULTS}/models/{{model}}.json"
 CHECKED = f"{RESULTS}/store/{{model}}/checked"
 STORE = f"{RESULTS}/store/{{model}}"
 RESPONSES = f"{RESULTS}/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
@@ -124,8 +125,15 @@ def prompts_of(wildcards):
 
 
 def weights_of(model):
-    """The folder of a planted model; a model from elsewhere is no file of the workflow's."""
-    return WEIGHTS.format(model=model) if CONFIG.models[model].kind == "planted" else []
+    """The folder of a planted model, or what names the commit of one from the hub; a user's folder is no file of ours."""
+    if CONFIG.models[model].kind == "planted":
+        return WEIGHTS.format(model=model)
+    return FETCHED.format(model=model) if model in hub_models() else []
+
+
+def hub_models():
+    """Names of the configured models that come from the Hugging Face hub."""
+    return [name for name in models_of("hf", "masked") if is_hub_id(CONFIG.models[name].source)]
 
 
 def model_params(model):

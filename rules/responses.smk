@@ -64,6 +64,7 @@ for benchmark, tasks in masked_jobs():
         name:
             f"answer_masked_{benchmark}"
         input:
+            weights=lambda w: weights_of(w.model),
             requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks, allow_missing=True),
         output:
             responses=expand(kept(RESPONSES, benchmark=benchmark), task=tasks, allow_missing=True),

@@ -1,8 +1,8 @@
 """Fetch a model from the Hugging Face hub and record its commit (rule fetch_model)."""
 
 import json
+from pathlib import Path
 
-from biasatlas.files import write_text
 from biasatlas.models.hub import model_folder
 from biasatlas.script import logged
 
@@ -10,4 +10,4 @@ with logged(snakemake.log[0]):
     wanted = snakemake.params.model
     folder = model_folder(wanted["source"], wanted["revision"], wanted.get("trust_remote_code", False))
     fetched = {"source": wanted["source"], "revision": wanted["revision"], "commit": folder.name}
-    write_text(json.dumps(fetched, indent=1) + "\n", snakemake.output.fetched)
+    Path(snakemake.output.fetched).write_text(json.dumps(fetched, indent=1) + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from biasatlas import code
 from biasatlas.config import ROOT, benchmark_names
 
 #: Where conda-forge calls a package by another name than PyPI, and PyPI by another than the import.
-PYPI_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib"}
+PYPI_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface_hub": "huggingface-hub"}
 IMPORT_NAMES = {"pyyaml": "yaml", "scikit-posthocs": "scikit_posthocs", "huggingface-hub": "huggingface_hub"}
 PYTHON = (3, 12)
 ENVIRONMENTS = {

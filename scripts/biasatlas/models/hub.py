@@ -8,11 +8,6 @@ import huggingface_hub
 from biasatlas.errors import UserError
 
 
-def is_hub_id(source: str) -> bool:
-    """Whether a model's ``source`` is the id of a repository on the hub rather than a folder."""
-    return not source.startswith((".", "/", "~"))
-
-
 def model_folder(source: str, revision: str | None, trust_remote_code: bool = False) -> Path:
     """The folder itself, or the hub's snapshot of safetensors, configuration and tokenizer, downloaded where needed.
 
@@ -21,7 +16,7 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
     """
     if Path(source).is_dir():
         return Path(source)
-    if not is_hub_id(source) or source.count("/") != 1:
+    if source.startswith((".", "/", "~")) or source.count("/") != 1:
         raise UserError(f"{source}: no such folder, and not a hub id (owner/name): correct the model's source.")
     if trust_remote_code and not revision:
         raise UserError(
