@@ -142,7 +142,7 @@ def model_params(model):
     if entry.kind == "planted":
         return {"source": WEIGHTS.format(model=model), "dtype": "float32"}
     if entry.kind == "api":
-        changing = {"base_url", "model", "dialect", "system", "extra_body", "top_logprobs", "prompt_logprobs"}
+        changing = {"base_url", "model", "dialect", "system", "extra_body", "top_logprobs", "prompt_logprobs", "sampling"}
         return entry.model_dump(include=changing)
     return entry.model_dump(exclude={"kind", "published_as", "size_billion", "gpu", "token_budget"})
 
@@ -264,13 +264,13 @@ def provenance_of(benchmark, protocol, table, models):
 
 
 def replicable_tables():
-    """Tables with published numbers, from released outputs alone, of each benchmark that has any."""
+    """Tables with published numbers that need no model: from released outputs, or from other published tables."""
+    released = {name for name in BENCHMARKS for model in models_of("released") if plan.tasks(CONFIG, name, model)}
     return [
         REPLICATION.format(benchmark=name, table=table)
         for name, spec in BENCHMARKS.items()
-        if any(plan.tasks(CONFIG, name, model) for model in models_of("released"))
         for table, declared in spec.tables.items()
-        if declared.published
+        if (declared.published and name in released) or not declared.tasks
     ]
 
 

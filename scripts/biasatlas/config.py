@@ -41,6 +41,15 @@ class Template(Strict):
     empty: str = Field(description="The same where the user's message is empty.")
 
 
+class Sampling(Strict):
+    """Sampling settings of a model, for protocols that leave them to it."""
+
+    temperature: float = Field(ge=0, description="Temperature; 0 is greedy.")
+    top_p: float = Field(1.0, gt=0, le=1, description="Smallest share of the probability that tokens are drawn from.")
+    top_k: int = Field(0, ge=0, description="Most tokens that are drawn from; 0 is no limit.")
+    repetition_penalty: float = Field(1.0, gt=0, description="Penalty on tokens that occurred; 1 is none.")
+
+
 class Model(Strict):
     """What entries of every kind share."""
 
@@ -77,6 +86,7 @@ class HfModel(Model):
     )
     trust_remote_code: bool = Field(False, description="Run the code in the model's repository; needs a revision.")
     templates: dict[str, Template] = Field({}, description="Literal chat templates, by the name protocols use.")
+    sampling: dict[str, Sampling] = Field({}, description="Sampling settings, by the name protocols use.")
 
     _pinned = model_validator(mode="after")(_pinned)
 
@@ -109,6 +119,7 @@ class ApiModel(ApiEntry, Model):
     """An OpenAI-compatible endpoint, as the model under test, a judge or a writer."""
 
     kind: Literal["api"] = Field(description="What the model is.")
+    sampling: dict[str, Sampling] = Field({}, description="Sampling settings, by the name protocols use.")
 
 
 class ReleasedModel(Model):
@@ -300,6 +311,8 @@ def _keys(model: type[BaseModel], path: tuple) -> Iterable[str]:
             model = KINDS[kind]
         case ("models", _, _, "templates", _):
             model = Template
+        case ("models", _, _, "sampling", _):
+            model = Sampling
         case ("benchmarks", _):
             model = Run
         case ("construction",):
@@ -342,7 +355,11 @@ def reference_text() -> str:
     """The reference table of every key, in Markdown."""
     sections = [("The file", Config), ("`benchmarks.{name}`", Run)]
     sections += [(f"`models.{{name}}` of kind `{kind}`", model) for kind, model in KINDS.items()]
-    sections += [("`models.{name}.templates.{template}`", Template), ("`construction`", Construction)]
+    sections += [
+        ("`models.{name}.sampling.{name}`", Sampling),
+        ("`models.{name}.templates.{template}`", Template),
+        ("`construction`", Construction),
+    ]
     parts = [
         "# Configuration\n\nGenerated from `scripts/biasatlas/config.py` by `make docs`. "
         "`config/schema.json` is the same as a JSON schema, for editors.\n"

@@ -27,5 +27,5 @@ def answerer(
 
     settings = at_commit(settings, ready)
     templates = settings.get("templates", {})
-    model = hf.load(**{name: value for name, value in settings.items() if name != "templates"})
+    model = hf.load(**{name: value for name, value in settings.items() if name not in ("templates", "sampling")})
     return lambda requests: hf.answer(requests, model, templates=templates, parsers=parsers, store=store)

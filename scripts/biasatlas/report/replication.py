@@ -22,6 +22,10 @@ def matches_printed_digits(value: float, published: str, decimals: int) -> bool:
 def _matching(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of ``table`` with a published number, with ``decimals`` and whether they ``match``."""
     printed = table[table["published"].notna() & (table["published"] != "")]
+    if "match" in table:  # printed numbers held against other printed numbers, each to its own digits
+        return printed.assign(
+            metric=printed["table"], decimals=None, match=printed["match"].isin([True, "True", "yes"])
+        )
     decimals = printed.groupby("metric")["published"].transform(printed_decimals).astype(int)
     columns = (printed["value"], printed["published"], decimals)
     match = [matches_printed_digits(*row) for row in zip(*columns, strict=True)]
@@ -34,7 +38,7 @@ def count_matches(table: pd.DataFrame) -> pd.DataFrame:
     ``published`` holds numbers as printed, in strings (missing or empty where nothing was printed). A published number
     beside a missing value is no match. Also ``decimals``, the places compared at, and ``largest_difference``.
     """
-    counts = _matching(table).groupby(["metric", "decimals"], sort=False, as_index=False)
+    counts = _matching(table).groupby(["metric", "decimals"], sort=False, as_index=False, dropna=False)
     return counts.agg(
         values=("match", "size"), match=("match", "sum"), largest_difference=("difference", lambda x: x.abs().max())
     )
@@ -55,7 +59,7 @@ def unmatched(tables: dict[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
     rows = []
     for (benchmark, name), table in tables.items():
         matching = _matching(table)
-        keys = list(table.columns[: table.columns.get_loc("metric")])
+        keys = ["key"] if "key" in table else list(table.columns[: table.columns.get_loc("metric")])
         for row in matching[~matching["match"]].to_dict("records"):
             what = ", ".join(str(row[key]) for key in keys if not pd.isna(row[key]))
             rows.append((benchmark, name, what, row["metric"], row["value"], row["published"]))

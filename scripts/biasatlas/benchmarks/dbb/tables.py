@@ -14,6 +14,7 @@ from scipy.stats import false_discovery_control
 
 from biasatlas.benchmarks.dbb import CATEGORIES, TEMPLATES, TYPES
 from biasatlas.benchmarks.dbb.noise import noise_floor
+from biasatlas.benchmarks.dbb.published import check_published
 from biasatlas.files import TABLE_COLUMNS
 from biasatlas.stats.intervals import MIN_UNITS, percentile, resample_counts
 
@@ -373,6 +374,13 @@ def published_associations(
     return _table(("model", *keys), rows())
 
 
+def replication(
+    scores: pd.DataFrame, protocol: dict, published: Callable[[str], pd.DataFrame], published_as: dict[str, str]
+) -> pd.DataFrame:
+    """The printed tables held against one another (:func:`check_published`): no score is read."""
+    return check_published(published)
+
+
 TABLES = {
     "composition": composition,
     "bias": bias,
@@ -386,4 +394,5 @@ TABLES = {
     "sg_descriptors": sg_descriptors,
     "sg_distribution": distribution,
     "sg_associations": associations,
+    "replication": replication,
 }
