@@ -142,7 +142,16 @@ def model_params(model):
     if entry.kind == "planted":
         return {"source": WEIGHTS.format(model=model), "dtype": "float32"}
     if entry.kind == "api":
-        changing = {"base_url", "model", "dialect", "system", "extra_body", "top_logprobs", "prompt_logprobs", "sampling"}
+        changing = {
+            "base_url",
+            "model",
+            "dialect",
+            "system",
+            "extra_body",
+            "top_logprobs",
+            "prompt_logprobs",
+            "sampling",
+        }
         return entry.model_dump(include=changing)
     return entry.model_dump(exclude={"kind", "published_as", "size_billion", "gpu", "token_budget"})
 

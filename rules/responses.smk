@@ -41,7 +41,7 @@ for benchmark, spec in BENCHMARKS.items():
         wildcard_constraints:
             model=any_of(models_of("hf", "planted")),
         conda:
-            "../envs/model.yaml"
+            lambda w: "../envs/model-gpu.yaml" if gpus(w.model) else "../envs/model.yaml"
         threads: lambda w: 1 if w.model in models_of("planted") else 8
         resources:
             gpu=lambda w: gpus(w.model),
@@ -75,7 +75,7 @@ for benchmark, tasks in masked_jobs():
         wildcard_constraints:
             model=any_of(models_of("masked")),
         conda:
-            "../envs/model.yaml"
+            lambda w: "../envs/model-gpu.yaml" if gpus(w.model) else "../envs/model.yaml"
         threads: 8
         resources:
             gpu=lambda w: gpus(w.model),
