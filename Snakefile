@@ -7,7 +7,7 @@ min_version("9.27")
 # A configuration is complete in itself: the demo's is read only where no other is given.
 if not workflow.overwrite_configfiles:
 
-    configfile: f"{workflow.basedir}/config/config.yaml"
+    configfile: f"{workflow.current_basedir}/config/config.yaml"
 
 
 include: "rules/common.smk"

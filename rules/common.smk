@@ -2,11 +2,13 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
+# Not workflow.basedir, which is another folder where another workflow imports this one.
+ROOT = Path(str(workflow.current_basedir)).parent
+sys.path.insert(0, str(ROOT / "scripts"))
 
 from biasatlas import plan
 from biasatlas.code import code_hash
-from biasatlas.config import load_benchmark, load_config, load_protocol
+from biasatlas.config import is_hub_id, load_benchmark, load_config, load_protocol
 from biasatlas.errors import UserError
 from biasatlas.sources import load_sources
 
@@ -25,10 +27,12 @@ DATA = f"{CONFIG.data}/{{source}}"
 ITEMS = f"{RESULTS}/items/{{benchmark}}.parquet"
 REQUESTS = f"{RESULTS}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 WEIGHTS = f"{RESULTS}/models/{{model}}"
+FETCHED = f"{RESULTS}/models/{{model}}.json"
 CHECKED = f"{RESULTS}/store/{{model}}/checked"
 STORE = f"{RESULTS}/store/{{model}}"
 RESPONSES = f"{RESULTS}/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 SCORES = f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{protocol}}/{{task}}/{{category}}.csv"
+SCORED_FROM = f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{protocol}}/{{task}}/provenance.json"
 TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
 FIGURE = f"{RESULTS}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
 JUDGE_REQUESTS = f"{RESULTS}/judge/requests/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
@@ -81,9 +85,16 @@ def any_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
+def describe(name, text):
+    """Give a rule that a loop wrote its docstring; a workflow that imports this one may rename rules or leave some out."""
+    name = workflow.modifier.modify_rulename(name)
+    if workflow.is_rule(name):
+        workflow.get_rule(name).docstring = text
+
+
 def resource_files(pattern):
     """Files that ship with the workflow, below resources/."""
-    return sorted(map(str, (Path(workflow.basedir) / "resources").glob(pattern)))
+    return sorted(map(str, (ROOT / "resources").glob(pattern)))
 
 
 def raw_inputs(benchmark):
@@ -96,7 +107,7 @@ def raw_inputs(benchmark):
 def raw_files(benchmark):
     """Path upstream -> path here of a benchmark's raw data."""
     if CONFIG.benchmarks[benchmark].data == "sample":
-        folder = Path(workflow.basedir) / "resources" / "samples" / BENCHMARKS[benchmark].sample
+        folder = ROOT / "resources" / "samples" / BENCHMARKS[benchmark].sample
         return {str(path.relative_to(folder)): str(path) for path in sorted(folder.rglob("*")) if path.is_file()}
     return {path: here for source in BENCHMARKS[benchmark].sources for path, here in source_files(source).items()}
 
@@ -114,8 +125,15 @@ def prompts_of(wildcards):
 
 
 def weights_of(model):
-    """The folder of a planted model; a model from elsewhere is no file of the workflow's."""
-    return WEIGHTS.format(model=model) if CONFIG.models[model].kind == "planted" else []
+    """The folder of a planted model, or what names the commit of one from the hub; a user's folder is no file of ours."""
+    if CONFIG.models[model].kind == "planted":
+        return WEIGHTS.format(model=model)
+    return FETCHED.format(model=model) if model in hub_models() else []
+
+
+def hub_models():
+    """Names of the configured models that come from the Hugging Face hub."""
+    return [name for name in models_of("hf", "masked") if is_hub_id(CONFIG.models[name].source)]
 
 
 def model_params(model):
@@ -124,9 +142,26 @@ def model_params(model):
     if entry.kind == "planted":
         return {"source": WEIGHTS.format(model=model), "dtype": "float32"}
     if entry.kind == "api":
-        changing = {"base_url", "model", "dialect", "system", "extra_body", "top_logprobs", "prompt_logprobs", "sampling"}
+        changing = {
+            "base_url",
+            "model",
+            "dialect",
+            "system",
+            "extra_body",
+            "top_logprobs",
+            "prompt_logprobs",
+            "sampling",
+        }
         return entry.model_dump(include=changing)
     return entry.model_dump(exclude={"kind", "published_as", "size_billion", "gpu", "token_budget"})
+
+
+def origin_params(model):
+    """What of a model's entry goes into the provenance: what can change its answers, the seed of its training included."""
+    entry = CONFIG.models[model]
+    if entry.kind in ("planted", "released"):
+        return entry.model_dump(exclude={"published_as"})
+    return {"kind": entry.kind} | model_params(model)
 
 
 def judge_of(benchmark):
@@ -229,6 +264,12 @@ def scores_of(benchmark, protocol, table, models):
         if task in BENCHMARKS[benchmark].tables[table].tasks
         for category in plan.categories(CONFIG, benchmark, task)
     ]
+
+
+def provenance_of(benchmark, protocol, table, models):
+    """What the scores that a table reads were made from, a file for each model and task."""
+    scores = scores_of(benchmark, protocol, table, models)
+    return list(dict.fromkeys(str(Path(path).parent / "provenance.json") for path in scores))
 
 
 def replicable_tables():

@@ -40,7 +40,7 @@ rule construct_step:
     wildcard_constraints:
         step=any_of(CONSTRUCTION_STEPS),
     conda:
-        "../envs/model.yaml"
+        lambda w: "../envs/model-gpu.yaml" if gpus(WRITER) else "../envs/model.yaml"
     resources:
         api=lambda w: int(CONFIG.models[WRITER].kind == "api"),
         gpu=lambda w: gpus(WRITER),

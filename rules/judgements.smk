@@ -19,7 +19,7 @@ rule judge_responses:
     benchmark:
         bench_of("judge_responses", "model", "benchmark", "protocol", "task")
     conda:
-        "../envs/model.yaml"
+        lambda w: "../envs/model-gpu.yaml" if gpus(judge_of(w.benchmark)) else "../envs/model.yaml"
     resources:
         api=lambda w: int(CONFIG.models[judge_of(w.benchmark)].kind == "api"),
         gpu=lambda w: gpus(judge_of(w.benchmark)),

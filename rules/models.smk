@@ -1,6 +1,28 @@
-# Planted models: the ground truth.
-#   REQUIRED INPUTS: resources/planted/
-#   OUTPUTS: models/{model}/ in Hugging Face format
+# Models before they answer: those from the hub, and planted ones, the ground truth.
+#   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/
+#   OUTPUTS: models/{model}.json, a commit; models/{model}/ in Hugging Face format
+
+
+localrules:
+    fetch_model,
+
+
+rule fetch_model:
+    """Fetch a model into the Hugging Face cache, since other jobs may have no network, and record its commit."""
+    output:
+        fetched=FETCHED,
+    log:
+        log_of("fetch_model", "model"),
+    wildcard_constraints:
+        model=any_of(hub_models()),
+    retries: 1
+    conda:
+        "../envs/fetch.yaml"
+    params:
+        code=code_hash("fetch_model"),
+        model=lambda w: model_params(w.model),
+    script:
+        "../scripts/fetch_model.py"
 
 
 rule train_planted:

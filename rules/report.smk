@@ -10,7 +10,7 @@ rule write_report:
         figures=all_figures(),
         comparisons=all_comparisons(),
         paid=[path for paths in paid_responses().values() for path in paths],
-        layout=str(Path(workflow.basedir) / "scripts" / "biasatlas" / "report" / "page.html"),
+        layout=str(ROOT / "scripts" / "biasatlas" / "report" / "page.html"),
     output:
         page=report(REPORT, caption="captions/report.rst", category="report"),
     log:
@@ -33,9 +33,11 @@ localrules:
 use rule summarise_scores as summarise_released with:
     input:
         scores=lambda w: scores_of(w.benchmark, "released", w.table, models_of("released")),
+        provenance=lambda w: provenance_of(w.benchmark, "released", w.table, models_of("released")),
         published=published_of,
     output:
         table=REPLICATION,
+        provenance=Path(REPLICATION).with_suffix(".json"),
     log:
         log_of("summarise_released", "benchmark", "table"),
     benchmark:

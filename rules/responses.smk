@@ -41,7 +41,7 @@ for benchmark, spec in BENCHMARKS.items():
         wildcard_constraints:
             model=any_of(models_of("hf", "planted")),
         conda:
-            "../envs/model.yaml"
+            lambda w: "../envs/model-gpu.yaml" if gpus(w.model) else "../envs/model.yaml"
         threads: lambda w: 1 if w.model in models_of("planted") else 8
         resources:
             gpu=lambda w: gpus(w.model),
@@ -55,7 +55,7 @@ for benchmark, spec in BENCHMARKS.items():
         script:
             "../scripts/answer_requests.py"
 
-    workflow.get_rule(f"answer_{benchmark}").docstring = f"Let a local model answer every request of {spec.title}."
+    describe(f"answer_{benchmark}", f"Let a local model answer every request of {spec.title}.")
 
 
 for benchmark, tasks in masked_jobs():
@@ -64,6 +64,7 @@ for benchmark, tasks in masked_jobs():
         name:
             f"answer_masked_{benchmark}"
         input:
+            weights=lambda w: weights_of(w.model),
             requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks, allow_missing=True),
         output:
             responses=expand(kept(RESPONSES, benchmark=benchmark), task=tasks, allow_missing=True),
@@ -74,7 +75,7 @@ for benchmark, tasks in masked_jobs():
         wildcard_constraints:
             model=any_of(models_of("masked")),
         conda:
-            "../envs/model.yaml"
+            lambda w: "../envs/model-gpu.yaml" if gpus(w.model) else "../envs/model.yaml"
         threads: 8
         resources:
             gpu=lambda w: gpus(w.model),
@@ -86,8 +87,9 @@ for benchmark, tasks in masked_jobs():
         script:
             "../scripts/answer_masked.py"
 
-    workflow.get_rule(f"answer_masked_{benchmark}").docstring = (
-        f"Let a masked language model answer the requests of {BENCHMARKS[benchmark].title} that it can."
+    describe(
+        f"answer_masked_{benchmark}",
+        f"Let a masked language model answer the requests of {BENCHMARKS[benchmark].title} that it can.",
     )
 
 
@@ -125,7 +127,7 @@ for name, benchmark, tasks, models in endpoint_jobs():
         script:
             "../scripts/call_endpoint.py"
 
-    workflow.get_rule(name).docstring = f"Let an endpoint answer every request of {BENCHMARKS[benchmark].title}."
+    describe(name, f"Let an endpoint answer every request of {BENCHMARKS[benchmark].title}.")
 
 
 for benchmark in [name for name, spec in BENCHMARKS.items() if spec.released_tasks]:
@@ -162,6 +164,7 @@ for benchmark in [name for name, spec in BENCHMARKS.items() if spec.released_tas
         script:
             "../scripts/import_responses.py"
 
-    workflow.get_rule(f"import_{benchmark}").docstring = (
-        f"Import model outputs published by the authors of {BENCHMARKS[benchmark].title} as responses."
+    describe(
+        f"import_{benchmark}",
+        f"Import model outputs published by the authors of {BENCHMARKS[benchmark].title} as responses.",
     )

@@ -20,6 +20,7 @@ for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of
                 category=plan.categories(CONFIG, benchmark, task),
                 allow_missing=True,
             ),
+            provenance=kept(SCORED_FROM, benchmark=benchmark, task=task),
         log:
             log_of(f"score_{benchmark}_{task}", "model", "protocol"),
         benchmark:
@@ -32,11 +33,13 @@ for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of
             code=code_hash("score_responses", f"benchmarks.{benchmark}.scores"),
             benchmark=benchmark,
             task=task,
+            model=lambda w: origin_params(w.model),
             protocol=lambda w, benchmark=benchmark: PROTOCOLS[benchmark, w.protocol],
             categories=plan.categories(CONFIG, benchmark, task),
         script:
             "../scripts/score_responses.py"
 
-    workflow.get_rule(f"score_{benchmark}_{task}").docstring = (
-        f"Score a model's responses to the task {task} of {BENCHMARKS[benchmark].title}, a file per category."
+    describe(
+        f"score_{benchmark}_{task}",
+        f"Score a model's responses to the task {task} of {BENCHMARKS[benchmark].title}, a file per category.",
     )

@@ -7,6 +7,9 @@ rule summarise_scores:
     """Summarise the scores of all models in one table, published values beside ours."""
     input:
         scores=lambda w: scores_of(w.benchmark, w.protocol, w.table, plan.models(CONFIG, w.benchmark, w.protocol)),
+        provenance=lambda w: provenance_of(
+            w.benchmark, w.protocol, w.table, plan.models(CONFIG, w.benchmark, w.protocol)
+        ),
         published=published_of,
     output:
         table=report(
@@ -15,6 +18,13 @@ rule summarise_scores:
             category="{benchmark}",
             subcategory="{protocol}",
             labels={"result": "table {table}"},
+        ),
+        provenance=report(
+            Path(TABLE).with_suffix(".json"),
+            caption="captions/provenance.rst",
+            category="{benchmark}",
+            subcategory="{protocol}",
+            labels={"result": "provenance of table {table}"},
         ),
     log:
         log_of("summarise_scores", "benchmark", "protocol", "table"),
@@ -46,6 +56,7 @@ rule compare_benchmarks:
             subcategory="{protocol}",
             labels={"result": "table {comparison}"},
         ),
+        provenance=Path(COMPARISON).with_suffix(".json"),
     log:
         log_of("compare_benchmarks", "protocol", "comparison"),
     conda:

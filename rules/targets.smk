@@ -35,7 +35,7 @@ for benchmark, spec in BENCHMARKS.items():
             all_tables(benchmark),
             all_figures(benchmark),
 
-    workflow.get_rule(benchmark).docstring = f"Every table and figure of {spec.title}."
+    describe(benchmark, f"Every table and figure of {spec.title}.")
     for kind, made in (("table", plan.tables), ("figure", plan.figures)):
         names = {
             name: [
@@ -60,4 +60,4 @@ for benchmark, spec in BENCHMARKS.items():
                             figure=name,
                         ),
 
-                workflow.get_rule(f"{benchmark}_{kind}_{name}").docstring = getattr(spec, f"{kind}s")[name].caption
+                describe(f"{benchmark}_{kind}_{name}", getattr(spec, f"{kind}s")[name].caption)

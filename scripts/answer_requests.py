@@ -1,5 +1,7 @@
 """Let one local model answer every task of a benchmark (rules answer_...)."""
 
+import os
+
 from biasatlas.files import read_parquet, write_responses
 from biasatlas.lease import lease_gpus
 from biasatlas.models.sampling import SETTINGS, fill_sampling
@@ -9,9 +11,11 @@ from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     lease_gpus(snakemake.resources.gpu)
+    os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
     from biasatlas.models import hf  # imports torch, which must not see devices of other jobs
+    from biasatlas.models.hub import at_commit
 
-    settings = dict(snakemake.params.model)
+    settings = at_commit(snakemake.params.model, str(snakemake.input.weights))
     templates = settings.pop("templates", {})
     named = settings.pop("sampling", {})
     model = hf.load(**settings, device_map="auto" if snakemake.resources.gpu > 1 else None)

@@ -1,5 +1,7 @@
 """Do one step of the construction: ask the writer about every row that is left, and read its replies (rule construct_step)."""
 
+import os
+
 from biasatlas.benchmarks.dbb.construct import steps
 from biasatlas.files import read_csv, write_csv
 from biasatlas.lease import lease_gpus
@@ -12,8 +14,10 @@ with logged(snakemake.log[0]):
     requests = steps.build(snakemake.wildcards.step, rows, steps.read_prompts())
     if len(requests):
         lease_gpus(snakemake.resources.gpu)
+        os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
         entry = snakemake.config["models"][snakemake.params.writer]
-        answer = answerer(entry, snakemake.params.model, ResponseStore(snakemake.params.store), {})
+        ready = str(snakemake.input.ready)
+        answer = answerer(entry, snakemake.params.model, ready, ResponseStore(snakemake.params.store), {})
         responses, _ = answer(requests)
         rows = steps.parse(snakemake.wildcards.step, rows, responses)
     write_csv(rows, snakemake.output.rows)

@@ -1,5 +1,6 @@
 """Let a judge model judge a model's answers (rule judge_responses)."""
 
+import os
 from importlib import import_module
 
 import pandas as pd
@@ -13,9 +14,11 @@ from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     lease_gpus(snakemake.resources.gpu)
+    os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
     answer = answerer(
         snakemake.config["models"][snakemake.params.judge],
         snakemake.params.model,
+        str(snakemake.input.ready),
         ResponseStore(snakemake.params.store),
         parsers_of(snakemake.wildcards.benchmark),
     )

@@ -3,6 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
+from biasatlas import provenance
 from biasatlas.files import write_parquet
 from biasatlas.script import logged
 
@@ -12,4 +13,5 @@ with logged(snakemake.log[0]):
     for folder in map(Path, set(snakemake.params.files.values())):
         if folder.is_dir():  # a source whose files no table lists
             files |= {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    write_parquet(benchmark.read_items(files), snakemake.output.items_file)
+    checksums = {name: provenance.sha256(path) for name, path in files.items()}
+    write_parquet(benchmark.read_items(files), snakemake.output.items_file, metadata={"files": checksums})

@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from biasatlas import provenance
 from biasatlas.files import read_parquet, write_csv
 from biasatlas.script import logged
 
@@ -13,3 +14,16 @@ with logged(snakemake.log[0]):
             items, requests, responses, snakemake.params.task, category, snakemake.params.protocol, *judgements
         )
         write_csv(scores, path)
+    origin = provenance.of_scores(
+        items=snakemake.input.items_file,
+        requests=snakemake.input.requests,
+        responses=snakemake.input.responses,
+        judgements=snakemake.input.get("judgements"),
+        name=snakemake.wildcards.model,
+        model=snakemake.params.model,
+        task=snakemake.params.task,
+        protocol=snakemake.wildcards.protocol,
+        options=snakemake.params.protocol,
+        code=snakemake.params.code,
+    )
+    provenance.write(origin, snakemake.output.provenance)

@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from biasatlas import provenance
 from biasatlas.files import read_published, read_scores, write_csv
 from biasatlas.script import logged
 
@@ -14,3 +15,11 @@ with logged(snakemake.log[0]):
         snakemake.params.published_as,
     )
     write_csv(table, snakemake.output.table)
+    origin = provenance.of_table(
+        snakemake.input.provenance,
+        snakemake.input.published,
+        table=snakemake.wildcards.table,
+        options=snakemake.params.protocol,
+        code=snakemake.params.code,
+    )
+    provenance.write(origin, snakemake.output.provenance)

@@ -58,9 +58,14 @@ class Model(Strict):
     )
 
 
+def is_hub_id(source: str) -> bool:
+    """Whether a model's ``source`` is the id of a repository on the Hugging Face hub rather than a folder."""
+    return not source.startswith((".", "/", "~"))
+
+
 def _pinned(entry: "HfModel | MaskedModel") -> "HfModel | MaskedModel":
     """Refuse a hub id without a revision: its weights, and code where it is trusted, could change under our feet."""
-    if entry.revision is None and not entry.source.startswith((".", "/", "~")):
+    if entry.revision is None and is_hub_id(entry.source):
         raise ValueError(
             "a hub id needs `revision`, the commit to pin; a folder must start with ./ or / (which is this?)"
         )

@@ -11,7 +11,12 @@ from biasatlas import code
 from biasatlas.config import ROOT, benchmark_names
 
 #: Where conda-forge calls a package by another name than PyPI, and PyPI by another than the import.
-PYPI_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib"}
+PYPI_NAMES = {
+    "pytorch": "torch",
+    "matplotlib-base": "matplotlib",
+    "pytorch-gpu": "torch",
+    "huggingface_hub": "huggingface-hub",
+}
 IMPORT_NAMES = {"pyyaml": "yaml", "scikit-posthocs": "scikit_posthocs", "huggingface-hub": "huggingface_hub"}
 PYTHON = (3, 12)
 ENVIRONMENTS = {
@@ -50,9 +55,9 @@ def scripts_by_environment() -> dict[str, set[str]]:
     scripts: dict[str, set[str]] = {name: set() for name in ENVIRONMENTS}
     for path in (ROOT / "rules").glob("*.smk"):
         for block in re.split(r"^\s*rule\b", path.read_text(), flags=re.MULTILINE)[1:]:
-            environment, script = re.search(r"envs/(\w+)\.yaml", block), re.search(r"scripts/(\w+)\.py", block)
-            if environment and script:
-                scripts[environment[1]].add(script[1])
+            script = re.search(r"scripts/(\w+)\.py", block)
+            for environment in re.findall(r"envs/([\w-]+)\.yaml", block) if script else ():
+                scripts[environment].add(script[1])
     return scripts
 
 

@@ -10,9 +10,12 @@ from biasatlas.parsers import Parser
 
 
 def answerer(
-    entry: Mapping, settings: Mapping, store: ResponseStore, parsers: Mapping[str, Parser]
+    entry: Mapping, settings: Mapping, ready: str, store: ResponseStore, parsers: Mapping[str, Parser]
 ) -> Callable[[pd.DataFrame], tuple[pd.DataFrame, dict]]:
-    """``entry`` is the model's in the configuration; ``settings`` what a local model is loaded with."""
+    """``entry`` is the model's in the configuration; ``settings`` what a local model is loaded with.
+
+    ``ready`` is the file or folder that was waited for; that of a model from the hub names the commit to load.
+    """
     if entry["kind"] == "api":
         from biasatlas.models import api
 
@@ -20,7 +23,9 @@ def answerer(
         return lambda requests: api.answer(requests, endpoint, store=store, parsers=parsers)
 
     from biasatlas.models import hf  # imports torch, which endpoints do not need
+    from biasatlas.models.hub import at_commit
 
+    settings = at_commit(settings, ready)
     templates = settings.get("templates", {})
     model = hf.load(**{name: value for name, value in settings.items() if name not in ("templates", "sampling")})
     return lambda requests: hf.answer(requests, model, templates=templates, parsers=parsers, store=store)

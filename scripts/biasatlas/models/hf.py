@@ -12,7 +12,6 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-import huggingface_hub
 import numpy as np
 import pandas as pd
 import torch
@@ -28,6 +27,7 @@ from biasatlas.engine.limits import Memory, NotFiniteError, Progress
 from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS
+from biasatlas.models.hub import first_line, model_folder
 from biasatlas.models.store import ResponseStore, content
 from biasatlas.models.store import key as store_key
 from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE, Parser
@@ -80,7 +80,7 @@ def load(
     transformers.utils.logging.disable_progress_bar()  # a log is no terminal
     if dtype not in DTYPES:
         raise UserError(f"{source}: dtype {dtype!r} is not known: use one of {', '.join(DTYPES)}.")
-    folder = _folder(source, revision, trust_remote_code)
+    folder = model_folder(source, revision, trust_remote_code)
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         pickled = [path.name for pattern in _PICKLED for path in sorted(folder.glob(pattern))]
@@ -103,33 +103,13 @@ def load(
         ).eval()
     except (OSError, ValueError, KeyError) as error:
         raise UserError(
-            f"{source}: cannot be loaded as a causal language model with a tokenizer ({_first_line(error)}): check "
+            f"{source}: cannot be loaded as a causal language model with a tokenizer ({first_line(error)}): check "
             "that the folder is complete."
         ) from error
     tree_refusal = check_tree(model)
     if tree_refusal:
         _log.info("%s: padded batches in place of the token tree: %s", source, tree_refusal)
     return LoadedModel(source, revision, model, tokenizer, _sha256(weights), _ends(model, tokenizer), tree_refusal)
-
-
-def _folder(source: str, revision: str | None, trust_remote_code: bool) -> Path:
-    """The folder itself, or the hub's snapshot of safetensors, configuration and tokenizer."""
-    if Path(source).is_dir():
-        return Path(source)
-    if source.startswith((".", "/", "~")) or source.count("/") != 1:
-        raise UserError(f"{source}: no such folder, and not a hub id (owner/name): correct the model's source.")
-    if trust_remote_code and not revision:
-        raise UserError(
-            f"{source}: trust_remote_code needs a pinned revision: give the commit whose code you have read."
-        )
-    patterns = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", *(["*.py"] if trust_remote_code else [])]
-    try:
-        return Path(huggingface_hub.snapshot_download(source, revision=revision, allow_patterns=patterns))
-    except Exception as error:  # the hub client raises errors of half a dozen libraries
-        raise UserError(
-            f"{source}: not a folder, and the hub does not give it at revision {revision or 'main'} "
-            f"({_first_line(error)}): check the spelling, your network and your access."
-        ) from error
 
 
 def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
@@ -145,10 +125,6 @@ def _sha256(paths: list[Path]) -> str:
         with path.open("rb") as file:
             total.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return total.hexdigest()
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
 
 
 def answer(
@@ -225,6 +201,7 @@ def answer(
         "model": model.name,
         "revision": model.revision,
         "weights_sha256": model.weights_sha256,
+        "template_sha256": _template_sha256(model, templates),
         "dtype": str(model.model.dtype).removeprefix("torch."),
         "device": str(model.model.device),
         "engine": "plain" if model.tree_refusal else "tree",
@@ -235,6 +212,12 @@ def answer(
     }
     _log.info("%s: %d %s requests answered: %s", model.name, len(requests), kinds[0], json.dumps(metadata))
     return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS[kinds[0]])), metadata
+
+
+def _template_sha256(model: LoadedModel, templates: dict[str, dict]) -> str:
+    """One hash over the tokenizer's chat template and the entry's literal ones."""
+    text = json.dumps([model.tokenizer.chat_template, templates], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _default_budget(model: LoadedModel) -> int:

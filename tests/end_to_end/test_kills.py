@@ -1,0 +1,93 @@
+"""A run killed again and again ends with the bytes of an unbroken one; its results say what they were made from."""
+
+import contextlib
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, snakemake
+from small_run import write_config
+
+from biasatlas import provenance
+
+KILLS = 20
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    return write_config(tmp_path_factory.mktemp("models"), 2)
+
+
+@pytest.fixture(scope="module")
+def unbroken(config, tmp_path_factory):
+    """A folder with a finished run."""
+    folder = tmp_path_factory.mktemp("unbroken")
+    run = snakemake("--configfile", str(config), folder=folder)
+    assert run.returncode == 0, run.stdout
+    return folder
+
+
+def digests(folder):
+    """SHA-256 of every result, but for what says how a run went: logs, timings, the store."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((folder / "results").rglob("*"))
+        if path.is_file()
+        and not {"logs", "benchmarks", "store"} & set(path.relative_to(folder).parts)
+        and not path.name.endswith(".run.json")
+    }
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(config, unbroken, tmp_path):
+    """Half of the kills are as a node's death; half are as a scheduler's, which warns with SIGTERM first."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(tmp_path)]
+    command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(ROOT / "profiles/default"), "--nolock"]
+    command += ["--configfile", str(config)]
+    rng = random.Random(20240607)
+    expected = digests(unbroken)
+    kills = 0
+    while kills < KILLS:
+        with (tmp_path / "snakemake.log").open("w") as output:
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            process.wait(rng.uniform(2, 10))
+        except subprocess.TimeoutExpired:
+            if rng.random() < 0.5:
+                os.killpg(process.pid, signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(2)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            kills += 1
+        else:  # it was done before the next kill: from the start again
+            assert process.returncode == 0, (tmp_path / "snakemake.log").read_text()
+            assert digests(tmp_path) == expected
+            shutil.rmtree(tmp_path / "results")
+    run = snakemake("--nolock", "--configfile", str(config), folder=tmp_path)
+    assert run.returncode == 0, run.stdout
+    assert digests(tmp_path) == expected
+
+
+def test_every_table_and_score_says_what_it_was_made_from(unbroken):
+    results = unbroken / "results"
+    for table in (results / "tables").rglob("*.csv"):
+        assert table.with_suffix(".json").exists(), table
+    for score in (results / "scores").rglob("*.csv"):
+        assert (score.parent / "provenance.json").exists(), score
+    origin = provenance.read(results / "tables/twbias/recommended/gender.json")
+    assert origin["options"]["effect_size"] == "paired_dz"
+    sample = ROOT / "resources/samples/twbias"
+    assert origin["data"]["prompts.json"] == provenance.sha256(sample / "prompts.json")
+    assert set(origin["scores"]) == {"tiny-0/perplexity", "tiny-1/perplexity"}
+    models = [part["model"] for part in origin["scores"].values()]
+    assert len({model["weights_sha256"] for model in models}) == 2
+    for model in models:
+        assert (model["dtype"], model["engine"], model["device"]) == ("float32", "tree", "cpu")
+        assert set(model["versions"]) == {"torch", "transformers", "tokenizers", "python"}
+        assert len(model["template_sha256"]) == 64

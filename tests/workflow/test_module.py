@@ -1,0 +1,56 @@
+"""Another workflow imports this one with `module:`, under its own configuration and its own rule names."""
+
+import json
+import re
+
+from conftest import ROOT, snakemake
+from small_run import write_config
+
+from biasatlas.files import read_csv
+
+OUTER = f"""
+configfile: "outer.json"
+
+module biasatlas:
+    snakefile: "{ROOT}/Snakefile"
+    config: config["biasatlas"]
+
+use rule * from biasatlas as bias_*
+
+rule models:
+    input:
+        rules.bias_twbias_table_gender.input,
+    output:
+        "models.txt",
+    shell:
+        "cut -d, -f1 {{input}} | sort -u > {{output}}"
+"""
+
+
+def outer(folder, text, models=1) -> list[str]:
+    """Write a workflow that imports ours; the arguments that make Snakemake run it."""
+    (folder / "models").mkdir()
+    config = json.loads(write_config(folder / "models", models).read_text())
+    (folder / "outer.json").write_text(json.dumps({"biasatlas": config | {"results": "bias"}, "other": 1}))
+    (folder / "Snakefile").write_text(text)
+    return ["--snakefile", str(folder / "Snakefile")]
+
+
+def test_another_workflow_uses_our_rules_with_its_own_config(tmp_path):
+    arguments = outer(tmp_path, OUTER)
+    run = snakemake(*arguments, "models", folder=tmp_path)
+    assert run.returncode == 0, run.stdout
+    assert (tmp_path / "models.txt").read_text().split() == ["model", "tiny-0"]
+    assert len(read_csv(tmp_path / "bias/tables/twbias/recommended/gender.csv"))
+    targets = snakemake(*arguments, "--list-target-rules", folder=tmp_path).stdout
+    assert re.search(r"^bias_twbias_table_gender \(.+\)$", targets, re.MULTILINE), targets
+
+
+def test_another_workflow_may_take_some_of_our_rules(tmp_path):
+    text = OUTER.partition("rule models")[0].replace("rule *", "rule read_items, build_requests")
+    arguments = outer(tmp_path, text)
+    target = "bias/requests/twbias/recommended/perplexity.parquet"
+    run = snakemake(*arguments, "--dry-run", target, folder=tmp_path)
+    assert run.returncode == 0, run.stdout
+    assert "bias_read_items" in run.stdout
+    assert "answer" not in run.stdout
