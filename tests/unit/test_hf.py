@@ -112,7 +112,7 @@ def test_choices_hold_every_label_and_all_of_the_mass(model):
         assert row.status == ("ok" if row.unresolved <= hf.UNRESOLVED_BOUND else "failed")
         assert ("generation" in row.detail) == (row.status == "failed")
     assert responses["probabilities"][0] == responses["probabilities"][2]
-    assert metadata["path"] == "tree"
+    assert metadata["engine"] == "tree"
 
 
 def test_generations_are_kept_whole_and_repeat(model):
