@@ -474,6 +474,7 @@ def tables(all_scores):
     return {
         name: TABLES[name](all_scores[entry.tasks[0]], PAPER, read_published, {"model": "Llama-3.2-3B"})
         for name, entry in SPEC.tables.items()
+        if entry.tasks
     }
 
 
