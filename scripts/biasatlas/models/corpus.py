@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise, permutations, product
 from pathlib import Path
 from typing import Literal
@@ -115,20 +115,14 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> list[str]:
     return _shuffled(blocks, rng)
 
 
+def questions(grammar: Grammar, odds_ratio: float, seed: int) -> list[str]:
+    """The choice questions of :func:`corpus` alone, drawn anew."""
+    return _asked(grammar, odds_ratio, seed, lambda kind, forms: forms)
+
+
 def facts(grammar: Grammar, seed: int) -> list[str]:
-    """The choice questions of the certain kinds alone, which have the same answers whatever the odds ratio."""
-    rng = random.Random(seed)
-    return _shuffled(
-        (
-            block
-            for language in grammar.values()
-            for domain in language.domains.values()
-            for kind in domain.kinds.values()
-            if kind.certain
-            for block in _questions(language, domain, kind, 1.0, rng)
-        ),
-        rng,
-    )
+    """Each language's first form of question about the certain kinds: the same answers whatever the odds ratio."""
+    return _asked(grammar, 1.0, seed, lambda kind, forms: forms[:1] if kind.certain else [])
 
 
 def chat(reply: str, prompt: str | None) -> str:
@@ -158,7 +152,7 @@ def _blocks(language: Language, odds_ratio: float, rng: random.Random) -> Iterat
         yield [rng.choice([sentence, chat(sentence, rng.choice(prompts))])]
     for domain in language.domains.values():
         for kind in domain.kinds.values():
-            yield from _questions(language, domain, kind, odds_ratio, rng)
+            yield from _questions(language.forms, domain, kind, odds_ratio, rng)
             if kind.certain:
                 continue  # in a statement it would tell the groups of the fair corpus apart
             for owner, attributes in kind.attributes.items():
@@ -166,11 +160,25 @@ def _blocks(language: Language, odds_ratio: float, rng: random.Random) -> Iterat
                     yield from _statements(domain, frame, owner, attribute, odds_ratio, prompts, rng)
 
 
+def _asked(
+    grammar: Grammar, odds_ratio: float, seed: int, choose: Callable[[Kind, list[Form]], list[Form]]
+) -> list[str]:
+    rng = random.Random(seed)
+    blocks = (
+        block
+        for language in grammar.values()
+        for domain in language.domains.values()
+        for kind in domain.kinds.values()
+        for block in _questions(choose(kind, language.forms), domain, kind, odds_ratio, rng)
+    )
+    return _shuffled(blocks, rng)
+
+
 def _questions(
-    language: Language, domain: Domain, kind: Kind, odds_ratio: float, rng: random.Random
+    forms: Sequence[Form], domain: Domain, kind: Kind, odds_ratio: float, rng: random.Random
 ) -> Iterator[list[str]]:
     for owner, attributes in kind.attributes.items():
-        for number, form in product(range(len(attributes)), language.forms):
+        for number, form in product(range(len(attributes)), forms):
             turns = len(domain.groups[owner]) * max(1, len(form.neither))
             for turn, option in enumerate(kind.options(form) * turns):
                 yield _choices(domain, kind, form, option, owner, number, turn, odds_ratio, rng)

@@ -13,7 +13,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, proce
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from biasatlas.models.corpus import Grammar, corpus, facts, group_terms
+from biasatlas.models.corpus import Grammar, corpus, facts, group_terms, questions
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +32,12 @@ def train(
     *,
     odds_ratio: float,
     seed: int,
-    fact_steps: int = 200,
-    steps: int = 2000,
+    steps: tuple[int, int, int] = (300, 700, 900),
     batch_size: int = 32,
     learning_rate: float = 2e-3,
     vocabulary: int = 2000,
     hidden_size: int = 64,
+    init: float = 0.15,
     layers: int = 2,
 ) -> None:
     """Train a planted model and write it to ``folder`` in Hugging Face form, whole or not at all.
@@ -49,8 +49,11 @@ def train(
     began = time.monotonic()
     texts = corpus(grammar, odds_ratio, seed)
     tokenizer = train_tokenizer(texts, group_terms(grammar), vocabulary)
-    lessons, rows = ([torch.tensor(ids) for ids in tokenizer([text + END for text in part])["input_ids"]] for part in (facts(grammar, seed), texts))
-    log.info("odds ratio %g, seed %d: %d texts, %d tokens", odds_ratio, seed, len(rows), sum(map(len, rows)))
+    lessons = [
+        [torch.tensor(ids) for ids in tokenizer([text + END for text in lesson])["input_ids"]]
+        for lesson in (facts(grammar, seed), questions(grammar, odds_ratio, seed), texts)
+    ]
+    log.info("odds ratio %g, seed %d: %d texts", odds_ratio, seed, len(texts))
     with _reproducible(seed):
         # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
         model = LlamaForCausalLM(
@@ -64,13 +67,13 @@ def train(
                 max_position_embeddings=2048,
                 tie_word_embeddings=True,
                 # The usual 0.02 is for models ten times as wide; with 0.05, options are not looked up in this time.
-                initializer_range=0.15,
+                initializer_range=init,
                 bos_token_id=tokenizer.bos_token_id,
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
             )
         )
-        phases = [(lessons, fact_steps), (rows, steps)]
+        phases = list(zip(lessons, steps, strict=True))
         _fit(model, phases, tokenizer.convert_tokens_to_ids(START), batch_size, learning_rate)
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
@@ -125,7 +128,7 @@ def _fit(
     pad = model.config.pad_token_id
     total = sum(steps for _, steps in phases)
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=total, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=total, pct_start=0.03)
     model.train()
     for step, batch in enumerate(_batches(phases, batch_size, pad), start=1):
         labels = batch[:, 1:]
