@@ -99,7 +99,7 @@ def test_a_nan_names_model_and_request(model, folder, tmp_path):
 
 
 def test_choices_hold_every_label_and_all_of_the_mass(model):
-    ask = {"messages": USER, "template": "tokenizer", "parser": "letter", "labels": '["A", "B", "C"]', "max_tokens": 3}
+    ask = {"messages": USER, "template": "tokenizer", "parser": "letter", "labels": '["A", "B", "C"]', "max_tokens": 2}
     asked = requests([ask | {"top_k": 5}, ask | {"temperature": 0.0}, ask | {"top_k": 5}, ask], "choice")
     responses, metadata = hf.answer(asked, model, templates={})
     assert list(responses.columns) == list(RESPONSE_COLUMNS["choice"])
@@ -112,7 +112,7 @@ def test_choices_hold_every_label_and_all_of_the_mass(model):
         assert row.status == ("ok" if row.unresolved <= hf.UNRESOLVED_BOUND else "failed")
         assert ("generation" in row.detail) == (row.status == "failed")
     assert responses["probabilities"][0] == responses["probabilities"][2]
-    assert metadata["path"] == "tree"
+    assert metadata["engine"] == "tree"
 
 
 def test_generations_are_kept_whole_and_repeat(model):

@@ -191,12 +191,20 @@ def row_width(trie: Trie, row: np.ndarray, depth: int) -> int:
     return int(trie.fed[row[0]] - depth + (trie.fed[row] - shared)[1:].sum())
 
 
-def pack_batches(widths: Sequence[int], token_budget: int) -> list[list[int]]:
-    """Rows by falling width in batches of at most ``token_budget`` tokens with padding (or of one row)."""
+def pack_batches(widths: Sequence[int], token_budget: int, pass_tokens: int) -> list[list[int]]:
+    """Rows by falling width in batches of at most ``token_budget`` tokens with padding (or of one row).
+
+    A batch is closed when padding the next row would bring its padding above ``pass_tokens``, what one more pass costs.
+    """
     batches: list[list[int]] = []
+    padding = 0
     for row in sorted(range(len(widths)), key=lambda row: (-widths[row], row)):
-        if not batches or (len(batches[-1]) + 1) * widths[batches[-1][0]] > token_budget:
+        if batches:
+            widest = widths[batches[-1][0]]
+            padding += widest - widths[row]
+        if not batches or (len(batches[-1]) + 1) * widest > token_budget or padding > pass_tokens:
             batches.append([])
+            padding = 0
         batches[-1].append(row)
     return batches
 

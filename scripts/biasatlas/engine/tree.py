@@ -25,8 +25,8 @@ class Tree:
     """A causal language model that computes every distinct prefix once.
 
     Rows add ``row_tokens`` tokens to their first sequence, and one more forward pass is worth ``pass_tokens`` (see
-    :func:`biasatlas.engine.plan.plan_prefixes`); both were chosen by measuring. ``tokens_fed`` counts what was fed so
-    far, without padding.
+    :func:`biasatlas.engine.plan.plan_prefixes`): measured on a CPU, estimated for a GPU. ``tokens_fed`` counts what was
+    fed so far, without padding.
     """
 
     def __init__(self, model: PreTrainedModel, memory: Memory):
@@ -92,21 +92,23 @@ class Tree:
         while len(left):
             rows = plan.cut_rows(trie, left, prefix.end, min(self.row_tokens, self.memory.token_budget))
             widths = [plan.row_width(trie, row, prefix.end) for row in rows]
-            for batch in plan.pack_batches(widths, self.memory.token_budget):
+            waiting = set(range(len(rows)))
+            for batch in plan.pack_batches(widths, self.memory.token_budget, self.pass_tokens):
                 members = np.concatenate([rows[row] for row in batch])
                 layout = plan.lay_out(trie, [rows[row] for row in batch], prefix.end)
                 splittable = len(batch) > 1 or (len(members) > 1 and self.memory.token_budget > 1)
                 with self.memory.halved_if_exhausted(splittable) as attempt:
                     found = self._ask(layout, self._forward(layout, cached, keep=False)[0], cached, head)
-                if not attempt.failed and not np.isfinite(found).all():
-                    self._blame(trie, members, layout, found)
                 if attempt.failed:
                     break
+                if not np.isfinite(found).all():
+                    self._blame(trie, members, layout, found)
                 np.add.at(values, layout.sequence, found)
                 for i in members[trie.start[members] < prefix.end]:
                     values[i] += cached.log_probabilities[trie.start[i] :].sum()
-                left = np.setdiff1d(left, members, assume_unique=True)
+                waiting.difference_update(batch)
                 done(len(members))
+            left = np.concatenate([rows[row] for row in sorted(waiting)] or [left[:0]])
 
     @torch.inference_mode()
     def _forward(self, layout: plan.Layout, cached: Cached, keep: bool):

@@ -15,8 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from biasatlas.code import code_hash
 from biasatlas.engine.choice import Question, Reader, answer_probabilities
 from biasatlas.engine.encode import BOUNDARIES, SPECIAL_TOKENS, encode_pairs, encode_texts
 from biasatlas.engine.generate import Prompt, generate
@@ -75,6 +77,7 @@ def load(
     ``revision``.
     Raises UserError where the folder or hub id cannot be used, and says what to do.
     """
+    transformers.utils.logging.disable_progress_bar()  # a log is no terminal
     if dtype not in DTYPES:
         raise UserError(f"{source}: dtype {dtype!r} is not known: use one of {', '.join(DTYPES)}.")
     folder = model_folder(source, revision, trust_remote_code)
@@ -151,7 +154,14 @@ def answer(
         raise ValueError(f"requests of one kind out of {sorted(_ANSWERS)} are needed, these are of {kinds}")
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
-    identity = {"kind": "hf", "weights_sha256": model.weights_sha256, "dtype": str(model.model.dtype)}
+    # What computed and read an answer can change it as much as the weights can.
+    readers = {parsers[name].__module__.removeprefix("biasatlas.") for name in requests["parser"].dropna().unique()}
+    identity = {
+        "kind": "hf",
+        "weights_sha256": model.weights_sha256,
+        "dtype": str(model.model.dtype),
+        "code": code_hash("answer_requests", *sorted(readers)),
+    }
     prompts = render(requests, model, templates)
     seen = (
         content(row) | {"messages": None, "template": None, "prefix": prompt, "repeats": _integer(row["repeats"])}
@@ -167,7 +177,12 @@ def answer(
     progress = Progress("requests", len(missing))
     for at in range(0, len(missing), _BATCH):
         batch = requests.iloc[missing[at : at + _BATCH]].reset_index(drop=True)
-        responses, took = solve(batch, model, templates, token_budget or _default_budget(model))
+        try:
+            responses, took = solve(batch, model, templates, token_budget or _default_budget(model))
+        except torch.OutOfMemoryError as error:
+            raise UserError(
+                f"{model.name}: out of memory on a single request: use a smaller dtype, a larger GPU, or more GPUs."
+            ) from error
         run.update({name: count for name, count in took.items() if isinstance(count, int)})
         new: dict[str, dict] = {}
         names = dict(zip(batch["request_id"], (keys[i] for i in missing[at : at + _BATCH]), strict=True))
