@@ -17,6 +17,9 @@ from biasatlas.engine.tree import Tree
 UNRESOLVED = 0.003
 #: The most texts that are expanded for one question.
 EXPANSIONS = 1000
+#: A question that is this open after so many readings of a next token has answers too many to follow, and is given up:
+#: a model that starts no answer at all would take a thousand times as long as one that does.
+HOPELESS, READINGS = 0.9, 20_000
 #: The most texts of one question that are expanded in one round.
 WIDTH = 32
 
@@ -64,8 +67,12 @@ class Question:
 
 @dataclass
 class _Expansion:
-    """What one more token does to an answer: mass by outcome, open answers with their mass, mass cut from the tail."""
+    """What one more token does to an answer: mass by outcome, open answers with their mass, mass cut from the tail.
 
+    ``readings`` counts the tokens that were read after it.
+    """
+
+    readings: int
     outcomes: np.ndarray
     children: list[tuple[tuple[int, ...], float]]
     cut: float
@@ -96,6 +103,8 @@ class _Progress:
         unfinished = sum(mass for mass, _ in open_answers)
         self.unresolved = cut + unfinished
         chosen = []
+        if unfinished > HOPELESS and sum(expansion.readings for expansion in self.expansions.values()) > READINGS:
+            return chosen
         for mass, answer in sorted(open_answers, key=lambda pair: (-pair[0], pair[1]))[:WIDTH]:
             if unfinished <= UNRESOLVED * 2 / 3 or len(self.expansions) + len(chosen) >= EXPANSIONS:
                 break
@@ -111,7 +120,8 @@ def answer_probabilities(
 
     The mass of an outcome is the frequency to which sampling under the question's settings tends: the probability of
     all texts that its reader maps to it. Texts open after ``max_tokens`` are read as complete, as sampled ones are.
-    The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts were not enough. Raises NotFiniteError.
+    The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts were not enough, or the question was given up
+    (HOPELESS). Raises NotFiniteError.
     """
     progress = Progress("questions", len(questions))
     states = [_Progress() for _ in questions]
@@ -157,4 +167,4 @@ def _expand(question: Question, answer: tuple[int, ...], logits: torch.Tensor, i
     found = np.asarray(question.reader.outcome(answer, tokens, last))
     outcomes = np.bincount(found[found >= 0], mass[found >= 0], minlength=question.reader.outcomes)
     children = [((*answer, tokens[at]), float(mass[at])) for at in np.flatnonzero(found < 0)]
-    return _Expansion(outcomes, children, max(0.0, 1 - float(mass.sum())))
+    return _Expansion(kept, outcomes, children, max(0.0, 1 - float(mass.sum())))

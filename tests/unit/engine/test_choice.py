@@ -11,7 +11,7 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from biasatlas.engine.choice import UNRESOLVED, Question, Reader, answer_probabilities
+from biasatlas.engine.choice import HOPELESS, READINGS, UNRESOLVED, Question, Reader, answer_probabilities
 from biasatlas.engine.limits import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling
 from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE
@@ -154,3 +154,18 @@ def test_a_nan_names_the_question():
         with torch.no_grad():
             embeddings[399] = saved
     assert error.value.sequence == 1
+
+
+def test_a_model_that_starts_no_answer_is_given_up():
+    model = tiny.model("phi")
+    with torch.no_grad():
+        model.lm_head.weight.zero_()
+        model.lm_head.bias.zero_()  # every token as likely as any other
+    asked = []
+    spoken = reader("letter", ["yes", "no"])
+    never = Reader(lambda text, complete: asked.append(text) if not complete else 3, 4, spoken.decode, [END])
+    question = Question(np.asarray([5, 6], np.int32), never, Sampling(), 16)
+    [(outcomes, unresolved)], _ = answer_probabilities(model, [question], Memory(256))
+    assert unresolved > HOPELESS
+    assert outcomes.sum() + unresolved == pytest.approx(1, abs=1e-6)
+    assert len(asked) < 2 * READINGS
