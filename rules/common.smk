@@ -250,6 +250,11 @@ def gpus(model):
     return getattr(CONFIG.models[model], "gpu", 0)
 
 
+def model_threads(model):
+    """CPU cores that a job of a model takes: one where the work is elsewhere or tiny."""
+    return 8 if CONFIG.models[model].kind in ("hf", "masked") else 1
+
+
 def size_billion(model):
     """Parameters of a model that is loaded here, in billions."""
     return getattr(CONFIG.models[model], "size_billion", 0.001)

@@ -41,6 +41,7 @@ rule construct_step:
         step=any_of(CONSTRUCTION_STEPS),
     conda:
         lambda w: "../envs/model-gpu.yaml" if gpus(WRITER) else "../envs/model.yaml"
+    threads: lambda w: model_threads(WRITER)
     resources:
         api=lambda w: int(CONFIG.models[WRITER].kind == "api"),
         gpu=lambda w: gpus(WRITER),

@@ -20,6 +20,7 @@ rule judge_responses:
         bench_of("judge_responses", "model", "benchmark", "protocol", "task")
     conda:
         lambda w: "../envs/model-gpu.yaml" if gpus(judge_of(w.benchmark)) else "../envs/model.yaml"
+    threads: lambda w: model_threads(judge_of(w.benchmark))
     resources:
         api=lambda w: int(CONFIG.models[judge_of(w.benchmark)].kind == "api"),
         gpu=lambda w: gpus(judge_of(w.benchmark)),

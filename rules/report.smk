@@ -15,6 +15,8 @@ rule write_report:
         page=report(REPORT, caption="captions/report.rst", category="report"),
     log:
         log_of("write_report"),
+    group:
+        "report"
     conda:
         "../envs/figures.yaml"
     params:

@@ -42,7 +42,7 @@ for benchmark, spec in BENCHMARKS.items():
             model=any_of(models_of("hf", "planted")),
         conda:
             lambda w: "../envs/model-gpu.yaml" if gpus(w.model) else "../envs/model.yaml"
-        threads: lambda w: 1 if w.model in models_of("planted") else 8
+        threads: lambda w: model_threads(w.model)
         resources:
             gpu=lambda w: gpus(w.model),
             mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w.model)) * attempt),

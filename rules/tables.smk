@@ -59,6 +59,8 @@ rule compare_benchmarks:
         provenance=Path(COMPARISON).with_suffix(".json"),
     log:
         log_of("compare_benchmarks", "protocol", "comparison"),
+    group:
+        "report"
     conda:
         "../envs/data.yaml"
     params:

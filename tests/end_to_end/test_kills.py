@@ -11,11 +11,12 @@ import sys
 
 import pytest
 from conftest import ROOT, snakemake
-from small_run import write_config
+from small_run import TARGET, write_config
 
 from biasatlas import provenance
 
 KILLS = 20
+TARGETS = [TARGET, "twbias_figure_gender_attributes"]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def config(tmp_path_factory):
 def unbroken(config, tmp_path_factory):
     """A folder with a finished run."""
     folder = tmp_path_factory.mktemp("unbroken")
-    run = snakemake("--configfile", str(config), folder=folder)
+    run = snakemake(*TARGETS, "--configfile", str(config), folder=folder)
     assert run.returncode == 0, run.stdout
     return folder
 
@@ -47,7 +48,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(config, unbroken, 
     """Half of the kills are as a node's death; half are as a scheduler's, which warns with SIGTERM first."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(tmp_path)]
     command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(ROOT / "profiles/default"), "--nolock"]
-    command += ["--configfile", str(config)]
+    command += ["--configfile", str(config), "--", *TARGETS]
     rng = random.Random(20240607)
     expected = digests(unbroken)
     kills = 0
@@ -55,7 +56,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(config, unbroken, 
         with (tmp_path / "snakemake.log").open("w") as output:
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
         try:
-            process.wait(rng.uniform(2, 10))
+            process.wait(rng.uniform(1, 9))
         except subprocess.TimeoutExpired:
             if rng.random() < 0.5:
                 os.killpg(process.pid, signal.SIGTERM)
@@ -69,7 +70,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(config, unbroken, 
             assert process.returncode == 0, (tmp_path / "snakemake.log").read_text()
             assert digests(tmp_path) == expected
             shutil.rmtree(tmp_path / "results")
-    run = snakemake("--nolock", "--configfile", str(config), folder=tmp_path)
+    run = snakemake(*TARGETS, "--nolock", "--configfile", str(config), folder=tmp_path)
     assert run.returncode == 0, run.stdout
     assert digests(tmp_path) == expected
 

@@ -82,7 +82,9 @@ def by_hand(sentence, kept, model, tokenizer):
 @pytest.mark.parametrize("token_budget", [1, 25, 8192])
 def test_equals_masking_one_token_at_a_time(model, tokenizer, token_budget):
     table = requests(PAIR, ("She is late.", "He is late."))
-    responses, metadata = answer(table, MaskedModel("tiny", None, model, tokenizer), token_budget=token_budget)
+    responses, metadata = answer(
+        table, MaskedModel("tiny", None, model, tokenizer, "0" * 64), token_budget=token_budget
+    )
     kept = {"the", "could", "not", "work", "machine", "."}
     expected = [by_hand(text, kept, model, tokenizer) for text in PAIR]
     expected += [by_hand(text, {"is", "late", "."}, model, tokenizer) for text in ("She is late.", "He is late.")]
@@ -103,7 +105,7 @@ def test_both_sentences_of_a_pair_score_the_same_tokens(tokenizer):
 
 
 def test_a_pair_without_shared_tokens_is_not_applicable(model, tokenizer):
-    responses, _ = answer(requests(("She", "He")), MaskedModel("tiny", None, model, tokenizer))
+    responses, _ = answer(requests(("She", "He")), MaskedModel("tiny", None, model, tokenizer, "0" * 64))
     assert responses["status"].eq("not_applicable").all()
     assert responses["log_likelihood"].isna().all()
 
@@ -111,7 +113,7 @@ def test_a_pair_without_shared_tokens_is_not_applicable(model, tokenizer):
 def test_saved_model_loads_and_gives_the_same(model, tokenizer, tmp_path):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    before, _ = answer(requests(PAIR), MaskedModel("tiny", None, model, tokenizer))
+    before, _ = answer(requests(PAIR), MaskedModel("tiny", None, model, tokenizer, "0" * 64))
     after, _ = answer(requests(PAIR), load(str(tmp_path)))
     assert after["log_likelihood"].tolist() == pytest.approx(before["log_likelihood"].tolist(), abs=1e-4)
 

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,7 @@ from biasatlas.engine.limits import Memory, NotFiniteError, Progress
 from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS
-from biasatlas.models.hub import first_line, model_folder
+from biasatlas.models.hub import first_line, model_folder, weights_sha256
 from biasatlas.models.store import ResponseStore, content
 from biasatlas.models.store import key as store_key
 from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE, Parser
@@ -109,22 +108,15 @@ def load(
     tree_refusal = check_tree(model)
     if tree_refusal:
         _log.info("%s: padded batches in place of the token tree: %s", source, tree_refusal)
-    return LoadedModel(source, revision, model, tokenizer, _sha256(weights), _ends(model, tokenizer), tree_refusal)
+    return LoadedModel(
+        source, revision, model, tokenizer, weights_sha256(weights), _ends(model, tokenizer), tree_refusal
+    )
 
 
 def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
     declared = [tokenizer.eos_token_id, model.generation_config.eos_token_id, model.config.eos_token_id]
     flat = [token for ids in declared for token in (ids if isinstance(ids, list) else [ids])]
     return tuple(sorted({token for token in flat if token is not None}))
-
-
-def _sha256(paths: list[Path]) -> str:
-    """One hash over names and bytes of all weight files."""
-    total = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            total.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return total.hexdigest()
 
 
 def answer(

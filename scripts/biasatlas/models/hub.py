@@ -1,5 +1,6 @@
 """Models on the Hugging Face hub: fetched once, at a known commit; torch is not needed for it."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -38,6 +39,15 @@ def at_commit(settings: dict, fetched: str) -> dict:
     if not fetched.endswith(".json"):
         return dict(settings)
     return settings | {"revision": json.loads(Path(fetched).read_text(encoding="utf-8"))["commit"]}
+
+
+def weights_sha256(paths: list[Path]) -> str:
+    """One hash over names and bytes of all weight files."""
+    total = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            total.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return total.hexdigest()
 
 
 def first_line(error: BaseException) -> str:

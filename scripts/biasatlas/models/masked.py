@@ -12,6 +12,7 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from biasatlas.errors import UserError
+from biasatlas.models.hub import model_folder, weights_sha256
 
 _log = logging.getLogger(__name__)
 
@@ -24,6 +25,7 @@ class MaskedModel:
     revision: str | None
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
+    weights_sha256: str
 
 
 def load(source: str, *, revision: str | None = None) -> MaskedModel:
@@ -31,11 +33,10 @@ def load(source: str, *, revision: str | None = None) -> MaskedModel:
 
     Weights come from safetensors only. Raises UserError where the folder or hub id cannot be used.
     """
+    folder = model_folder(source, revision)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
-        model = AutoModelForMaskedLM.from_pretrained(
-            source, revision=revision, dtype=torch.float32, use_safetensors=True
-        )
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
@@ -44,7 +45,8 @@ def load(source: str, *, revision: str | None = None) -> MaskedModel:
     if tokenizer.mask_token_id is None:
         raise UserError(f"{source}: its tokenizer has no mask token, so this is no masked language model.")
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return MaskedModel(source, revision, model.to(device).eval(), tokenizer)
+    weights = weights_sha256(sorted(folder.glob("*.safetensors")))
+    return MaskedModel(source, revision, model.to(device).eval(), tokenizer, weights)
 
 
 def answer(requests: pd.DataFrame, model: MaskedModel, *, token_budget: int = 8192) -> tuple[pd.DataFrame, dict]:
@@ -86,6 +88,7 @@ def answer(requests: pd.DataFrame, model: MaskedModel, *, token_budget: int = 81
     metadata = {
         "model": model.name,
         "revision": model.revision,
+        "weights_sha256": model.weights_sha256,
         "dtype": "float32",
         "device": str(model.model.device),
         "masked_tokens": len(rows),

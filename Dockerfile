@@ -1,0 +1,20 @@
+# Everything the workflow needs on one machine, with or without a GPU (torch from PyPI brings CUDA):
+#   docker build -t bias-atlas .
+#   docker run --rm -v "$PWD:/work" bias-atlas --cores 4
+#   docker run --rm --gpus all -v "$PWD:/work" bias-atlas --cores 8 --resources gpu=1 --configfile my.yaml
+FROM python:3.12-slim-bookworm
+
+# git tells the results which commit of the workflow made them.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends git \
+    && rm -rf /var/lib/apt/lists/* \
+    && git config --system --add safe.directory /opt/bias-atlas
+
+COPY requirements.in requirements.lock /opt/bias-atlas/
+RUN pip install --no-cache-dir -r /opt/bias-atlas/requirements.in -c /opt/bias-atlas/requirements.lock
+
+COPY . /opt/bias-atlas
+WORKDIR /work
+ENV HF_HOME=/work/data/huggingface
+ENTRYPOINT ["snakemake", "--snakefile", "/opt/bias-atlas/Snakefile", "--workflow-profile", "/opt/bias-atlas/profiles/default"]
+CMD ["--cores", "1"]
