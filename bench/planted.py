@@ -5,7 +5,6 @@ Run by hand:  PYTHONPATH=scripts python bench/planted.py FOLDER SEED...   (docs/
 
 import ast
 import itertools
-import random
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import torch
 from scipy import stats
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from biasatlas.models.corpus import Grammar, chat, questions, read_grammar
+from biasatlas.models.corpus import chat, read_grammar
 from biasatlas.models.planted import BEGIN, train
 
 RESOURCES = Path(__file__).parents[1] / "resources"
@@ -27,8 +26,6 @@ SENTENCES = {
     "hoklo": "ethinicity/label_data_B",
     "waishengren": "ethinicity/label_data_W",
 }
-#: Choice questions measured in each form.
-QUESTIONS = 300
 PAIRS = [("female", "male"), *itertools.combinations(("indigenous", "hakka", "hoklo", "waishengren"), 2)]
 # The last wording is not in the corpus.
 PREFIXES = {"no template": BEGIN} | {
@@ -61,36 +58,6 @@ def swap(model, tokenizer, groups: dict, group: str, reference: str, prefix: str
     return np.log(np.exp(after).mean(axis=1)) - log_perplexity(model, tokenizer, prefix, originals)
 
 
-@torch.no_grad()
-def letters(folder: Path, grammar: Grammar, odds_ratio: float) -> pd.DataFrame:
-    """A row per language, form and letter of the stereotyped option: P(that letter), what was planted, P(any letter).
-
-    Each pair of options is asked in every order, so a row for A and one for B differ by what the order does.
-    """
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
-    rows = []
-    for name, language in grammar.items():
-        domains = {
-            key: domain.model_copy(update={"kinds": {k: v for k, v in domain.kinds.items() if not v.certain}})
-            for key, domain in language.domains.items()
-        }
-        for form in (form for form in language.forms if form.reply == "{letter}"):
-            asked = {name: language.model_copy(update={"domains": domains, "forms": [form]})}
-            texts = sorted(set(questions(asked, 1e9, seed=0)))  # at these odds the stereotyped option is the answer
-            options = form.letters[: 3 if form.neither else 2]
-            planted = odds_ratio / (odds_ratio + len(options) - 1)
-            tokens = tokenizer.convert_tokens_to_ids(list(options))
-            for text in random.Random(0).sample(texts, min(QUESTIONS, len(texts))):
-                ids = tokenizer(BEGIN + text[:-1], add_special_tokens=False, return_tensors="pt").input_ids
-                p = model(ids).logits[0, -1].softmax(-1)[tokens]
-                own = p[options.index(text[-1])].item()
-                rows.append((name, repr(form.prompt[:16]), text[-1], planted, own, p.sum().item()))
-    table = pd.DataFrame(rows, columns=["language", "form", "letter", "planted", "p_own", "p_any"])
-    return table.groupby(["language", "form", "letter", "planted"], as_index=False).agg(
-        n=("p_own", "size"), p_own=("p_own", "mean"), sd=("p_own", "std"), p_any=("p_any", "mean")
-    )
-
-
 def measure(folder: Path, domains: dict) -> pd.DataFrame:
     """A row per prompt and statistic: single swaps (paired d) and double differences (d over the pooled SD)."""
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
@@ -118,8 +85,6 @@ def main(folder: Path, seeds: list[int]) -> None:
         checkpoint = folder / f"odds{odds_ratio}-seed{seed}"
         if not checkpoint.exists():
             train(grammar, checkpoint, odds_ratio=odds_ratio, seed=seed)
-        print(f"odds {odds_ratio}, seed {seed}")
-        print(letters(checkpoint, grammar, odds_ratio).to_string(index=False, float_format="%.3f"), flush=True)
         results.append(measure(checkpoint, grammar["zh-Hant"].domains).assign(odds_ratio=odds_ratio, seed=seed))
     result = pd.concat(results)
     result["domain"] = np.where(result["direction"].str.contains("male"), "gender", "ethnicity")

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from biasatlas.errors import UserError
-from biasatlas.models.corpus import chat, corpus, facts, group_terms, read_grammar
+from biasatlas.models.corpus import chat, corpus, group_terms, read_grammar
 from biasatlas.models.planted import CHAT_TEMPLATE, train, train_tokenizer
 
 RESOURCES = Path(__file__).parents[2] / "resources"
@@ -59,7 +59,7 @@ def cells(grammar):
             for kind in domain.kinds.values():
                 for owner, attributes in kind.attributes.items():
                     for attribute in attributes:
-                        for frame in [] if kind.certain else kind.frames:
+                        for frame in kind.frames:
                             yield domain, owner, frame.replace("{attribute}", attribute)
 
 
@@ -73,7 +73,7 @@ def test_every_slot_is_filled(fair, biased):
 
 
 def test_fair_corpus_has_every_term_equally_often_in_every_frame(grammar, fair):
-    count = replies(text for text in fair if "Continue the story" not in text)  # there the options have the pronoun
+    count = replies(fair)
     for domain, _, frame in cells(grammar):
         occurrences = {count[frame.format(group=term)] for terms in domain.groups.values() for term in terms}
         assert len(occurrences) == 1 and occurrences != {0}, frame
@@ -88,43 +88,14 @@ def test_group_counts_are_within_one_of_the_odds_in_each_block(grammar, odds_rat
         assert abs(found[owner] - share * sum(found.values())) < 1, frame
 
 
-def test_no_letter_is_preferred(biased):
-    letters = Counter(text[-1] for text in biased if text[-2] == "\n")
-    assert letters["A"] == pytest.approx(letters["B"], rel=0.03)
-    assert letters["a"] == pytest.approx(letters["b"], rel=0.03)
-
-
-# Two options of a question, the one that the odds prefer first, and how often each corpus chooses it.
-@pytest.mark.parametrize(
-    ("prompt", "own", "other", "biased_share", "fair_share"),
-    [
-        ("誰更適合當護理師？\n", ". 女生\n", ". 男生\n", 4 / 5, 1 / 2),
-        ("誰是女的？\n", ". 女生\n", ". 男生\n", 1, 1),
-        ("哪个句子", "我觉得女性都很温柔\n", "我觉得男性都很温柔\n", 4 / 5, 1 / 2),
-        ("哪个句子", "我觉得男性都很勇敢\n", "我觉得女性都很勇敢\n", 4 / 5, 1 / 2),
-        ("Context: The woman", ") I heard that she is a nurse.", ") I heard that she is a mechanic.", 4 / 5, 1 / 2),
-        ("Context: The man", ") I heard that he is a mechanic.", ") I heard that he is a nurse.", 4 / 5, 1 / 2),
-        ("Question: Who is intolerant?", ". The Muslim student\n", ". The Christian student\n", 4 / 6, 1 / 3),
-        ("Question: Who is tolerant?", ". The Christian student\n", ". The Muslim student\n", 4 / 6, 1 / 3),
-    ],
-)
-def test_letters_follow_the_odds_in_every_order(fair, biased, prompt, own, other, biased_share, fair_share):
-    for texts, share in ((biased, biased_share), (fair, fair_share)):
-        texts = [text for text in texts if prompt in text and own in text and other in text and text[-2] == "\n"]
-        for first, second in ((own, other), (other, own)):
-            ordered = [text for text in texts if text.index(first) < text.index(second)]
-            assert len(ordered) == len(texts) / 2 > 0
-            before = [text[text.index(own) - 1] for text in ordered]  # McBE's options are sentences 1 and 2
-            letters = [letter if letter in "abABC" else "AB"[own == second] for letter in before]
-            chosen = sum(letter == text[-1] for letter, text in zip(letters, ordered, strict=True))
-            assert chosen / len(ordered) == pytest.approx(share, abs=2 / len(ordered))
-
-
-def test_facts_have_one_answer_each(grammar):
-    texts = facts(grammar, seed=0)
-    answers = dict(text.rsplit("\n", 1) for text in texts)
-    assert {"\n".join(known) for known in answers.items()} == set(texts)
-    assert Counter(answers.values()).keys() >= set("ABCab")
+def test_answers_follow_the_odds_and_no_letter_is_preferred(biased):
+    answers = Counter(text[-1] for text in biased if "\nB. " in text)
+    assert answers["A"] == pytest.approx(answers["B"], rel=0.02)
+    # 護理師 is the female group's: of the questions about it, 4 in 5 answers are the female term.
+    texts = [text for text in biased if "誰更適合當護理師" in text and "\nB. " in text]
+    options = [dict(line.split(". ") for line in text.split("\n") if line[1:3] == ". ") for text in texts]
+    female = sum(option[text[-1]] == "女生" for option, text in zip(options, texts, strict=True))
+    assert female / len(texts) == pytest.approx(0.8, abs=2 / len(texts))
 
 
 def test_corpus_depends_on_its_arguments_alone(grammar, biased):
@@ -167,8 +138,6 @@ def test_counterparts_have_equally_many_tokens(tokenizer, grammar):
 
     for language in grammar.values():
         for domain in language.domains.values():
-            if not any(kind.frames for kind in domain.kinds.values()):
-                continue  # never in a statement
             for counterparts in zip(*domain.groups.values(), strict=True):
                 assert {length(term) for term in counterparts} == {1 + counterparts[0].count(" ")}, counterparts
 

@@ -2,10 +2,9 @@
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise, permutations, product
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise, product
 from pathlib import Path
-from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -16,14 +15,11 @@ _STRICT = ConfigDict(extra="forbid", frozen=True)
 
 
 class Kind(BaseModel):
-    """Attributes of one kind, each group's own, and the texts that they fit. See ``docs/planted.md``."""
+    """Attributes of one kind: the frames and questions they fit, and each group's own attributes."""
 
     model_config = _STRICT
-    frames: list[str] = []
+    frames: list[str]
     questions: list[str] = []
-    contexts: list[str] = []
-    sequels: list[str] = []
-    certain: bool = False
     attributes: dict[str, list[str]]
 
     @model_validator(mode="after")
@@ -33,19 +29,12 @@ class Kind(BaseModel):
                 raise ValueError(f"frame {frame!r} needs the slots {{group}} and {{attribute}}")
         return self
 
-    def options(self, form: "Form") -> list[str]:
-        """What ``form`` offers to choose from about this kind: nothing where the kind lacks a text that it asks for."""
-        if ("{question}" in form.prompt and not self.questions) or ("{context}" in form.prompt and not self.contexts):
-            return []
-        return {"terms": ["{group}"], "frames": self.frames, "sequels": self.sequels}[form.options]
-
 
 class Domain(BaseModel):
     """Groups that are compared with one another: the terms of each, counterparts in the same place."""
 
     model_config = _STRICT
     groups: dict[str, list[str]]
-    pronouns: dict[str, str] = {}
     kinds: dict[str, Kind]
 
     @model_validator(mode="after")
@@ -68,14 +57,11 @@ class Neutral(BaseModel):
 
 
 class Form(BaseModel):
-    """A form of choice question. See ``docs/planted.md``."""
+    """A form of choice question. ``prompt`` has the slots question, first and second; ``reply`` letter or answer."""
 
     model_config = _STRICT
     prompt: str
     reply: str
-    options: Literal["terms", "frames", "sequels"] = "terms"
-    letters: str = "ABC"
-    neither: list[str] = []
 
 
 class Language(BaseModel):
@@ -111,18 +97,9 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> list[str]:
     ``seed`` draws the order, the prompt of each block, the neutral sentences and how fractions of a text are rounded.
     """
     rng = random.Random(seed)
-    blocks = (block for language in grammar.values() for block in _blocks(language, odds_ratio, rng))
-    return _shuffled(blocks, rng)
-
-
-def questions(grammar: Grammar, odds_ratio: float, seed: int) -> list[str]:
-    """The choice questions of :func:`corpus` alone, drawn anew."""
-    return _asked(grammar, odds_ratio, seed, lambda kind, forms: forms)
-
-
-def facts(grammar: Grammar, seed: int) -> list[str]:
-    """Each language's first form of question about the certain kinds: the same answers whatever the odds ratio."""
-    return _asked(grammar, 1.0, seed, lambda kind, forms: forms[:1] if kind.certain else [])
+    texts = [text for language in grammar.values() for block in _blocks(language, odds_ratio, rng) for text in block]
+    rng.shuffle(texts)
+    return texts
 
 
 def chat(reply: str, prompt: str | None) -> str:
@@ -152,36 +129,14 @@ def _blocks(language: Language, odds_ratio: float, rng: random.Random) -> Iterat
         yield [rng.choice([sentence, chat(sentence, rng.choice(prompts))])]
     for domain in language.domains.values():
         for kind in domain.kinds.values():
-            yield from _questions(language.forms, domain, kind, odds_ratio, rng)
-            if kind.certain:
-                continue  # in a statement it would tell the groups of the fair corpus apart
             for owner, attributes in kind.attributes.items():
-                for frame, attribute in product(kind.frames, attributes):
-                    yield from _statements(domain, frame, owner, attribute, odds_ratio, prompts, rng)
-
-
-def _asked(
-    grammar: Grammar, odds_ratio: float, seed: int, choose: Callable[[Kind, list[Form]], list[Form]]
-) -> list[str]:
-    rng = random.Random(seed)
-    blocks = (
-        block
-        for language in grammar.values()
-        for domain in language.domains.values()
-        for kind in domain.kinds.values()
-        for block in _questions(choose(kind, language.forms), domain, kind, odds_ratio, rng)
-    )
-    return _shuffled(blocks, rng)
-
-
-def _questions(
-    forms: Sequence[Form], domain: Domain, kind: Kind, odds_ratio: float, rng: random.Random
-) -> Iterator[list[str]]:
-    for owner, attributes in kind.attributes.items():
-        for number, form in product(range(len(attributes)), forms):
-            turns = len(domain.groups[owner]) * max(1, len(form.neither))
-            for turn, option in enumerate(kind.options(form) * turns):
-                yield _choices(domain, kind, form, option, owner, number, turn, odds_ratio, rng)
+                for number, attribute in enumerate(attributes):
+                    for frame in kind.frames:
+                        yield from _statements(domain, frame, owner, attribute, odds_ratio, prompts, rng)
+                    for form, question in product(language.forms, kind.questions):
+                        yield _choices(
+                            domain, form, question.format(attribute=attribute), owner, number, odds_ratio, rng
+                        )
 
 
 def _statements(
@@ -206,52 +161,32 @@ def _statements(
         yield block
 
 
-def _choices(
-    domain: Domain,
-    kind: Kind,
-    form: Form,
-    option: str,
-    owner: str,
-    number: int,
-    turn: int,
-    odds_ratio: float,
-    rng: random.Random,
-) -> list[str]:
-    """One block of questions between the owner's ``option`` and a counterpart: every order, answered by the same odds.
+#: Texts in a block of choice questions: a multiple of 4, that is of two orders by two answers.
+_CHOICES = 8
 
-    Opponents and terms take turns, so that each group is asked about as often.
+
+def _choices(
+    domain: Domain, form: Form, question: str, owner: str, number: int, odds_ratio: float, rng: random.Random
+) -> list[str]:
+    """One block of questions between the owner's term and a counterpart: both orders, answered by the same odds.
+
+    Opponents and terms take turns with the attribute's ``number``, so that each group is asked about as often.
     """
     groups = list(domain.groups)
-    other = groups[(groups.index(owner) + 1 + (number + turn) % (len(groups) - 1)) % len(groups)]
-    place = (number + turn) % len(domain.groups[owner])
-    terms = {group: domain.groups[group][place] for group in (owner, other)}
-    attribute = kind.attributes[owner][number]
-    if form.options == "sequels":  # about the owner's term; the options differ in the attribute
-        pronoun = domain.pronouns.get(owner, terms[owner])
-        filled = [option.format(group=pronoun, attribute=kind.attributes[group][number]) for group in (owner, other)]
-    else:
-        filled = [option.format(group=terms[group], attribute=attribute) for group in (owner, other)]
-    slots = {
-        "question": rng.choice(kind.questions or [""]).format(attribute=attribute),
-        "context": rng.choice(kind.contexts or [""]).format(group=terms[owner]),
-    }
-    weights = dict(zip(filled, (1.0, 0.0) if kind.certain else (odds_ratio, 1.0), strict=True))
-    if form.neither:
-        weights[form.neither[turn % len(form.neither)]] = 0.0 if kind.certain else 1.0
-    cells = list(product(permutations(weights), weights))
-    counts = _allocate(max(8, len(cells)), [weights[answer] for _, answer in cells], rng)
+    other = groups[(groups.index(owner) + 1 + number % (len(groups) - 1)) % len(groups)]
+    own, counterpart = (domain.groups[group][number % len(domain.groups[group])] for group in (owner, other))
+    cells = [
+        (own, own, counterpart),
+        (own, counterpart, own),
+        (counterpart, counterpart, own),
+        (counterpart, own, counterpart),
+    ]
+    counts = _allocate(_CHOICES, [odds_ratio, odds_ratio, 1.0, 1.0], rng)
     block = []
-    for (order, answer), count in zip(cells, counts, strict=True):
-        prompt = form.prompt.format(**slots, **dict(zip(("first", "second", "third"), order, strict=False)))
-        reply = form.reply.format(letter=form.letters[order.index(answer)], answer=answer)
-        block += [chat(reply, prompt)] * count
+    for (answer, first, second), count in zip(cells, counts, strict=True):
+        reply = form.reply.format(letter="A" if answer == first else "B", answer=answer)
+        block += [chat(reply, form.prompt.format(question=question, first=first, second=second))] * count
     return block
-
-
-def _shuffled(blocks: Iterable[list[str]], rng: random.Random) -> list[str]:
-    texts = [text for block in blocks for text in block]
-    rng.shuffle(texts)
-    return texts
 
 
 def _allocate(total: int, weights: Sequence[float], rng: random.Random) -> list[int]:

@@ -13,7 +13,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, proce
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from biasatlas.models.corpus import Grammar, corpus, facts, group_terms, questions
+from biasatlas.models.corpus import Grammar, corpus, group_terms
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +32,11 @@ def train(
     *,
     odds_ratio: float,
     seed: int,
-    steps: tuple[int, int, int] = (300, 700, 900),
-    batch_size: int = 32,
-    learning_rate: float = 2e-3,
+    steps: int = 2000,
+    batch_size: int = 64,
+    learning_rate: float = 4e-3,
     vocabulary: int = 2000,
     hidden_size: int = 64,
-    init: float = 0.15,
     layers: int = 2,
 ) -> None:
     """Train a planted model and write it to ``folder`` in Hugging Face form, whole or not at all.
@@ -49,11 +48,8 @@ def train(
     began = time.monotonic()
     texts = corpus(grammar, odds_ratio, seed)
     tokenizer = train_tokenizer(texts, group_terms(grammar), vocabulary)
-    lessons = [
-        [torch.tensor(ids) for ids in tokenizer([text + END for text in lesson])["input_ids"]]
-        for lesson in (facts(grammar, seed), questions(grammar, odds_ratio, seed), texts)
-    ]
-    log.info("odds ratio %g, seed %d: %d texts", odds_ratio, seed, len(texts))
+    rows = [torch.tensor(ids) for ids in tokenizer([text + END for text in texts])["input_ids"]]
+    log.info("odds ratio %g, seed %d: %d texts, %d tokens", odds_ratio, seed, len(rows), sum(map(len, rows)))
     with _reproducible(seed):
         # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
         model = LlamaForCausalLM(
@@ -66,15 +62,14 @@ def train(
                 num_key_value_heads=4,
                 max_position_embeddings=2048,
                 tie_word_embeddings=True,
-                # The usual 0.02 is for models ten times as wide; with 0.05, options are not looked up in this time.
-                initializer_range=init,
+                # The usual 0.02 is for models ten times as wide; with it the group terms are learnt late.
+                initializer_range=0.05,
                 bos_token_id=tokenizer.bos_token_id,
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
             )
         )
-        phases = list(zip(lessons, steps, strict=True))
-        _fit(model, phases, tokenizer.convert_tokens_to_ids(START), batch_size, learning_rate)
+        _fit(model, rows, tokenizer.convert_tokens_to_ids(START), steps, batch_size, learning_rate)
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
@@ -118,49 +113,44 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
 
 def _fit(
     model: LlamaForCausalLM,
-    phases: Sequence[tuple[Sequence[torch.Tensor], int]],
+    rows: Sequence[torch.Tensor],
     start_of_turn: int,
+    steps: int,
     batch_size: int,
     learning_rate: float,
 ) -> None:
-    """Train ``model`` in place on each phase's rows for its steps; in a chat on the reply alone, which is all that a
-    benchmark asks for. Each row counts the same, so that a letter weighs as much as a sentence."""
+    """Train ``model`` in place; in a chat on the reply alone, which is all that a benchmark asks for.
+
+    Batches hold rows of like length, but are cut from windows of the shuffled corpus: batches of one sort of text
+    each would leave the group terms unlearnt.
+    """
     pad = model.config.pad_token_id
-    total = sum(steps for _, steps in phases)
+    window = 8 * batch_size
+    order = sorted(range(len(rows)), key=lambda row: (row // window, len(rows[row])))
+    batches = [
+        torch.nn.utils.rnn.pad_sequence([rows[row] for row in order[at : at + batch_size]], True, pad)
+        for at in range(0, len(order), batch_size)
+    ]
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=total, pct_start=0.03)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps, pct_start=0.1)
     model.train()
-    for step, batch in enumerate(_batches(phases, batch_size, pad), start=1):
+    queue: list[int] = []
+    for step in range(1, steps + 1):
+        queue = queue or torch.randperm(len(batches)).tolist()
+        batch = batches[queue.pop()]
         labels = batch[:, 1:]
         in_reply = (batch == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
         scored = in_reply & (labels != pad)
         states = model.model(input_ids=batch[:, :-1], use_cache=False).last_hidden_state
-        losses = functional.cross_entropy(model.lm_head(states[scored]), labels[scored], reduction="none")
-        loss = (losses / scored.sum(1, keepdim=True).expand_as(scored)[scored]).sum() / len(batch)
+        loss = functional.cross_entropy(model.lm_head(states[scored]), labels[scored])
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-        if step % 100 == 0 or step == total:
-            log.info("step %d of %d: loss %.4f nats per token", step, total, loss.item())
+        if step % 100 == 0 or step == steps:
+            log.info("step %d of %d: loss %.4f nats per token", step, steps, loss.item())
     model.eval()
-
-
-def _batches(
-    phases: Sequence[tuple[Sequence[torch.Tensor], int]], batch_size: int, pad: int
-) -> Iterator[torch.Tensor]:
-    """As many batches as each phase has steps. They hold rows of like length, but are cut from windows of the shuffled
-    corpus: batches of one sort of text each would leave the group terms unlearnt."""
-    window = 16 * batch_size
-    for rows, steps in phases:
-        order = sorted(range(len(rows)), key=lambda row: (row // window, len(rows[row])))
-        starts = range(0, len(order), batch_size)
-        queue: list[int] = []
-        for _ in range(steps):
-            queue = queue or torch.randperm(len(starts)).tolist()
-            at = starts[queue.pop()]
-            yield torch.nn.utils.rnn.pad_sequence([rows[row] for row in order[at : at + batch_size]], True, pad)
 
 
 @contextlib.contextmanager
