@@ -147,9 +147,7 @@ def _fit(
     model.eval()
 
 
-def _batches(
-    phases: Sequence[tuple[Sequence[torch.Tensor], int]], batch_size: int, pad: int
-) -> Iterator[torch.Tensor]:
+def _batches(phases: Sequence[tuple[Sequence[torch.Tensor], int]], batch_size: int, pad: int) -> Iterator[torch.Tensor]:
     """As many batches as each phase has steps. They hold rows of like length, but are cut from windows of the shuffled
     corpus: batches of one sort of text each would leave the group terms unlearnt."""
     window = 16 * batch_size
