@@ -23,7 +23,8 @@ def test_a_bad_configuration_is_one_message_and_no_job(tmp_path):
     )
     run = snakemake("--configfile", str(config), folder=tmp_path)
     assert run.returncode != 0
-    assert f"error: {config}: models.planted-biased.odds_ration: unknown key; did you mean 'odds_ratio'?" in run.stdout
+    assert f"error: {config}: models.planted-biased.odds_ratio: this key is needed and not there\n" in run.stdout
+    assert f"\n{config}: models.planted-biased.odds_ration: unknown key; did you mean 'odds_ratio'?" in run.stdout
     assert "Traceback" not in run.stdout
     assert not (tmp_path / "results").exists()
 
@@ -39,8 +40,13 @@ def test_every_target_explains_itself(tmp_path):
 def clone(tmp_path):
     """A copy of the workflow that a test may edit."""
     copy = tmp_path / "clone"
-    skip = shutil.ignore_patterns(".git", ".venv", "results", "data", ".snakemake", "__pycache__", ".*_cache")
-    shutil.copytree(ROOT, copy, ignore=skip)
+    everywhere = shutil.ignore_patterns("__pycache__", ".*_cache")
+    made_here = {".git", ".venv", ".snakemake", "results", "data"}
+    shutil.copytree(
+        ROOT,
+        copy,
+        ignore=lambda folder, names: everywhere(folder, names) | (made_here if folder == str(ROOT) else set()),
+    )
     return copy
 
 
