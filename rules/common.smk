@@ -174,6 +174,18 @@ def ready_inputs(model):
     return CHECKED.format(model=model) if CONFIG.models[model].kind == "api" else weights_of(model)
 
 
+def judge_store(wildcards):
+    """Where a judge's answers are kept: an endpoint's in one place, where its budget is, a local judge's for each job.
+
+    Jobs of local models share no store: what one finds there would change how the rest is batched, and with it the last
+    digits of a float.
+    """
+    judge = judge_of(wildcards.benchmark)
+    part = "{model}/{benchmark}/{protocol}/{task}".format(**wildcards)
+    folder = STORE.format(model=judge)
+    return folder if CONFIG.models[judge].kind == "api" else f"{folder}/judge/{part}"
+
+
 def prices_of(model):
     """Prices of a million prompt and completion tokens; nothing for a model that runs here."""
     entry = CONFIG.models.get(model)

@@ -33,6 +33,6 @@ rule judge_responses:
         judge=lambda w: judge_of(w.benchmark),
         model=lambda w: model_params(judge_of(w.benchmark)),
         protocol=lambda w: PROTOCOLS[w.benchmark, w.protocol],
-        store=lambda w: STORE.format(model=judge_of(w.benchmark)),
+        store=judge_store,
     script:
         "../scripts/judge_responses.py"

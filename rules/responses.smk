@@ -51,7 +51,7 @@ for benchmark, spec in BENCHMARKS.items():
             code=code_hash("answer_requests", f"benchmarks.{benchmark}.parse"),
             benchmark=benchmark,
             model=lambda w: model_params(w.model),
-            store=STORE,
+            store=f"{STORE}/{benchmark}/{{protocol}}",
         script:
             "../scripts/answer_requests.py"
 
