@@ -19,7 +19,7 @@ UNRESOLVED = 0.003
 EXPANSIONS = 1000
 #: A question that is this open after so many readings of a next token has answers too many to follow, and is given up:
 #: a model that starts no answer at all would take a thousand times as long as one that does.
-HOPELESS, READINGS = 0.9, 20_000
+HOPELESS, READINGS = 0.5, 20_000
 #: The most texts of one question that are expanded in one round.
 WIDTH = 32
 
