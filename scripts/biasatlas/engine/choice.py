@@ -20,6 +20,8 @@ EXPANSIONS = 1000
 #: A question that is this open after so many readings of a next token has answers too many to follow, and is given up:
 #: a model that starts no answer at all would take a thousand times as long as one that does.
 HOPELESS, READINGS = 0.5, 20_000
+#: The most readings of a next token for one question, whatever is open.
+MOST_READINGS = 60_000
 #: The most texts of one question that are expanded in one round.
 WIDTH = 32
 
@@ -103,7 +105,8 @@ class _Progress:
         unfinished = sum(mass for mass, _ in open_answers)
         self.unresolved = cut + unfinished
         chosen = []
-        if unfinished > HOPELESS and sum(expansion.readings for expansion in self.expansions.values()) > READINGS:
+        readings = sum(expansion.readings for expansion in self.expansions.values())
+        if readings > (READINGS if unfinished > HOPELESS else MOST_READINGS):
             return chosen
         for mass, answer in sorted(open_answers, key=lambda pair: (-pair[0], pair[1]))[:WIDTH]:
             if unfinished <= UNRESOLVED * 2 / 3 or len(self.expansions) + len(chosen) >= EXPANSIONS:
@@ -120,8 +123,8 @@ def answer_probabilities(
 
     The mass of an outcome is the frequency to which sampling under the question's settings tends: the probability of
     all texts that its reader maps to it. Texts open after ``max_tokens`` are read as complete, as sampled ones are.
-    The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts were not enough, or the question was given up
-    (HOPELESS). Raises NotFiniteError.
+    The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts or MOST_READINGS of tokens were not enough, or
+    the question was given up (HOPELESS). Raises NotFiniteError.
     """
     progress = Progress("questions", len(questions))
     states = [_Progress() for _ in questions]
