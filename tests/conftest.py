@@ -19,6 +19,16 @@ def snakemake(*arguments: str, folder: Path, root: Path = ROOT, **options) -> su
     )
 
 
+def python(code: str, *arguments: object, stdout=subprocess.PIPE) -> subprocess.Popen:
+    """Start a Python process that finds the library, which is not installed; its output is text."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdout=stdout,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "scripts")},
+    )
+
+
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """The mirror of real data; a test that needs it is skipped where there is none."""

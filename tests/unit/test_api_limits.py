@@ -1,11 +1,10 @@
 """Limits and budgets: kept over tasks and processes, and let go by the dead."""
 
 import asyncio
-import subprocess
-import sys
 import time
 
 import pytest
+from conftest import python
 
 from biasatlas.models import limits
 from biasatlas.models.api_entry import ApiEntry
@@ -99,7 +98,7 @@ asyncio.run(hold())
 
 
 def test_the_dead_hold_no_slot(tmp_path):
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE, text=True)
+    holder = python(HOLD, tmp_path)
     assert holder.stdout.readline() == "held\n"
     mine = Limits(entry(concurrency=1))
     assert mine._take() is None
@@ -128,9 +127,7 @@ print(count)
 
 
 def test_a_budget_is_shared_by_jobs(tmp_path):
-    jobs = [
-        subprocess.Popen([sys.executable, "-c", SPEND, tmp_path], stdout=subprocess.PIPE, text=True) for _ in range(3)
-    ]
+    jobs = [python(SPEND, tmp_path) for _ in range(3)]
     assert 97 <= sum(int(job.communicate()[0]) for job in jobs) <= 99
     assert 97 <= Budget(tmp_path, None).spent <= 99
 

@@ -3,10 +3,10 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
+from conftest import python
 
 from biasatlas.errors import UserError
 from biasatlas.lease import lease_gpus
@@ -36,14 +36,13 @@ def machine(tmp_path, monkeypatch):
     command.write_text("#!/bin/sh\nprintf '%s\\n' " + " ".join(DEVICES))
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(command.parent), prepend=":")
-    monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def job(count: int, seconds: float) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-c", JOB, str(count), str(seconds)], stdout=subprocess.PIPE, text=True)
+    return python(JOB, count, seconds)
 
 
 def test_over_committed_jobs_never_share_a_device(machine):

@@ -1,15 +1,13 @@
 """The response store: nothing acknowledged is lost, nothing torn is read."""
 
 import os
-import subprocess
-import sys
 import time
 
 import pytest
+from conftest import python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasatlas.config import ROOT
 from biasatlas.files import REQUEST_COLUMNS
 from biasatlas.models.store import ResponseStore, content, key
 
@@ -106,9 +104,7 @@ def test_kill_9_loses_no_acknowledged_answer(tmp_path):
     writers = {}
     for name in ("a", "b", "c"):
         with open(tmp_path / name, "w") as sink:
-            command = [sys.executable, "-c", WRITER, tmp_path / "store", name]
-            environment = os.environ | {"PYTHONPATH": str(ROOT / "scripts")}
-            writers[name] = subprocess.Popen(command, stdout=sink, env=environment)
+            writers[name] = python(WRITER, tmp_path / "store", name, stdout=sink)
     while any((tmp_path / name).stat().st_size < 5000 for name in writers):
         assert all(writer.poll() is None for writer in writers.values()), "a writer died"
         time.sleep(0.01)
