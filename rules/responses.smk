@@ -1,6 +1,7 @@
 # Responses: the only step that needs a GPU or an API. A job loads its model once and answers every task of a benchmark.
 #   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model
 #   OUTPUTS: responses/{model}/{benchmark}/{protocol}/{task}.parquet; store/{model}/ keeps each answer as it comes
+#   A model with shards answers in several jobs, whose files in {protocol}/{shard}/ are joined.
 
 
 localrules:
@@ -56,7 +57,11 @@ for name, benchmark, responses, models, wildcards in local_jobs():
         script:
             "../scripts/answer_requests.py"
 
-    describe(name, f"Let a local model answer every request of {BENCHMARKS[benchmark].title}, or its shard of them.")
+    describe(
+        name,
+        f"Let a local model answer {'a shard' if 'shard' in wildcards else 'every one'} of the requests of "
+        f"{BENCHMARKS[benchmark].title}.",
+    )
 
 
 rule gather_responses:
