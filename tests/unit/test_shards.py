@@ -59,7 +59,7 @@ def test_shards_are_even_in_what_they_share_with_nobody():
 
 @pytest.fixture
 def files(tmp_path):
-    """Three shards of a generation with repeats, one of them empty, and one whose text is missing."""
+    """The files of three shards with two requests, none and one; a text is missing."""
     rows = {1: [("c", 0, "x"), ("c", 1, None), ("a", 0, "y")], 2: [], 3: [("b", 0, "z")]}
     paths = []
     for number, answers in rows.items():
