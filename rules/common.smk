@@ -31,6 +31,7 @@ FETCHED = f"{RESULTS}/models/{{model}}.json"
 CHECKED = f"{RESULTS}/store/{{model}}/checked"
 STORE = f"{RESULTS}/store/{{model}}"
 RESPONSES = f"{RESULTS}/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
+SHARD = f"{RESULTS}/responses/{{model}}/{{benchmark}}/{{protocol}}/{{shard}}/{{task}}.parquet"
 SCORES = f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{protocol}}/{{task}}/{{category}}.csv"
 SCORED_FROM = f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{protocol}}/{{task}}/provenance.json"
 TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
@@ -153,7 +154,7 @@ def model_params(model):
             "sampling",
         }
         return entry.model_dump(include=changing)
-    return entry.model_dump(exclude={"kind", "published_as", "size_billion", "gpu", "token_budget"})
+    return entry.model_dump(exclude={"kind", "published_as", "size_billion", "gpu", "token_budget", "shards"})
 
 
 def origin_params(model):
@@ -217,6 +218,26 @@ def endpoint_jobs():
             models = [model for model in models_of("api") if CONFIG.models[model].prompt_logprobs == likelihood]
             if models and plan.tasks(CONFIG, benchmark, models[0]):
                 yield f"{name}_{benchmark}", benchmark, plan.tasks(CONFIG, benchmark, models[0]), models
+
+
+def sharded_models():
+    """Names of the configured models that answer a benchmark in more than one job."""
+    return [name for name in models_of("hf") if CONFIG.models[name].shards > 1]
+
+
+def local_jobs():
+    """Rule name, benchmark, responses, models and wildcards of the jobs in which local causal models answer."""
+    whole = [name for name in models_of("hf", "planted") if name not in sharded_models()]
+    for benchmark in BENCHMARKS:
+        yield f"answer_{benchmark}", benchmark, RESPONSES, whole, ("model", "protocol")
+        if sharded_models():
+            yield f"answer_{benchmark}_shard", benchmark, SHARD, sharded_models(), ("model", "protocol", "shard")
+
+
+def shards_of(model):
+    """Names of the shards of a model's responses: 1-of-3, 2-of-3, 3-of-3."""
+    shards = CONFIG.models[model].shards
+    return [f"{number}-of-{shards}" for number in range(1, shards + 1)]
 
 
 def masked_jobs():
@@ -371,6 +392,7 @@ wildcard_constraints:
     benchmark=any_of(CONFIG.benchmarks),
     protocol=any_of(dict.fromkeys(protocol for _, protocol in PROTOCOLS)),
     model=any_of(CONFIG.models),
+    shard=r"\d+-of-\d+",
     task=any_of({task for spec in BENCHMARKS.values() for task in spec.tasks}),
     table=any_of({table for spec in BENCHMARKS.values() for table in spec.tables}),
     comparison=any_of(COMPARISONS),

@@ -1,6 +1,7 @@
 # Responses: the only step that needs a GPU or an API. A job loads its model once and answers every task of a benchmark.
 #   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model
 #   OUTPUTS: responses/{model}/{benchmark}/{protocol}/{task}.parquet; store/{model}/ keeps each answer as it comes
+#   A model with shards answers in several jobs, whose files in {protocol}/{shard}/ are joined.
 
 
 localrules:
@@ -24,22 +25,22 @@ rule check_endpoint:
         "../scripts/check_endpoint.py"
 
 
-for benchmark, spec in BENCHMARKS.items():
+for name, benchmark, responses, models, wildcards in local_jobs():
 
     rule:
         name:
-            f"answer_{benchmark}"
+            name
         input:
             weights=lambda w: weights_of(w.model),
             requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
         output:
-            responses=expand(kept(RESPONSES, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
+            responses=expand(kept(responses, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
         log:
-            log_of(f"answer_{benchmark}", "model", "protocol"),
+            log_of(name, *wildcards),
         benchmark:
-            bench_of(f"answer_{benchmark}", "model", "protocol")
+            bench_of(name, *wildcards)
         wildcard_constraints:
-            model=any_of(models_of("hf", "planted")),
+            model=any_of(models),
         conda:
             lambda w: "../envs/model-gpu.yaml" if gpus(w.model) else "../envs/model.yaml"
         threads: lambda w: model_threads(w.model)
@@ -51,11 +52,38 @@ for benchmark, spec in BENCHMARKS.items():
             code=code_hash("answer_requests", f"benchmarks.{benchmark}.parse"),
             benchmark=benchmark,
             model=lambda w: model_params(w.model),
-            store=f"{STORE}/{benchmark}/{{protocol}}",
+            # A task's own: what one finds there would change how the rest is batched, and with it the last digits.
+            stores=expand(f"{STORE}/{benchmark}/{{protocol}}/{{task}}", task=tasks_of(benchmark), allow_missing=True),
         script:
             "../scripts/answer_requests.py"
 
-    describe(f"answer_{benchmark}", f"Let a local model answer every request of {spec.title}.")
+    describe(
+        name,
+        f"Let a local model answer {'a shard' if 'shard' in wildcards else 'every one'} of the requests of "
+        f"{BENCHMARKS[benchmark].title}.",
+    )
+
+
+rule gather_responses:
+    """Join the shards of a model's responses to one task."""
+    input:
+        requests=REQUESTS,
+        shards=lambda w: expand(SHARD, **w, shard=shards_of(w.model)),
+    output:
+        responses=RESPONSES,
+    log:
+        log_of("gather_responses", "model", "benchmark", "protocol", "task"),
+    wildcard_constraints:
+        model=any_of(sharded_models()),
+    # With the scores, except where a judge's own job comes between.
+    group:
+        lambda w: None if BENCHMARKS[w.benchmark].tasks[w.task].judged else "results"
+    conda:
+        "../envs/data.yaml"
+    params:
+        code=code_hash("gather_responses"),
+    script:
+        "../scripts/gather_responses.py"
 
 
 for benchmark, tasks in masked_jobs():

@@ -1,4 +1,4 @@
-"""Let one local model answer every task of a benchmark (rules answer_...)."""
+"""Let one local model answer every task of a benchmark, or one shard of each (rules answer_...)."""
 
 import os
 
@@ -24,10 +24,18 @@ with logged(snakemake.log[0]):
     checkpoint = model.model.generation_config.to_dict()
     sampling = named | {"checkpoint": {name: checkpoint.get(name) for name in SETTINGS}}
     parsers = parsers_of(snakemake.params.benchmark)
-    store = ResponseStore(snakemake.params.store)
-    for requests_file, responses_file in zip(snakemake.input.requests, snakemake.output.responses, strict=True):
+    number, shards = map(int, snakemake.wildcards.get("shard", "1-of-1").split("-of-"))
+    files = zip(snakemake.input.requests, snakemake.output.responses, snakemake.params.stores, strict=True)
+    for task, (requests_file, responses_file, store) in enumerate(files):
         requests = fill_sampling(read_parquet(requests_file), sampling, snakemake.wildcards.model)
         responses, metadata = hf.answer(
-            requests, model, templates=templates, parsers=parsers, store=store, token_budget=token_budget
+            requests,
+            model,
+            templates=templates,
+            parsers=parsers,
+            store=ResponseStore(store),
+            token_budget=token_budget,
+            # Tasks of one batch each go to different shards.
+            share=((number + task) % shards, shards),
         )
         write_responses(responses, responses_file, requests["kind"].iloc[0], metadata)

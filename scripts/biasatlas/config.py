@@ -84,6 +84,9 @@ class HfModel(Model):
     token_budget: int | None = Field(
         None, ge=1, description="Most tokens in one forward pass; chosen from the free memory if not given."
     )
+    shards: int = Field(
+        1, ge=1, description="Jobs that share a benchmark's requests, each with `gpu` GPUs; changes no result."
+    )
     trust_remote_code: bool = Field(False, description="Run the code in the model's repository; needs a revision.")
     templates: dict[str, Template] = Field({}, description="Literal chat templates, by the name protocols use.")
     sampling: dict[str, Sampling] = Field({}, description="Sampling settings, by the name protocols use.")

@@ -153,9 +153,15 @@ def write_responses(frame: pd.DataFrame, path: str | os.PathLike, kind: str, met
     if unknown:
         raise ValueError(f"{path}: status {sorted(unknown)} is none of {STATUSES}")
     lasting = {name: value for name, value in metadata.items() if name != "run"}
-    write_parquet(frame, path, RESPONSE_COLUMNS[kind], lasting)
-    if "run" in metadata:
+    if "run" in metadata:  # first, so that whoever sees the responses sees it too
         write_text(json.dumps(metadata["run"], indent=1, sort_keys=True) + "\n", Path(path).with_suffix(".run.json"))
+    write_parquet(frame, path, RESPONSE_COLUMNS[kind], lasting)
+
+
+def read_responses(path: str | os.PathLike) -> tuple[pd.DataFrame, dict]:
+    """A responses file of a local model's and its metadata, as they went to :func:`write_responses`."""
+    run = json.loads(Path(path).with_suffix(".run.json").read_text(encoding="utf-8"))
+    return read_parquet(path), read_metadata(path) | {"run": run}
 
 
 def read_parquet(path: str | os.PathLike) -> pd.DataFrame:

@@ -39,6 +39,7 @@ BAD = [
         raw(models={"a": PLANTED | {"odds_ratio": 0}}),
         ["models.a.odds_ratio: 0: expected greater than 0"],
     ),
+    ("no shards", raw(models={"a": HF | {"shards": 0}}), ["models.a.shards: 0: expected greater than or equal to 1"]),
     (
         "not one of the values",
         raw(models={"a": HF | {"dtype": "bfloat"}}),

@@ -199,3 +199,36 @@ def test_answers_are_kept_and_not_computed_again(model, tmp_path, monkeypatch):
     more = requests([{"prefix": "once ", "continuation": text} for text in ("more", "bitten")])
     _, metadata = hf.answer(more, model, templates={}, store=ResponseStore(tmp_path))
     assert metadata["run"]["computed"] == 1
+
+
+LETTER = {"parser": "letter", "labels": '["A", "B"]', "max_tokens": 2, "top_k": 5}
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [("likelihood", {}), ("choice", LETTER), ("generation", {"max_tokens": 4, "temperature": 1.5, "repeats": 2})],
+)
+def test_shares_are_the_whole_to_the_last_bit(model, kind, settings, tmp_path, monkeypatch):
+    words = ["The nurse", "The doctor", "女人", "老人坐在新电脑前", "Answer with A", "The score is"]
+    rows = [
+        settings | {"prefix": f"{first} and {second} said", "continuation": f" that {first} would help."}
+        for first in words
+        for second in [*words, words[0]]  # some questions are asked twice
+    ]
+    asked = requests(rows, kind).sample(frac=1, random_state=1)
+    monkeypatch.setattr(hf, "_BATCH", 8)
+    whole, metadata = hf.answer(asked, model, templates={})
+    order = {request_id: i for i, request_id in enumerate(asked["request_id"])}
+    for shares in (2, 3, 11):
+        # One store serves every number of shares: what is there is not computed again, and keeps its digits.
+        store = ResponseStore(tmp_path / "one") if shares == 3 else None
+        parts = [hf.answer(asked, model, templates={}, share=(part, shares), store=store) for part in range(shares)]
+        assert sum(run["run"]["requests"] for _, run in parts) == len(asked)
+        assert sum(run["run"]["computed"] for _, run in parts) == metadata["run"]["computed"] == 36
+        assert sum(len(part) > 0 for part, _ in parts) == min(shares, 6)  # six batches
+        joined = pd.concat([part for part, _ in parts if len(part)])
+        joined = joined.sort_values("request_id", key=lambda ids: ids.map(order), kind="stable")
+        pd.testing.assert_frame_equal(joined.reset_index(drop=True), whole, check_exact=True)
+    again, metadata = hf.answer(asked, model, templates={}, store=ResponseStore(tmp_path / "one"))
+    assert metadata["run"]["computed"] == 0
+    pd.testing.assert_frame_equal(again, whole, check_exact=True)

@@ -1,6 +1,7 @@
 """How many SLURM jobs a configuration makes, and what they ask for."""
 
 import re
+from collections import Counter
 
 from conftest import ROOT, snakemake
 
@@ -23,6 +24,24 @@ def test_the_papers_are_few_slurm_jobs(tmp_path):
     assert 10 < len(jobs) < 150, jobs
     assert len(jobs) < planned / 3
     assert not {"read_items", "build_requests", "summarise_scores", "draw_figure"} & set(jobs)
+
+
+def test_shards_are_jobs_and_joining_them_is_none(tmp_path):
+    def planned(shards):
+        config = tmp_path / "config.yaml"
+        config.write_text(
+            f"models: {{m: {{kind: hf, source: ./m, size_billion: 7, shards: {shards}}}}}\n"
+            "benchmarks: {twbias: {data: sample}, mcbe: {data: sample, judge: m}}\n"
+        )
+        profile = ["--workflow-profile", str(ROOT / "profiles/slurm"), "--quiet", "host"]
+        run = snakemake("--dry-run", "--configfile", str(config), *profile, folder=tmp_path)
+        assert run.returncode == 0, run.stdout[-2000:]
+        return Counter(submissions(run.stdout))
+
+    whole, parts = planned(1), planned(3)
+    assert whole["answer_twbias"] == whole["answer_mcbe"] == 1
+    assert parts - whole == {"answer_twbias_shard": 3, "answer_mcbe_shard": 3, "gather_responses": 1}
+    assert whole - parts == {"answer_twbias": 1, "answer_mcbe": 1}
 
 
 def test_memory_and_time_grow_with_size_and_attempt(tmp_path):

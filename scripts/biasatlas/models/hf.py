@@ -27,6 +27,7 @@ from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS
 from biasatlas.models.hub import first_line, model_folder, weights_sha256
+from biasatlas.models.shards import cut
 from biasatlas.models.store import ResponseStore, content
 from biasatlas.models.store import key as store_key
 from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE, Parser
@@ -127,12 +128,15 @@ def answer(
     parsers: Mapping[str, Parser] = PARSERS,
     store: ResponseStore | None = None,
     token_budget: int | None = None,
+    share: tuple[int, int] = (0, 1),
 ) -> tuple[pd.DataFrame, dict]:
     """Answer a table of requests of one kind: a table of responses in the order of requests, then repeat.
 
     ``templates`` maps the name of a literal template to {"prompt": text with "{user}", "empty": text for an empty user
-    message}; ``parsers`` the names that choice requests give to how replies are read. ``token_budget`` bounds the tokens of one forward pass (None: chosen for the device). Answers are kept in
-    ``store`` batch by batch, and those that are there are not computed again.
+    message}; ``parsers`` the names that choice requests give to how replies are read. ``token_budget`` bounds the
+    tokens of one forward pass (None: chosen for the device). Answers are kept in ``store`` batch by batch, and those
+    that are there are not computed again. A ``share`` (which, of how many) answers its own requests alone, to the digits
+    that they have in the whole.
 
     The dictionary says how the answers were made: weights, precision, versions, engine path; under ``run``, what this
     run of it took: tokens asked, unique and fed, peak memory. Raises UserError for a template that the model lacks and
@@ -160,15 +164,23 @@ def answer(
         for row, prompt in zip(requests.to_dict("records"), prompts, strict=True)
     )
     keys = [store_key(identity, request, 0) for request in seen]
-    answers = store.get(keys) if store else {}
-    first = {name: i for i, name in reversed(list(enumerate(keys))) if name not in answers}
-    # Neighbours in text share their tokens, so that a batch shares little with the next one.
-    missing = sorted(first.values(), key=lambda i: (prompts[i], str(requests["continuation"][i])))
+    texts = [
+        prompt + continuation for prompt, continuation in zip(prompts, _texts(requests, "continuation"), strict=True)
+    ]
+    first = {name: i for i, name in reversed(list(enumerate(keys)))}
+    # Batches are cut from all requests, whatever the store holds: what is computed together decides the last digits.
+    order = sorted(first.values(), key=texts.__getitem__)
+    part, parts = share
+    batches = [order[batch] for batch in cut([texts[i] for i in order], _BATCH, parts)[part]]
+    wanted = {keys[i] for batch in batches for i in batch}
+    answers = store.get(wanted) if store else {}
+    missing = [left for batch in batches if (left := [i for i in batch if keys[i] not in answers])]
+    computed = sum(map(len, missing))
     solve = partial(_choice, parsers=parsers) if kinds[0] == "choice" else _ANSWERS[kinds[0]]
     run: Counter[str] = Counter()
-    progress = Progress("requests", len(missing))
-    for at in range(0, len(missing), _BATCH):
-        batch = requests.iloc[missing[at : at + _BATCH]].reset_index(drop=True)
+    progress = Progress("requests", computed)
+    for left in missing:
+        batch = requests.iloc[left].reset_index(drop=True)
         try:
             responses, took = solve(batch, model, templates, token_budget or _default_budget(model))
         except torch.OutOfMemoryError as error:
@@ -177,18 +189,17 @@ def answer(
             ) from error
         run.update({name: count for name, count in took.items() if isinstance(count, int)})
         new: dict[str, dict] = {}
-        names = dict(zip(batch["request_id"], (keys[i] for i in missing[at : at + _BATCH]), strict=True))
+        names = dict(zip(batch["request_id"], (keys[i] for i in left), strict=True))
         for record in responses.astype(object).where(responses.notna(), None).to_dict("records"):
             new.setdefault(names[record.pop("request_id")], {"responses": []})["responses"].append(record)
         if store:
             store.put(new)
         answers |= new
         progress.advance(len(batch))
-    rows = [
-        {"request_id": request_id} | record
-        for request_id, name in zip(requests["request_id"], keys, strict=True)
-        for record in answers[name]["responses"]
+    asked = [
+        (request_id, name) for request_id, name in zip(requests["request_id"], keys, strict=True) if name in wanted
     ]
+    rows = [{"request_id": request_id} | record for request_id, name in asked for record in answers[name]["responses"]]
     metadata = {
         "model": model.name,
         "revision": model.revision,
@@ -200,9 +211,9 @@ def answer(
         "engine_reason": model.tree_refusal,
         "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")}
         | {"python": platform.python_version()},
-        "run": run | {"requests": len(requests), "computed": len(missing), "peak_memory_mib": _peak_memory_mib()},
+        "run": run | {"requests": len(asked), "computed": computed, "peak_memory_mib": _peak_memory_mib()},
     }
-    _log.info("%s: %d %s requests answered: %s", model.name, len(requests), kinds[0], json.dumps(metadata))
+    _log.info("%s: %d %s requests answered: %s", model.name, len(asked), kinds[0], json.dumps(metadata))
     return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS[kinds[0]])), metadata
 
 

@@ -1,0 +1,64 @@
+"""One set of requests as batches and shards, in the depth-first order of its trie: neighbours stay together."""
+
+import bisect
+import itertools
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.errors import UserError
+from biasatlas.files import read_responses
+
+
+def cut(texts: Sequence[str], size: int, shards: int) -> list[list[slice]]:
+    """Batches of at most ``size`` of the sorted ``texts``, dealt out to ``shards``: the batches of each, perhaps none.
+
+    Sorted texts are the leaves of their trie in depth-first order, and so are those of their tokens but for a token
+    where two part: nothing is tokenised to be cut. A batch ends in the last quarter of what it may hold, where
+    neighbours share the fewest characters, and goes whole to the shard in whose even part its middle lies, counted in
+    characters that the text before does not share (and one for each text). What is computed together decides the last
+    digits of a number, and no batch depends on ``shards``: so neither do the digits.
+    """
+    shared = np.asarray([0, *itertools.starmap(_common, itertools.pairwise(texts))])
+    ends = [0]
+    while ends[-1] < len(texts):
+        last = ends[-1] + size
+        if last < len(texts):
+            last -= int(shared[last : last - size // 4 - 1 : -1].argmin())
+        ends.append(min(last, len(texts)))
+    new = np.asarray([1 + len(text) for text in texts]) - shared[: len(texts)]
+    before = np.concatenate([[0], np.cumsum(new)])[ends]
+    shard = (before[:-1] + before[1:]) * shards // (2 * before[-1])
+    batches = list(itertools.starmap(slice, itertools.pairwise(ends)))
+    return [[batches[i] for i in np.flatnonzero(shard == number)] for number in range(shards)]
+
+
+def _common(a: str, b: str) -> int:
+    """Length of the common prefix."""
+    return bisect.bisect_left(range(min(len(a), len(b))), True, key=lambda n: a[: n + 1] != b[: n + 1])
+
+
+def join(paths: Sequence[str | os.PathLike], request_ids: Sequence[str]) -> tuple[pd.DataFrame, dict]:
+    """The responses in the files of all shards, in the order of ``request_ids``, then repeat, and their metadata.
+
+    Under ``run``, counts are added up and memory is the largest. Raises UserError where weights, precision, versions or
+    the like differ between shards, KeyError for a request that no shard answered.
+    """
+    frames, metadata = zip(*map(read_responses, paths), strict=True)
+    runs = [each.pop("run") for each in metadata]
+    for path, other in zip(paths[1:], metadata[1:], strict=True):
+        for name in sorted((metadata[0] | other).keys() - {"engine_reason"}):  # it holds a measured difference
+            if metadata[0].get(name) != other.get(name):
+                raise UserError(
+                    f"{path}: {name} is {other.get(name)!r}, in {paths[0]} it is {metadata[0].get(name)!r}: one model's "
+                    "answers must all be made alike. Remove the older of these files and run again."
+                )
+    run: Counter[str] = Counter()
+    for each in runs:
+        run.update(each)
+    run["peak_memory_mib"] = max(each["peak_memory_mib"] for each in runs)
+    responses = pd.concat(frames).set_index("request_id").loc[list(request_ids)].reset_index()
+    return responses, metadata[0] | {"run": run}
