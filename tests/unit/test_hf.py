@@ -142,6 +142,24 @@ def test_prompts_that_cannot_be_answered_fail_alone(model, kind):
     assert "empty" in responses["detail"][0] and "1024" in responses["detail"][1]
 
 
+def test_a_choice_may_use_what_the_prompt_leaves_of_the_context(model):
+    limited = hf.dataclasses.replace(model, model=tiny.model("gpt2"))
+    prompt = "The nurse said that he could not. " * 200
+    ids = model.tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    texts = {left: model.tokenizer.decode(ids[: 1024 - left]) for left in (0, 2)}
+    ask = {"parser": "letter", "labels": '["A", "B"]', "special_tokens": "none", "top_k": 3}
+    asked = [
+        ask | {"prefix": texts[2], "max_tokens": 2048},
+        ask | {"prefix": texts[2], "max_tokens": 2},
+        ask | {"prefix": texts[2]},
+        ask | {"prefix": texts[0], "max_tokens": 1},
+    ]
+    responses, _ = hf.answer(requests(asked, "choice"), limited, templates={})
+    assert list(responses["status"]) == ["ok", "ok", "ok", "failed"]
+    assert responses["probabilities"][0] == responses["probabilities"][1] == responses["probabilities"][2]
+    assert "longer than the 1024 tokens" in responses["detail"][3]
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [
