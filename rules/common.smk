@@ -98,14 +98,14 @@ def resource_files(pattern):
 
 
 def raw_inputs(benchmark):
-    """What a benchmark's items are read from: the folders of its sources, or the files of its sample."""
+    """What a benchmark's raw data lie in: the folders of its sources, or the files of its sample."""
     if CONFIG.benchmarks[benchmark].data == "sample":
         return list(raw_files(benchmark).values())
     return [DATA.format(source=source) for source in BENCHMARKS[benchmark].sources]
 
 
 def raw_files(benchmark):
-    """Path upstream -> path here of a benchmark's raw data."""
+    """Path upstream -> path here of a benchmark's raw data, without the user's own files."""
     if CONFIG.benchmarks[benchmark].data == "sample":
         folder = ROOT / "resources" / "samples" / BENCHMARKS[benchmark].sample
         return {str(path.relative_to(folder)): str(path) for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -204,7 +204,7 @@ def step_before(step):
 
 def constructed():
     """What became of every item, step by step, where the configuration asks for a construction."""
-    return f"{RESULTS}/construction/verdicts.csv" if CONFIG.construction else []
+    return f"{RESULTS}/construction/verdicts.csv" if construction_sources() else []
 
 
 def endpoint_jobs():
@@ -296,13 +296,20 @@ def replicable_tables():
         REPLICATION.format(benchmark=name, table=table)
         for name, spec in BENCHMARKS.items()
         for table, declared in spec.tables.items()
-        if (declared.published and name in released) or not declared.tasks
+        if not declared.file and (not declared.tasks or (declared.published and name in released))
     ]
 
 
 def published_names():
     """Our name of a model -> its name in the published tables."""
     return {name: entry.published_as for name, entry in CONFIG.models.items() if entry.published_as}
+
+
+def own_file(wildcards):
+    """The user's own file that a table is computed from, where it is computed from one."""
+    return CONFIG.benchmarks[wildcards.benchmark].files.get(
+        BENCHMARKS[wildcards.benchmark].tables[wildcards.table].file, []
+    )
 
 
 def published_of(wildcards):
@@ -353,6 +360,7 @@ def report_runs():
             "benchmark": name,
             "protocol": protocol,
             "data": CONFIG.benchmarks[name].data,
+            "left_out": plan.left_out(CONFIG, name),
             "tables": {
                 table: TABLE.format(benchmark=name, protocol=protocol, table=table)
                 for table in plan.tables(CONFIG, name, protocol)

@@ -4,13 +4,14 @@
 
 
 rule summarise_scores:
-    """Summarise the scores of all models in one table, published values beside ours."""
+    """Summarise the scores of all models, or a file of the user's own, in one table, published values beside ours."""
     input:
         scores=lambda w: scores_of(w.benchmark, w.protocol, w.table, plan.models(CONFIG, w.benchmark, w.protocol)),
         provenance=lambda w: provenance_of(
             w.benchmark, w.protocol, w.table, plan.models(CONFIG, w.benchmark, w.protocol)
         ),
         published=published_of,
+        own=own_file,
     output:
         table=report(
             TABLE,

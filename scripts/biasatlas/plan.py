@@ -38,16 +38,46 @@ def tasks(config: Config, benchmark: str, model: str) -> list[str]:
 def categories(config: Config, benchmark: str, task: str) -> list[str]:
     """Categories of ``task`` that the configuration asks for, in the benchmark's order."""
     run, declared = config.benchmarks[benchmark], load_benchmark(benchmark).tasks[task]
-    if declared.judged and not run.judge:
+    if _left_out(config, benchmark, task):
         return []
     return [category for category in declared.categories if run.categories is None or category in run.categories]
 
 
+def _left_out(config: Config, benchmark: str, task: str) -> str:
+    """What ``task`` cannot do without and the configuration does not give, in words; '' where nothing is amiss."""
+    run, spec = config.benchmarks[benchmark], load_benchmark(benchmark)
+    declared = spec.tasks[task]
+    if declared.judged and not run.judge:
+        return f"it needs a model that judges the answers. Set `benchmarks.{benchmark}.judge`."
+    if declared.file and run.data == "full" and declared.file not in run.files:
+        return (
+            f"it needs {spec.files[declared.file]}, and the published data lack them. Set "
+            f"`benchmarks.{benchmark}.files.{declared.file}`; docs/{benchmark}.md says how to make that file."
+        )
+    return ""
+
+
+def left_out(config: Config, benchmark: str) -> list[str]:
+    """Why tasks of ``benchmark`` are not run, a sentence or two for each."""
+    found = {task: _left_out(config, benchmark, task) for task in load_benchmark(benchmark).tasks}
+    return [f"{benchmark}: task {task} is left out: {reason}" for task, reason in found.items() if reason]
+
+
+def data_files(config: Config, benchmark: str) -> dict[str, str]:
+    """The user's own files that items of ``benchmark`` are read from, by name; the others are tables'."""
+    tabled = {table.file for table in load_benchmark(benchmark).tables.values()}
+    return {name: path for name, path in config.benchmarks[benchmark].files.items() if name not in tabled}
+
+
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
-    """Tables of ``benchmark`` that read no scores, or those of at least one measured model."""
-    spec = load_benchmark(benchmark)
+    """Tables of ``benchmark`` that read the scores of at least one measured model, a file that is given, or neither."""
+    spec, files = load_benchmark(benchmark), config.benchmarks[benchmark].files
     answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
-    return [name for name, table in spec.tables.items() if not table.tasks or answered.intersection(table.tasks)]
+    return [
+        name
+        for name, table in spec.tables.items()
+        if (table.file in files if table.file else not table.tasks or answered.intersection(table.tasks))
+    ]
 
 
 def figures(config: Config, benchmark: str, protocol: str) -> list[str]:

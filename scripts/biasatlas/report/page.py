@@ -18,8 +18,8 @@ ROWS_SHOWN = 60
 def page(runs: list[dict], models: dict[str, dict], comparisons: list[str], paid: dict[str, list[dict]]) -> str:
     """The page as HTML; everything that models or data wrote is escaped.
 
-    Each of ``runs`` has ``benchmark``, ``protocol``, ``data`` ("full" or "sample"), and the paths of its ``tables`` and
-    ``figures`` by name. ``models`` are the configuration's entries by name,
+    Each of ``runs`` has ``benchmark``, ``protocol``, ``data`` ("full" or "sample"), ``left_out`` (sentences on tasks that
+    were not run), and the paths of its ``tables`` and ``figures`` by name. ``models`` are the configuration's entries by name,
     ``comparisons`` the paths of tables across benchmarks, ``paid`` the metadata of an endpoint's responses by model.
     """
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
