@@ -53,6 +53,8 @@ COMPARISONS = {"scores": "The benchmarks side by side (Table 1 of DBB)", "refusa
 COMPARED = [("bbq", "bias")] + [
     (name, table) for name in ("crows_pairs", "stereoset") for table in ("prompted", "scores")
 ]
+MATCH = f"{RESULTS}/tables/comparison/{{protocol}}/bbq_match.csv"
+MATCH_FIGURE = f"{RESULTS}/figures/comparison/{{protocol}}/bbq_match.svg"
 REPLICATION = f"{RESULTS}/replication/{{benchmark}}/{{table}}.csv"
 LOG = f"{RESULTS}/logs/{{rule}}/{{name}}.log"
 BENCH = f"{RESULTS}/benchmarks/{{rule}}/{{name}}.tsv"
@@ -236,14 +238,34 @@ def comparable_tables(protocol):
     }
 
 
-def all_comparisons():
-    """DBB's Tables 1 and 5 under every protocol that at least two of their benchmarks are run with."""
+def matched_models(protocol):
+    """Models that both DBB and BBQ are run with under a protocol."""
+    if not {("dbb", protocol), ("bbq", protocol)} <= set(PROTOCOLS):
+        return []
+    asked = plan.models(CONFIG, "bbq", protocol)
     return [
+        model
+        for model in plan.models(CONFIG, "dbb", protocol)
+        if model in asked and "MCQ" in plan.tasks(CONFIG, "dbb", model)
+    ]
+
+
+def matched(benchmark, path):
+    """Input function: ``path`` (scores_of, provenance_of) of one of the matched benchmarks, for the matched models."""
+    return lambda w: path(benchmark, w.protocol, "bias", matched_models(w.protocol))
+
+
+def all_comparisons():
+    """DBB's Tables 1 and 5 under every protocol that at least two of their benchmarks are run with; Figures 5 to 7."""
+    protocols = dict.fromkeys(protocol for _, protocol in PROTOCOLS)
+    tables = [
         COMPARISON.format(protocol=protocol, comparison=comparison)
-        for protocol in dict.fromkeys(protocol for _, protocol in PROTOCOLS)
+        for protocol in protocols
         if len({benchmark for benchmark, _ in comparable_tables(protocol)}) > 1
         for comparison in COMPARISONS
     ]
+    matches = [path.format(protocol=protocol) for protocol in protocols for path in (MATCH, MATCH_FIGURE)]
+    return tables + [path for path in matches if matched_models(Path(path).parent.name)]
 
 
 def tasks_of(benchmark):

@@ -31,6 +31,7 @@ rule construct_step:
     input:
         ready=lambda w: ready_inputs(WRITER),
         rows=lambda w: CONSTRUCTED.format(step=step_before(w.step)),
+        prompts=resource_files("prompts/dbb/construct/*"),
     output:
         rows=CONSTRUCTED,
     log:
@@ -114,6 +115,7 @@ use rule construct_step as write_variations with:
     input:
         ready=lambda w: ready_inputs(WRITER),
         rows=rules.start_variations.output.rows,
+        prompts=resource_files("prompts/dbb/construct/*"),
     output:
         rows=f"{RESULTS}/construction/variations/rows.csv",
     log:

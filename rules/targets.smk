@@ -29,7 +29,7 @@ if CONFIG.construction and "dbb" in BENCHMARKS:
 
 
 rule comparison:
-    """The benchmarks side by side, as in DBB's Tables 1 and 5."""
+    """The benchmarks side by side, as in DBB's Tables 1 and 5 and its Figures 5 to 7."""
     input:
         all_comparisons(),
 

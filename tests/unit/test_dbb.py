@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import fisher_exact
 
 from biasatlas.benchmarks.dbb import CATEGORIES, SPEC, TYPES
-from biasatlas.benchmarks.dbb.bbq_match import draw_match, match_bbq
-from biasatlas.benchmarks.dbb.figures import FIGURES
+from biasatlas.benchmarks.dbb.bbq_match import match_bbq
+from biasatlas.benchmarks.dbb.figures import FIGURES, bbq_match
 from biasatlas.benchmarks.dbb.items import read_items
 from biasatlas.benchmarks.dbb.noise import noise_floor
 from biasatlas.benchmarks.dbb.published import check_published
@@ -630,5 +630,7 @@ def test_match_bbq():
     table = match_bbq(dbb, bbq)
     assert table[["metric", "value", "n"]].to_numpy().tolist() == [["dbb_score", 20.0, 2], ["bbq_bias", 62.5, 2]]
     assert set(table["metric"]) <= set(SPEC.metrics)
-    assert draw_match(table).axes
-    assert match_bbq(dbb.iloc[3:], bbq).empty
+    assert len(bbq_match(table).axes) == 1
+    none = match_bbq(dbb.iloc[3:], bbq)
+    assert none.empty
+    assert "Nothing to draw" in bbq_match(none).texts[0].get_text()

@@ -294,7 +294,7 @@ def test_annotator_agreement(tmp_path):
     assert (found["published"], found["n"]) == ("0.65", 4)
     with pytest.raises(UserError, match=r"row 2, column severity: '11'"):
         annotator_agreement(annotations(tmp_path, ["age,1,1,11"]), {}, read_published, {})
-    with pytest.raises(UserError, match="row 2, column item_id: nan. Expected a value"):
+    with pytest.raises(UserError, match=r"row 2, column item_id: nan\. Expected a value"):
         annotator_agreement(annotations(tmp_path, ["age,,1,1"]), {}, read_published, {})
     with pytest.raises(UserError, match="different numbers of raters"):
         annotator_agreement(annotations(tmp_path, [*rows, "age,9,0,1"]), {}, read_published, {})
