@@ -16,6 +16,7 @@ try:
     CONFIG = load_config(config, workflow.configfiles)
     BENCHMARKS = {name: load_benchmark(name) for name in CONFIG.benchmarks}
     PROTOCOLS = {run: load_protocol(*run) for run in plan.runs(CONFIG)}
+    plan.check_judges(CONFIG, PROTOCOLS)
 except UserError as error:
     sys.exit(f"error: {error}")
 
@@ -37,6 +38,7 @@ TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
 FIGURE = f"{RESULTS}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
 JUDGE_REQUESTS = f"{RESULTS}/judge/requests/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 JUDGEMENTS = f"{RESULTS}/judge/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
+ORDERS = f"{RESULTS}/judge/orders/{{benchmark}}/{{task}}.parquet"
 CONSTRUCTED = f"{RESULTS}/construction/{{step}}.csv"
 CONSTRUCTION_STEPS = (
     "quality_filter",
@@ -176,6 +178,12 @@ def ready_inputs(model):
     return CHECKED.format(model=model) if CONFIG.models[model].kind == "api" else weights_of(model)
 
 
+def orders_of(wildcards):
+    """What a judge says of the order of each item's parts, where a protocol has it asked before requests are built."""
+    options = PROTOCOLS[wildcards.benchmark, wildcards.protocol]
+    return ORDERS if plan.ordered(wildcards.benchmark, wildcards.task, options) else []
+
+
 def judge_store(wildcards):
     """Where a judge's answers are kept: an endpoint's in one place, where its budget is, a local judge's for each job.
 
@@ -183,7 +191,7 @@ def judge_store(wildcards):
     digits of a float.
     """
     judge = judge_of(wildcards.benchmark)
-    part = "{model}/{benchmark}/{protocol}/{task}".format(**wildcards)
+    part = "/".join(wildcards)
     folder = STORE.format(model=judge)
     return folder if CONFIG.models[judge].kind == "api" else f"{folder}/judge/{part}"
 
@@ -366,13 +374,16 @@ def paid_responses():
         for model in plan.models(CONFIG, benchmark, protocol):
             for task in plan.tasks(CONFIG, benchmark, model):
                 names = {"model": model, "benchmark": benchmark, "protocol": protocol, "task": task}
-                answers = {model: RESPONSES}
+                answers = [(model, RESPONSES)]
                 if BENCHMARKS[benchmark].tasks[task].judged:
-                    answers[judge_of(benchmark)] = JUDGEMENTS
-                for payer, path in answers.items():
+                    answers.append((judge_of(benchmark), JUDGEMENTS))
+                if plan.ordered(benchmark, task, PROTOCOLS[benchmark, protocol]):
+                    answers.append((judge_of(benchmark), ORDERS))
+                for payer, path in answers:
                     if CONFIG.models[payer].kind == "api":
-                        paid.setdefault(payer, []).append(path.format(**names))
-    return paid
+                        paid.setdefault(payer, {})[path.format(**names)] = None
+    # The orders serve every model and protocol, and were paid for once.
+    return {payer: list(paths) for payer, paths in paid.items()}
 
 
 def report_runs():

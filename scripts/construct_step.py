@@ -16,9 +16,9 @@ with logged(snakemake.log[0]):
     if len(requests):
         lease_gpus(snakemake.resources.gpu)
         os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
-        entry = snakemake.config["models"][snakemake.params.writer]
-        ready = str(snakemake.input.ready)
-        answer = answerer(entry, snakemake.params.model, ready, ResponseStore(snakemake.params.store), {})
+        writer, store = snakemake.params.writer, ResponseStore(snakemake.params.store)
+        entry = snakemake.config["models"][writer]
+        answer = answerer(writer, entry, snakemake.params.model, str(snakemake.input.ready), store, {})
         responses, _ = answer(requests)
         rows = steps.parse(step, rows, responses)
     write_csv(rows, snakemake.output.rows)

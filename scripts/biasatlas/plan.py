@@ -1,8 +1,10 @@
 """What a configuration asks for: which model answers which tasks of which benchmark under which protocol."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from biasatlas.config import Config, answered_kinds, load_benchmark
+from biasatlas.errors import UserError
 
 
 def runs(config: Config) -> Iterator[tuple[str, str]]:
@@ -61,6 +63,24 @@ def left_out(config: Config, benchmark: str) -> list[str]:
     """Why tasks of ``benchmark`` are not run, a sentence or two for each."""
     found = {task: _left_out(config, benchmark, task) for task in load_benchmark(benchmark).tasks}
     return [f"{benchmark}: task {task} is left out: {reason}" for task, reason in found.items() if reason]
+
+
+def ordered(benchmark: str, task: str, options: dict[str, Any]) -> bool:
+    """Whether a judge is asked for the order of an item's parts before the requests of ``task`` are built."""
+    asks = load_benchmark(benchmark).tasks[task].ordered
+    return asks is not None and options[asks[0]] == asks[1]
+
+
+def check_judges(config: Config, protocols: dict[tuple[str, str], dict[str, Any]]) -> None:
+    """Raise UserError where a protocol asks a judge for an order and the configuration names none."""
+    for (benchmark, protocol), options in protocols.items():
+        for name, task in load_benchmark(benchmark).tasks.items():
+            if ordered(benchmark, name, options) and not config.benchmarks[benchmark].judge:
+                option, value = task.ordered
+                raise UserError(
+                    f"benchmarks.{benchmark}.judge: this key is needed and not there: protocol {protocol!r} has "
+                    f"`{option}: {value}`. Name one of the configured models, or choose another protocol."
+                )
 
 
 def data_files(config: Config, benchmark: str) -> dict[str, str]:

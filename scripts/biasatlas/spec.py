@@ -28,7 +28,8 @@ class Task:
 
     A ``judged`` task is scored by what a judge model says of the answers; without a judge it is left out. ``masked``
     tasks are the ones that masked language models can answer too. ``file`` names a file of the user's own (one of the
-    benchmark's ``files``) that the published data lack and the task cannot do without.
+    benchmark's ``files``) that the published data lack and the task cannot do without. ``ordered`` is a protocol's option
+    and its value under which a judge is asked for the order of each item's parts before requests are built.
     """
 
     kind: Kind
@@ -36,6 +37,7 @@ class Task:
     judged: bool = False
     masked: bool = False
     file: str = ""
+    ordered: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ SPEC = Benchmark(
     sample="mcbe",
     tasks={
         "PC": Task(kind="likelihood", categories=SUBSTITUTABLE),
-        "SC": Task(kind="choice", categories=CATEGORIES),
+        "SC": Task(kind="choice", categories=CATEGORIES, ordered=("sc_text", "judge_ordered_context")),
         "SS": Task(kind="choice", categories=SUBSTITUTABLE),
         "BA": Task(kind="generation", categories=CATEGORIES, judged=True),
         "BS": Task(kind="choice", categories=CATEGORIES),
