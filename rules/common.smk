@@ -40,6 +40,7 @@ JUDGE_REQUESTS = f"{RESULTS}/judge/requests/{{model}}/{{benchmark}}/{{protocol}}
 JUDGEMENTS = f"{RESULTS}/judge/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 ORDERS = f"{RESULTS}/judge/orders/{{benchmark}}/{{task}}.parquet"
 CONSTRUCTED = f"{RESULTS}/construction/{{step}}.csv"
+EVALUATION = f"{RESULTS}/construction/evaluation.csv"
 CONSTRUCTION_STEPS = (
     "quality_filter",
     "bias_summary",
@@ -213,8 +214,10 @@ def step_before(step):
 
 
 def constructed():
-    """What became of every item, step by step, where the configuration asks for a construction."""
-    return f"{RESULTS}/construction/verdicts.csv" if construction_sources() else []
+    """What became of every item, step by step, and of the manual evaluation, where the configuration asks for them."""
+    if not construction_sources():
+        return []
+    return [f"{RESULTS}/construction/verdicts.csv"] + ([EVALUATION] if CONFIG.construction.evaluation else [])
 
 
 def endpoint_jobs():

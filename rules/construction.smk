@@ -1,7 +1,8 @@
 # Construction: new questions in the manner of DBB, written by a language model from the items of other benchmarks.
 #   REQUIRED INPUTS: `construction` in the configuration, raw data of CrowS-Pairs, StereoSet or BBQ
 #   OUTPUTS: construction/{step}.csv, each row with its verdict; construction/verdicts.csv;
-#   construction/dataset/ and construction/evaluation_sheet.csv; construction/variations.csv, of DBB's own questions
+#   construction/dataset/ and construction/evaluation_sheet.csv, and construction/evaluation.csv once it is filled
+#   in; construction/variations.csv, of DBB's own questions
 
 WRITER = CONFIG.construction.writer if CONFIG.construction else None
 
@@ -89,6 +90,22 @@ rule collect_construction:
         code=code_hash("collect_construction"),
     script:
         "../scripts/collect_construction.py"
+
+
+rule summarise_evaluation:
+    """Sum up the sheet in which the user judged the constructed questions by hand."""
+    input:
+        sheet=lambda w: CONFIG.construction.evaluation,
+    output:
+        table=EVALUATION,
+    log:
+        log_of("summarise_evaluation"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        code=code_hash("summarise_evaluation"),
+    script:
+        "../scripts/summarise_evaluation.py"
 
 
 rule start_variations:

@@ -163,6 +163,11 @@ class Construction(Strict):
 
     writer: str = Field(description="Name of the model that writes and checks.")
     items_per_source: int = Field(20, ge=1, description="Items taken from each configured source benchmark.")
+    evaluation: str | None = Field(
+        None,
+        description="Your filled-in copy of `construction/evaluation_sheet.csv`; it is summed up, if given. Keep it outside "
+        "the results, where a new construction would replace it.",
+    )
 
 
 class Config(Strict):

@@ -82,6 +82,21 @@ def test_the_sheet_waits_for_its_marks(run):
     assert sheet["explanation"].str.contains("It ties the habit").all()
 
 
+def test_a_filled_sheet_is_summed_up(run):
+    folder, made, _ = run
+    config = json.loads((folder / "config.json").read_text())
+    config["construction"]["evaluation"] = "filled.csv"
+    (folder / "evaluated.json").write_text(json.dumps(config))
+    sheet = pd.read_csv(made / "evaluation_sheet.csv").assign(**dict.fromkeys(CRITERIA, "yes"))
+    sheet.loc[0, "balanced"] = "no"
+    sheet.to_csv(folder / "filled.csv", index=False)
+    summed = snakemake("construction", "--configfile", str(folder / "evaluated.json"), folder=folder)
+    assert summed.returncode == 0, summed.stdout
+    table = pd.read_csv(made / "evaluation.csv").set_index("criterion")
+    assert table.loc["balanced", ["value", "n", "missing"]].tolist() == [0.8, 5, 0]
+    assert table.loc["fluent", "value"] == 1
+
+
 def test_variations_of_dbbs_own_questions_are_read_with_them(run):
     folder, made, _ = run
     items = read_parquet(folder / "results/items/dbb.parquet")
