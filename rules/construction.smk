@@ -150,7 +150,7 @@ use rule construct_step as write_variations with:
 rule collect_variations:
     """Write the variations as the file that semi-generation needs: `benchmarks.dbb.files.variations`."""
     input:
-        rows=rules.write_variations.output.rows,
+        rows=f"{RESULTS}/construction/variations/rows.csv",
     output:
         variations=f"{RESULTS}/construction/variations.csv",
     log:
