@@ -9,6 +9,8 @@ from engine import tiny
 from biasatlas.errors import UserError
 from biasatlas.files import RESPONSE_COLUMNS
 from biasatlas.models import hf
+from biasatlas.models.answerer import answerer
+from biasatlas.models.sampling import SETTINGS
 from biasatlas.models.store import ResponseStore
 
 USER = json.dumps([{"role": "user", "content": "Who said that?"}])
@@ -217,3 +219,19 @@ def test_answers_are_kept_and_not_computed_again(model, tmp_path, monkeypatch):
     more = requests([{"prefix": "once ", "continuation": text} for text in ("more", "bitten")])
     _, metadata = hf.answer(more, model, templates={}, store=ResponseStore(tmp_path))
     assert metadata["run"]["computed"] == 1
+
+
+def test_judges_and_writers_sample_as_a_model_under_test_does(tmp_path):
+    """What a request leaves to the model comes from its entry, or from the checkpoint's generation configuration."""
+    saved = tiny.model()
+    saved.generation_config.update(do_sample=True, top_k=1)
+    saved.save_pretrained(tmp_path)
+    tiny.tokenizer(True).save_pretrained(tmp_path)
+    ask = {"messages": USER, "template": "tokenizer", "max_tokens": 8} | dict.fromkeys(SETTINGS)
+    asked = requests([ask | {"sampling": "checkpoint"}, ask | {"sampling": "greedy"}], "generation")
+    settings = {"source": str(tmp_path), "sampling": {"greedy": {"temperature": 0.0}}}
+    store = ResponseStore(tmp_path / "store")
+    responses, _ = answerer("judge", {"kind": "hf"}, settings, str(tmp_path), store, {})(asked)
+    assert responses["text"][0] == responses["text"][1]
+    with pytest.raises(UserError, match=r"models\.judge\.sampling\.table8"):
+        answerer("judge", {"kind": "hf"}, settings, str(tmp_path), store, {})(asked.assign(sampling="table8"))
