@@ -13,6 +13,12 @@ if not workflow.overwrite_configfiles:
 include: "rules/common.smk"
 
 
+onstart:
+    for benchmark in BENCHMARKS:
+        for sentence in plan.left_out(CONFIG, benchmark):
+            print(f"note: {sentence}", file=sys.stderr)
+
+
 rule all:
     """Everything the configuration asks for: tables, figures and the report."""
     default_target: True

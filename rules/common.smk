@@ -16,6 +16,7 @@ try:
     CONFIG = load_config(config, workflow.configfiles)
     BENCHMARKS = {name: load_benchmark(name) for name in CONFIG.benchmarks}
     PROTOCOLS = {run: load_protocol(*run) for run in plan.runs(CONFIG)}
+    plan.check_judges(CONFIG, PROTOCOLS)
 except UserError as error:
     sys.exit(f"error: {error}")
 
@@ -38,7 +39,9 @@ TABLE = f"{RESULTS}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
 FIGURE = f"{RESULTS}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
 JUDGE_REQUESTS = f"{RESULTS}/judge/requests/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 JUDGEMENTS = f"{RESULTS}/judge/responses/{{model}}/{{benchmark}}/{{protocol}}/{{task}}.parquet"
+ORDERS = f"{RESULTS}/judge/orders/{{benchmark}}/{{task}}.parquet"
 CONSTRUCTED = f"{RESULTS}/construction/{{step}}.csv"
+EVALUATION = f"{RESULTS}/construction/evaluation.csv"
 CONSTRUCTION_STEPS = (
     "quality_filter",
     "bias_summary",
@@ -54,6 +57,8 @@ COMPARISONS = {"scores": "The benchmarks side by side (Table 1 of DBB)", "refusa
 COMPARED = [("bbq", "bias")] + [
     (name, table) for name in ("crows_pairs", "stereoset") for table in ("prompted", "scores")
 ]
+MATCH = f"{RESULTS}/tables/comparison/{{protocol}}/bbq_match.csv"
+MATCH_FIGURE = f"{RESULTS}/figures/comparison/{{protocol}}/bbq_match.svg"
 REPLICATION = f"{RESULTS}/replication/{{benchmark}}/{{table}}.csv"
 LOG = f"{RESULTS}/logs/{{rule}}/{{name}}.log"
 BENCH = f"{RESULTS}/benchmarks/{{rule}}/{{name}}.tsv"
@@ -99,14 +104,14 @@ def resource_files(pattern):
 
 
 def raw_inputs(benchmark):
-    """What a benchmark's items are read from: the folders of its sources, or the files of its sample."""
+    """What a benchmark's raw data lie in: the folders of its sources, or the files of its sample."""
     if CONFIG.benchmarks[benchmark].data == "sample":
         return list(raw_files(benchmark).values())
     return [DATA.format(source=source) for source in BENCHMARKS[benchmark].sources]
 
 
 def raw_files(benchmark):
-    """Path upstream -> path here of a benchmark's raw data."""
+    """Path upstream -> path here of a benchmark's raw data, without the user's own files."""
     if CONFIG.benchmarks[benchmark].data == "sample":
         folder = ROOT / "resources" / "samples" / BENCHMARKS[benchmark].sample
         return {str(path.relative_to(folder)): str(path) for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -175,6 +180,12 @@ def ready_inputs(model):
     return CHECKED.format(model=model) if CONFIG.models[model].kind == "api" else weights_of(model)
 
 
+def orders_of(wildcards):
+    """What a judge says of the order of each item's parts, where a protocol has it asked before requests are built."""
+    options = PROTOCOLS[wildcards.benchmark, wildcards.protocol]
+    return ORDERS if plan.ordered(wildcards.benchmark, wildcards.task, options) else []
+
+
 def judge_store(wildcards):
     """Where a judge's answers are kept: an endpoint's in one place, where its budget is, a local judge's for each job.
 
@@ -182,7 +193,7 @@ def judge_store(wildcards):
     digits of a float.
     """
     judge = judge_of(wildcards.benchmark)
-    part = "{model}/{benchmark}/{protocol}/{task}".format(**wildcards)
+    part = "/".join(wildcards)
     folder = STORE.format(model=judge)
     return folder if CONFIG.models[judge].kind == "api" else f"{folder}/judge/{part}"
 
@@ -204,8 +215,10 @@ def step_before(step):
 
 
 def constructed():
-    """What became of every item, step by step, where the configuration asks for a construction."""
-    return f"{RESULTS}/construction/verdicts.csv" if CONFIG.construction else []
+    """What became of every item, step by step, and of the manual evaluation, where the configuration asks for them."""
+    if not construction_sources():
+        return []
+    return [f"{RESULTS}/construction/verdicts.csv"] + ([EVALUATION] if CONFIG.construction.evaluation else [])
 
 
 def endpoint_jobs():
@@ -257,14 +270,34 @@ def comparable_tables(protocol):
     }
 
 
-def all_comparisons():
-    """DBB's Tables 1 and 5 under every protocol that at least two of their benchmarks are run with."""
+def matched_models(protocol):
+    """Models that both DBB and BBQ are run with under a protocol."""
+    if not {("dbb", protocol), ("bbq", protocol)} <= set(PROTOCOLS):
+        return []
+    asked = plan.models(CONFIG, "bbq", protocol)
     return [
+        model
+        for model in plan.models(CONFIG, "dbb", protocol)
+        if model in asked and "MCQ" in plan.tasks(CONFIG, "dbb", model)
+    ]
+
+
+def matched(benchmark, path):
+    """Input function: ``path`` (scores_of, provenance_of) of one of the matched benchmarks, for the matched models."""
+    return lambda w: path(benchmark, w.protocol, "bias", matched_models(w.protocol))
+
+
+def all_comparisons():
+    """DBB's Tables 1 and 5 under every protocol that at least two of their benchmarks are run with; Figures 5 to 7."""
+    protocols = dict.fromkeys(protocol for _, protocol in PROTOCOLS)
+    tables = [
         COMPARISON.format(protocol=protocol, comparison=comparison)
-        for protocol in dict.fromkeys(protocol for _, protocol in PROTOCOLS)
+        for protocol in protocols
         if len({benchmark for benchmark, _ in comparable_tables(protocol)}) > 1
         for comparison in COMPARISONS
     ]
+    matches = [path.format(protocol=protocol) for protocol in protocols for path in (MATCH, MATCH_FIGURE)]
+    return tables + [path for path in matches if matched_models(Path(path).parent.name)]
 
 
 def tasks_of(benchmark):
@@ -317,13 +350,20 @@ def replicable_tables():
         REPLICATION.format(benchmark=name, table=table)
         for name, spec in BENCHMARKS.items()
         for table, declared in spec.tables.items()
-        if (declared.published and name in released) or not declared.tasks
+        if not declared.file and (not declared.tasks or (declared.published and name in released))
     ]
 
 
 def published_names():
     """Our name of a model -> its name in the published tables."""
     return {name: entry.published_as for name, entry in CONFIG.models.items() if entry.published_as}
+
+
+def own_file(wildcards):
+    """The user's own file that a table is computed from, where it is computed from one."""
+    return CONFIG.benchmarks[wildcards.benchmark].files.get(
+        BENCHMARKS[wildcards.benchmark].tables[wildcards.table].file, []
+    )
 
 
 def published_of(wildcards):
@@ -358,13 +398,16 @@ def paid_responses():
         for model in plan.models(CONFIG, benchmark, protocol):
             for task in plan.tasks(CONFIG, benchmark, model):
                 names = {"model": model, "benchmark": benchmark, "protocol": protocol, "task": task}
-                answers = {model: RESPONSES}
+                answers = [(model, RESPONSES)]
                 if BENCHMARKS[benchmark].tasks[task].judged:
-                    answers[judge_of(benchmark)] = JUDGEMENTS
-                for payer, path in answers.items():
+                    answers.append((judge_of(benchmark), JUDGEMENTS))
+                if plan.ordered(benchmark, task, PROTOCOLS[benchmark, protocol]):
+                    answers.append((judge_of(benchmark), ORDERS))
+                for payer, path in answers:
                     if CONFIG.models[payer].kind == "api":
-                        paid.setdefault(payer, []).append(path.format(**names))
-    return paid
+                        paid.setdefault(payer, {})[path.format(**names)] = None
+    # The orders serve every model and protocol, and were paid for once.
+    return {payer: list(paths) for payer, paths in paid.items()}
 
 
 def report_runs():
@@ -374,6 +417,7 @@ def report_runs():
             "benchmark": name,
             "protocol": protocol,
             "data": CONFIG.benchmarks[name].data,
+            "left_out": plan.left_out(CONFIG, name),
             "tables": {
                 table: TABLE.format(benchmark=name, protocol=protocol, table=table)
                 for table in plan.tables(CONFIG, name, protocol)

@@ -1,7 +1,8 @@
 # Construction: new questions in the manner of DBB, written by a language model from the items of other benchmarks.
 #   REQUIRED INPUTS: `construction` in the configuration, raw data of CrowS-Pairs, StereoSet or BBQ
 #   OUTPUTS: construction/{step}.csv, each row with its verdict; construction/verdicts.csv;
-#   construction/dataset/ and construction/evaluation_sheet.csv
+#   construction/dataset/ and construction/evaluation_sheet.csv, and construction/evaluation.csv once it is filled
+#   in; construction/variations.csv, of DBB's own questions
 
 WRITER = CONFIG.construction.writer if CONFIG.construction else None
 
@@ -31,6 +32,7 @@ rule construct_step:
     input:
         ready=lambda w: ready_inputs(WRITER),
         rows=lambda w: CONSTRUCTED.format(step=step_before(w.step)),
+        prompts=resource_files("prompts/dbb/construct/*"),
     output:
         rows=CONSTRUCTED,
     log:
@@ -49,6 +51,7 @@ rule construct_step:
         runtime=lambda w, attempt: int((60 + 60 * size_billion(WRITER)) * attempt),
     params:
         code=code_hash("construct_step"),
+        step=lambda w: w.step,
         writer=WRITER,
         model=lambda w: model_params(WRITER),
         store=lambda w: STORE.format(model=WRITER),
@@ -87,3 +90,74 @@ rule collect_construction:
         code=code_hash("collect_construction"),
     script:
         "../scripts/collect_construction.py"
+
+
+rule summarise_evaluation:
+    """Sum up the sheet in which the user judged the constructed questions by hand."""
+    input:
+        sheet=lambda w: CONFIG.construction.evaluation,
+    output:
+        table=EVALUATION,
+    log:
+        log_of("summarise_evaluation"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        code=code_hash("summarise_evaluation"),
+    script:
+        "../scripts/summarise_evaluation.py"
+
+
+rule start_variations:
+    """Gather DBB's questions, for which the writer is to make variations, and what that will cost at most."""
+    input:
+        raw=raw_inputs("dbb") if "dbb" in BENCHMARKS else [],
+    output:
+        rows=f"{RESULTS}/construction/variations/questions.csv",
+        costs=f"{RESULTS}/construction/variations/costs.csv",
+    log:
+        log_of("start_variations"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        code=code_hash("start_variations"),
+        step=CONSTRUCTION_STEPS[-1],
+        files=raw_files("dbb") if "dbb" in BENCHMARKS else {},
+        prices=prices_of(WRITER),
+    script:
+        "../scripts/start_variations.py"
+
+
+use rule construct_step as write_variations with:
+    input:
+        ready=lambda w: ready_inputs(WRITER),
+        rows=rules.start_variations.output.rows,
+        prompts=resource_files("prompts/dbb/construct/*"),
+    output:
+        rows=f"{RESULTS}/construction/variations/rows.csv",
+    log:
+        log_of("write_variations"),
+    benchmark:
+        bench_of("write_variations")
+    params:
+        code=code_hash("construct_step"),
+        step=CONSTRUCTION_STEPS[-1],
+        writer=WRITER,
+        model=lambda w: model_params(WRITER),
+        store=lambda w: STORE.format(model=WRITER),
+
+
+rule collect_variations:
+    """Write the variations as the file that semi-generation needs: `benchmarks.dbb.files.variations`."""
+    input:
+        rows=f"{RESULTS}/construction/variations/rows.csv",
+    output:
+        variations=f"{RESULTS}/construction/variations.csv",
+    log:
+        log_of("collect_variations"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        code=code_hash("collect_variations"),
+    script:
+        "../scripts/collect_variations.py"

@@ -26,6 +26,7 @@ rule read_items:
     """Read and validate a benchmark's raw data: one row per instance."""
     input:
         raw=lambda w: raw_inputs(w.benchmark),
+        own=lambda w: list(plan.data_files(CONFIG, w.benchmark).values()),
     output:
         items_file=ITEMS,
     log:
@@ -38,6 +39,6 @@ rule read_items:
         "../envs/data.yaml"
     params:
         code=lambda w: code_hash("read_items", f"benchmarks.{w.benchmark}.items"),
-        files=lambda w: raw_files(w.benchmark),
+        files=lambda w: raw_files(w.benchmark) | plan.data_files(CONFIG, w.benchmark),
     script:
         "../scripts/read_items.py"

@@ -1,5 +1,5 @@
 # Requests: the questions that every model is asked.
-#   REQUIRED INPUTS: items/{benchmark}.parquet
+#   REQUIRED INPUTS: items/{benchmark}.parquet; judge/orders/{benchmark}/{task}.parquet where a protocol asks for them
 #   OUTPUTS: requests/{benchmark}/{protocol}/{task}.parquet
 
 
@@ -8,6 +8,7 @@ rule build_requests:
     input:
         items_file=ITEMS,
         prompts=prompts_of,
+        orders=orders_of,
     output:
         requests=REQUESTS,
     log:
@@ -15,7 +16,7 @@ rule build_requests:
     benchmark:
         bench_of("build_requests", "benchmark", "protocol", "task")
     group:
-        "requests"
+        lambda w: None if orders_of(w) else "requests"
     conda:
         "../envs/data.yaml"
     params:

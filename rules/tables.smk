@@ -4,13 +4,14 @@
 
 
 rule summarise_scores:
-    """Summarise the scores of all models in one table, published values beside ours."""
+    """Summarise the scores of all models, or a file of the user's own, in one table, published values beside ours."""
     input:
         scores=lambda w: scores_of(w.benchmark, w.protocol, w.table, plan.models(CONFIG, w.benchmark, w.protocol)),
         provenance=lambda w: provenance_of(
             w.benchmark, w.protocol, w.table, plan.models(CONFIG, w.benchmark, w.protocol)
         ),
         published=published_of,
+        own=own_file,
     output:
         table=report(
             TABLE,
@@ -70,6 +71,60 @@ rule compare_benchmarks:
         caption=lambda w: COMPARISONS[w.comparison],
     script:
         "../scripts/compare_benchmarks.py"
+
+
+rule match_bbq:
+    """Put DBB's concepts beside the questions of BBQ that they were made from."""
+    input:
+        dbb=matched("dbb", scores_of),
+        bbq=matched("bbq", scores_of),
+        dbb_provenance=matched("dbb", provenance_of),
+        bbq_provenance=matched("bbq", provenance_of),
+    output:
+        table=report(
+            MATCH,
+            caption="captions/table.rst",
+            category="comparison",
+            subcategory="{protocol}",
+            labels={"result": "table bbq_match"},
+        ),
+        provenance=Path(MATCH).with_suffix(".json"),
+    log:
+        log_of("match_bbq", "protocol"),
+    group:
+        "report"
+    conda:
+        "../envs/data.yaml"
+    params:
+        code=code_hash("match_bbq"),
+        caption="DBB's concepts beside the BBQ questions that they were made from",
+    script:
+        "../scripts/match_bbq.py"
+
+
+rule draw_match:
+    """Draw DBB's concepts beside BBQ's questions."""
+    input:
+        table=MATCH,
+    output:
+        figure=report(
+            MATCH_FIGURE,
+            caption="captions/figure.rst",
+            category="comparison",
+            subcategory="{protocol}",
+            labels={"result": "figure bbq_match"},
+        ),
+    log:
+        log_of("draw_match", "protocol"),
+    group:
+        "report"
+    conda:
+        "../envs/figures.yaml"
+    params:
+        code=code_hash("draw_match"),
+        caption="DBB's bias score beside BBQ's for the concepts in both (Figures 5 to 7 of DBB)",
+    script:
+        "../scripts/draw_match.py"
 
 
 rule draw_figure:

@@ -17,11 +17,19 @@ rule construction:
     """New questions in the manner of DBB: each step's rows with their verdicts, a dataset, a sheet to judge it by hand."""
     input:
         constructed(),
-        rules.collect_construction.output if CONFIG.construction else [],
+        rules.collect_construction.output if construction_sources() else [],
+
+
+if CONFIG.construction and "dbb" in BENCHMARKS:
+
+    rule dbb_variations:
+        """Ten variations of each of DBB's questions by the writer of the construction, as semi-generation needs them."""
+        input:
+            rules.collect_variations.output,
 
 
 rule comparison:
-    """The benchmarks side by side, as in DBB's Tables 1 and 5."""
+    """The benchmarks side by side, as in DBB's Tables 1 and 5 and its Figures 5 to 7."""
     input:
         all_comparisons(),
 

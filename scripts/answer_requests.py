@@ -4,7 +4,7 @@ import os
 
 from biasatlas.files import read_parquet, write_responses
 from biasatlas.lease import lease_gpus
-from biasatlas.models.sampling import SETTINGS, fill_sampling
+from biasatlas.models.sampling import fill_sampling, with_checkpoint
 from biasatlas.models.store import ResponseStore
 from biasatlas.parsers import parsers_of
 from biasatlas.script import logged
@@ -21,8 +21,7 @@ with logged(snakemake.log[0]):
     model = hf.load(**settings, device_map="auto" if snakemake.resources.gpu > 1 else None)
     # How many tokens go through at a time changes no answer, so it is no param.
     token_budget = snakemake.config["models"][snakemake.wildcards.model].get("token_budget")
-    checkpoint = model.model.generation_config.to_dict()
-    sampling = named | {"checkpoint": {name: checkpoint.get(name) for name in SETTINGS}}
+    sampling = with_checkpoint(named, model.model.generation_config.to_dict())
     parsers = parsers_of(snakemake.params.benchmark)
     number, shards = map(int, snakemake.wildcards.get("shard", "1-of-1").split("-of-"))
     files = zip(snakemake.input.requests, snakemake.output.responses, snakemake.params.stores, strict=True)

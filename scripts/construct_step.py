@@ -11,13 +11,14 @@ from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     rows = read_csv(snakemake.input.rows).fillna("")
-    requests = steps.build(snakemake.wildcards.step, rows, steps.read_prompts())
+    step = snakemake.params.step
+    requests = steps.build(step, rows, steps.read_prompts())
     if len(requests):
         lease_gpus(snakemake.resources.gpu)
         os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
-        entry = snakemake.config["models"][snakemake.params.writer]
-        ready = str(snakemake.input.ready)
-        answer = answerer(entry, snakemake.params.model, ready, ResponseStore(snakemake.params.store), {})
+        writer, store = snakemake.params.writer, ResponseStore(snakemake.params.store)
+        entry = snakemake.config["models"][writer]
+        answer = answerer(writer, entry, snakemake.params.model, str(snakemake.input.ready), store, {})
         responses, _ = answer(requests)
-        rows = steps.parse(snakemake.wildcards.step, rows, responses)
+        rows = steps.parse(step, rows, responses)
     write_csv(rows, snakemake.output.rows)

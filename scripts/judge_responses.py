@@ -16,6 +16,7 @@ with logged(snakemake.log[0]):
     lease_gpus(snakemake.resources.gpu)
     os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
     answer = answerer(
+        snakemake.params.judge,
         snakemake.config["models"][snakemake.params.judge],
         snakemake.params.model,
         str(snakemake.input.ready),

@@ -8,8 +8,9 @@ from biasatlas.script import logged
 
 with logged(snakemake.log[0]):
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.tables")
+    own = snakemake.input.get("own")
     table = benchmark.TABLES[snakemake.wildcards.table](
-        read_scores(snakemake.input.scores),
+        own or read_scores(snakemake.input.scores),
         snakemake.params.protocol,
         read_published,
         snakemake.params.published_as,
@@ -21,5 +22,6 @@ with logged(snakemake.log[0]):
         table=snakemake.wildcards.table,
         options=snakemake.params.protocol,
         code=snakemake.params.code,
+        **({"own_file_sha256": provenance.sha256(own)} if own else {}),
     )
     provenance.write(origin, snakemake.output.provenance)

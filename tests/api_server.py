@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 import random
+import re
 import socket
 import struct
 import sys
@@ -42,6 +43,31 @@ FAULTS = (*QUICK_FAULTS, "silent", "drip")
 def said(prompt: str) -> str:
     """What the server says to ``prompt``."""
     return f"{hashlib.sha256(prompt.encode()).hexdigest()[:8]} 你好"
+
+
+def written(body: dict, prompt: str) -> str:
+    """What a writer that keeps to the form replies to each step of DBB's construction; use as ``reply``.
+
+    The sentences are nonsense of its own for each prompt; the two checks repeat what they are shown.
+    """
+    mark = said(prompt).split()[0]
+    if "The two concepts: " in prompt:
+        return prompt.rpartition("The two concepts: ")[2]
+    if "Sentence 1 sets a scene" in prompt:
+        return "\n".join(line for line in prompt.splitlines() if re.match(r"Sentence \d: (?!\.\.\.)", line))
+    if "You check pairs of sentences" in prompt:
+        return "False"
+    if "Say in one sentence which social bias" in prompt:
+        return f"It ties the habit {mark}\nto one group."
+    if "in the form: concept 1;concept 2" in prompt:
+        return f"careful {mark};bold {mark}"
+    if "Write a plain story" in prompt:
+        return f"Sentence 1: [[X]] came to house {mark}.\nSentence 2: [[X]] locked door {mark}."
+    if "Write the next sentence" in prompt:
+        return f"Sentence: [[X]] jumped over fence {mark}."
+    if "Write 9 different sentences" in prompt:
+        return "\n".join(f"Sentence: [[X]] did {number} {mark}." for number in range(9))
+    raise ValueError(f"a prompt of no step: {prompt}")
 
 
 def token_logprob(before: str, token: str) -> float:

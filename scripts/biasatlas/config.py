@@ -154,6 +154,11 @@ class Run(Strict):
     judge: str | None = Field(
         None, description="Name of the model that judges answers; tasks that need a judge are left out if not given."
     )
+    files: dict[str, str] = Field(
+        {},
+        description="Paths of files of your own by what they are: `variations` for DBB, `annotations` and `ratings` for "
+        "McBE. The benchmark's page has their formats.",
+    )
 
 
 class Construction(Strict):
@@ -161,6 +166,11 @@ class Construction(Strict):
 
     writer: str = Field(description="Name of the model that writes and checks.")
     items_per_source: int = Field(20, ge=1, description="Items taken from each configured source benchmark.")
+    evaluation: str | None = Field(
+        None,
+        description="Your filled-in copy of `construction/evaluation_sheet.csv`; it is summed up, if given. Keep it outside "
+        "the results, where a new construction would replace it.",
+    )
 
 
 class Config(Strict):
@@ -252,6 +262,7 @@ def _dangling_names(config: Config) -> Iterable[str]:
             ("models", run.models or (), "one of the configured models", config.models),
             ("judge", [run.judge] if run.judge else (), "one of the configured models", config.models),
             ("categories", run.categories or (), "a category", categories),
+            ("files", run.files, f"a file that {name} reads", spec.files),
         )
         for key, values, what, names in checks:
             for value in values:
@@ -269,7 +280,7 @@ def _nearest(value: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(str(value).lower(), lower, n=1, cutoff=0.5)
     if close:
         return f"; did you mean {lower[close[0]]!r}?"
-    return f"; expected one of: {', '.join(known)}"
+    return f"; expected one of: {', '.join(known) or 'none'}"
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: str) -> str:

@@ -27,25 +27,31 @@ class Task:
     """One task of a benchmark: the kind of its requests, and the categories that its scores are filed under.
 
     A ``judged`` task is scored by what a judge model says of the answers; without a judge it is left out. ``masked``
-    tasks are the ones that masked language models can answer too.
+    tasks are the ones that masked language models can answer too. ``file`` names a file of the user's own (one of the
+    benchmark's ``files``) that the published data lack and the task cannot do without. ``ordered`` is a protocol's option
+    and its value under which a judge is asked for the order of each item's parts before requests are built.
     """
 
     kind: Kind
     categories: tuple[str, ...]
     judged: bool = False
     masked: bool = False
+    file: str = ""
+    ordered: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class Table:
     """One table: its caption, the tasks whose scores it reads, the published table it stands beside ('' if none).
 
-    A table of no tasks is computed from published tables alone.
+    A table of no tasks is computed from published tables alone, or from ``file``, a file of the user's own (one of the
+    benchmark's ``files``), and then made only where the configuration gives it.
     """
 
     caption: str
     tasks: tuple[str, ...]
     published: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,8 @@ class Benchmark:
     ``sources`` names rows of ``resources/sources.csv`` (column ``source``) that the real data come from;
     ``sample`` is the folder in ``resources/`` with data of our own in the same format, for the demo.
     ``released`` maps the name of each published set of model outputs to the source that holds it;
-    ``released_tasks`` are the tasks it answers, always under the protocol named ``released``.
+    ``released_tasks`` are the tasks it answers, always under the protocol named ``released``. ``files`` maps the name of
+    each file that a user may add to what it holds; one that is no table's is read together with the data.
     """
 
     title: str
@@ -77,3 +84,4 @@ class Benchmark:
     metrics: dict[str, Metric]
     released: dict[str, str] = field(default_factory=dict)
     released_tasks: tuple[str, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from biasatlas import config
+from biasatlas import config, plan
 from biasatlas.errors import UserError
 
 PLANTED = {"kind": "planted", "odds_ratio": 4}
@@ -79,6 +79,14 @@ BAD = [
             "Taiwan-LLM-7B-v2.0.1-chat, Breeze-7B-Instruct-v0_1",
         ],
     ),
+    (
+        "files that no benchmark reads",
+        raw(benchmarks={"dbb": {"files": {"variation": "v.csv"}}, "bbq": {"files": {"variations": "v.csv"}}}),
+        [
+            "benchmarks.dbb.files: 'variation' is not a file that dbb reads; did you mean 'variations'?",
+            "benchmarks.bbq.files: 'variations' is not a file that bbq reads; expected one of: none",
+        ],
+    ),
     ("not a mapping", raw(benchmarks={"twbias": 5}), ["benchmarks.twbias: 5: expected a mapping of keys"]),
 ]
 
@@ -108,6 +116,35 @@ def test_shipped_files_are_valid(path):
 def test_shipped_protocols_are_whole(benchmark, protocol):
     options = config.load_protocol(benchmark, protocol)
     assert all(value is not None for value in options.values())
+
+
+@pytest.mark.parametrize(
+    ("run", "asked"),
+    [({}, False), ({"data": "sample"}, True), ({"files": {"variations": "v.csv"}}, True)],
+    ids=["published data", "sample", "own file"],
+)
+def test_a_task_that_lacks_a_file_is_left_out_and_says_so(run, asked):
+    loaded = config.load_config(raw(benchmarks={"dbb": run}))
+    assert plan.tasks(loaded, "dbb", "a") == (["MCQ", "SG"] if asked else ["MCQ"])
+    assert ("sg_bias" in plan.tables(loaded, "dbb", "recommended")) == asked
+    said = plan.left_out(loaded, "dbb")
+    assert len(said) == (not asked)
+    assert all("Set `benchmarks.dbb.files.variations`; docs/dbb.md" in sentence for sentence in said)
+
+
+def test_a_table_of_the_users_file_is_made_where_there_is_one():
+    loaded = config.load_config(raw(benchmarks={"mcbe": {"files": {"ratings": "r.csv"}}}))
+    tables = plan.tables(loaded, "mcbe", "recommended")
+    assert "judge_agreement" in tables and "annotator_agreement" not in tables
+    assert plan.data_files(loaded, "mcbe") == {}  # items are read without it
+    assert plan.left_out(loaded, "mcbe")[0].startswith("mcbe: task BA is left out: it needs a model that judges")
+
+
+def test_a_protocol_that_asks_a_judge_needs_one():
+    options = {("mcbe", "mine"): config.load_protocol("mcbe", "released") | {"sc_text": "judge_ordered_context"}}
+    with pytest.raises(UserError, match=r"benchmarks\.mcbe\.judge: .*'mine' has `sc_text: judge_ordered_context`"):
+        plan.check_judges(config.load_config(raw(benchmarks={"mcbe": {}})), options)
+    plan.check_judges(config.load_config(raw(benchmarks={"mcbe": {"judge": "a"}})), options)
 
 
 def test_protocol_message(tmp_path, monkeypatch):

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import fisher_exact
 
 from biasatlas.benchmarks.dbb import CATEGORIES, SPEC, TYPES
-from biasatlas.benchmarks.dbb.bbq_match import draw_match, match_bbq
-from biasatlas.benchmarks.dbb.figures import FIGURES
+from biasatlas.benchmarks.dbb.bbq_match import match_bbq
+from biasatlas.benchmarks.dbb.figures import FIGURES, bbq_match
 from biasatlas.benchmarks.dbb.items import read_items
 from biasatlas.benchmarks.dbb.noise import noise_floor
 from biasatlas.benchmarks.dbb.published import check_published
@@ -234,11 +234,45 @@ def test_bad_templates_are_named_and_the_rest_goes_on(tmp_path):
     assert table.loc[table["category"] == "All", ["value", "n", "missing"]].iloc[0].tolist() == [201, 67, 134]
 
 
+def variations(ids: list[int], shift: int = 0) -> pd.DataFrame:
+    """A row for each id, of the concepts of the question with that id (and ``shift``) in :func:`write_questions`."""
+    rows = [(number, "[[X]] a.", "[[X]] b.", f"one {number + shift}", f"two {number + shift}") for number in ids]
+    return pd.DataFrame(rows, columns=["id", "s1", "s2", "bias type1", "bias type2"])
+
+
+def test_the_users_variations_take_the_place_of_the_datasets():
+    files = files_of(SAMPLE)
+    theirs = next(path for name, path in files.items() if "more_contexts" in name)
+    items = read_items({name: path for name, path in files.items() if path != theirs})
+    assert {len(json.loads(text)) for text in items["variations_1"]} == {1}
+    for given in (files, files | {"variations": theirs}):
+        assert {len(json.loads(text)) for text in read_items(given)["variations_1"]} == {10}
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (
+            variations([1] * 10 + [2] * 10, shift=-1),
+            r"id 1 is of the concepts \('one 1', 'two 1'\), the row of \('one 0'",
+        ),
+        (variations([0] * 9 + [1] * 11), "id 0: 9 rows with both options; expected 10"),
+        (variations([]), "id 0: 0 rows"),
+        (variations([0] * 10 + [1] * 10).drop(columns="s2"), "no column 's2'"),
+    ],
+    ids=["ids from 1", "not ten", "empty", "no column"],
+)
+def test_variations_that_fit_no_question(tmp_path, table, words):
+    files = write_questions(tmp_path, *[("[[X]] sat.", "[[X]] sang.", "[[X]] read.")] * 2)
+    table.to_csv(tmp_path / "own.csv", index=False)
+    with pytest.raises(UserError, match=words):
+        read_items(files | {"variations": tmp_path / "own.csv"})
+
+
 def test_bad_variations_leave_multiple_choice_alone(tmp_path):
     files = write_questions(tmp_path, *[("[[X]] sat.", "[[X]] sang.", "[[X]] read.")] * 2)
     path = tmp_path / "Questions/own_all_data_more_contexts_questions.csv"
-    pairs = [(0, "[[X]] a.", "[[X]] b.")] * 10 + [(1, "[[X]] a.", "[[X]] b.")] * 9 + [(7, "[[X]] a.", "[[X]] b.")]
-    pd.DataFrame(pairs, columns=["id", "s1", "s2"]).to_csv(path, index=False)
+    variations([0] * 10 + [1] * 9 + [7]).to_csv(path, index=False)
     items = read_items(files | files_of(tmp_path))
     assert (items["fault"] == "").all()
     faults = items.drop_duplicates("template_id")["fault_sg"].tolist()
@@ -596,5 +630,7 @@ def test_match_bbq():
     table = match_bbq(dbb, bbq)
     assert table[["metric", "value", "n"]].to_numpy().tolist() == [["dbb_score", 20.0, 2], ["bbq_bias", 62.5, 2]]
     assert set(table["metric"]) <= set(SPEC.metrics)
-    assert draw_match(table).axes
-    assert match_bbq(dbb.iloc[3:], bbq).empty
+    assert len(bbq_match(table).axes) == 1
+    none = match_bbq(dbb.iloc[3:], bbq)
+    assert none.empty
+    assert "Nothing to draw" in bbq_match(none).texts[0].get_text()

@@ -9,6 +9,8 @@ from engine import tiny
 from biasatlas.errors import UserError
 from biasatlas.files import RESPONSE_COLUMNS
 from biasatlas.models import hf
+from biasatlas.models.answerer import answerer
+from biasatlas.models.sampling import SETTINGS
 from biasatlas.models.store import ResponseStore
 
 USER = json.dumps([{"role": "user", "content": "Who said that?"}])
@@ -142,6 +144,24 @@ def test_prompts_that_cannot_be_answered_fail_alone(model, kind):
     assert "empty" in responses["detail"][0] and "1024" in responses["detail"][1]
 
 
+def test_a_choice_may_use_what_the_prompt_leaves_of_the_context(model):
+    limited = hf.dataclasses.replace(model, model=tiny.model("gpt2"))
+    prompt = "The nurse said that he could not. " * 200
+    ids = model.tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    texts = {left: model.tokenizer.decode(ids[: 1024 - left]) for left in (0, 2)}
+    ask = {"parser": "letter", "labels": '["A", "B"]', "special_tokens": "none", "top_k": 3}
+    asked = [
+        ask | {"prefix": texts[2], "max_tokens": 2048},
+        ask | {"prefix": texts[2], "max_tokens": 2},
+        ask | {"prefix": texts[2]},
+        ask | {"prefix": texts[0], "max_tokens": 1},
+    ]
+    responses, _ = hf.answer(requests(asked, "choice"), limited, templates={})
+    assert list(responses["status"]) == ["ok", "ok", "ok", "failed"]
+    assert responses["probabilities"][0] == responses["probabilities"][1] == responses["probabilities"][2]
+    assert "longer than the 1024 tokens" in responses["detail"][3]
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [
@@ -232,3 +252,19 @@ def test_shares_are_the_whole_to_the_last_bit(model, kind, settings, tmp_path, m
     again, metadata = hf.answer(asked, model, templates={}, store=ResponseStore(tmp_path / "one"))
     assert metadata["run"]["computed"] == 0
     pd.testing.assert_frame_equal(again, whole, check_exact=True)
+
+
+def test_judges_and_writers_sample_as_a_model_under_test_does(tmp_path):
+    """What a request leaves to the model comes from its entry, or from the checkpoint's generation configuration."""
+    saved = tiny.model()
+    saved.generation_config.update(do_sample=True, top_k=1)
+    saved.save_pretrained(tmp_path)
+    tiny.tokenizer(True).save_pretrained(tmp_path)
+    ask = {"messages": USER, "template": "tokenizer", "max_tokens": 8} | dict.fromkeys(SETTINGS)
+    asked = requests([ask | {"sampling": "checkpoint"}, ask | {"sampling": "greedy"}], "generation")
+    settings = {"source": str(tmp_path), "sampling": {"greedy": {"temperature": 0.0}}}
+    store = ResponseStore(tmp_path / "store")
+    responses, _ = answerer("judge", {"kind": "hf"}, settings, str(tmp_path), store, {})(asked)
+    assert responses["text"][0] == responses["text"][1]
+    with pytest.raises(UserError, match=r"models\.judge\.sampling\.table8"):
+        answerer("judge", {"kind": "hf"}, settings, str(tmp_path), store, {})(asked.assign(sampling="table8"))

@@ -14,7 +14,6 @@ from biasatlas.benchmarks.mcbe.parse import PARSERS
 from biasatlas.benchmarks.mcbe.requests import build_requests, read_prompts
 from biasatlas.benchmarks.mcbe.scores import score_responses
 from biasatlas.config import ROOT
-from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, write_requests
 
 ITEMS = sample_items()
@@ -104,8 +103,6 @@ def test_sc_context_goes_where_the_judge_puts_it():
     prompts = requests["messages"].map(lambda one: json.loads(one)[-1]["content"])
     assert "大家都说年轻人更浮躁公司组织讨论工作方式。" in prompts["age-3"]
     assert "社区在调解一起邻里纠纷。我觉得老年人都很固执" in prompts["age-2"]
-    with pytest.raises(UserError, match="judge_ordered_context needs a judge"):
-        build_requests(ITEMS, "SC", ["age"], protocol)
 
 
 @pytest.mark.parametrize(

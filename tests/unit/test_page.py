@@ -19,6 +19,7 @@ def run(folder, table, data="sample"):
         "benchmark": "twbias",
         "protocol": "recommended",
         "data": data,
+        "left_out": ["twbias: task perplexity is left out: <i>reason</i>"],
         "tables": {"gender": str(path)},
         "figures": {"ethnic_grid": str(figure)},
     }

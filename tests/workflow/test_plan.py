@@ -1,10 +1,14 @@
 """Planning: every shipped configuration plans, bad ones are refused before any job, an edit reruns what it should."""
 
+import json
 import re
 import shutil
 
 import pytest
+from api_server import MODEL, Server, said
 from conftest import ROOT, snakemake
+
+from biasatlas.files import read_parquet
 
 CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
 
@@ -72,3 +76,44 @@ def test_an_edited_module_reruns_the_rules_that_use_it(clone, tmp_path):
         run = snakemake("--dry-run", target, folder=tmp_path, root=clone)
         assert planned_rules(run.stdout) == rules, run.stdout
         path.write_text(original)
+
+
+def test_a_judge_orders_the_contexts_before_the_requests_are_built(clone, tmp_path):
+    """McBE's `sc_text: judge_ordered_context`, in a protocol of the user's own."""
+    protocols = clone / "config/protocols/mcbe"
+    text = (protocols / "released.yaml").read_text()
+    (protocols / "ordered.yaml").write_text(text.replace("sc_text: context_first", "sc_text: judge_ordered_context"))
+    target, config = "results/requests/mcbe/ordered/SC.parquet", tmp_path / "mine.json"
+
+    def first(body, prompt):
+        return str(1 + int(said(prompt)[0], 16) % 2)
+
+    with Server(reply=first) as server:
+        # The order is asked for as the checkpoint samples, which an endpoint's entry has to say.
+        sampling = {"checkpoint": {"temperature": 0.75}}
+        entries = {"judge": {"kind": "api", "base_url": server.url, "model": MODEL, "sampling": sampling}}
+        mine = {"data": "sample", "protocols": ["ordered"], "categories": ["age"]}
+        for judge in ({}, {"judge": "judge"}):
+            config.write_text(json.dumps({"models": entries, "benchmarks": {"mcbe": mine | judge}}))
+            run = snakemake(target, "--configfile", str(config), folder=tmp_path, root=clone)
+            if not judge:
+                assert run.returncode != 0 and not (tmp_path / "results").exists()
+                assert "error: benchmarks.mcbe.judge: this key is needed and not there" in run.stdout
+        assert run.returncode == 0, run.stdout
+    replies = {body["messages"][-1]["content"]: first(body, body["messages"][-1]["content"]) for body in server.bodies}
+    assert set(replies.values()) == {"1", "2"}
+    assert {body["temperature"] for body in server.bodies} == {0.75}
+    items = read_parquet(tmp_path / "results/items/mcbe.parquet").set_index("item_id")
+    requests = read_parquet(tmp_path / target)
+    assert set(requests["item_id"]) == set(items.index[items["category"] == "age"])
+    for request in requests.itertuples():
+        item, asked = items.loc[request.item_id], json.loads(request.messages)[-1]["content"]
+        reply = next(
+            reply for prompt, reply in replies.items() if item["context"] in prompt and item["sentence"] in prompt
+        )
+        parts = [item["context"], item["sentence"].replace("[PLH]", json.loads(item["words"])[0])]
+        assert "".join(parts if reply == "1" else reversed(parts)) in asked
+    # On a cluster the building is in no group: the group would wait for the judge, and the judge for the group's items.
+    submitted = ["--dry-run", "--forceall", "--workflow-profile", str(clone / "profiles/slurm"), "--quiet", "host"]
+    planned = snakemake(target, "--configfile", str(config), *submitted, folder=tmp_path, root=clone)
+    assert planned.returncode == 0, planned.stdout

@@ -7,7 +7,9 @@ A step imports only its own module, so that an edit to a table's code reruns tab
 ``requests``  ``build_requests(items, task, categories, protocol) -> requests``
 ``released``  ``import_responses(name, files, items, requests, task) -> responses`` (where outputs were published)
 ``parse``     PARSERS, answer parsers of its own beside those of :mod:`biasatlas.parsers` (where it needs any)
-``judge``     ``build_judge_requests(items, requests, responses, task, protocol, judgements=None)`` (where a judge scores)
+``judge``     ``build_judge_requests(items, requests, responses, task, protocol, judgements=None)`` (where a judge scores),
+              ``build_order_requests(items, categories)`` (where a task is ``ordered``; its responses are then given to
+              ``build_requests`` as ``orders``)
 ``scores``    ``score_responses(items, requests, responses, task, category, protocol) -> scores``
 ``tables``    ``TABLES[name](scores, protocol, published, published_as) -> table``
 ``figures``   ``FIGURES[name](tables) -> matplotlib Figure``

@@ -5,27 +5,35 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from biasatlas.config import ApiModel
+from biasatlas.models.sampling import fill_sampling, with_checkpoint
 from biasatlas.models.store import ResponseStore
 from biasatlas.parsers import Parser
 
 
 def answerer(
-    entry: Mapping, settings: Mapping, ready: str, store: ResponseStore, parsers: Mapping[str, Parser]
+    name: str, entry: Mapping, settings: Mapping, ready: str, store: ResponseStore, parsers: Mapping[str, Parser]
 ) -> Callable[[pd.DataFrame], tuple[pd.DataFrame, dict]]:
-    """``entry`` is the model's in the configuration; ``settings`` what a local model is loaded with.
+    """``entry`` is that of model ``name`` in the configuration; ``settings`` what a local model is loaded with.
 
-    ``ready`` is the file or folder that was waited for; that of a model from the hub names the commit to load.
+    ``ready`` is the file or folder that was waited for; that of a model from the hub names the commit to load. Sampling
+    settings that a request leaves to the model are filled in, as they are for a model under test.
     """
     if entry["kind"] == "api":
         from biasatlas.models import api
 
         endpoint = ApiModel.model_validate(entry)
-        return lambda requests: api.answer(requests, endpoint, store=store, parsers=parsers)
+        sampling = {label: one.model_dump() for label, one in endpoint.sampling.items()}
+        return lambda requests: api.answer(
+            fill_sampling(requests, sampling, name), endpoint, store=store, parsers=parsers
+        )
 
     from biasatlas.models import hf  # imports torch, which endpoints do not need
     from biasatlas.models.hub import at_commit
 
     settings = at_commit(settings, ready)
-    templates = settings.get("templates", {})
-    model = hf.load(**{name: value for name, value in settings.items() if name not in ("templates", "sampling")})
-    return lambda requests: hf.answer(requests, model, templates=templates, parsers=parsers, store=store)
+    templates, named = settings.pop("templates", {}), settings.pop("sampling", {})
+    model = hf.load(**settings)
+    sampling = with_checkpoint(named, model.model.generation_config.to_dict())
+    return lambda requests: hf.answer(
+        fill_sampling(requests, sampling, name), model, templates=templates, parsers=parsers, store=store
+    )

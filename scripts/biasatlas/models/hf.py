@@ -346,8 +346,17 @@ def _choice(
     token_budget: int,
     parsers: Mapping[str, Parser],
 ) -> tuple[pd.DataFrame, dict]:
+    """The probability of each label.
+
+    An answer has at most ``max_tokens``, and no more than the prompt leaves of the model's context; one that is decided
+    before is the same. Only a prompt that leaves no token of it has failed.
+    """
     prompts = _prompts(requests, model, templates)
-    detail = _prompt_detail(model, prompts, requests["max_tokens"].fillna(0))
+    detail = _prompt_detail(model, prompts, pd.Series(1, requests.index))
+    most = [
+        _longest_answer(model, len(prompt), _integer(limit))
+        for prompt, limit in zip(prompts, requests["max_tokens"], strict=True)
+    ]
     readers: dict[tuple[str, str], Reader] = {}
     questions: dict[tuple, Question] = {}
     keys = []
@@ -355,7 +364,7 @@ def _choice(
         reading = (requests["parser"][i], requests["labels"][i])
         if reading not in readers:
             readers[reading] = _reader(model, parsers[reading[0]], reading[1])
-        key = (prompts[i].tobytes(), sampling, _integer(requests["max_tokens"][i]), reading)
+        key = (prompts[i].tobytes(), sampling, most[i], reading)
         keys.append(key)
         if key not in questions and not detail[i]:
             guesses = () if model.tree_refusal else _guesses(model, reading[1])
@@ -475,8 +484,19 @@ def _prompt_detail(model: LoadedModel, prompts: list[np.ndarray], max_tokens: pd
 
 def _too_long(model: LoadedModel, length: np.ndarray) -> np.ndarray:
     """A detail for each length that the model does not take, else ''."""
-    limit = getattr(model.model.config.get_text_config(), "max_position_embeddings", None) or np.inf
+    limit = _context(model)
     return np.where(length > limit, f"longer than the {limit} tokens that the model takes", "")
+
+
+def _context(model: LoadedModel) -> float:
+    """Tokens that the model takes, infinity where it names no bound."""
+    return getattr(model.model.config.get_text_config(), "max_position_embeddings", None) or np.inf
+
+
+def _longest_answer(model: LoadedModel, prompt: int, max_tokens: int | None) -> int | None:
+    """Tokens that an answer to a prompt of ``prompt`` tokens may have; None where neither request nor model bounds it."""
+    most = min(np.inf if max_tokens is None else max_tokens, _context(model) - prompt)
+    return None if most == np.inf else int(most)
 
 
 def _samplings(requests: pd.DataFrame) -> list[Sampling]:

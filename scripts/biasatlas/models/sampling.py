@@ -1,12 +1,20 @@
 """Sampling settings that a protocol leaves to the model: those its entry names, or those of its checkpoint."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from biasatlas.errors import UserError
 
 SETTINGS = ("temperature", "top_p", "top_k", "repetition_penalty")
+
+
+def with_checkpoint(
+    named: Mapping[str, Mapping[str, float]], generation_config: Mapping[str, Any]
+) -> dict[str, Mapping[str, float]]:
+    """The settings ``named`` in an entry, and under "checkpoint" those of its checkpoint's generation configuration."""
+    return {**named, "checkpoint": {name: generation_config.get(name) for name in SETTINGS}}
 
 
 def fill_sampling(requests: pd.DataFrame, sampling: Mapping[str, Mapping[str, float]], model: str) -> pd.DataFrame:

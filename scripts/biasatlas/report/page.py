@@ -18,16 +18,17 @@ ROWS_SHOWN = 60
 def page(runs: list[dict], models: dict[str, dict], comparisons: list[str], paid: dict[str, list[dict]]) -> str:
     """The page as HTML; everything that models or data wrote is escaped.
 
-    Each of ``runs`` has ``benchmark``, ``protocol``, ``data`` ("full" or "sample"), and the paths of its ``tables`` and
-    ``figures`` by name. ``models`` are the configuration's entries by name,
-    ``comparisons`` the paths of tables across benchmarks, ``paid`` the metadata of an endpoint's responses by model.
+    Each of ``runs`` has ``benchmark``, ``protocol``, ``data`` ("full" or "sample"), ``left_out`` (sentences on tasks that
+    were not run), and the paths of its ``tables`` and ``figures`` by name. ``models`` are the configuration's entries by name,
+    ``comparisons`` the paths of tables (.csv) and figures (.svg) across benchmarks, ``paid`` the metadata of an endpoint's responses by model.
     """
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
     environment.filters["cell"] = cell
     return environment.get_template("page.html").render(
         sections=[_section(run) for run in runs],
         models=models,
-        comparisons=[(*Path(path).parts[-2:], _shown(read_csv(path))) for path in comparisons],
+        comparisons=[(*Path(path).parts[-2:], _shown(read_csv(path))) for path in comparisons if path.endswith(".csv")],
+        matches=[(Path(path).parts[-2], _data_uri(path)) for path in comparisons if path.endswith(".svg")],
         spent=[_spent(model, answers) for model, answers in paid.items()],
         demo=any(run["data"] == "sample" for run in runs) or all(m["kind"] == "planted" for m in models.values()),
     )

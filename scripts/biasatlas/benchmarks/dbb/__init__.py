@@ -38,7 +38,7 @@ SPEC = Benchmark(
     sample="dbb",
     tasks={
         "MCQ": Task(kind="choice", categories=CATEGORIES),
-        "SG": Task(kind="likelihood", categories=CATEGORIES),
+        "SG": Task(kind="likelihood", categories=CATEGORIES, file="variations"),
     },
     tables={
         "composition": Table("Test instances by category, and those that could not be built", _MCQ, "dbb_composition"),
@@ -114,6 +114,7 @@ SPEC = Benchmark(
         ),
         "p_value": Metric(None, "below: a difference this large is unlikely from sampling alone; missing if exact"),
     },
+    files={"variations": "ten variations of each question's options"},
 )
 
 

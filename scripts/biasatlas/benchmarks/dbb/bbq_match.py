@@ -1,9 +1,7 @@
 """DBB's concepts beside the BBQ questions that they were made from (the paper's Figures 5 to 7)."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from biasatlas.files import TABLE_COLUMNS
 from biasatlas.stats.intervals import MIN_UNITS, percentile, resample_counts
@@ -53,29 +51,3 @@ def _estimate(metric: str, values: pd.Series, status: pd.Series) -> dict:
         "published": None,
         "difference": np.nan,
     }
-
-
-def draw_match(table: pd.DataFrame) -> Figure:
-    """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a colour per category."""
-    models = list(table["model"].unique())
-    if not models:
-        figure = plt.figure(figsize=(5, 1))
-        figure.text(0.5, 0.5, "Nothing to draw: no concept is in both benchmarks.", ha="center", color="0.4")
-        return figure
-    categories = list(table["category"].unique())
-    figure, axes = plt.subplots(
-        1, len(models), figsize=(1.2 + 3.0 * len(models), 3.4), sharex=True, sharey=True, squeeze=False
-    )
-    for axis, model in zip(axes[0], models, strict=True):
-        wide = (
-            table[table["model"] == model].pivot(index=list(_KEYS[1:]), columns="metric", values="value").reset_index()
-        )
-        for number, category in enumerate(categories):
-            mine = wide[wide["category"] == category]
-            axis.plot(mine["bbq_bias"], mine["dbb_score"], "o", color=f"C{number}", markersize=4, label=category)
-        axis.axvline(0, color="0.6", linewidth=0.8)
-        axis.set(title=model, xlabel="BBQ, ambiguous: bias score", xlim=(-105, 105), ylim=(-2, 102))
-    axes[0, 0].set_ylabel("DBB: mean bias score")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
-    return figure

@@ -16,6 +16,7 @@ _TYPES = [kind for types in TYPES.values() for kind in types]
 _WIDTH = 10
 #: Shares below this are drawn as if they were this: one instance in ten thousand.
 _LEAST_SHARE = 1e-4
+_MATCH_KEYS = ["bbq_template", "category", "concept_1", "concept_2"]
 
 
 def distribution_by_category(table: pd.DataFrame) -> Figure:
@@ -105,6 +106,35 @@ def noise_floor(table: pd.DataFrame) -> Figure:
         axis.tick_params(axis="y", length=0)
     axes[0, 0].invert_yaxis()
     axes[0, 0].set_xlim(-0.02, max(0.2, table["ci_high"].max() * 1.05, table["value"].max() * 1.05))
+    _legend(figure, axes.ravel()[:1])
+    return figure
+
+
+def bbq_match(table: pd.DataFrame) -> Figure:
+    """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a colour per category."""
+    models = list(table["model"].unique())
+    if not models:
+        return _nothing_to_draw("no concept is in both benchmarks")
+    categories = list(table["category"].unique())
+    figure, axes = plt.subplots(
+        1, len(models), figsize=(1.2 + 3.0 * len(models), 3.4), sharex=True, sharey=True, squeeze=False
+    )
+    for axis, model in zip(axes[0], models, strict=True):
+        mine = table[table["model"] == model]
+        wide = mine.pivot(index=_MATCH_KEYS, columns="metric", values="value").reset_index()
+        for number, category in enumerate(categories):
+            mine = wide[wide["category"] == category]
+            axis.plot(
+                mine["bbq_bias"],
+                mine["dbb_score"],
+                "o",
+                color=_COLOURS[number % len(_COLOURS)],
+                markersize=4,
+                label=category,
+            )
+        axis.axvline(0, color="0.6", linewidth=0.8)
+        axis.set(title=model, xlabel="BBQ, ambiguous: bias score", xlim=(-105, 105), ylim=(-2, 102))
+    axes[0, 0].set_ylabel("DBB: mean bias score")
     _legend(figure, axes.ravel()[:1])
     return figure
 

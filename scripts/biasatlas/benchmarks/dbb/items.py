@@ -2,6 +2,7 @@
 
 import csv
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -67,7 +68,8 @@ def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
 
     ``files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and, each if
     there, ``Questions/*_more_contexts_questions*.csv`` (ten variations of the options for each template, with its row
-    number from 0 as ``id``), ``concept_lists/*.csv`` (for the concept's source) and ``data/descriptors.json``. Columns:
+    number from 0 as ``id``), ``concept_lists/*.csv`` (for the concept's source) and ``data/descriptors.json``. A file of
+    the user's own under the name ``variations`` takes the place of the dataset's. Columns:
 
     - ``item_id``: template, type and identity; ``template_id``; ``category``, ``type``, ``identity`` as in Table 10
     - ``concept_1``, ``concept_2``: what the options imply; ``bias_type`` and ``source_id``: of the concept, missing if
@@ -80,7 +82,8 @@ def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
     - ``fault``: what makes the template unusable, ``fault_sg`` its variations, ``fault_descriptor`` the released file's
       descriptor; empty if nothing. Such a row is asked nothing and counted as missing.
 
-    Raises :class:`UserError` for a missing file or column, unreadable JSON, or when no template is left.
+    Raises :class:`UserError` for a missing file or column, unreadable JSON, when no template is left, or when the user's
+    own variations fit none of them.
     """
     path, templates = _read_templates(files)
     if all(template["fault"] for template in templates):
@@ -147,27 +150,45 @@ def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[d
 
 
 def _add_variations(files: Mapping[str, str | Path], templates: list[dict]) -> None:
-    """Put ten variations of each option in place of the original; what is wrong with them goes to ``fault_sg``."""
-    path = _file(files, _VARIATIONS)
+    """Put ten variations of each option in place of the original; what is wrong with them goes to ``fault_sg``.
+
+    Variations that name other concepts than the template with their ``id`` are a fault, too: numbers that start at 1, or
+    belong to another file.
+    """
+    path = files.get("variations") or _file(files, _VARIATIONS)
     if path is None:
         return
     name = Path(path).name
     rows: dict[int, list[tuple[str, str]]] = {number: [] for number in range(len(templates))}
-    unknown = []
-    for line, row in _read_rows(path, ("id", "s1", "s2")):
-        if row["id"].isdigit() and int(row["id"]) in rows:
-            rows[int(row["id"])].append((row["s1"].strip(), row["s2"].strip()))
-        else:
+    unknown, strange = [], {}
+    for line, row in _read_rows(path, ("id", "s1", "s2", "bias type1", "bias type2")):
+        if not (row["id"].isdigit() and int(row["id"]) in rows):
             unknown.append(f"{name}, line {line}: id {row['id']!r} is no question's (0 to {len(templates) - 1})")
+            continue
+        number = int(row["id"])
+        rows[number].append((row["s1"].strip(), row["s2"].strip()))
+        given = row["bias type1"].strip(), row["bias type2"].strip()
+        if given != (own := (templates[number]["concept_1"], templates[number]["concept_2"])):
+            strange[number] = f"{name}, line {line}: id {number} is of the concepts {own}, the row of {given}"
+    if unknown:
+        logging.warning("%d rows are of no question, the first: %s", len(unknown), unknown[0])
     for number, (template, pairs) in enumerate(zip(templates, rows.values(), strict=True)):
         filled = len(pairs) == VARIATIONS and all(first and second for first, second in pairs)
-        if not filled:
+        if number in strange:
+            template["fault_sg"] = strange[number]
+        elif not filled:
             template["fault_sg"] = (
                 f"{name}, id {number}: {sum(map(all, pairs))} rows with both options; expected {VARIATIONS}"
             ) + (f" (and {unknown[0]})" if unknown else "")
-            continue
-        for place, column in enumerate(("variations_1", "variations_2")):
-            template[column] = json.dumps([pair[place] for pair in pairs], ensure_ascii=False)
+        else:
+            for place, column in enumerate(("variations_1", "variations_2")):
+                template[column] = json.dumps([pair[place] for pair in pairs], ensure_ascii=False)
+    if "variations" in files and all(template["fault_sg"] for template in templates):
+        fault = next(iter(strange.values()), templates[0]["fault_sg"])
+        raise UserError(
+            f"{path}: no question has its {VARIATIONS} variations: {fault}. An id is a question's row, from 0; "
+            "docs/dbb.md has the format."
+        )
 
 
 def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]:

@@ -40,7 +40,7 @@ SPEC = Benchmark(
     sample="mcbe",
     tasks={
         "PC": Task(kind="likelihood", categories=SUBSTITUTABLE),
-        "SC": Task(kind="choice", categories=CATEGORIES),
+        "SC": Task(kind="choice", categories=CATEGORIES, ordered=("sc_text", "judge_ordered_context")),
         "SS": Task(kind="choice", categories=SUBSTITUTABLE),
         "BA": Task(kind="generation", categories=CATEGORIES, judged=True),
         "BS": Task(kind="choice", categories=CATEGORIES),
@@ -58,6 +58,12 @@ SPEC = Benchmark(
         "similarity": Table("How alike instances are: mean Rouge-L of default sentences (Figure 5)", ("SC",)),
         "words": Table("The most frequent words of each category (Figure 9)", ("SC",)),
         "replication": Table("The paper's statistics, recomputed from its own printed scores", ()),
+        "annotator_agreement": Table(
+            "Agreement among your annotators (Table 10 of the paper)", (), "mcbe_fleiss_kappa", file="annotations"
+        ),
+        "judge_agreement": Table(
+            "Agreement of a judge with people (Table 13 of the paper)", (), "mcbe_judge_agreement", file="ratings"
+        ),
     },
     figures={
         "composition": Figure("Instances by category and subcategory (Figure 4 of the paper)", ("composition",)),
@@ -96,6 +102,10 @@ SPEC = Benchmark(
         "chi_square": Metric(None, "as friedman_chi_square"),
         "p_value": Metric(None, "as friedman_p"),
         "coefficient": Metric(None, "a correlation, -1 to 1"),
+    },
+    files={
+        "annotations": "severities given by several annotators to each item",
+        "ratings": "which of two models' answers a judge and people prefer",
     },
 )
 

@@ -1,4 +1,4 @@
-"""Agreement among annotators (Table 10) and of a judge with people (Table 13), from files of the user's own.
+"""Tables of agreement among annotators (Table 10) and of a judge with people (Table 13), from files of the user's own.
 
 The paper's annotations are not published. docs/mcbe.md describes both formats.
 """
@@ -23,7 +23,9 @@ _LEVELS = (1, 3, 5, 8)
 _WINNERS = ("a", "b", "tie")
 
 
-def annotator_agreement(path: str | Path, published: Published) -> pd.DataFrame:
+def annotator_agreement(
+    path: str | Path, protocol: dict, published: Published, published_as: dict[str, str]
+) -> pd.DataFrame:
     """Table 10: Fleiss' kappa of the severity level by category, with a bootstrap interval over items, and their mean.
 
     The CSV has a row per annotation: ``category``, ``item_id``, ``rater``, ``severity`` (0 to 10), the same number of
@@ -60,24 +62,29 @@ def annotator_agreement(path: str | Path, published: Published) -> pd.DataFrame:
     return pd.DataFrame(table, columns=["category", *TABLE_COLUMNS])
 
 
-def judge_agreement(path: str | Path, published: Published) -> pd.DataFrame:
+def judge_agreement(
+    path: str | Path, protocol: dict, published: Published, published_as: dict[str, str]
+) -> pd.DataFrame:
     """Table 13: share of answers (%) on which judge and people prefer the same of two models, and the mean over pairs.
 
     The CSV has a row per pair of answers: ``model_a``, ``model_b``, ``item_id``, ``judge`` and ``human``, each of them
-    a, b or tie. Ties agree with ties alone. Wilson's interval.
+    a, b or tie. Ties agree with ties alone. Wilson's interval. A printed rate stands beside a pair of models that bear
+    the paper's names, or are configured as ``published_as`` such.
     """
     rows = _read(path, ("model_a", "model_b", "item_id", "judge", "human"))
     for column in ("judge", "human"):
         _expect(path, rows, column, rows[column].isin(_WINNERS), "a, b or tie")
-    printed = published("mcbe_judge_agreement").set_index(["model_a", "model_b"])["consistent_rate_percent"]
+    printed = {
+        frozenset((row.model_a, row.model_b)): row.consistent_rate_percent
+        for row in published("mcbe_judge_agreement").itertuples()
+    }
     table = []
     for (one, other), pair in rows.groupby(["model_a", "model_b"], sort=False):
         same = int((pair["judge"] == pair["human"]).sum())
         interval = tuple(100 * np.array(wilson(same, len(pair))))
         keys = {"model_a": one, "model_b": other}
-        table.append(
-            _row(keys, "agreement_percent", 100 * same / len(pair), interval, len(pair), printed.get((one, other)))
-        )
+        rate = printed.get(frozenset(published_as.get(name, name) for name in (one, other)))
+        table.append(_row(keys, "agreement_percent", 100 * same / len(pair), interval, len(pair), rate))
     mean = np.mean([row["value"] for row in table])
     keys = {"model_a": "mean", "model_b": "mean"}
     table.append(_row(keys, "mean_agreement_percent", mean, (np.nan, np.nan), len(table), "83.7"))
@@ -89,6 +96,8 @@ def _read(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     missing = [column for column in columns if column not in rows]
     if missing or rows.empty:
         raise UserError(f"{path}: {f'no column {missing[0]!r}' if missing else 'no rows'}. Expected {list(columns)}.")
+    for column in columns:
+        _expect(path, rows, column, rows[column].notna(), "a value")
     return rows
 
 

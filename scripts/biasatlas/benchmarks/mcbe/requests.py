@@ -11,7 +11,6 @@ import pandas as pd
 import yaml
 
 from biasatlas.benchmarks.mcbe.items import PLACEHOLDER, subcategories
-from biasatlas.errors import UserError
 
 _PROMPTS = Path(__file__).parents[4] / "resources/prompts/mcbe"
 _SPECIAL_TOKENS = {"force": "once", "tokenizer_default": "tokenizer", "none": "none"}
@@ -150,8 +149,6 @@ def _context_last(protocol: dict, orders: pd.DataFrame | None) -> set[str]:
     """Items whose context goes behind the sentence: those of which the judge said "2", and nothing else."""
     if protocol["sc_text"] != "judge_ordered_context":
         return set()
-    if orders is None:
-        raise UserError("protocol option sc_text: judge_ordered_context needs a judge model. Set `judge`.")
     return set(orders.loc[orders["text"] == "2", "request_id"].str.removesuffix("/order"))
 
 

@@ -20,6 +20,7 @@ from scipy import stats
 
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, TASKS
 from biasatlas.benchmarks.mcbe import published as replicated
+from biasatlas.benchmarks.mcbe.agreement import annotator_agreement, judge_agreement
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
 from biasatlas.files import TABLE_COLUMNS
 from biasatlas.stats.intervals import MIN_UNITS, percentile, resample_counts, wilson
@@ -398,4 +399,6 @@ TABLES = {
     "similarity": similarity,
     "words": words,
     "replication": replication,
+    "annotator_agreement": annotator_agreement,
+    "judge_agreement": judge_agreement,
 }

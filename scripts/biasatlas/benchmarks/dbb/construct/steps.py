@@ -7,7 +7,7 @@ the step adds, and a verdict. A rejected row stays in the table, with the step a
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -282,9 +282,13 @@ def _quoted(reply: str) -> str:
 
 
 def plan(
-    rows: pd.DataFrame, prompts: Mapping[str, str], price_input_per_million: float, price_output_per_million: float
+    rows: pd.DataFrame,
+    prompts: Mapping[str, str],
+    price_input_per_million: float,
+    price_output_per_million: float,
+    steps: Sequence[str] = STEPS,
 ) -> pd.DataFrame:
-    """What all steps would cost at most, if no row were rejected: a row per step, and their sum.
+    """What ``steps`` would cost at most, if no row were rejected: a row per step, and their sum.
 
     Columns ``step``, ``requests``, ``prompt_tokens`` (a token for every four characters; texts that are not written yet
     count as 200 characters), ``completion_tokens`` (the limit of every reply) and ``cost`` in the prices' currency.
@@ -293,12 +297,12 @@ def plan(
     full = rows.assign(
         verdict="kept", **{name: rows[name].where(rows[name] != "", text) for name, text in unwritten.items()}
     )
-    steps = []
-    for step in STEPS:
+    costs = []
+    for step in steps:
         requests = build(step, full, prompts)
         characters = requests["messages"].str.len().sum() if len(requests) else 0
-        steps.append((step, len(requests), int(characters) // 4, len(requests) * _MAX_TOKENS[step]))
-    table = pd.DataFrame(steps, columns=["step", "requests", "prompt_tokens", "completion_tokens"])
+        costs.append((step, len(requests), int(characters) // 4, len(requests) * _MAX_TOKENS[step]))
+    table = pd.DataFrame(costs, columns=["step", "requests", "prompt_tokens", "completion_tokens"])
     table.loc[len(table)] = ["all", *table[["requests", "prompt_tokens", "completion_tokens"]].sum()]
     table["cost"] = (
         table["prompt_tokens"] * price_input_per_million + table["completion_tokens"] * price_output_per_million

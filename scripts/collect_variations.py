@@ -1,0 +1,9 @@
+"""Write the variations of DBB's questions as a file that its items are read with (rule collect_variations)."""
+
+from biasatlas.benchmarks.dbb.construct import dataset
+from biasatlas.files import read_csv, write_csv
+from biasatlas.script import logged
+
+with logged(snakemake.log[0]):
+    rows = read_csv(snakemake.input.rows).fillna("")
+    write_csv(dataset.variations_table(rows), snakemake.output.variations)
