@@ -360,6 +360,8 @@ def main() -> None:
             return tokens, np.maximum(start, 1)
 
         tokens, start = encode(sample(items, arguments.tokens, lambda item: sum(map(len, encode(item)[0]))))
+        scorable = [i for i, ids in enumerate(tokens) if len(ids) > start[i]]  # a word of one token alone is not
+        tokens, start = [tokens[i] for i in scorable], start[scorable]
         asked = sum(map(len, tokens))
         shared = thinned(len(tokens), arguments.peer_tokens, asked)
         of_peers = [tokens[i] for i in shared], start[shared]
