@@ -205,8 +205,11 @@ def prices_of(model):
 
 
 def construction_sources():
-    """Benchmarks of the configuration whose items new questions are made from."""
-    return [name for name in ("crows_pairs", "stereoset", "bbq") if CONFIG.construction and name in BENCHMARKS]
+    """Source -> path upstream -> path here of the items that new questions are made from."""
+    if not CONFIG.construction:
+        return {}
+    files = {name: raw_files(name) for name in ("crows_pairs", "stereoset", "bbq") if name in BENCHMARKS}
+    return files | ({"sofa": {"sofa.csv": CONFIG.construction.sofa}} if CONFIG.construction.sofa else {})
 
 
 def step_before(step):

@@ -1,5 +1,5 @@
 # Construction: new questions in the manner of DBB, written by a language model from the items of other benchmarks.
-#   REQUIRED INPUTS: `construction` in the configuration, raw data of CrowS-Pairs, StereoSet or BBQ
+#   REQUIRED INPUTS: `construction` in the configuration, raw data of CrowS-Pairs, StereoSet, BBQ or SOFA
 #   OUTPUTS: construction/{step}.csv, each row with its verdict; construction/verdicts.csv;
 #   construction/dataset/ and construction/evaluation_sheet.csv, and construction/evaluation.csv once it is filled
 #   in; construction/variations.csv, of DBB's own questions
@@ -10,7 +10,8 @@ WRITER = CONFIG.construction.writer if CONFIG.construction else None
 rule start_construction:
     """Gather the items that new questions are made from, and what every step will cost at most."""
     input:
-        raw=[path for name in construction_sources() for path in raw_inputs(name)],
+        raw=[path for name in construction_sources() if name in BENCHMARKS for path in raw_inputs(name)],
+        sofa=CONFIG.construction.sofa or [] if CONFIG.construction else [],
     output:
         rows=CONSTRUCTED.format(step="items"),
         costs=f"{RESULTS}/construction/costs.csv",
@@ -20,7 +21,7 @@ rule start_construction:
         "../envs/data.yaml"
     params:
         code=code_hash("start_construction"),
-        files={name: raw_files(name) for name in construction_sources()},
+        files=construction_sources(),
         items_per_source=CONFIG.construction.items_per_source if CONFIG.construction else 0,
         prices=prices_of(WRITER),
     script:

@@ -162,10 +162,11 @@ class Run(Strict):
 
 
 class Construction(Strict):
-    """The making of new questions in the manner of DBB from the items of CrowS-Pairs, StereoSet and BBQ."""
+    """The making of new questions in the manner of DBB from the items of CrowS-Pairs, StereoSet, BBQ and SOFA."""
 
     writer: str = Field(description="Name of the model that writes and checks.")
     items_per_source: int = Field(20, ge=1, description="Items taken from each configured source benchmark.")
+    sofa: str | None = Field(None, description="Your copy of SOFA's table as CSV, one more source.")
     evaluation: str | None = Field(
         None,
         description="Your filled-in copy of `construction/evaluation_sheet.csv`; it is summed up, if given. Keep it outside "

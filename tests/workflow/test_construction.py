@@ -36,8 +36,9 @@ def run(tmp_path_factory):
             "models": {"writer": {"kind": "api", "base_url": server.url, "model": MODEL}},
             "benchmarks": {name: {"data": "sample"} for name in ("crows_pairs", "stereoset", "bbq")}
             | {"dbb": {"data": "sample", "files": {"variations": "results/construction/variations.csv"}}},
-            "construction": {"writer": "writer", "items_per_source": 2},
+            "construction": {"writer": "writer", "items_per_source": 2, "sofa": "sofa.csv"},
         }
+        (folder / "sofa.csv").write_text("id,category,target,stereotype\n1,gender,['women'],are bad drivers\n")
         (folder / "config.json").write_text(json.dumps(config))
         finished = snakemake(*TARGETS, "--configfile", str(folder / "config.json"), folder=folder)
         assert finished.returncode == 0, finished.stdout
@@ -49,7 +50,7 @@ def test_every_step_keeps_its_rows_but_the_malformed_one(run):
     tables = {step: pd.read_csv(made / f"{step}.csv") for step in STEPS}
     for step, rows in tables.items():
         rejected = rows[rows["verdict"] == "rejected"]
-        assert len(rows) == 6
+        assert len(rows) == 7
         assert list(rejected["row_id"]) == ([MALFORMED] if step not in STEPS[:2] else [])
     row = tables[STEPS[-1]].set_index("row_id").loc[MALFORMED]
     assert (row["step"], row["reason"]) == (
@@ -57,8 +58,8 @@ def test_every_step_keeps_its_rows_but_the_malformed_one(run):
         "not of the form 'concept 1;concept 2': 'I would say careful and bold'",
     )
     counts = pd.read_csv(made / "verdicts.csv").pivot(index="step", columns="verdict", values="n").loc[list(STEPS)]
-    assert counts["kept"].tolist() == [4, 6, 5, 5, 5, 5, 5, 5]
-    assert counts["skipped"].tolist() == [2, 0, 0, 0, 0, 0, 0, 0]  # pairs of sentences alone have a quality
+    assert counts["kept"].tolist() == [4, 7, 6, 6, 6, 6, 6, 6]
+    assert counts["skipped"].tolist() == [3, 0, 0, 0, 0, 0, 0, 0]  # pairs of sentences alone have a quality
     assert counts["rejected"].tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
     assert counts["refined"].sum() == 0
 
@@ -67,7 +68,7 @@ def test_the_dataset_is_in_dbbs_format(run):
     _, made, _ = run
     dataset = made / "dataset"
     items = read_items({str(path.relative_to(dataset)): path for path in dataset.rglob("*.csv")})
-    assert len(items) == 5 * 50
+    assert len(items) == 6 * 50
     assert (items[["fault", "fault_sg"]] == "").all(axis=None)
     assert {len(set(json.loads(text))) for text in (*items["variations_1"], *items["variations_2"])} == {10}
     assert items["concept_1"].str.startswith("careful ").all()
@@ -77,7 +78,7 @@ def test_the_dataset_is_in_dbbs_format(run):
 def test_the_sheet_waits_for_its_marks(run):
     _, made, _ = run
     sheet = pd.read_csv(made / "evaluation_sheet.csv")
-    assert len(sheet) == 5
+    assert len(sheet) == 6
     assert sheet[list(CRITERIA)].isna().all(axis=None)
     assert sheet["explanation"].str.contains("It ties the habit").all()
 
@@ -93,7 +94,7 @@ def test_a_filled_sheet_is_summed_up(run):
     summed = snakemake("construction", "--configfile", str(folder / "evaluated.json"), folder=folder)
     assert summed.returncode == 0, summed.stdout
     table = pd.read_csv(made / "evaluation.csv").set_index("criterion")
-    assert table.loc["balanced", ["value", "n", "missing"]].tolist() == [0.8, 5, 0]
+    assert table.loc["balanced", ["value", "n", "missing"]].tolist() == [pytest.approx(5 / 6), 6, 0]
     assert table.loc["fluent", "value"] == 1
 
 
@@ -111,8 +112,8 @@ def test_variations_of_dbbs_own_questions_are_read_with_them(run):
 def test_a_second_run_asks_nothing(run):
     folder, made, server = run
     asked = len(server.bodies)
-    # 4 pairs, 6 items, 5 that are left in five steps and twice in the last; 12 questions of the sample, twice.
-    assert asked == 4 + 6 + 6 + 5 * 4 + 5 * 2 + 12 * 2
+    # 4 pairs, 7 items, 6 that are left in four steps and twice in the last; 12 questions of the sample, twice.
+    assert asked == 4 + 7 + 7 + 6 * 4 + 6 * 2 + 12 * 2
     again = snakemake(*TARGETS, "--configfile", str(folder / "config.json"), folder=folder)
     assert "Nothing to be done" in again.stdout
     (made / f"{STEPS[0]}.csv").unlink()

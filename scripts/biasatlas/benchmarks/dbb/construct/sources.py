@@ -46,7 +46,7 @@ def read_rows(source: str, files: Mapping[str, str | Path]) -> pd.DataFrame:
     if not rows:
         raise UserError(f"{source}: no items in {', '.join(map(str, files.values())) or 'no files'}. Fetch the source.")
     frame = pd.DataFrame(rows, columns=SOURCE_COLUMNS)
-    # A question of BBQ and a stereotype of SOFA stand in many items.
+    # A question of BBQ stands in many items.
     repeated = (frame["form"] != "sentences") & frame.duplicated(["question", "stereotype"])
     return frame[~repeated].reset_index(drop=True)
 
@@ -111,7 +111,11 @@ def _sofa(name: str, path: str | Path) -> Iterator[dict]:
     if ".csv" not in name:
         return
     with _open(path) as file:
+        seen = set()  # a stereotype stands in thousands of 1.5 million rows
         for row in csv.DictReader(file):
+            if row["stereotype"] in seen:
+                continue
+            seen.add(row["stereotype"])
             yield {
                 "row_id": f"sofa/{row['id']}",
                 "form": "stereotype",
