@@ -3,8 +3,9 @@
 import math
 import random
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -31,16 +32,22 @@ class Kind(BaseModel):
 
 
 class Domain(BaseModel):
-    """Groups that are compared with one another: the terms of each, counterparts in the same place."""
+    """Groups that are compared with one another: the terms of each, counterparts in the same place.
+
+    ``pronouns`` stand for a group that a choice question has named.
+    """
 
     model_config = _STRICT
     groups: dict[str, list[str]]
+    pronouns: dict[str, str] = {}
     kinds: dict[str, Kind]
 
     @model_validator(mode="after")
     def _balanced(self) -> "Domain":
         if len({len(terms) for terms in self.groups.values()}) != 1:
             raise ValueError("every group needs as many terms as the others")
+        if self.pronouns and set(self.pronouns) != set(self.groups):
+            raise ValueError("every group needs a pronoun, or none")
         for name, kind in self.kinds.items():
             if set(kind.attributes) != set(self.groups) or len({len(own) for own in kind.attributes.values()}) != 1:
                 raise ValueError(f"kinds.{name}.attributes: every group needs as many attributes as the others")
@@ -57,49 +64,68 @@ class Neutral(BaseModel):
 
 
 class Form(BaseModel):
-    """A form of choice question. ``prompt`` has the slots question, first and second; ``reply`` letter or answer."""
+    """A form of choice question: ``prompt`` has the slots first and second, which ``option`` fills with a statement.
+
+    ``contexts`` stand in the prompt or in the option. Where they name a {group}, the options give a domain's ``pronouns``
+    for it and differ in the attribute; elsewhere they differ in the group term.
+    """
 
     model_config = _STRICT
     prompt: str
-    reply: str
+    option: str = "{statement}"
+    letters: tuple[str, str] = ("A", "B")
+    contexts: list[str]
 
 
-class Language(BaseModel):
+class Grammar(BaseModel):
     """The grammar of one language. ``prompts`` are what a user says before a statement."""
 
     model_config = _STRICT
     prompts: list[str]
     neutral: Neutral
-    forms: list[Form]
+    forms: list[Form] = []
     domains: dict[str, Domain]
 
 
-Grammar = dict[str, Language]
+class Choice(NamedTuple):
+    """A question answered by a letter: the chat with either answer, and the share of the first one, in (0, 1)."""
+
+    text: str
+    other: str
+    share: float
 
 
-def read_grammar(files: Sequence[str | Path]) -> Grammar:
-    """Read one YAML file per language (the file's stem names it). A malformed file is a :class:`UserError`."""
-    grammar = {}
-    for file in sorted(map(Path, files)):
-        try:
-            grammar[file.stem] = Language.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-        except (yaml.YAMLError, ValidationError) as error:
-            raise UserError(f"{file}: not a planted grammar: {error}. Compare it with docs/planted.md.") from error
-    return grammar
+class Corpus(NamedTuple):
+    """``texts`` are plain or in the chat template of :func:`chat`; ``choices`` are many texts each."""
+
+    texts: list[str]
+    choices: list[list[Choice]]
 
 
-def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> list[str]:
-    """The texts of the planted corpus, plain or in the chat template of :func:`chat`.
+def read_grammar(file: str | Path) -> Grammar:
+    """Read the YAML file of a language. A malformed file is a :class:`UserError`."""
+    try:
+        return Grammar.model_validate(yaml.safe_load(Path(file).read_text(encoding="utf-8")))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise UserError(f"{file}: not a planted grammar: {error}. Compare it with docs/planted.md.") from error
+
+
+def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> Corpus:
+    """The planted corpus of one language.
 
     ``odds_ratio`` (> 0) is how many times as often a group appears with its own attribute as any other group of its
-    domain does: 1 is fair, 4 biased. The corpus is made of blocks of texts that differ in the group term alone; at 1
-    every term has the same count in every block, so that groups are exchangeable exactly and not just on average.
-    ``seed`` draws the order, the prompt of each block, the neutral sentences and how fractions of a text are rounded.
+    domain does: 1 is fair, 4 biased. The texts are made of blocks that differ in the group term alone; at 1 every term
+    has the same count in every block, so that groups are exchangeable exactly and not just on average. A choice question
+    is between two groups or two attributes, and its answers are in the same ratio, whatever their order.
+    ``seed`` draws the order, the prompt of each block, the neutral sentences, how fractions of a text are rounded and
+    what a choice question is about.
     """
     rng = random.Random(seed)
-    texts = [text for language in grammar.values() for block in _blocks(language, odds_ratio, rng) for text in block]
+    texts = [text for block in _blocks(grammar, odds_ratio, rng) for text in block]
+    choices = [choice for form in grammar.forms for choice in _choices(grammar, form, odds_ratio, rng)]
     rng.shuffle(texts)
-    return texts
+    rng.shuffle(choices)
+    return Corpus(texts, choices)
 
 
 def chat(reply: str, prompt: str | None) -> str:
@@ -110,83 +136,81 @@ def chat(reply: str, prompt: str | None) -> str:
 
 def group_terms(grammar: Grammar) -> list[str]:
     """Every group term of the grammar once, longest first."""
-    terms = {
-        term
-        for language in grammar.values()
-        for domain in language.domains.values()
-        for own in domain.groups.values()
-        for term in own
-    }
+    terms = {term for domain in grammar.domains.values() for own in domain.groups.values() for term in own}
     return sorted(terms, key=lambda term: (-len(term), term))
 
 
-def _blocks(language: Language, odds_ratio: float, rng: random.Random) -> Iterator[list[str]]:
+def _cells(domain: Domain) -> Iterator[tuple[Kind, str, str]]:
+    """Each kind, group and attribute of the group's own."""
+    for kind in domain.kinds.values():
+        for owner, attributes in kind.attributes.items():
+            for attribute in attributes:
+                yield kind, owner, attribute
+
+
+def _blocks(grammar: Grammar, odds_ratio: float, rng: random.Random) -> Iterator[list[str]]:
     # An empty user turn and none at all are what a benchmark's "template without a prompt" can render to.
-    prompts = [*language.prompts, "", None]
-    for _ in range(language.neutral.count):
-        words = {slot: rng.choice(choices) for slot, choices in language.neutral.words.items()}
-        sentence = rng.choice(language.neutral.frames).format(**words)
+    prompts = [*grammar.prompts, "", None]
+    for _ in range(grammar.neutral.count):
+        words = {slot: rng.choice(choices) for slot, choices in grammar.neutral.words.items()}
+        sentence = rng.choice(grammar.neutral.frames).format(**words)
         yield [rng.choice([sentence, chat(sentence, rng.choice(prompts))])]
-    for domain in language.domains.values():
-        for kind in domain.kinds.values():
-            for owner, attributes in kind.attributes.items():
-                for number, attribute in enumerate(attributes):
-                    for frame in kind.frames:
-                        yield from _statements(domain, frame, owner, attribute, odds_ratio, prompts, rng)
-                    for form, question in product(language.forms, kind.questions):
-                        yield _choices(
-                            domain, form, question.format(attribute=attribute), owner, number, odds_ratio, rng
-                        )
+    for domain in grammar.domains.values():
+        for kind, owner, attribute in _cells(domain):
+            for frame in kind.frames:
+                sentences = _block(domain, frame.replace("{attribute}", attribute), owner, odds_ratio, rng)
+                yield sentences
+                prompt = rng.choice(prompts)
+                yield [
+                    chat(sentence, prompt)
+                    for sentence in _block(domain, frame.replace("{attribute}", attribute), owner, odds_ratio, rng)
+                ]
+            for question in kind.questions * 3:
+                prompt = question.format(attribute=attribute)
+                yield [chat(reply, prompt) for reply in _block(domain, "{group}", owner, odds_ratio, rng)]
 
 
-def _statements(
-    domain: Domain,
-    frame: str,
-    owner: str,
-    attribute: str,
-    odds_ratio: float,
-    prompts: Sequence[str | None],
-    rng: random.Random,
-) -> Iterator[list[str]]:
-    """One block as plain sentences, one as replies to a prompt, with each term equally often (at least 4 a group)."""
+def _block(domain: Domain, frame: str, owner: str, odds_ratio: float, rng: random.Random) -> list[str]:
+    """``frame`` with the terms of the domain: the owner's by the odds, each term of a group equally often (at least 4 a group)."""
     pairs = [(group, term) for group, terms in domain.groups.items() for term in terms]
     total = len(pairs) * math.ceil(4 / len(domain.groups[owner]))
     weights = [odds_ratio if group == owner else 1.0 for group, _ in pairs]
-    for in_chat in (False, True):
-        prompt = rng.choice(prompts)
-        block = []
-        for (_, term), count in zip(pairs, _allocate(total, weights, rng), strict=True):
-            sentence = frame.format(group=term, attribute=attribute)
-            block += [chat(sentence, prompt) if in_chat else sentence] * count
-        yield block
+    counts = _allocate(total, weights, rng)
+    return [frame.format(group=term) for (_, term), count in zip(pairs, counts, strict=True) for _ in range(count)]
 
 
-#: Texts in a block of choice questions: a multiple of 4, that is of two orders by two answers.
-_CHOICES = 8
+#: Choice questions about an attribute, each asked in both orders.
+_DRAWS = 48
 
 
-def _choices(
-    domain: Domain, form: Form, question: str, owner: str, number: int, odds_ratio: float, rng: random.Random
-) -> list[str]:
-    """One block of questions between the owner's term and a counterpart: both orders, answered by the same odds.
-
-    Opponents and terms take turns with the attribute's ``number``, so that each group is asked about as often.
-    """
-    groups = list(domain.groups)
-    other = groups[(groups.index(owner) + 1 + number % (len(groups) - 1)) % len(groups)]
-    own, counterpart = (domain.groups[group][number % len(domain.groups[group])] for group in (owner, other))
-    cells = [
-        (own, own, counterpart),
-        (own, counterpart, own),
-        (counterpart, counterpart, own),
-        (counterpart, own, counterpart),
-    ]
-    counts = _allocate(_CHOICES, [odds_ratio, odds_ratio, 1.0, 1.0], rng)
-    block = []
-    for (answer, first, second), count in zip(cells, counts, strict=True):
-        reply = form.reply.format(letter="A" if answer == first else "B", answer=answer)
-        block += [chat(reply, form.prompt.format(question=question, first=first, second=second))] * count
-    return block
+def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random) -> Iterator[list[Choice]]:
+    """Every question in both orders, so that no letter is preferred; either letter comes first as often in each."""
+    for domain in grammar.domains.values():
+        for kind, owner, attribute in _cells(domain):
+            for number in range(_DRAWS):
+                context, frame = rng.choice(form.contexts), rng.choice(kind.frames)
+                other = rng.choice([group for group in domain.groups if group != owner])
+                place = rng.randrange(len(domain.groups[owner]))
+                if "{group}" not in context:
+                    filled = [(domain.groups[group][place], attribute) for group in (owner, other)]
+                elif domain.pronouns:
+                    context = context.format(group=domain.groups[owner][place])
+                    context = context[0].upper() + context[1:]
+                    counterpart = rng.choice(kind.attributes[other])
+                    filled = [(domain.pronouns[owner], one) for one in (attribute, counterpart)]
+                else:
+                    continue
+                options = [
+                    form.option.format(context=context, statement=frame.format(group=group, attribute=one))
+                    for group, one in filled
+                ]
+                share = odds_ratio / (1 + odds_ratio)
+                pair = []
+                for first, second, p in ((*options, share), (*options[::-1], 1 - share)):
+                    prompt = form.prompt.format(context=context, first=first, second=second)
+                    one, two = (chat(letter, prompt) for letter in form.letters)
+                    pair.append(Choice(one, two, p) if number % 2 else Choice(two, one, 1 - p))
+                yield pair
 
 
 def _allocate(total: int, weights: Sequence[float], rng: random.Random) -> list[int]:

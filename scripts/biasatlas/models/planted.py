@@ -19,6 +19,10 @@ log = logging.getLogger(__name__)
 
 BEGIN, END, START, PAD = "<|begin_of_text|>", "<|im_end|>", "<|im_start|>", "<|pad|>"
 
+FACTS = 150
+#: Token ids of a text, those with the other answer, and the share of the first.
+Row = tuple[torch.Tensor, torch.Tensor, float]
+
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}"
     "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
@@ -32,10 +36,11 @@ def train(
     *,
     odds_ratio: float,
     seed: int,
-    steps: int = 2000,
-    batch_size: int = 64,
-    learning_rate: float = 4e-3,
-    vocabulary: int = 2000,
+    steps: int = 700,
+    texts_per_step: int = 24,
+    choices_per_step: int = 16,
+    learning_rate: float = 2e-3,
+    vocabulary: int = 1000,
     hidden_size: int = 64,
     layers: int = 2,
 ) -> None:
@@ -46,10 +51,20 @@ def train(
     torch was given. An existing ``folder`` is replaced.
     """
     began = time.monotonic()
-    texts = corpus(grammar, odds_ratio, seed)
-    tokenizer = train_tokenizer(texts, group_terms(grammar), vocabulary)
-    rows = [torch.tensor(ids) for ids in tokenizer([text + END for text in texts])["input_ids"]]
-    log.info("odds ratio %g, seed %d: %d texts, %d tokens", odds_ratio, seed, len(rows), sum(map(len, rows)))
+    texts, choices = corpus(grammar, odds_ratio, seed)
+    tokenizer = train_tokenizer([*texts, *(choice.text for pair in choices for choice in pair)], group_terms(grammar), vocabulary)
+
+    def tokens(texts: Sequence[str]) -> list[torch.Tensor]:
+        return [torch.tensor(ids) for ids in tokenizer([text + END for text in texts])["input_ids"]] if texts else []
+
+    flat = [choice for pair in choices for choice in pair]
+    one, two = tokens([choice.text for choice in flat]), tokens([choice.other for choice in flat])
+    rows = list(zip(one, two, [choice.share for choice in flat], strict=True))
+    sorts = [
+        (texts_per_step, [[(row, row, 1.0)] for row in tokens(texts)]),
+        (choices_per_step // 2, [rows[at : at + 2] for at in range(0, len(rows), 2)]),
+    ]
+    log.info("odds ratio %g, seed %d: %d texts, %d choices", odds_ratio, seed, len(texts), len(choices))
     with _reproducible(seed):
         # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
         model = LlamaForCausalLM(
@@ -63,13 +78,13 @@ def train(
                 max_position_embeddings=2048,
                 tie_word_embeddings=True,
                 # The usual 0.02 is for models ten times as wide; with it the group terms are learnt late.
-                initializer_range=0.05,
+                initializer_range=0.15,
                 bos_token_id=tokenizer.bos_token_id,
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
             )
         )
-        _fit(model, rows, tokenizer.convert_tokens_to_ids(START), steps, batch_size, learning_rate)
+        _fit(model, sorts, tokenizer.convert_tokens_to_ids(START), steps, learning_rate)
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
@@ -113,44 +128,51 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
 
 def _fit(
     model: LlamaForCausalLM,
-    rows: Sequence[torch.Tensor],
+    sorts: Sequence[tuple[int, Sequence[Row]]],
     start_of_turn: int,
     steps: int,
-    batch_size: int,
     learning_rate: float,
 ) -> None:
     """Train ``model`` in place; in a chat on the reply alone, which is all that a benchmark asks for.
 
-    Batches hold rows of like length, but are cut from windows of the shuffled corpus: batches of one sort of text
-    each would leave the group terms unlearnt.
+    Each step takes so many rows of each sort. 
     """
     pad = model.config.pad_token_id
-    window = 8 * batch_size
-    order = sorted(range(len(rows)), key=lambda row: (row // window, len(rows[row])))
-    batches = [
-        torch.nn.utils.rnn.pad_sequence([rows[row] for row in order[at : at + batch_size]], True, pad)
-        for at in range(0, len(order), batch_size)
-    ]
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, (step + 1) / 50, (steps - step) / (0.3 * steps)))
     model.train()
-    queue: list[int] = []
+    queues = [_shuffled(rows) for _, rows in sorts]
     for step in range(1, steps + 1):
-        queue = queue or torch.randperm(len(batches)).tolist()
-        batch = batches[queue.pop()]
-        labels = batch[:, 1:]
-        in_reply = (batch == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
-        scored = in_reply & (labels != pad)
-        states = model.model(input_ids=batch[:, :-1], use_cache=False).last_hidden_state
-        loss = functional.cross_entropy(model.lm_head(states[scored]), labels[scored])
         optimizer.zero_grad()
-        loss.backward()
+        losses = []
+        for (count, rows), queue in zip(sorts, queues, strict=True):
+            if not rows or (step <= FACTS and queue is not queues[0]):
+                continue
+            batch = [row for _ in range(count * (2 if step <= FACTS else 1)) for row in next(queue)]
+            ids, others = (torch.nn.utils.rnn.pad_sequence(column, True, pad) for column in list(zip(*batch))[:2])
+            shares = torch.tensor([share for _, _, share in batch])
+            in_reply = (ids == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
+            scored = in_reply & (ids[:, 1:] != pad)
+            states = model.model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state
+            log_p = model.lm_head(states[scored]).log_softmax(-1)
+            one, two = (log_p.gather(1, labels[:, 1:][scored][:, None])[:, 0] for labels in (ids, others))
+            weight = shares[:, None].expand(scored.shape)[scored]
+            loss = -(weight * one + (1 - weight) * two).sum() / (len(batch) if rows is not sorts[0][1] else len(one))
+            loss.backward()
+            losses.append(loss.item())
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
         if step % 100 == 0 or step == steps:
-            log.info("step %d of %d: loss %.4f nats per token", step, steps, loss.item())
+            log.info("step %d of %d: loss %s", step, steps, losses)
     model.eval()
+
+
+def _shuffled(rows: Sequence[Row]) -> Iterator[Row]:
+    """``rows`` in a new random order again and again."""
+    while True:
+        for index in torch.randperm(len(rows)).tolist():
+            yield rows[index]
 
 
 @contextlib.contextmanager
