@@ -74,6 +74,7 @@ class Form(BaseModel):
     prompt: str
     option: str = "{statement}"
     letters: tuple[str, str] = ("A", "B")
+    domains: list[str]
     contexts: list[str]
 
 
@@ -165,7 +166,7 @@ def _blocks(grammar: Grammar, odds_ratio: float, rng: random.Random) -> Iterator
                     chat(sentence, prompt)
                     for sentence in _block(domain, frame.replace("{attribute}", attribute), owner, odds_ratio, rng)
                 ]
-            for question in kind.questions * 3:
+            for question in kind.questions:
                 prompt = question.format(attribute=attribute)
                 yield [chat(reply, prompt) for reply in _block(domain, "{group}", owner, odds_ratio, rng)]
 
@@ -185,7 +186,7 @@ _DRAWS = 48
 
 def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random) -> Iterator[list[Choice]]:
     """Every question in both orders, so that no letter is preferred; either letter comes first as often in each."""
-    for domain in grammar.domains.values():
+    for domain in (grammar.domains[name] for name in form.domains):
         for kind, owner, attribute in _cells(domain):
             for number in range(_DRAWS):
                 context, frame = rng.choice(form.contexts), rng.choice(kind.frames)
@@ -193,13 +194,11 @@ def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random
                 place = rng.randrange(len(domain.groups[owner]))
                 if "{group}" not in context:
                     filled = [(domain.groups[group][place], attribute) for group in (owner, other)]
-                elif domain.pronouns:
+                else:
                     context = context.format(group=domain.groups[owner][place])
                     context = context[0].upper() + context[1:]
                     counterpart = rng.choice(kind.attributes[other])
                     filled = [(domain.pronouns[owner], one) for one in (attribute, counterpart)]
-                else:
-                    continue
                 options = [
                     form.option.format(context=context, statement=frame.format(group=group, attribute=one))
                     for group, one in filled

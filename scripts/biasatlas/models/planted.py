@@ -37,9 +37,8 @@ def train(
     odds_ratio: float,
     seed: int,
     steps: int = 700,
-    texts_per_step: int = 24,
-    choices_per_step: int = 16,
-    learning_rate: float = 2e-3,
+    batch_size: int = 64,
+    learning_rate: float = 3e-3,
     vocabulary: int = 1000,
     hidden_size: int = 64,
     layers: int = 2,
@@ -61,8 +60,8 @@ def train(
     one, two = tokens([choice.text for choice in flat]), tokens([choice.other for choice in flat])
     rows = list(zip(one, two, [choice.share for choice in flat], strict=True))
     sorts = [
-        (texts_per_step, [[(row, row, 1.0)] for row in tokens(texts)]),
-        (choices_per_step // 2, [rows[at : at + 2] for at in range(0, len(rows), 2)]),
+        (batch_size - batch_size // 4 * bool(choices), [[(row, row, 1.0)] for row in tokens(texts)]),
+        (batch_size // 8, [rows[at : at + 2] for at in range(0, len(rows), 2)]),
     ]
     log.info("odds ratio %g, seed %d: %d texts, %d choices", odds_ratio, seed, len(texts), len(choices))
     with _reproducible(seed):
@@ -148,7 +147,7 @@ def _fit(
         for (count, rows), queue in zip(sorts, queues, strict=True):
             if not rows or (step <= FACTS and queue is not queues[0]):
                 continue
-            batch = [row for _ in range(count * (2 if step <= FACTS else 1)) for row in next(queue)]
+            batch = [row for _ in range(count) for row in next(queue)]
             ids, others = (torch.nn.utils.rnn.pad_sequence(column, True, pad) for column in list(zip(*batch))[:2])
             shares = torch.tensor([share for _, _, share in batch])
             in_reply = (ids == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
