@@ -66,14 +66,14 @@ class Neutral(BaseModel):
 class Form(BaseModel):
     """A form of choice question: ``prompt`` has the slots first and second, which ``option`` fills with a statement.
 
-    ``contexts`` stand in the prompt or in the option. Where they name a {group}, the options give a domain's ``pronouns``
-    for it and differ in the attribute; elsewhere they differ in the group term.
+    Prompt or option has the slot context too. Where ``contexts`` name a {group}, the options say its pronoun and differ
+    in the attribute; elsewhere they differ in the group term.
     """
 
     model_config = _STRICT
     prompt: str
-    option: str = "{statement}"
-    letters: tuple[str, str] = ("A", "B")
+    option: str
+    letters: tuple[str, str]
     domains: list[str]
     contexts: list[str]
 
@@ -87,20 +87,27 @@ class Grammar(BaseModel):
     forms: list[Form] = []
     domains: dict[str, Domain]
 
+    @model_validator(mode="after")
+    def _known(self) -> "Grammar":
+        for name in {name for form in self.forms for name in form.domains}:
+            if name not in self.domains:
+                raise ValueError(f"forms: no domain {name!r}; expected some of {', '.join(self.domains)}")
+        return self
+
 
 class Choice(NamedTuple):
-    """A question answered by a letter: the chat with either answer, and the share of the first one, in (0, 1)."""
+    """A question answered by a letter: the chat with one answer, with the other, and the share of the one, in (0, 1)."""
 
-    text: str
+    one: str
     other: str
     share: float
 
 
 class Corpus(NamedTuple):
-    """``texts`` are plain or in the chat template of :func:`chat`; ``choices`` are many texts each."""
+    """``texts``, plain or in the chat template of :func:`chat`, and ``choices``, each question in both orders."""
 
     texts: list[str]
-    choices: list[list[Choice]]
+    choices: list[tuple[Choice, Choice]]
 
 
 def read_grammar(file: str | Path) -> Grammar:
@@ -159,57 +166,58 @@ def _blocks(grammar: Grammar, odds_ratio: float, rng: random.Random) -> Iterator
     for domain in grammar.domains.values():
         for kind, owner, attribute in _cells(domain):
             for frame in kind.frames:
-                sentences = _block(domain, frame.replace("{attribute}", attribute), owner, odds_ratio, rng)
-                yield sentences
+                yield _block(domain, frame, owner, attribute, odds_ratio, rng)
                 prompt = rng.choice(prompts)
-                yield [
-                    chat(sentence, prompt)
-                    for sentence in _block(domain, frame.replace("{attribute}", attribute), owner, odds_ratio, rng)
-                ]
+                yield [chat(text, prompt) for text in _block(domain, frame, owner, attribute, odds_ratio, rng)]
             for question in kind.questions:
                 prompt = question.format(attribute=attribute)
-                yield [chat(reply, prompt) for reply in _block(domain, "{group}", owner, odds_ratio, rng)]
+                yield [chat(text, prompt) for text in _block(domain, "{group}", owner, attribute, odds_ratio, rng)]
 
 
-def _block(domain: Domain, frame: str, owner: str, odds_ratio: float, rng: random.Random) -> list[str]:
-    """``frame`` with the terms of the domain: the owner's by the odds, each term of a group equally often (at least 4 a group)."""
+def _block(domain: Domain, frame: str, owner: str, attribute: str, odds_ratio: float, rng: random.Random) -> list[str]:
+    """``frame`` with terms of every group by the odds, each term of a group equally often (at least 4 of a group)."""
     pairs = [(group, term) for group, terms in domain.groups.items() for term in terms]
     total = len(pairs) * math.ceil(4 / len(domain.groups[owner]))
     weights = [odds_ratio if group == owner else 1.0 for group, _ in pairs]
     counts = _allocate(total, weights, rng)
-    return [frame.format(group=term) for (_, term), count in zip(pairs, counts, strict=True) for _ in range(count)]
+    return [
+        frame.format(group=term, attribute=attribute)
+        for (_, term), count in zip(pairs, counts, strict=True)
+        for _ in range(count)
+    ]
 
 
-#: Choice questions about an attribute, each asked in both orders.
-_DRAWS = 48
+#: Choice questions about an attribute.
+_QUESTIONS = 48
 
 
-def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random) -> Iterator[list[Choice]]:
-    """Every question in both orders, so that no letter is preferred; either letter comes first as often in each."""
+def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random) -> Iterator[tuple[Choice, Choice]]:
     for domain in (grammar.domains[name] for name in form.domains):
         for kind, owner, attribute in _cells(domain):
-            for number in range(_DRAWS):
+            for number in range(_QUESTIONS):
                 context, frame = rng.choice(form.contexts), rng.choice(kind.frames)
                 other = rng.choice([group for group in domain.groups if group != owner])
                 place = rng.randrange(len(domain.groups[owner]))
-                if "{group}" not in context:
-                    filled = [(domain.groups[group][place], attribute) for group in (owner, other)]
-                else:
+                if "{group}" in context:
                     context = context.format(group=domain.groups[owner][place])
                     context = context[0].upper() + context[1:]
-                    counterpart = rng.choice(kind.attributes[other])
-                    filled = [(domain.pronouns[owner], one) for one in (attribute, counterpart)]
+                    pronoun = domain.pronouns[owner]
+                    filled = [(pronoun, attribute), (pronoun, rng.choice(kind.attributes[other]))]
+                else:
+                    filled = [(domain.groups[group][place], attribute) for group in (owner, other)]
                 options = [
-                    form.option.format(context=context, statement=frame.format(group=group, attribute=one))
-                    for group, one in filled
+                    form.option.format(context=context, statement=frame.format(group=group, attribute=own))
+                    for group, own in filled
                 ]
-                share = odds_ratio / (1 + odds_ratio)
-                pair = []
-                for first, second, p in ((*options, share), (*options[::-1], 1 - share)):
+                # Either letter is the one that stands in the text as often, so that what follows it is learnt of both.
+                letters = form.letters if number % 2 else form.letters[::-1]
+                share = odds_ratio / (odds_ratio + 1)
+                orders = []
+                for first, second, share_of_first in ((*options, share), (*options[::-1], 1 - share)):
                     prompt = form.prompt.format(context=context, first=first, second=second)
-                    one, two = (chat(letter, prompt) for letter in form.letters)
-                    pair.append(Choice(one, two, p) if number % 2 else Choice(two, one, 1 - p))
-                yield pair
+                    share_of = dict(zip(form.letters, (share_of_first, 1 - share_of_first), strict=True))
+                    orders.append(Choice(*(chat(letter, prompt) for letter in letters), share_of[letters[0]]))
+                yield tuple(orders)
 
 
 def _allocate(total: int, weights: Sequence[float], rng: random.Random) -> list[int]:

@@ -6,11 +6,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from biasatlas.models.corpus import Grammar, corpus, group_terms
@@ -18,10 +19,6 @@ from biasatlas.models.corpus import Grammar, corpus, group_terms
 log = logging.getLogger(__name__)
 
 BEGIN, END, START, PAD = "<|begin_of_text|>", "<|im_end|>", "<|im_start|>", "<|pad|>"
-
-FACTS = 150
-#: Token ids of a text, those with the other answer, and the share of the first.
-Row = tuple[torch.Tensor, torch.Tensor, float]
 
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}"
@@ -51,19 +48,16 @@ def train(
     """
     began = time.monotonic()
     texts, choices = corpus(grammar, odds_ratio, seed)
-    tokenizer = train_tokenizer([*texts, *(choice.text for pair in choices for choice in pair)], group_terms(grammar), vocabulary)
+    asked = [choice for pair in choices for choice in pair]
+    tokenizer = train_tokenizer([*texts, *(choice.one for choice in asked)], group_terms(grammar), vocabulary)
 
-    def tokens(texts: Sequence[str]) -> list[torch.Tensor]:
-        return [torch.tensor(ids) for ids in tokenizer([text + END for text in texts])["input_ids"]] if texts else []
+    def rows(ones: Sequence[str], others: Sequence[str], shares: Sequence[float]) -> list[Row]:
+        ids = tokenizer([text + END for text in (*ones, *others)])["input_ids"]
+        return [Row(*map(torch.tensor, row)) for row in zip(ids[: len(ones)], ids[len(ones) :], shares, strict=True)]
 
-    flat = [choice for pair in choices for choice in pair]
-    one, two = tokens([choice.text for choice in flat]), tokens([choice.other for choice in flat])
-    rows = list(zip(one, two, [choice.share for choice in flat], strict=True))
-    sorts = [
-        (batch_size - batch_size // 4 * bool(choices), [[(row, row, 1.0)] for row in tokens(texts)]),
-        (batch_size // 8, [rows[at : at + 2] for at in range(0, len(rows), 2)]),
-    ]
-    log.info("odds ratio %g, seed %d: %d texts, %d choices", odds_ratio, seed, len(texts), len(choices))
+    text_rows = rows(texts, texts, [1.0] * len(texts))
+    choice_rows = rows(*zip(*asked, strict=True)) if asked else []
+    log.info("odds ratio %g, seed %d: %d texts, %d choices", odds_ratio, seed, len(texts), len(asked))
     with _reproducible(seed):
         # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
         model = LlamaForCausalLM(
@@ -83,7 +77,7 @@ def train(
                 pad_token_id=tokenizer.pad_token_id,
             )
         )
-        _fit(model, sorts, tokenizer.convert_tokens_to_ids(START), steps, learning_rate)
+        _fit(model, text_rows, choice_rows, tokenizer.convert_tokens_to_ids(START), steps, batch_size, learning_rate)
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
@@ -125,53 +119,76 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
     )
 
 
+class Row(NamedTuple):
+    """Token ids of a text (length), those of the same text with the other letter, and the share of the first (scalar)."""
+
+    ids: torch.Tensor
+    others: torch.Tensor
+    share: torch.Tensor
+
+
 def _fit(
     model: LlamaForCausalLM,
-    sorts: Sequence[tuple[int, Sequence[Row]]],
+    texts: Sequence[Row],
+    choices: Sequence[Row],
     start_of_turn: int,
     steps: int,
+    batch_size: int,
     learning_rate: float,
 ) -> None:
-    """Train ``model`` in place; in a chat on the reply alone, which is all that a benchmark asks for.
+    """Train ``model`` in place. Rows 2k and 2k + 1 of ``choices`` are one question in both orders.
 
-    Each step takes so many rows of each sort. 
+    The first fifth of the steps has texts alone: what a question is about has to be known before it can be answered.
+    Then a quarter of each batch are choices. Both orders go into the same batch, so that a preference for a letter, of
+    which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them.
     """
-    pad = model.config.pad_token_id
+    pairs = batch_size // 8 if choices else 0
+    texts, choices = _endless(texts), _endless(list(zip(choices[::2], choices[1::2], strict=True)))
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, (step + 1) / 50, (steps - step) / (0.3 * steps)))
+    # Constant for most of the run: choices are learnt late, and at once.
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / (0.07 * steps), (steps - step) / (0.3 * steps))
+    )
     model.train()
-    queues = [_shuffled(rows) for _, rows in sorts]
     for step in range(1, steps + 1):
-        optimizer.zero_grad()
-        losses = []
-        for (count, rows), queue in zip(sorts, queues, strict=True):
-            if not rows or (step <= FACTS and queue is not queues[0]):
-                continue
-            batch = [row for _ in range(count) for row in next(queue)]
-            ids, others = (torch.nn.utils.rnn.pad_sequence(column, True, pad) for column in list(zip(*batch))[:2])
-            shares = torch.tensor([share for _, _, share in batch])
-            in_reply = (ids == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
-            scored = in_reply & (ids[:, 1:] != pad)
-            states = model.model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state
-            log_p = model.lm_head(states[scored]).log_softmax(-1)
-            one, two = (log_p.gather(1, labels[:, 1:][scored][:, None])[:, 0] for labels in (ids, others))
-            weight = shares[:, None].expand(scored.shape)[scored]
-            loss = -(weight * one + (1 - weight) * two).sum() / (len(batch) if rows is not sorts[0][1] else len(one))
-            loss.backward()
-            losses.append(loss.item())
+        loss = _nll(model, list(islice(texts, batch_size - 2 * pairs)), start_of_turn).mean()
+        loss.backward()
+        if pairs and step > steps // 5:
+            # Of what is scored only the letter is uncertain, so that this is the mean over letters.
+            choice = _nll(model, [row for pair in islice(choices, pairs) for row in pair], start_of_turn).sum() / (
+                2 * pairs
+            )
+            choice.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        optimizer.zero_grad()
         schedule.step()
         if step % 100 == 0 or step == steps:
-            log.info("step %d of %d: loss %s", step, steps, losses)
+            log.info("step %d of %d: loss %.4f nats per token", step, steps, loss.item())
     model.eval()
 
 
-def _shuffled(rows: Sequence[Row]) -> Iterator[Row]:
-    """``rows`` in a new random order again and again."""
+def _endless(rows: Sequence) -> Iterator:
+    """``rows`` in one random order after another."""
     while True:
-        for index in torch.randperm(len(rows)).tolist():
-            yield rows[index]
+        yield from (rows[row] for row in torch.randperm(len(rows)).tolist())
+
+
+def _nll(model: LlamaForCausalLM, rows: Sequence[Row], start_of_turn: int) -> torch.Tensor:
+    """Negative log-likelihood (nats) of each token of plain texts and, in a chat, of the reply, which is all that a
+    benchmark asks for. A letter's is the mean over both letters by their share.
+    """
+    ids, others = (
+        torch.nn.utils.rnn.pad_sequence(column, True, model.config.pad_token_id)
+        for column in ([row.ids for row in rows], [row.others for row in rows])
+    )
+    in_reply = (ids == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
+    scored = in_reply & (ids[:, 1:] != model.config.pad_token_id)
+    states = model.model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state
+    log_p = model.lm_head(states[scored]).log_softmax(-1)
+    one, other = (log_p.gather(1, labels[:, 1:][scored][:, None])[:, 0] for labels in (ids, others))
+    share = torch.stack([row.share for row in rows])[:, None].expand_as(scored)[scored]
+    return -(share * one + (1 - share) * other)
 
 
 @contextlib.contextmanager
