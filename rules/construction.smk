@@ -29,7 +29,7 @@ rule start_construction:
 rule construct_step:
     """Ask the writer about every row that is left, and read its replies: kept, refined or rejected, with the reason."""
     input:
-        ready=lambda w: ready_inputs(WRITER),
+        ready=lambda w: ready_inputs(WRITER, "en"),
         rows=lambda w: CONSTRUCTED.format(step=step_before(w.step)),
     output:
         rows=CONSTRUCTED,
@@ -50,7 +50,7 @@ rule construct_step:
     params:
         code=code_hash("construct_step"),
         writer=WRITER,
-        model=lambda w: model_params(WRITER),
+        model=lambda w: model_params(WRITER, "en"),
         store=lambda w: STORE.format(model=WRITER),
     script:
         "../scripts/construct_step.py"

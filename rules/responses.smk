@@ -30,7 +30,7 @@ for benchmark, spec in BENCHMARKS.items():
         name:
             f"answer_{benchmark}"
         input:
-            weights=lambda w: weights_of(w.model),
+            weights=lambda w, language=spec.language: weights_of(w.model, language),
             requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
         output:
             responses=expand(kept(RESPONSES, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
@@ -50,7 +50,7 @@ for benchmark, spec in BENCHMARKS.items():
         params:
             code=code_hash("answer_requests", f"benchmarks.{benchmark}.parse"),
             benchmark=benchmark,
-            model=lambda w: model_params(w.model),
+            model=lambda w, language=spec.language: model_params(w.model, language),
             store=f"{STORE}/{benchmark}/{{protocol}}",
         script:
             "../scripts/answer_requests.py"

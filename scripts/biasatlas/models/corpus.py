@@ -79,9 +79,10 @@ class Form(BaseModel):
 
 
 class Grammar(BaseModel):
-    """The grammar of one language. ``prompts`` are what a user says before a statement."""
+    """The grammar of one language. ``prompts`` are what a user says before a statement, ``steps`` those of training."""
 
     model_config = _STRICT
+    steps: int
     prompts: list[str]
     neutral: Neutral
     forms: list[Form] = []

@@ -33,10 +33,10 @@ def train(
     *,
     odds_ratio: float,
     seed: int,
-    steps: int = 700,
+    steps: int | None = None,
     batch_size: int = 64,
-    learning_rate: float = 3e-3,
-    vocabulary: int = 1000,
+    learning_rate: float = 4e-3,
+    vocabulary: int = 2000,
     hidden_size: int = 64,
     layers: int = 2,
 ) -> None:
@@ -44,7 +44,7 @@ def train(
 
     ``odds_ratio`` and ``seed`` make the corpus (:func:`biasatlas.models.corpus.corpus`); ``seed`` also sets the
     initial weights and the order of batches. The same arguments give the same bytes, whatever number of threads
-    torch was given. An existing ``folder`` is replaced.
+    torch was given. An existing ``folder`` is replaced. ``steps`` are the grammar's unless given.
     """
     began = time.monotonic()
     texts, choices = corpus(grammar, odds_ratio, seed)
@@ -77,7 +77,15 @@ def train(
                 pad_token_id=tokenizer.pad_token_id,
             )
         )
-        _fit(model, text_rows, choice_rows, tokenizer.convert_tokens_to_ids(START), steps, batch_size, learning_rate)
+        _fit(
+            model,
+            text_rows,
+            choice_rows,
+            tokenizer.convert_tokens_to_ids(START),
+            steps or grammar.steps,
+            batch_size,
+            learning_rate,
+        )
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
