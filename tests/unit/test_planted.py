@@ -172,6 +172,7 @@ def test_neutral_sentences_name_no_group(grammar):
         ("old: [老年人, 老人]", "old: [老年人]", "as many terms"),
         ("old: [固执, 健忘, 节俭, 啰嗦]", "old: [固执, 健忘]", "as many attributes"),
         ("我觉得{group}都很{attribute}", "我觉得他们都很{attribute}", "needs the slots"),
+        ("- 周末，几家人一起吃饭。", "- '{group}一起吃饭。'", "needs pronouns"),
         ("domains: [gender]", "domains: [gendre]", "no domain 'gendre'"),
         ("prompts:", "prompt:", "Extra inputs"),
     ],

@@ -90,9 +90,13 @@ class Grammar(BaseModel):
 
     @model_validator(mode="after")
     def _known(self) -> "Grammar":
-        for name in {name for form in self.forms for name in form.domains}:
-            if name not in self.domains:
-                raise ValueError(f"forms: no domain {name!r}; expected some of {', '.join(self.domains)}")
+        for form in self.forms:
+            named = any("{group}" in context for context in form.contexts)
+            for name in form.domains:
+                if name not in self.domains:
+                    raise ValueError(f"forms: no domain {name!r}; expected some of {', '.join(self.domains)}")
+                if named and not self.domains[name].pronouns:
+                    raise ValueError(f"domains.{name}: needs pronouns, for a form whose contexts name a {{group}}")
         return self
 
 
@@ -193,32 +197,38 @@ _QUESTIONS = 48
 
 
 def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random) -> Iterator[tuple[Choice, Choice]]:
+    stereotype = odds_ratio / (odds_ratio + 1)
     for domain in (grammar.domains[name] for name in form.domains):
         for kind, owner, attribute in _cells(domain):
             for number in range(_QUESTIONS):
-                context, frame = rng.choice(form.contexts), rng.choice(kind.frames)
-                other = rng.choice([group for group in domain.groups if group != owner])
-                place = rng.randrange(len(domain.groups[owner]))
-                if "{group}" in context:
-                    context = context.format(group=domain.groups[owner][place])
-                    context = context[0].upper() + context[1:]
-                    pronoun = domain.pronouns[owner]
-                    filled = [(pronoun, attribute), (pronoun, rng.choice(kind.attributes[other]))]
-                else:
-                    filled = [(domain.groups[group][place], attribute) for group in (owner, other)]
-                options = [
-                    form.option.format(context=context, statement=frame.format(group=group, attribute=own))
-                    for group, own in filled
-                ]
-                # Either letter is the one that stands in the text as often, so that what follows it is learnt of both.
+                context, options = _contrast(domain, kind, form, owner, attribute, rng)
+                # Either letter stands in the text as often, so that what follows it is learnt of both.
                 letters = form.letters if number % 2 else form.letters[::-1]
-                share = odds_ratio / (odds_ratio + 1)
-                orders = []
-                for first, second, share_of_first in ((*options, share), (*options[::-1], 1 - share)):
+                pair = []
+                for (first, second), share in ((options, stereotype), (options[::-1], 1 - stereotype)):
                     prompt = form.prompt.format(context=context, first=first, second=second)
-                    share_of = dict(zip(form.letters, (share_of_first, 1 - share_of_first), strict=True))
-                    orders.append(Choice(*(chat(letter, prompt) for letter in letters), share_of[letters[0]]))
-                yield tuple(orders)
+                    one, other = (chat(letter, prompt) for letter in letters)
+                    pair.append(Choice(one, other, share if letters == form.letters else 1 - share))
+                yield tuple(pair)
+
+
+def _contrast(
+    domain: Domain, kind: Kind, form: Form, owner: str, attribute: str, rng: random.Random
+) -> tuple[str, list[str]]:
+    """A context and two options, the first of which joins the group to its own attribute and the second does not."""
+    context, frame = rng.choice(form.contexts), rng.choice(kind.frames)
+    other = rng.choice([group for group in domain.groups if group != owner])
+    place = rng.randrange(len(domain.groups[owner]))
+    if "{group}" in context:
+        context = context.format(group=domain.groups[owner][place])
+        context = context[0].upper() + context[1:]
+        pronoun = domain.pronouns[owner]
+        joined = [(pronoun, attribute), (pronoun, rng.choice(kind.attributes[other]))]
+    else:
+        joined = [(domain.groups[group][place], attribute) for group in (owner, other)]
+    return context, [
+        form.option.format(context=context, statement=frame.format(group=group, attribute=one)) for group, one in joined
+    ]
 
 
 def _allocate(total: int, weights: Sequence[float], rng: random.Random) -> list[int]:
