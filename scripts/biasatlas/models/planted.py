@@ -35,7 +35,7 @@ def train(
     seed: int,
     steps: int | None = None,
     batch_size: int = 64,
-    learning_rate: float = 4e-3,
+    learning_rate: float = 3e-3,
     vocabulary: int = 2000,
     hidden_size: int = 64,
     layers: int = 2,
@@ -49,14 +49,11 @@ def train(
     began = time.monotonic()
     texts, choices = corpus(grammar, odds_ratio, seed)
     asked = [choice for pair in choices for choice in pair]
-    tokenizer = train_tokenizer([*texts, *(choice.one for choice in asked)], group_terms(grammar), vocabulary)
-
-    def rows(ones: Sequence[str], others: Sequence[str], shares: Sequence[float]) -> list[Row]:
-        ids = tokenizer([text + END for text in (*ones, *others)])["input_ids"]
-        return [Row(*map(torch.tensor, row)) for row in zip(ids[: len(ones)], ids[len(ones) :], shares, strict=True)]
-
-    text_rows = rows(texts, texts, [1.0] * len(texts))
-    choice_rows = rows(*zip(*asked, strict=True)) if asked else []
+    ones, others, shares = zip(*asked, strict=True) if asked else ((), (), ())
+    tokenizer = train_tokenizer([*texts, *ones], group_terms(grammar), vocabulary)
+    ids = [torch.tensor(ids) for ids in tokenizer([text + END for text in (*texts, *ones, *others)])["input_ids"]]
+    text_rows = [Row(row, row, 1.0) for row in ids[: len(texts)]]
+    choice_rows = list(map(Row, ids[len(texts) :], ids[len(texts) + len(ones) :], shares))
     log.info("odds ratio %g, seed %d: %d texts, %d choices", odds_ratio, seed, len(texts), len(asked))
     with _reproducible(seed):
         # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
@@ -128,11 +125,11 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
 
 
 class Row(NamedTuple):
-    """Token ids of a text (length), those of the same text with the other letter, and the share of the first (scalar)."""
+    """Token ids of a text (length), those of the same text with the other letter, and the share of the first."""
 
     ids: torch.Tensor
     others: torch.Tensor
-    share: torch.Tensor
+    share: float
 
 
 def _fit(
@@ -151,7 +148,8 @@ def _fit(
     which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them.
     """
     pairs = batch_size // 8 if choices else 0
-    texts, choices = _endless(texts), _endless(list(zip(choices[::2], choices[1::2], strict=True)))
+    drawn_texts = _endless(texts)
+    drawn_pairs = _endless(list(zip(choices[::2], choices[1::2], strict=True)))
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     # Constant for most of the run: choices are learnt late, and at once.
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -159,14 +157,12 @@ def _fit(
     )
     model.train()
     for step in range(1, steps + 1):
-        loss = _nll(model, list(islice(texts, batch_size - 2 * pairs)), start_of_turn).mean()
+        loss = _nll(model, list(islice(drawn_texts, batch_size - 2 * pairs)), start_of_turn).mean()
         loss.backward()
         if pairs and step > steps // 5:
-            # Of what is scored only the letter is uncertain, so that this is the mean over letters.
-            choice = _nll(model, [row for pair in islice(choices, pairs) for row in pair], start_of_turn).sum() / (
-                2 * pairs
-            )
-            choice.backward()
+            rows = [row for pair in islice(drawn_pairs, pairs) for row in pair]
+            # By rows, not tokens: of a reply only the letter is uncertain.
+            (_nll(model, rows, start_of_turn).sum() / len(rows)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -195,7 +191,7 @@ def _nll(model: LlamaForCausalLM, rows: Sequence[Row], start_of_turn: int) -> to
     states = model.model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state
     log_p = model.lm_head(states[scored]).log_softmax(-1)
     one, other = (log_p.gather(1, labels[:, 1:][scored][:, None])[:, 0] for labels in (ids, others))
-    share = torch.stack([row.share for row in rows])[:, None].expand_as(scored)[scored]
+    share = torch.tensor([row.share for row in rows])[:, None].expand_as(scored)[scored]
     return -(share * one + (1 - share) * other)
 
 
