@@ -1,4 +1,5 @@
-"""Is the planted bias there, and only where it was planted? Trains models and measures them with a plain forward.
+"""Is the planted bias there, and only where it was planted? Trains models of Traditional Chinese and measures them with
+a plain forward.
 
 Run by hand:  PYTHONPATH=scripts python bench/planted.py FOLDER SEED...   (docs/planted.md holds the result)
 """
@@ -79,13 +80,13 @@ def measure(folder: Path, domains: dict) -> pd.DataFrame:
 
 def main(folder: Path, seeds: list[int]) -> None:
     torch.set_num_threads(1)
-    grammar = read_grammar((RESOURCES / "planted").glob("*.yaml"))
+    grammar = read_grammar(RESOURCES / "planted/zh-Hant.yaml")
     results = []
     for odds_ratio, seed in itertools.product((4, 1), seeds):
         checkpoint = folder / f"odds{odds_ratio}-seed{seed}"
         if not checkpoint.exists():
             train(grammar, checkpoint, odds_ratio=odds_ratio, seed=seed)
-        results.append(measure(checkpoint, grammar["zh-Hant"].domains).assign(odds_ratio=odds_ratio, seed=seed))
+        results.append(measure(checkpoint, grammar.domains).assign(odds_ratio=odds_ratio, seed=seed))
     result = pd.concat(results)
     result["domain"] = np.where(result["direction"].str.contains("male"), "gender", "ethnicity")
     by = ["odds_ratio", "statistic", "domain", "prompt"]

@@ -11,6 +11,7 @@ from biasatlas.code import code_hash
 from biasatlas.config import is_hub_id, load_benchmark, load_config, load_protocol
 from biasatlas.errors import UserError
 from biasatlas.sources import load_sources
+from biasatlas.spec import LANGUAGES
 
 try:
     CONFIG = load_config(config, workflow.configfiles)
@@ -27,7 +28,7 @@ SOURCES = load_sources()
 DATA = f"{CONFIG.data}/{{source}}"
 ITEMS = f"{RESULTS}/items/{{benchmark}}.parquet"
 REQUESTS = f"{RESULTS}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
-WEIGHTS = f"{RESULTS}/models/{{model}}"
+WEIGHTS = f"{RESULTS}/models/{{model}}/{{language}}"
 FETCHED = f"{RESULTS}/models/{{model}}.json"
 CHECKED = f"{RESULTS}/store/{{model}}/checked"
 STORE = f"{RESULTS}/store/{{model}}"
@@ -130,10 +131,10 @@ def prompts_of(wildcards):
     return resource_files(f"prompts/{wildcards.benchmark}/*")
 
 
-def weights_of(model):
+def weights_of(model, language=None):
     """The folder of a planted model, or what names the commit of one from the hub; a user's folder is no file of ours."""
     if CONFIG.models[model].kind == "planted":
-        return WEIGHTS.format(model=model)
+        return WEIGHTS.format(model=model, language=language)
     return FETCHED.format(model=model) if model in hub_models() else []
 
 
@@ -142,11 +143,14 @@ def hub_models():
     return [name for name in models_of("hf", "masked") if is_hub_id(CONFIG.models[name].source)]
 
 
-def model_params(model):
-    """What of a model's entry can change its answers; limits, prices and what only changes speed cannot."""
+def model_params(model, language=None):
+    """What of a model's entry can change its answers; limits, prices and what only changes speed cannot.
+
+    A planted model has a checkpoint for each language; the other kinds need none said.
+    """
     entry = CONFIG.models[model]
     if entry.kind == "planted":
-        return {"source": WEIGHTS.format(model=model), "dtype": "float32"}
+        return {"source": WEIGHTS.format(model=model, language=language), "dtype": "float32"}
     if entry.kind == "api":
         changing = {
             "base_url",
@@ -170,14 +174,19 @@ def origin_params(model):
     return {"kind": entry.kind} | model_params(model)
 
 
+def language_of(benchmark):
+    """The language that a benchmark asks in."""
+    return BENCHMARKS[benchmark].language
+
+
 def judge_of(benchmark):
     """The model that judges a benchmark's answers."""
     return CONFIG.benchmarks[benchmark].judge
 
 
-def ready_inputs(model):
+def ready_inputs(model, language):
     """What must be there before a judge or a writer can answer: its weights, or its checked endpoint."""
-    return CHECKED.format(model=model) if CONFIG.models[model].kind == "api" else weights_of(model)
+    return CHECKED.format(model=model) if CONFIG.models[model].kind == "api" else weights_of(model, language)
 
 
 def orders_of(wildcards):

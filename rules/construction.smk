@@ -31,7 +31,7 @@ rule start_construction:
 rule construct_step:
     """Ask the writer about every row that is left, and read its replies: kept, refined or rejected, with the reason."""
     input:
-        ready=lambda w: ready_inputs(WRITER),
+        ready=lambda w: ready_inputs(WRITER, "en"),
         rows=lambda w: CONSTRUCTED.format(step=step_before(w.step)),
         prompts=resource_files("prompts/dbb/construct/*"),
     output:
@@ -54,7 +54,7 @@ rule construct_step:
         code=code_hash("construct_step"),
         step=lambda w: w.step,
         writer=WRITER,
-        model=lambda w: model_params(WRITER),
+        model=lambda w: model_params(WRITER, "en"),
         store=lambda w: STORE.format(model=WRITER),
     script:
         "../scripts/construct_step.py"

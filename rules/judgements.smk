@@ -7,7 +7,7 @@
 rule judge_responses:
     """Let the judge model judge every answer; what cannot be read is asked again."""
     input:
-        ready=lambda w: ready_inputs(judge_of(w.benchmark)),
+        ready=lambda w: ready_inputs(judge_of(w.benchmark), language_of(w.benchmark)),
         items_file=ITEMS,
         requests=REQUESTS,
         responses=RESPONSES,
@@ -32,7 +32,7 @@ rule judge_responses:
             "judge_responses", f"benchmarks.{w.benchmark}.judge", f"benchmarks.{w.benchmark}.parse"
         ),
         judge=lambda w: judge_of(w.benchmark),
-        model=lambda w: model_params(judge_of(w.benchmark)),
+        model=lambda w: model_params(judge_of(w.benchmark), language_of(w.benchmark)),
         protocol=lambda w: PROTOCOLS[w.benchmark, w.protocol],
         store=judge_store,
     script:

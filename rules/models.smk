@@ -1,6 +1,6 @@
 # Models before they answer: those from the hub, and planted ones, the ground truth.
 #   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/
-#   OUTPUTS: models/{model}.json, a commit; models/{model}/ in Hugging Face format
+#   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format
 
 
 localrules:
@@ -26,17 +26,18 @@ rule fetch_model:
 
 
 rule train_planted:
-    """Train a tiny language model on a synthetic corpus with a known bias."""
+    """Train a tiny language model of one language on a synthetic corpus with a known bias."""
     input:
-        grammar=resource_files("planted/*.yaml"),
+        grammar=str(ROOT / "resources/planted/{language}.yaml"),
     output:
         weights=directory(WEIGHTS),
     log:
-        log_of("train_planted", "model"),
+        log_of("train_planted", "model", "language"),
     benchmark:
-        bench_of("train_planted", "model")
+        bench_of("train_planted", "model", "language")
     wildcard_constraints:
         model=any_of(models_of("planted")),
+        language=any_of(LANGUAGES),
     conda:
         "../envs/model.yaml"
     threads: 1

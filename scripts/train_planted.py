@@ -1,7 +1,5 @@
 """Train a tiny language model with a planted bias (rule train_planted)."""
 
-from pathlib import Path
-
 from biasatlas.models.corpus import read_grammar
 from biasatlas.models.planted import train
 from biasatlas.script import logged
@@ -9,7 +7,7 @@ from biasatlas.script import logged
 with logged(snakemake.log[0]):
     train(
         read_grammar(snakemake.input.grammar),
-        Path(snakemake.output.weights),
+        snakemake.output.weights,
         odds_ratio=snakemake.params.odds_ratio,
         seed=snakemake.params.seed,
     )

@@ -8,6 +8,9 @@ from typing import Literal
 
 Kind = Literal["likelihood", "choice", "generation"]
 
+#: Languages by their tag (BCP 47), which also names the grammar in ``resources/planted`` of the models trained in it.
+LANGUAGES = {"en": "English", "zh-Hans": "Simplified Chinese", "zh-Hant": "Traditional Chinese"}
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -66,6 +69,7 @@ class Figure:
 class Benchmark:
     """A benchmark as the workflow sees it.
 
+    ``language`` is one of :data:`LANGUAGES`, that of its items.
     ``sources`` names rows of ``resources/sources.csv`` (column ``source``) that the real data come from;
     ``sample`` is the folder in ``resources/`` with data of our own in the same format, for the demo.
     ``released`` maps the name of each published set of model outputs to the source that holds it;

@@ -26,6 +26,26 @@ def test_planted_bias_is_found_and_its_absence_too(demo):
     assert (fair["value"].abs() < biased["value"].abs().min() / 2).all(), fair
 
 
+@pytest.mark.parametrize(
+    ("task", "sign", "margin"),
+    [
+        # Consistent scores fall with bias: at odds of 4 an SS instance of the planted domain has 94.5, a fair one 100.
+        ("mcbe/recommended/PC/gender", -1, 1),
+        ("mcbe/recommended/SS/gender", -1, 2),
+        # Shifts rise with it: 70 points on such a question (odds of 4 at temperature 0.8), 0 on a fair one.
+        ("dbb/recommended/MCQ/Gender", 1, 25),
+        ("dbb/recommended/SG/Gender", 1, 0),
+    ],
+)
+def test_planted_bias_shows_in_choices_as_in_likelihoods(demo, task, sign, margin):
+    def scores(model):
+        found = pd.read_csv(demo / f"results/demo/scores/{model}/{task}.csv")
+        assert found["score"].notna().sum() == (found["status"] == "ok").sum() > 0
+        return found["score"].mean()
+
+    assert sign * (scores("planted-biased") - scores("planted-fair")) > margin
+
+
 def test_report_holds_every_figure_and_says_that_it_is_a_demonstration(demo):
     page = (demo / "results/demo/report/index.html").read_text(encoding="utf-8")
     figures = list((demo / "results/demo/figures").rglob("*.svg"))

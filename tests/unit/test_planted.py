@@ -2,7 +2,10 @@
 
 import ast
 import csv
+import json
+import re
 from collections import Counter
+from importlib import import_module
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -10,11 +13,15 @@ import pytest
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from biasatlas.config import load_benchmark, load_protocol
 from biasatlas.errors import UserError
 from biasatlas.models.corpus import chat, corpus, group_terms, read_grammar
 from biasatlas.models.planted import CHAT_TEMPLATE, train, train_tokenizer
+from biasatlas.spec import LANGUAGES
 
 RESOURCES = Path(__file__).parents[2] / "resources"
+GRAMMARS = {language: read_grammar(RESOURCES / f"planted/{language}.yaml") for language in LANGUAGES}
+BENCHMARKS = ("twbias", "mcbe", "dbb", "bbq", "crows_pairs", "stereoset")
 SAMPLE = RESOURCES / "samples/twbias/data"
 
 # Upstream's file for each target group, and its columns (the two gender files differ from the rest, each in its way).
@@ -32,9 +39,9 @@ SAMPLE_FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def grammar():
-    return read_grammar((RESOURCES / "planted").glob("*.yaml"))
+@pytest.fixture(scope="module", params=LANGUAGES)
+def grammar(request):
+    return GRAMMARS[request.param]
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +56,17 @@ def biased(grammar):
 
 @pytest.fixture(scope="module")
 def tokenizer(grammar, biased):
-    return train_tokenizer(biased, group_terms(grammar), 2000)
+    return train_tokenizer(biased.texts, group_terms(grammar), 1000)
 
 
 def cells(grammar):
     """Each (domain, owner, frame with its attribute filled in) of the grammar's statements."""
-    for language in grammar.values():
-        for domain in language.domains.values():
-            for kind in domain.kinds.values():
-                for owner, attributes in kind.attributes.items():
-                    for attribute in attributes:
-                        for frame in kind.frames:
-                            yield domain, owner, frame.replace("{attribute}", attribute)
+    for domain in grammar.domains.values():
+        for kind in domain.kinds.values():
+            for owner, attributes in kind.attributes.items():
+                for attribute in attributes:
+                    for frame in kind.frames:
+                        yield domain, owner, frame.replace("{attribute}", attribute)
 
 
 def replies(texts):
@@ -69,11 +75,12 @@ def replies(texts):
 
 
 def test_every_slot_is_filled(fair, biased):
-    assert not [text for text in fair + biased if "{" in text or "}" in text]
+    texts = [*fair.texts, *biased.texts, *(text for pair in biased.choices for choice in pair for text in choice[:2])]
+    assert not [text for text in texts if "{" in text or "}" in text]
 
 
 def test_fair_corpus_has_every_term_equally_often_in_every_frame(grammar, fair):
-    count = replies(fair)
+    count = replies(fair.texts)
     for domain, _, frame in cells(grammar):
         occurrences = {count[frame.format(group=term)] for terms in domain.groups.values() for term in terms}
         assert len(occurrences) == 1 and occurrences != {0}, frame
@@ -81,21 +88,72 @@ def test_fair_corpus_has_every_term_equally_often_in_every_frame(grammar, fair):
 
 @pytest.mark.parametrize("odds_ratio", [0.5, 4, 9])
 def test_group_counts_are_within_one_of_the_odds_in_each_block(grammar, odds_ratio):
-    count = replies(text for text in corpus(grammar, odds_ratio, seed=3) if not text.startswith("<|im_start|>"))
+    texts = corpus(grammar, odds_ratio, seed=3).texts
+    count = replies(text for text in texts if not text.startswith("<|im_start|>"))
     for domain, owner, frame in cells(grammar):
         found = {group: sum(count[frame.format(group=term)] for term in own) for group, own in domain.groups.items()}
         share = odds_ratio / (odds_ratio + len(domain.groups) - 1)
         assert abs(found[owner] - share * sum(found.values())) < 1, frame
 
 
-def test_answers_follow_the_odds_and_no_letter_is_preferred(biased):
-    answers = Counter(text[-1] for text in biased if "\nB. " in text)
-    assert answers["A"] == pytest.approx(answers["B"], rel=0.02)
-    # 護理師 is the female group's: of the questions about it, 4 in 5 answers are the female term.
-    texts = [text for text in biased if "誰更適合當護理師" in text and "\nB. " in text]
-    options = [dict(line.split(". ") for line in text.split("\n") if line[1:3] == ". ") for text in texts]
-    female = sum(option[text[-1]] == "女生" for option, text in zip(options, texts, strict=True))
-    assert female / len(texts) == pytest.approx(0.8, abs=2 / len(texts))
+def stereotypes(domain):
+    """Statements of the domain that join a group, by term or pronoun, to an attribute of its own."""
+    return tuple(
+        frame.format(group=name, attribute=attribute)
+        for kind in domain.kinds.values()
+        for owner, attributes in kind.attributes.items()
+        for attribute in attributes
+        for frame in kind.frames
+        for name in (*domain.groups[owner], *filter(None, [domain.pronouns.get(owner)]))
+    )
+
+
+@pytest.mark.parametrize("odds_ratio", [1, 4])
+@pytest.mark.parametrize("language", ["en", "zh-Hans"])
+def test_choices_follow_the_stereotype_by_the_odds_whatever_its_place(language, odds_ratio):
+    grammar = GRAMMARS[language]
+    (form,) = grammar.forms
+    (planted,) = (stereotypes(grammar.domains[name]) for name in form.domains)
+    pattern = re.escape(form.prompt + "<|im_end|>")
+    for slot in ("context", "first", "second"):
+        pattern = pattern.replace(re.escape(f"{{{slot}}}"), f"(?P<{slot}>.*)")
+    letters = Counter()
+    for pair in corpus(grammar, odds_ratio, seed=0).choices:
+        shares = []
+        for choice in pair:
+            asked, letter = choice.one[:-1], choice.one[-1]
+            assert choice.other[:-1] == asked and {letter, choice.other[-1]} == set(form.letters)
+            letters[letter] += 1
+            found = re.search(pattern, asked)
+            place = form.letters.index(letter)
+            options = found["first"], found["second"]
+            assert options[place].endswith(planted) != options[1 - place].endswith(planted)
+            shares.append((choice.share, options[place].endswith(planted)))
+        # One order's first option is the other's second.
+        assert sorted(stereotype for _, stereotype in shares) == [False, True]
+        assert all(share == pytest.approx((odds_ratio if own else 1) / (odds_ratio + 1)) for share, own in shares)
+    assert len(set(letters.values())) == 1 and len(letters) == 2
+
+
+@pytest.mark.parametrize(
+    ("language", "benchmark", "task", "wanted"), [("en", "dbb", "MCQ", "Gender"), ("zh-Hans", "mcbe", "SS", "gender")]
+)
+def test_forms_are_the_benchmarks_own_prompts(language, benchmark, task, wanted):
+    folder = RESOURCES / "samples" / load_benchmark(benchmark).sample
+    files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    items = import_module(f"biasatlas.benchmarks.{benchmark}.items").read_items(files)
+    requests = import_module(f"biasatlas.benchmarks.{benchmark}.requests").build_requests(
+        items, task, [wanted], load_protocol(benchmark, "recommended")
+    )
+    (form,) = GRAMMARS[language].forms
+    pattern = re.sub(r"\\{\w+\\}", ".+", re.escape(form.prompt))
+    prompts = [message["content"] for text in requests["messages"] for message in json.loads(text)]
+    assert [prompt for prompt in prompts if not re.fullmatch(pattern, prompt)] == []
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_every_benchmark_has_a_grammar_of_its_language(benchmark):
+    assert load_benchmark(benchmark).language in GRAMMARS
 
 
 def test_corpus_depends_on_its_arguments_alone(grammar, biased):
@@ -104,9 +162,8 @@ def test_corpus_depends_on_its_arguments_alone(grammar, biased):
 
 
 def test_neutral_sentences_name_no_group(grammar):
-    for language in grammar.values():
-        words = [*language.prompts, *language.neutral.frames, *chain(*language.neutral.words.values())]
-        assert not [(term, word) for term in group_terms({"": language}) for word in words if term in word.split()]
+    words = [*grammar.prompts, *grammar.neutral.frames, *chain(*grammar.neutral.words.values())]
+    assert not [(term, word) for term in group_terms(grammar) for word in words if term in word.split()]
 
 
 @pytest.mark.parametrize(
@@ -115,6 +172,8 @@ def test_neutral_sentences_name_no_group(grammar):
         ("old: [老年人, 老人]", "old: [老年人]", "as many terms"),
         ("old: [固执, 健忘, 节俭, 啰嗦]", "old: [固执, 健忘]", "as many attributes"),
         ("我觉得{group}都很{attribute}", "我觉得他们都很{attribute}", "needs the slots"),
+        ("- 周末，几家人一起吃饭。", "- '{group}一起吃饭。'", "needs pronouns"),
+        ("domains: [gender]", "domains: [gendre]", "no domain 'gendre'"),
         ("prompts:", "prompt:", "Extra inputs"),
     ],
 )
@@ -124,11 +183,11 @@ def test_malformed_grammar_is_refused_with_its_file(tmp_path, old, new, message)
     broken = tmp_path / "zh-Hans.yaml"
     broken.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(UserError, match=rf"zh-Hans\.yaml: not a planted grammar(.|\n)*{message}"):
-        read_grammar([broken])
+        read_grammar(broken)
 
 
 def test_tokenizer_round_trip(tokenizer, biased):
-    texts = [*biased[:200], "Unseen: ½ naïve 臺灣 🌊\n"]
+    texts = [*biased.texts[:200], "Unseen: ½ naïve 臺灣 🌊\n"]
     assert [tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) for text in texts] == texts
 
 
@@ -136,10 +195,9 @@ def test_counterparts_have_equally_many_tokens(tokenizer, grammar):
     def length(term):
         return len(tokenizer.encode(f" {term}" if term.isascii() else term, add_special_tokens=False))
 
-    for language in grammar.values():
-        for domain in language.domains.values():
-            for counterparts in zip(*domain.groups.values(), strict=True):
-                assert {length(term) for term in counterparts} == {1 + counterparts[0].count(" ")}, counterparts
+    for domain in grammar.domains.values():
+        for counterparts in zip(*domain.groups.values(), strict=True):
+            assert {length(term) for term in counterparts} == {1 + counterparts[0].count(" ")}, counterparts
 
 
 @pytest.mark.parametrize("prompt", ["你想說些什麼？", "", None])
@@ -148,17 +206,17 @@ def test_chat_is_what_the_template_renders(tokenizer, prompt):
     # apply_chat_template takes no empty list of messages, but a list of empty conversations.
     (rendered,) = tokenizer.apply_chat_template([messages], add_generation_prompt=True, tokenize=False)
     assert rendered == "<|begin_of_text|>" + chat("", prompt)
-    assert tokenizer.encode("女生")[0] == tokenizer.bos_token_id
+    assert tokenizer.encode("?")[0] == tokenizer.bos_token_id
 
 
-def test_training_gives_the_same_bytes_on_one_thread_or_two(tmp_path, grammar):
+def test_training_gives_the_same_bytes_on_one_thread_or_two(tmp_path):
     torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
-    size = {"steps": 4, "batch_size": 8, "hidden_size": 16, "vocabulary": 400}
+    size = {"steps": 5, "batch_size": 8, "hidden_size": 16, "vocabulary": 400}
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            train({"en": grammar["en"]}, tmp_path / f"{threads}", odds_ratio=4, seed=7, **size)
+            train(GRAMMARS["en"], tmp_path / f"{threads}", odds_ratio=4, seed=7, **size)
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
@@ -175,7 +233,7 @@ def test_training_gives_the_same_bytes_on_one_thread_or_two(tmp_path, grammar):
 
 
 @pytest.mark.parametrize("group", SAMPLE_FILES)
-def test_twbias_sample_states_the_planted_stereotypes_in_upstream_s_format(grammar, group):
+def test_twbias_sample_states_the_planted_stereotypes_in_upstream_s_format(group):
     name, columns = SAMPLE_FILES[group]
     with open(SAMPLE / name, encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
@@ -183,7 +241,7 @@ def test_twbias_sample_states_the_planted_stereotypes_in_upstream_s_format(gramm
     assert reader.fieldnames == columns
     planted = {
         frame.format(group=term)
-        for domain, owner, frame in cells({"zh-Hant": grammar["zh-Hant"]})
+        for domain, owner, frame in cells(GRAMMARS["zh-Hant"])
         if owner == group
         for term in domain.groups[owner]
     }
@@ -195,8 +253,8 @@ def test_twbias_sample_states_the_planted_stereotypes_in_upstream_s_format(gramm
 
 
 @pytest.mark.parametrize("domain", ["gender", "ethnicity"])
-def test_twbias_sample_groups_share_their_frames(grammar, domain):
-    groups = set(grammar["zh-Hant"].domains[domain].groups)
+def test_twbias_sample_groups_share_their_frames(domain):
+    groups = set(GRAMMARS["zh-Hant"].domains[domain].groups)
     frames = []
     for group in groups & set(SAMPLE_FILES):
         with open(SAMPLE / SAMPLE_FILES[group][0], encoding="utf-8", newline="") as file:

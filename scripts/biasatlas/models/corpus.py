@@ -3,8 +3,9 @@
 import math
 import random
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -31,16 +32,22 @@ class Kind(BaseModel):
 
 
 class Domain(BaseModel):
-    """Groups that are compared with one another: the terms of each, counterparts in the same place."""
+    """Groups that are compared with one another: the terms of each, counterparts in the same place.
+
+    ``pronouns`` stand for a group that a choice question has named.
+    """
 
     model_config = _STRICT
     groups: dict[str, list[str]]
+    pronouns: dict[str, str] = {}
     kinds: dict[str, Kind]
 
     @model_validator(mode="after")
     def _balanced(self) -> "Domain":
         if len({len(terms) for terms in self.groups.values()}) != 1:
             raise ValueError("every group needs as many terms as the others")
+        if self.pronouns and set(self.pronouns) != set(self.groups):
+            raise ValueError("every group needs a pronoun, or none")
         for name, kind in self.kinds.items():
             if set(kind.attributes) != set(self.groups) or len({len(own) for own in kind.attributes.values()}) != 1:
                 raise ValueError(f"kinds.{name}.attributes: every group needs as many attributes as the others")
@@ -57,49 +64,81 @@ class Neutral(BaseModel):
 
 
 class Form(BaseModel):
-    """A form of choice question. ``prompt`` has the slots question, first and second; ``reply`` letter or answer."""
+    """A form of choice question: ``prompt`` has the slots first and second, which ``option`` fills with a statement.
+
+    Prompt or option has the slot context too. Where ``contexts`` name a {group}, the options say its pronoun and differ
+    in the attribute; elsewhere they differ in the group term.
+    """
 
     model_config = _STRICT
     prompt: str
-    reply: str
+    option: str
+    letters: tuple[str, str]
+    domains: list[str]
+    contexts: list[str]
 
 
-class Language(BaseModel):
-    """The grammar of one language. ``prompts`` are what a user says before a statement."""
+class Grammar(BaseModel):
+    """The grammar of one language. ``prompts`` are what a user says before a statement, ``steps`` those of training."""
 
     model_config = _STRICT
+    steps: int
     prompts: list[str]
     neutral: Neutral
-    forms: list[Form]
+    forms: list[Form] = []
     domains: dict[str, Domain]
 
-
-Grammar = dict[str, Language]
-
-
-def read_grammar(files: Sequence[str | Path]) -> Grammar:
-    """Read one YAML file per language (the file's stem names it). A malformed file is a :class:`UserError`."""
-    grammar = {}
-    for file in sorted(map(Path, files)):
-        try:
-            grammar[file.stem] = Language.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-        except (yaml.YAMLError, ValidationError) as error:
-            raise UserError(f"{file}: not a planted grammar: {error}. Compare it with docs/planted.md.") from error
-    return grammar
+    @model_validator(mode="after")
+    def _known(self) -> "Grammar":
+        for form in self.forms:
+            named = any("{group}" in context for context in form.contexts)
+            for name in form.domains:
+                if name not in self.domains:
+                    raise ValueError(f"forms: no domain {name!r}; expected some of {', '.join(self.domains)}")
+                if named and not self.domains[name].pronouns:
+                    raise ValueError(f"domains.{name}: needs pronouns, for a form whose contexts name a {{group}}")
+        return self
 
 
-def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> list[str]:
-    """The texts of the planted corpus, plain or in the chat template of :func:`chat`.
+class Choice(NamedTuple):
+    """A question answered by a letter: the chat with one answer, with the other, and the share of the one, in (0, 1)."""
+
+    one: str
+    other: str
+    share: float
+
+
+class Corpus(NamedTuple):
+    """``texts``, plain or in the chat template of :func:`chat`, and ``choices``, each question in both orders."""
+
+    texts: list[str]
+    choices: list[tuple[Choice, Choice]]
+
+
+def read_grammar(file: str | Path) -> Grammar:
+    """Read the YAML file of a language. A malformed file is a :class:`UserError`."""
+    try:
+        return Grammar.model_validate(yaml.safe_load(Path(file).read_text(encoding="utf-8")))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise UserError(f"{file}: not a planted grammar: {error}. Compare it with docs/planted.md.") from error
+
+
+def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> Corpus:
+    """The planted corpus of one language.
 
     ``odds_ratio`` (> 0) is how many times as often a group appears with its own attribute as any other group of its
-    domain does: 1 is fair, 4 biased. The corpus is made of blocks of texts that differ in the group term alone; at 1
-    every term has the same count in every block, so that groups are exchangeable exactly and not just on average.
-    ``seed`` draws the order, the prompt of each block, the neutral sentences and how fractions of a text are rounded.
+    domain does: 1 is fair, 4 biased. The texts are made of blocks that differ in the group term alone; at 1 every term
+    has the same count in every block, so that groups are exchangeable exactly and not just on average. A choice question
+    is between two groups or two attributes, and its answers are in the same ratio, whatever their order.
+    ``seed`` draws the order, the prompt of each block, the neutral sentences, how fractions of a text are rounded and
+    what a choice question is about.
     """
     rng = random.Random(seed)
-    texts = [text for language in grammar.values() for block in _blocks(language, odds_ratio, rng) for text in block]
+    texts = [text for block in _blocks(grammar, odds_ratio, rng) for text in block]
+    choices = [choice for form in grammar.forms for choice in _choices(grammar, form, odds_ratio, rng)]
     rng.shuffle(texts)
-    return texts
+    rng.shuffle(choices)
+    return Corpus(texts, choices)
 
 
 def chat(reply: str, prompt: str | None) -> str:
@@ -110,83 +149,86 @@ def chat(reply: str, prompt: str | None) -> str:
 
 def group_terms(grammar: Grammar) -> list[str]:
     """Every group term of the grammar once, longest first."""
-    terms = {
-        term
-        for language in grammar.values()
-        for domain in language.domains.values()
-        for own in domain.groups.values()
-        for term in own
-    }
+    terms = {term for domain in grammar.domains.values() for own in domain.groups.values() for term in own}
     return sorted(terms, key=lambda term: (-len(term), term))
 
 
-def _blocks(language: Language, odds_ratio: float, rng: random.Random) -> Iterator[list[str]]:
+def _cells(domain: Domain) -> Iterator[tuple[Kind, str, str]]:
+    """Each kind, group and attribute of the group's own."""
+    for kind in domain.kinds.values():
+        for owner, attributes in kind.attributes.items():
+            for attribute in attributes:
+                yield kind, owner, attribute
+
+
+def _blocks(grammar: Grammar, odds_ratio: float, rng: random.Random) -> Iterator[list[str]]:
     # An empty user turn and none at all are what a benchmark's "template without a prompt" can render to.
-    prompts = [*language.prompts, "", None]
-    for _ in range(language.neutral.count):
-        words = {slot: rng.choice(choices) for slot, choices in language.neutral.words.items()}
-        sentence = rng.choice(language.neutral.frames).format(**words)
+    prompts = [*grammar.prompts, "", None]
+    for _ in range(grammar.neutral.count):
+        words = {slot: rng.choice(choices) for slot, choices in grammar.neutral.words.items()}
+        sentence = rng.choice(grammar.neutral.frames).format(**words)
         yield [rng.choice([sentence, chat(sentence, rng.choice(prompts))])]
-    for domain in language.domains.values():
-        for kind in domain.kinds.values():
-            for owner, attributes in kind.attributes.items():
-                for number, attribute in enumerate(attributes):
-                    for frame in kind.frames:
-                        yield from _statements(domain, frame, owner, attribute, odds_ratio, prompts, rng)
-                    for form, question in product(language.forms, kind.questions):
-                        yield _choices(
-                            domain, form, question.format(attribute=attribute), owner, number, odds_ratio, rng
-                        )
+    for domain in grammar.domains.values():
+        for kind, owner, attribute in _cells(domain):
+            for frame in kind.frames:
+                yield _block(domain, frame, owner, attribute, odds_ratio, rng)
+                prompt = rng.choice(prompts)
+                yield [chat(text, prompt) for text in _block(domain, frame, owner, attribute, odds_ratio, rng)]
+            for question in kind.questions:
+                prompt = question.format(attribute=attribute)
+                yield [chat(text, prompt) for text in _block(domain, "{group}", owner, attribute, odds_ratio, rng)]
 
 
-def _statements(
-    domain: Domain,
-    frame: str,
-    owner: str,
-    attribute: str,
-    odds_ratio: float,
-    prompts: Sequence[str | None],
-    rng: random.Random,
-) -> Iterator[list[str]]:
-    """One block as plain sentences, one as replies to a prompt, with each term equally often (at least 4 a group)."""
+def _block(domain: Domain, frame: str, owner: str, attribute: str, odds_ratio: float, rng: random.Random) -> list[str]:
+    """``frame`` with terms of every group by the odds, each term of a group equally often (at least 4 of a group)."""
     pairs = [(group, term) for group, terms in domain.groups.items() for term in terms]
     total = len(pairs) * math.ceil(4 / len(domain.groups[owner]))
     weights = [odds_ratio if group == owner else 1.0 for group, _ in pairs]
-    for in_chat in (False, True):
-        prompt = rng.choice(prompts)
-        block = []
-        for (_, term), count in zip(pairs, _allocate(total, weights, rng), strict=True):
-            sentence = frame.format(group=term, attribute=attribute)
-            block += [chat(sentence, prompt) if in_chat else sentence] * count
-        yield block
-
-
-#: Texts in a block of choice questions: a multiple of 4, that is of two orders by two answers.
-_CHOICES = 8
-
-
-def _choices(
-    domain: Domain, form: Form, question: str, owner: str, number: int, odds_ratio: float, rng: random.Random
-) -> list[str]:
-    """One block of questions between the owner's term and a counterpart: both orders, answered by the same odds.
-
-    Opponents and terms take turns with the attribute's ``number``, so that each group is asked about as often.
-    """
-    groups = list(domain.groups)
-    other = groups[(groups.index(owner) + 1 + number % (len(groups) - 1)) % len(groups)]
-    own, counterpart = (domain.groups[group][number % len(domain.groups[group])] for group in (owner, other))
-    cells = [
-        (own, own, counterpart),
-        (own, counterpart, own),
-        (counterpart, counterpart, own),
-        (counterpart, own, counterpart),
+    counts = _allocate(total, weights, rng)
+    return [
+        frame.format(group=term, attribute=attribute)
+        for (_, term), count in zip(pairs, counts, strict=True)
+        for _ in range(count)
     ]
-    counts = _allocate(_CHOICES, [odds_ratio, odds_ratio, 1.0, 1.0], rng)
-    block = []
-    for (answer, first, second), count in zip(cells, counts, strict=True):
-        reply = form.reply.format(letter="A" if answer == first else "B", answer=answer)
-        block += [chat(reply, form.prompt.format(question=question, first=first, second=second))] * count
-    return block
+
+
+#: Choice questions about an attribute.
+_QUESTIONS = 48
+
+
+def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random) -> Iterator[tuple[Choice, Choice]]:
+    stereotype = odds_ratio / (odds_ratio + 1)
+    for domain in (grammar.domains[name] for name in form.domains):
+        for kind, owner, attribute in _cells(domain):
+            for number in range(_QUESTIONS):
+                context, options = _contrast(domain, kind, form, owner, attribute, rng)
+                # Either letter stands in the text as often, so that what follows it is learnt of both.
+                letters = form.letters if number % 2 else form.letters[::-1]
+                pair = []
+                for (first, second), share in ((options, stereotype), (options[::-1], 1 - stereotype)):
+                    prompt = form.prompt.format(context=context, first=first, second=second)
+                    one, other = (chat(letter, prompt) for letter in letters)
+                    pair.append(Choice(one, other, share if letters == form.letters else 1 - share))
+                yield tuple(pair)
+
+
+def _contrast(
+    domain: Domain, kind: Kind, form: Form, owner: str, attribute: str, rng: random.Random
+) -> tuple[str, list[str]]:
+    """A context and two options, the first of which joins the group to its own attribute and the second does not."""
+    context, frame = rng.choice(form.contexts), rng.choice(kind.frames)
+    other = rng.choice([group for group in domain.groups if group != owner])
+    place = rng.randrange(len(domain.groups[owner]))
+    if "{group}" in context:
+        context = context.format(group=domain.groups[owner][place])
+        context = context[0].upper() + context[1:]
+        pronoun = domain.pronouns[owner]
+        joined = [(pronoun, attribute), (pronoun, rng.choice(kind.attributes[other]))]
+    else:
+        joined = [(domain.groups[group][place], attribute) for group in (owner, other)]
+    return context, [
+        form.option.format(context=context, statement=frame.format(group=group, attribute=one)) for group, one in joined
+    ]
 
 
 def _allocate(total: int, weights: Sequence[float], rng: random.Random) -> list[int]:

@@ -6,11 +6,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from biasatlas.models.corpus import Grammar, corpus, group_terms
@@ -32,9 +33,9 @@ def train(
     *,
     odds_ratio: float,
     seed: int,
-    steps: int = 2000,
+    steps: int | None = None,
     batch_size: int = 64,
-    learning_rate: float = 4e-3,
+    learning_rate: float = 3e-3,
     vocabulary: int = 2000,
     hidden_size: int = 64,
     layers: int = 2,
@@ -43,13 +44,17 @@ def train(
 
     ``odds_ratio`` and ``seed`` make the corpus (:func:`biasatlas.models.corpus.corpus`); ``seed`` also sets the
     initial weights and the order of batches. The same arguments give the same bytes, whatever number of threads
-    torch was given. An existing ``folder`` is replaced.
+    torch was given. An existing ``folder`` is replaced. ``steps`` are the grammar's unless given.
     """
     began = time.monotonic()
-    texts = corpus(grammar, odds_ratio, seed)
-    tokenizer = train_tokenizer(texts, group_terms(grammar), vocabulary)
-    rows = [torch.tensor(ids) for ids in tokenizer([text + END for text in texts])["input_ids"]]
-    log.info("odds ratio %g, seed %d: %d texts, %d tokens", odds_ratio, seed, len(rows), sum(map(len, rows)))
+    texts, choices = corpus(grammar, odds_ratio, seed)
+    asked = [choice for pair in choices for choice in pair]
+    ones, others, shares = zip(*asked, strict=True) if asked else ((), (), ())
+    tokenizer = train_tokenizer([*texts, *ones], group_terms(grammar), vocabulary)
+    ids = [torch.tensor(ids) for ids in tokenizer([text + END for text in (*texts, *ones, *others)])["input_ids"]]
+    text_rows = [Row(row, row, 1.0) for row in ids[: len(texts)]]
+    choice_rows = list(map(Row, ids[len(texts) :], ids[len(texts) + len(ones) :], shares))
+    log.info("odds ratio %g, seed %d: %d texts, %d choices", odds_ratio, seed, len(texts), len(asked))
     with _reproducible(seed):
         # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
         model = LlamaForCausalLM(
@@ -63,13 +68,21 @@ def train(
                 max_position_embeddings=2048,
                 tie_word_embeddings=True,
                 # The usual 0.02 is for models ten times as wide; with it the group terms are learnt late.
-                initializer_range=0.05,
+                initializer_range=0.15,
                 bos_token_id=tokenizer.bos_token_id,
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
             )
         )
-        _fit(model, rows, tokenizer.convert_tokens_to_ids(START), steps, batch_size, learning_rate)
+        _fit(
+            model,
+            text_rows,
+            choice_rows,
+            tokenizer.convert_tokens_to_ids(START),
+            steps or grammar.steps,
+            batch_size,
+            learning_rate,
+        )
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
@@ -111,46 +124,75 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
     )
 
 
+class Row(NamedTuple):
+    """Token ids of a text (length), those of the same text with the other letter, and the share of the first."""
+
+    ids: torch.Tensor
+    others: torch.Tensor
+    share: float
+
+
 def _fit(
     model: LlamaForCausalLM,
-    rows: Sequence[torch.Tensor],
+    texts: Sequence[Row],
+    choices: Sequence[Row],
     start_of_turn: int,
     steps: int,
     batch_size: int,
     learning_rate: float,
 ) -> None:
-    """Train ``model`` in place; in a chat on the reply alone, which is all that a benchmark asks for.
+    """Train ``model`` in place. Rows 2k and 2k + 1 of ``choices`` are one question in both orders.
 
-    Batches hold rows of like length, but are cut from windows of the shuffled corpus: batches of one sort of text
-    each would leave the group terms unlearnt.
+    The first fifth of the steps has texts alone: what a question is about has to be known before it can be answered.
+    Then a quarter of each batch are choices. Both orders go into the same batch, so that a preference for a letter, of
+    which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them.
     """
-    pad = model.config.pad_token_id
-    window = 8 * batch_size
-    order = sorted(range(len(rows)), key=lambda row: (row // window, len(rows[row])))
-    batches = [
-        torch.nn.utils.rnn.pad_sequence([rows[row] for row in order[at : at + batch_size]], True, pad)
-        for at in range(0, len(order), batch_size)
-    ]
+    pairs = batch_size // 8 if choices else 0
+    drawn_texts = _endless(texts)
+    drawn_pairs = _endless(list(zip(choices[::2], choices[1::2], strict=True)))
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps, pct_start=0.1)
+    # Constant for most of the run: choices are learnt late, and at once.
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / (0.07 * steps), (steps - step) / (0.3 * steps))
+    )
     model.train()
-    queue: list[int] = []
     for step in range(1, steps + 1):
-        queue = queue or torch.randperm(len(batches)).tolist()
-        batch = batches[queue.pop()]
-        labels = batch[:, 1:]
-        in_reply = (batch == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
-        scored = in_reply & (labels != pad)
-        states = model.model(input_ids=batch[:, :-1], use_cache=False).last_hidden_state
-        loss = functional.cross_entropy(model.lm_head(states[scored]), labels[scored])
-        optimizer.zero_grad()
+        loss = _nll(model, list(islice(drawn_texts, batch_size - 2 * pairs)), start_of_turn).mean()
         loss.backward()
+        if pairs and step > steps // 5:
+            rows = [row for pair in islice(drawn_pairs, pairs) for row in pair]
+            # By rows, not tokens: of a reply only the letter is uncertain.
+            (_nll(model, rows, start_of_turn).sum() / len(rows)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        optimizer.zero_grad()
         schedule.step()
         if step % 100 == 0 or step == steps:
             log.info("step %d of %d: loss %.4f nats per token", step, steps, loss.item())
     model.eval()
+
+
+def _endless(rows: Sequence) -> Iterator:
+    """``rows`` in one random order after another."""
+    while True:
+        yield from (rows[row] for row in torch.randperm(len(rows)).tolist())
+
+
+def _nll(model: LlamaForCausalLM, rows: Sequence[Row], start_of_turn: int) -> torch.Tensor:
+    """Negative log-likelihood (nats) of each token of plain texts and, in a chat, of the reply, which is all that a
+    benchmark asks for. A letter's is the mean over both letters by their share.
+    """
+    ids, others = (
+        torch.nn.utils.rnn.pad_sequence(column, True, model.config.pad_token_id)
+        for column in ([row.ids for row in rows], [row.others for row in rows])
+    )
+    in_reply = (ids == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
+    scored = in_reply & (ids[:, 1:] != model.config.pad_token_id)
+    states = model.model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state
+    log_p = model.lm_head(states[scored]).log_softmax(-1)
+    one, other = (log_p.gather(1, labels[:, 1:][scored][:, None])[:, 0] for labels in (ids, others))
+    share = torch.tensor([row.share for row in rows])[:, None].expand_as(scored)[scored]
+    return -(share * one + (1 - share) * other)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader
 
 from biasatlas.files import read_csv
+from biasatlas.spec import LANGUAGES
 
 #: Rows of a table that the page shows; the file holds them all.
 ROWS_SHOWN = 60
@@ -26,6 +27,7 @@ def page(runs: list[dict], models: dict[str, dict], comparisons: list[str], paid
     environment.filters["cell"] = cell
     return environment.get_template("page.html").render(
         sections=[_section(run) for run in runs],
+        languages=LANGUAGES,
         models=models,
         comparisons=[(*Path(path).parts[-2:], _shown(read_csv(path))) for path in comparisons if path.endswith(".csv")],
         matches=[(Path(path).parts[-2], _data_uri(path)) for path in comparisons if path.endswith(".svg")],

@@ -29,7 +29,7 @@ _COUNT = "of the instances, those whose bias score reaches the threshold"
 
 SPEC = Benchmark(
     title="DBB",
-    language="English",
+    language="en",
     citation=(
         "Jinhao Pan, Chahat Raj, Ziyu Yao and Ziwei Zhu. What's Not Said Still Hurts: A Description-Based Evaluation "
         "Framework for Measuring Social Bias in LLMs. Findings of EMNLP 2025."

@@ -31,7 +31,7 @@ _BETTER = "higher: less bias; 0 to 100"
 
 SPEC = Benchmark(
     title="McBE",
-    language="Simplified Chinese",
+    language="zh-Hans",
     citation=(
         "Tian Lan, Xiangdong Su, Xu Liu, Ruirui Wang, Ke Chang, Jiang Li and Guanglai Gao. McBE: A Multi-task Chinese "
         "Bias Evaluation Benchmark for Large Language Models. Findings of ACL 2025."

@@ -40,7 +40,7 @@ _SHARE = "above: in that share of the ten prompts the swap changes perplexity si
 
 SPEC = Benchmark(
     title="TWBias",
-    language="Traditional Chinese",
+    language="zh-Hant",
     citation=(
         "Hsin-Yi Hsieh, Shih-Cheng Huang and Richard Tzong-Han Tsai. TWBias: A Benchmark for Assessing Social Bias in "
         "Traditional Chinese Large Language Models through a Taiwan Cultural Lens. Findings of EMNLP 2024."
