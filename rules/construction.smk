@@ -131,7 +131,7 @@ rule start_variations:
 
 use rule construct_step as write_variations with:
     input:
-        ready=lambda w: ready_inputs(WRITER),
+        ready=lambda w: ready_inputs(WRITER, "en"),
         rows=rules.start_variations.output.rows,
         prompts=resource_files("prompts/dbb/construct/*"),
     output:
@@ -144,7 +144,7 @@ use rule construct_step as write_variations with:
         code=code_hash("construct_step"),
         step=CONSTRUCTION_STEPS[-1],
         writer=WRITER,
-        model=lambda w: model_params(WRITER),
+        model=lambda w: model_params(WRITER, "en"),
         store=lambda w: STORE.format(model=WRITER),
 
 

@@ -42,7 +42,7 @@ rule judge_responses:
 rule order_contexts:
     """Let the judge model say of every item whether its context or its sentence comes first."""
     input:
-        ready=lambda w: ready_inputs(judge_of(w.benchmark)),
+        ready=lambda w: ready_inputs(judge_of(w.benchmark), language_of(w.benchmark)),
         items_file=ITEMS,
         prompts=prompts_of,
     output:
@@ -62,7 +62,7 @@ rule order_contexts:
     params:
         code=lambda w: code_hash("order_contexts", f"benchmarks.{w.benchmark}.judge"),
         judge=lambda w: judge_of(w.benchmark),
-        model=lambda w: model_params(judge_of(w.benchmark)),
+        model=lambda w: model_params(judge_of(w.benchmark), language_of(w.benchmark)),
         categories=lambda w: plan.categories(CONFIG, w.benchmark, w.task),
         store=judge_store,
     script:

@@ -31,7 +31,7 @@ for name, benchmark, responses, models, wildcards in local_jobs():
         name:
             name
         input:
-            weights=lambda w, language=BENCHMARKS[benchmark].language: weights_of(w.model, language),
+            weights=lambda w, benchmark=benchmark: weights_of(w.model, language_of(benchmark)),
             requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
         output:
             responses=expand(kept(responses, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
@@ -51,7 +51,7 @@ for name, benchmark, responses, models, wildcards in local_jobs():
         params:
             code=code_hash("answer_requests", f"benchmarks.{benchmark}.parse"),
             benchmark=benchmark,
-            model=lambda w, language=BENCHMARKS[benchmark].language: model_params(w.model, language),
+            model=lambda w, benchmark=benchmark: model_params(w.model, language_of(benchmark)),
             # A task's own: what one finds there would change how the rest is batched, and with it the last digits.
             stores=expand(f"{STORE}/{benchmark}/{{protocol}}/{{task}}", task=tasks_of(benchmark), allow_missing=True),
         script:
