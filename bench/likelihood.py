@@ -323,9 +323,9 @@ def main() -> None:
     torch.set_num_threads(1)
     device, budget = arguments.device, arguments.budget or (1024 if arguments.device == "cpu" else 8192)
 
-    names = [list(WORKLOADS)[i] for i in arguments.workload or range(len(WORKLOADS))]
-    workloads = {name: WORKLOADS[name](mirror) for name in names}
+    workloads = {name: make(mirror) for name, make in WORKLOADS.items()}
     tokenizer = make_tokenizer([text for items in workloads.values() for item in items[:300] for _, text in item[:2]])
+    names = [list(workloads)[i] for i in arguments.workload or range(len(workloads))]
     model = make_model(arguments.shape, getattr(torch, arguments.dtype), device)
     engine = Engine(budget)
     peers = {
@@ -352,14 +352,14 @@ def main() -> None:
     print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
 
     gains = []
-    for name, items in workloads.items():
+    for name in names:
 
         def encode(requests: Item):
             prefixes, continuations = zip(*requests, strict=True)
             tokens, start = encode_pairs(tokenizer, prefixes, continuations, "none", "offsets")
             return tokens, np.maximum(start, 1)
 
-        tokens, start = encode(sample(items, arguments.tokens, lambda item: sum(map(len, encode(item)[0]))))
+        tokens, start = encode(sample(workloads[name], arguments.tokens, lambda item: sum(map(len, encode(item)[0]))))
         scorable = [i for i, ids in enumerate(tokens) if len(ids) > start[i]]  # a word of one token alone is not
         tokens, start = [tokens[i] for i in scorable], start[scorable]
         asked = sum(map(len, tokens))

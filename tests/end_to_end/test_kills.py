@@ -56,7 +56,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(config, unbroken, 
         with (tmp_path / "snakemake.log").open("w") as output:
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
         try:
-            process.wait(rng.uniform(1, 9))
+            process.wait(rng.uniform(1, 7))
         except subprocess.TimeoutExpired:
             if rng.random() < 0.5:
                 os.killpg(process.pid, signal.SIGTERM)

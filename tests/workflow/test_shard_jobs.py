@@ -9,7 +9,7 @@ from small_run import write_config
 from biasatlas import provenance
 from biasatlas.files import read_metadata, read_parquet
 
-SHARDS = ["1-of-3", "2-of-3", "3-of-3"]
+SHARDS = ["1-of-2", "2-of-2"]
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def config(tmp_path):
     path = write_config(tmp_path, 1)
     config = json.loads(path.read_text())
     entry = config["models"].pop("tiny-0")
-    config["models"] = {"whole": entry, "parts": entry | {"shards": 3}}
+    config["models"] = {"whole": entry, "parts": entry | {"shards": 2}}
     del config["benchmarks"]["twbias"]["categories"]
     path.write_text(json.dumps(config))
     return path
