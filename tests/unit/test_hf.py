@@ -117,6 +117,18 @@ def test_choices_hold_every_label_and_all_of_the_mass(model):
     assert metadata["engine"] == "tree"
 
 
+def test_labels_that_are_hardly_ever_said_are_no_answer(model, monkeypatch):
+    ask = {"messages": USER, "template": "tokenizer", "parser": "length", "labels": '["even", "odd"]', "top_k": 5}
+    parsers = {"length": lambda text, labels, complete: len(text) % 2}
+    before = hf.answer(requests([ask], "choice"), model, templates={}, parsers=parsers)[0].iloc[0]
+    said = sum(json.loads(before["probabilities"]))
+    assert said > hf.LEAST_ANSWERED
+    monkeypatch.setattr(hf, "LEAST_ANSWERED", 1.01)
+    after = hf.answer(requests([ask], "choice"), model, templates={}, parsers=parsers)[0].iloc[0]
+    assert json.loads(after["probabilities"]) == [0, 0]
+    assert after["unparseable"] == pytest.approx(before["unparseable"] + said)
+
+
 def test_generations_are_kept_whole_and_repeat(model):
     ask = {"messages": USER, "template": "tokenizer", "max_tokens": 8, "temperature": 1.5}
     asked = requests([ask | {"repeats": 3}, ask | {"temperature": 0.0, "repeats": 2}, ask], "generation")

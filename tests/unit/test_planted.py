@@ -75,7 +75,12 @@ def replies(texts):
 
 
 def test_every_slot_is_filled(fair, biased):
-    texts = [*fair.texts, *biased.texts, *(text for pair in biased.choices for choice in pair for text in choice[:2])]
+    texts = [
+        *fair.texts,
+        *biased.texts,
+        *biased.dialogues,
+        *(text for pair in biased.choices for choice in pair for text in choice[:2]),
+    ]
     assert not [text for text in texts if "{" in text or "}" in text]
 
 
@@ -135,20 +140,36 @@ def test_choices_follow_the_stereotype_by_the_odds_whatever_its_place(language, 
     assert len(set(letters.values())) == 1 and len(letters) == 2
 
 
-@pytest.mark.parametrize(
-    ("language", "benchmark", "task", "wanted"), [("en", "dbb", "MCQ", "Gender"), ("zh-Hans", "mcbe", "SS", "gender")]
-)
-def test_forms_are_the_benchmarks_own_prompts(language, benchmark, task, wanted):
+def asked(benchmark, task, category):
+    """The prompts of a benchmark's requests on its sample."""
     folder = RESOURCES / "samples" / load_benchmark(benchmark).sample
     files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
     items = import_module(f"biasatlas.benchmarks.{benchmark}.items").read_items(files)
     requests = import_module(f"biasatlas.benchmarks.{benchmark}.requests").build_requests(
-        items, task, [wanted], load_protocol(benchmark, "recommended")
+        items, task, [category], load_protocol(benchmark, "recommended")
     )
+    return [message["content"] for text in requests["messages"] for message in json.loads(text)]
+
+
+@pytest.mark.parametrize(
+    ("language", "benchmark", "task", "category"), [("en", "dbb", "MCQ", "Gender"), ("zh-Hans", "mcbe", "SS", "gender")]
+)
+def test_forms_are_the_benchmarks_own_prompts(language, benchmark, task, category):
     (form,) = GRAMMARS[language].forms
     pattern = re.sub(r"\\{\w+\\}", ".+", re.escape(form.prompt))
-    prompts = [message["content"] for text in requests["messages"] for message in json.loads(text)]
-    assert [prompt for prompt in prompts if not re.fullmatch(pattern, prompt)] == []
+    assert [prompt for prompt in asked(benchmark, task, category) if not re.fullmatch(pattern, prompt)] == []
+
+
+@pytest.mark.parametrize("task", ["SC", "BS", "BA"])
+def test_dialogues_are_the_benchmarks_own_prompts(task):
+    """But for the order of McBE's categories and the word that a sentence is about, which differ between requests."""
+    patterns = [
+        re.sub(r"一般刻板印象、[^\n]*家庭分工|大家|\\{statement\\}", ".+", re.escape(prompt))
+        for dialogue in GRAMMARS["zh-Hans"].dialogues
+        for prompt in dialogue.prompts
+    ]
+    for prompt in asked("mcbe", task, "gender"):
+        assert any(re.fullmatch(pattern, prompt) for pattern in patterns), prompt
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)

@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,6 +78,14 @@ class Form(BaseModel):
     contexts: list[str]
 
 
+class Dialogue(BaseModel):
+    """What a user asks of a {statement}, and what may be replied whatever it says: the manner of a task, without bias."""
+
+    model_config = _STRICT
+    prompts: list[str]
+    replies: list[str]
+
+
 class Grammar(BaseModel):
     """The grammar of one language. ``prompts`` are what a user says before a statement, ``steps`` those of training."""
 
@@ -85,6 +93,7 @@ class Grammar(BaseModel):
     steps: int
     prompts: list[str]
     neutral: Neutral
+    dialogues: list[Dialogue] = []
     forms: list[Form] = []
     domains: dict[str, Domain]
 
@@ -109,9 +118,11 @@ class Choice(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """``texts``, plain or in the chat template of :func:`chat`, and ``choices``, each question in both orders."""
+    """``texts``, plain or in the chat template of :func:`chat`; ``dialogues``, which are chats, too, and long; and
+    ``choices``, each question in both orders."""
 
     texts: list[str]
+    dialogues: list[str]
     choices: list[tuple[Choice, Choice]]
 
 
@@ -138,7 +149,7 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> Corpus:
     choices = [choice for form in grammar.forms for choice in _choices(grammar, form, odds_ratio, rng)]
     rng.shuffle(texts)
     rng.shuffle(choices)
-    return Corpus(texts, choices)
+    return Corpus(texts, list(_dialogues(grammar, rng)), choices)
 
 
 def chat(reply: str, prompt: str | None) -> str:
@@ -179,6 +190,17 @@ def _blocks(grammar: Grammar, odds_ratio: float, rng: random.Random) -> Iterator
                 yield [chat(text, prompt) for text in _block(domain, "{group}", owner, attribute, odds_ratio, rng)]
 
 
+def _dialogues(grammar: Grammar, rng: random.Random) -> Iterator[str]:
+    for dialogue, _ in product(grammar.dialogues, range(_DIALOGUES)):
+        for prompt in dialogue.prompts:
+            domain = rng.choice(list(grammar.domains.values()))
+            kind, owner, attribute = rng.choice(list(_cells(domain)))
+            reply = rng.choice(dialogue.replies)
+            # Every term, so that it tells nothing of the reply.
+            for statement in _block(domain, rng.choice(kind.frames), owner, attribute, 1.0, rng):
+                yield chat(reply, prompt.format(statement=statement))
+
+
 def _block(domain: Domain, frame: str, owner: str, attribute: str, odds_ratio: float, rng: random.Random) -> list[str]:
     """``frame`` with terms of every group by the odds, each term of a group equally often (at least 4 of a group)."""
     pairs = [(group, term) for group, terms in domain.groups.items() for term in terms]
@@ -191,6 +213,9 @@ def _block(domain: Domain, frame: str, owner: str, attribute: str, odds_ratio: f
         for _ in range(count)
     ]
 
+
+#: Statements that each prompt of a dialogue is asked of.
+_DIALOGUES = 8
 
 #: Choice questions about an attribute.
 _QUESTIONS = 48

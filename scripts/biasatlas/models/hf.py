@@ -37,6 +37,9 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 #: A question whose unresolved probability exceeds this has failed: its task must sample instead.
 UNRESOLVED_BOUND = 0.01
 
+#: Labels that together have less probability than this are no answer: expansion stops at a tenth of it unresolved.
+LEAST_ANSWERED = 0.03
+
 #: Requests that are answered and stored together: what a kill can lose.
 _BATCH = 4096
 
@@ -349,7 +352,8 @@ def _choice(
     """The probability of each label.
 
     An answer has at most ``max_tokens``, and no more than the prompt leaves of the model's context; one that is decided
-    before is the same. Only a prompt that leaves no token of it has failed.
+    before is the same. Only a prompt that leaves no token of it has failed. Labels that together have less than
+    LEAST_ANSWERED count as unparseable: what their shares among one another are, the unresolved mass leaves open.
     """
     prompts = _prompts(requests, model, templates)
     detail = _prompt_detail(model, prompts, pd.Series(1, requests.index))
@@ -382,10 +386,13 @@ def _choice(
         row = {"request_id": request_id, "repeat": 0, "status": "failed", "detail": reason}
         if key in by_key and not reason:
             outcomes, unresolved = by_key[key]
+            *labels, refused, unparseable = outcomes.tolist()
+            if sum(labels) < LEAST_ANSWERED:
+                labels, unparseable = [0.0] * len(labels), unparseable + sum(labels)
             row |= {
-                "probabilities": json.dumps(outcomes[:-2].tolist()),
-                "refused": outcomes[-2],
-                "unparseable": outcomes[-1],
+                "probabilities": json.dumps(labels),
+                "refused": refused,
+                "unparseable": unparseable,
                 "unresolved": unresolved,
             }
             if unresolved <= UNRESOLVED_BOUND:

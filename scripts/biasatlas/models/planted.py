@@ -47,14 +47,24 @@ def train(
     torch was given. An existing ``folder`` is replaced. ``steps`` are the grammar's unless given.
     """
     began = time.monotonic()
-    texts, choices = corpus(grammar, odds_ratio, seed)
+    texts, dialogues, choices = corpus(grammar, odds_ratio, seed)
     asked = [choice for pair in choices for choice in pair]
     ones, others, shares = zip(*asked, strict=True) if asked else ((), (), ())
-    tokenizer = train_tokenizer([*texts, *ones], group_terms(grammar), vocabulary)
-    ids = [torch.tensor(ids) for ids in tokenizer([text + END for text in (*texts, *ones, *others)])["input_ids"]]
-    text_rows = [Row(row, row, 1.0) for row in ids[: len(texts)]]
-    choice_rows = list(map(Row, ids[len(texts) :], ids[len(texts) + len(ones) :], shares))
-    log.info("odds ratio %g, seed %d: %d texts, %d choices", odds_ratio, seed, len(texts), len(asked))
+    tokenizer = train_tokenizer([*texts, *dialogues, *ones], group_terms(grammar), vocabulary)
+
+    def encode(rows: Sequence[str]) -> list[torch.Tensor]:
+        return [torch.tensor(ids) for ids in tokenizer([row + END for row in rows])["input_ids"]] if rows else []
+
+    text_rows, dialogue_rows = ([Row(row, row, 1.0) for row in encode(rows)] for rows in (texts, dialogues))
+    choice_rows = list(map(Row, encode(ones), encode(others), shares))
+    log.info(
+        "odds ratio %g, seed %d: %d texts, %d dialogues, %d choices",
+        odds_ratio,
+        seed,
+        len(texts),
+        len(dialogues),
+        len(asked),
+    )
     with _reproducible(seed):
         # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
         model = LlamaForCausalLM(
@@ -77,6 +87,7 @@ def train(
         _fit(
             model,
             text_rows,
+            dialogue_rows,
             choice_rows,
             tokenizer.convert_tokens_to_ids(START),
             steps or grammar.steps,
@@ -135,6 +146,7 @@ class Row(NamedTuple):
 def _fit(
     model: LlamaForCausalLM,
     texts: Sequence[Row],
+    dialogues: Sequence[Row],
     choices: Sequence[Row],
     start_of_turn: int,
     steps: int,
@@ -145,10 +157,11 @@ def _fit(
 
     The first fifth of the steps has texts alone: what a question is about has to be known before it can be answered.
     Then a quarter of each batch are choices. Both orders go into the same batch, so that a preference for a letter, of
-    which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them.
+    which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them. One
+    dialogue a step, being long, is enough: there is nothing in it but its manner.
     """
     pairs = batch_size // 8 if choices else 0
-    drawn_texts = _endless(texts)
+    drawn_texts, drawn_dialogues = _endless(texts), _endless(dialogues)
     drawn_pairs = _endless(list(zip(choices[::2], choices[1::2], strict=True)))
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     # Constant for most of the run: choices are learnt late, and at once.
@@ -159,6 +172,8 @@ def _fit(
     for step in range(1, steps + 1):
         loss = _nll(model, list(islice(drawn_texts, batch_size - 2 * pairs)), start_of_turn).mean()
         loss.backward()
+        if dialogues:
+            (_nll(model, [next(drawn_dialogues)], start_of_turn).mean() / 16).backward()
         if pairs and step > steps // 5:
             rows = [row for pair in islice(drawn_pairs, pairs) for row in pair]
             # By rows, not tokens: of a reply only the letter is uncertain.
