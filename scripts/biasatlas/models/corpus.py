@@ -87,10 +87,15 @@ class Dialogue(BaseModel):
 
 
 class Grammar(BaseModel):
-    """The grammar of one language. ``prompts`` are what a user says before a statement, ``steps`` those of training."""
+    """The grammar of one language. ``prompts`` are what a user says before a statement.
+
+    ``steps``, ``learning_rate`` and ``initial_std``, of the first weights, are those of training.
+    """
 
     model_config = _STRICT
     steps: int
+    learning_rate: float
+    initial_std: float
     prompts: list[str]
     neutral: Neutral
     dialogues: list[Dialogue] = []

@@ -35,7 +35,6 @@ def train(
     seed: int,
     steps: int | None = None,
     batch_size: int = 64,
-    learning_rate: float = 3e-3,
     vocabulary: int = 2000,
     hidden_size: int = 64,
     layers: int = 2,
@@ -78,7 +77,7 @@ def train(
                 max_position_embeddings=2048,
                 tie_word_embeddings=True,
                 # The usual 0.02 is for models ten times as wide; with it the group terms are learnt late.
-                initializer_range=0.15,
+                initializer_range=grammar.initial_std,
                 bos_token_id=tokenizer.bos_token_id,
                 eos_token_id=tokenizer.eos_token_id,
                 pad_token_id=tokenizer.pad_token_id,
@@ -92,7 +91,7 @@ def train(
             tokenizer.convert_tokens_to_ids(START),
             steps or grammar.steps,
             batch_size,
-            learning_rate,
+            grammar.learning_rate,
         )
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
