@@ -21,7 +21,7 @@ def _scores(tables: dict[str, pd.DataFrame]) -> Figure:
         panel.hlines(height, rows["ci_low"], rows["ci_high"], color=f"C{place}", linewidth=1.5)
         panel.plot(rows["value"], height, "o", color=f"C{place}", markersize=4, label=model)
         panel.plot(rows["published"], height, "x", color="0.2", markersize=5)
-    panel.set_xlim(0, 100)
+    panel.set_xlim(-2, 102)  # a marker at an end is whole
     panel.set_ylim(len(categories) - 0.4, -0.6)
     panel.set_xlabel("pairs with the stereotypical sentence preferred (%), 95 % interval")
     panel.set_yticks(range(len(categories)), categories)
