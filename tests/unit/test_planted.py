@@ -97,9 +97,10 @@ def test_group_counts_are_within_one_of_the_odds_in_each_block(grammar, odds_rat
 
 
 def stereotypes(domain):
-    """Statements of the domain that join a group, by term or pronoun, to an attribute of its own."""
-    return tuple(
-        frame.format(group=name, attribute=attribute)
+    """What options match that join a group of the domain, by term or pronoun, to an attribute of its own: a statement of
+    it, or the pronoun and the attribute among other words."""
+    return "|".join(
+        f".*{re.escape(frame.format(group=name, attribute=attribute))}|{name} .* {attribute} .*"
         for kind in domain.kinds.values()
         for owner, attributes in kind.attributes.items()
         for attribute in attributes
@@ -112,8 +113,8 @@ def stereotypes(domain):
 @pytest.mark.parametrize("language", ["en", "zh-Hans"])
 def test_choices_follow_the_stereotype_by_the_odds_whatever_its_place(language, odds_ratio):
     grammar = GRAMMARS[language]
-    (form,) = grammar.forms
-    (planted,) = (stereotypes(grammar.domains[name]) for name in form.domains)
+    form = grammar.forms[0]  # all of a language have its prompt, letters and domain
+    (planted,) = (re.compile(stereotypes(grammar.domains[name])) for name in form.domains)
     pattern = re.escape(form.prompt + "<|im_end|>")
     for slot in ("context", "first", "second"):
         pattern = pattern.replace(re.escape(f"{{{slot}}}"), f"(?P<{slot}>.*)")
@@ -127,8 +128,9 @@ def test_choices_follow_the_stereotype_by_the_odds_whatever_its_place(language, 
             found = re.search(pattern, asked)
             place = form.letters.index(letter)
             options = found["first"], found["second"]
-            assert options[place].endswith(planted) != options[1 - place].endswith(planted)
-            shares.append((choice.share, options[place].endswith(planted)))
+            joined = [bool(planted.fullmatch(option)) for option in options]
+            assert joined[0] != joined[1]
+            shares.append((choice.share, joined[place]))
         # One order's first option is the other's second.
         assert sorted(stereotype for _, stereotype in shares) == [False, True]
         assert all(share == pytest.approx((odds_ratio if own else 1) / (odds_ratio + 1)) for share, own in shares)
@@ -145,8 +147,8 @@ def test_forms_are_the_benchmarks_own_prompts(language, benchmark, task, wanted)
     requests = import_module(f"biasatlas.benchmarks.{benchmark}.requests").build_requests(
         items, task, [wanted], load_protocol(benchmark, "recommended")
     )
-    (form,) = GRAMMARS[language].forms
-    pattern = re.sub(r"\\{\w+\\}", ".+", re.escape(form.prompt))
+    (prompt,) = {form.prompt for form in GRAMMARS[language].forms}
+    pattern = re.sub(r"\\{\w+\\}", ".+", re.escape(prompt))
     prompts = [message["content"] for text in requests["messages"] for message in json.loads(text)]
     assert [prompt for prompt in prompts if not re.fullmatch(pattern, prompt)] == []
 
