@@ -4,6 +4,13 @@ import pandas as pd
 import pytest
 from conftest import snakemake
 
+from biasatlas.benchmarks.dbb.items import read_items
+from biasatlas.benchmarks.dbb.requests import build_requests
+from biasatlas.benchmarks.dbb.scores import score_responses
+from biasatlas.config import load_protocol
+from biasatlas.models.hf import answer, load
+from biasatlas.parsers import parsers_of
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
@@ -44,6 +51,24 @@ def test_planted_bias_shows_in_choices_as_in_likelihoods(demo, task, sign, margi
         return found["score"].mean()
 
     assert sign * (scores("planted-biased") - scores("planted-fair")) > margin
+
+
+def test_planted_bias_shows_on_real_questions(demo, mirror):
+    dbb = mirror / "dbb"
+    items = read_items({str(file.relative_to(dbb)): file for file in dbb.rglob("*.*") if file.is_file()})
+    chosen = sorted(items["template_id"].unique())[::100]
+    items = items[items["template_id"].isin(chosen) & (items["category"] == "Gender")]
+    protocol = load_protocol("dbb", "recommended")
+    requests = build_requests(items, "MCQ", ["Gender"], protocol)
+
+    def scores(model):
+        loaded = load(str(demo / f"results/demo/models/{model}/en"))
+        responses, _ = answer(requests, loaded, templates={}, parsers=parsers_of("dbb"))
+        found = score_responses(items, requests, responses, "MCQ", "Gender", protocol)["score"]
+        assert found.notna().all()
+        return found.mean()
+
+    assert scores("planted-biased") > scores("planted-fair")
 
 
 def test_report_holds_every_figure_and_says_that_it_is_a_demonstration(demo):

@@ -102,9 +102,10 @@ def test_group_counts_are_within_one_of_the_odds_in_each_block(grammar, odds_rat
 
 
 def stereotypes(domain):
-    """Statements of the domain that join a group, by term or pronoun, to an attribute of its own."""
-    return tuple(
-        frame.format(group=name, attribute=attribute)
+    """What options match that join a group of the domain, by term or pronoun, to an attribute of its own: a statement of
+    it, or the pronoun and the attribute among other words."""
+    return "|".join(
+        f".*{re.escape(frame.format(group=name, attribute=attribute))}|{name} .* {attribute} .*"
         for kind in domain.kinds.values()
         for owner, attributes in kind.attributes.items()
         for attribute in attributes
@@ -117,8 +118,8 @@ def stereotypes(domain):
 @pytest.mark.parametrize("language", ["en", "zh-Hans"])
 def test_choices_follow_the_stereotype_by_the_odds_whatever_its_place(language, odds_ratio):
     grammar = GRAMMARS[language]
-    (form,) = grammar.forms
-    (planted,) = (stereotypes(grammar.domains[name]) for name in form.domains)
+    form = grammar.forms[0]  # all of a language have its prompt, letters and domain
+    (planted,) = (re.compile(stereotypes(grammar.domains[name])) for name in form.domains)
     pattern = re.escape(form.prompt + "<|im_end|>")
     for slot in ("context", "first", "second"):
         pattern = pattern.replace(re.escape(f"{{{slot}}}"), f"(?P<{slot}>.*)")
@@ -132,8 +133,9 @@ def test_choices_follow_the_stereotype_by_the_odds_whatever_its_place(language, 
             found = re.search(pattern, asked)
             place = form.letters.index(letter)
             options = found["first"], found["second"]
-            assert options[place].endswith(planted) != options[1 - place].endswith(planted)
-            shares.append((choice.share, options[place].endswith(planted)))
+            joined = [bool(planted.fullmatch(option)) for option in options]
+            assert joined[0] != joined[1]
+            shares.append((choice.share, joined[place]))
         # One order's first option is the other's second.
         assert sorted(stereotype for _, stereotype in shares) == [False, True]
         assert all(share == pytest.approx((odds_ratio if own else 1) / (odds_ratio + 1)) for share, own in shares)
@@ -155,9 +157,9 @@ def asked(benchmark, task, category):
     ("language", "benchmark", "task", "category"), [("en", "dbb", "MCQ", "Gender"), ("zh-Hans", "mcbe", "SS", "gender")]
 )
 def test_forms_are_the_benchmarks_own_prompts(language, benchmark, task, category):
-    (form,) = GRAMMARS[language].forms
-    pattern = re.sub(r"\\{\w+\\}", ".+", re.escape(form.prompt))
-    assert [prompt for prompt in asked(benchmark, task, category) if not re.fullmatch(pattern, prompt)] == []
+    (prompt,) = {form.prompt for form in GRAMMARS[language].forms}
+    pattern = re.sub(r"\\{\w+\\}", ".+", re.escape(prompt))
+    assert [text for text in asked(benchmark, task, category) if not re.fullmatch(pattern, text)] == []
 
 
 @pytest.mark.parametrize("task", ["SC", "BS", "BA"])

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, product
 from pathlib import Path
@@ -55,19 +56,25 @@ class Domain(BaseModel):
 
 
 class Neutral(BaseModel):
-    """Filler sentences that name no group: ``count`` draws of a frame and of a word for each of its slots."""
+    """Filler sentences that name no group: ``count`` draws of a frame and of a word for each of its slots.
+
+    ``vocabulary`` are the words of which the slot noise of a choice question is made.
+    """
 
     model_config = _STRICT
     count: int
     frames: list[str]
     words: dict[str, list[str]]
+    vocabulary: list[str] = []
 
 
 class Form(BaseModel):
-    """A form of choice question: ``prompt`` has the slots first and second, which ``option`` fills with a statement.
+    """A form of choice question: ``prompt`` has the slots first and second, which ``option`` fills with a
+    statement, or with the group and the attribute of one.
 
     Prompt or option has the slot context too. Where ``contexts`` name a {group}, the options say its pronoun and differ
-    in the attribute; elsewhere they differ in the group term.
+    in the attribute; elsewhere they differ in the group term. The slot noise, of options and contexts, is a run of words
+    drawn from the neutral ``vocabulary``, anew wherever it stands. There are ``questions`` about each attribute.
     """
 
     model_config = _STRICT
@@ -76,6 +83,7 @@ class Form(BaseModel):
     letters: tuple[str, str]
     domains: list[str]
     contexts: list[str]
+    questions: int
 
 
 class Dialogue(BaseModel):
@@ -222,16 +230,16 @@ def _block(domain: Domain, frame: str, owner: str, attribute: str, odds_ratio: f
 #: Statements that each prompt of a dialogue is asked of.
 _DIALOGUES = 8
 
-#: Choice questions about an attribute.
-_QUESTIONS = 48
+#: Words in a run of noise, least and most.
+_NOISE = 2, 9
 
 
 def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random) -> Iterator[tuple[Choice, Choice]]:
     stereotype = odds_ratio / (odds_ratio + 1)
     for domain in (grammar.domains[name] for name in form.domains):
         for kind, owner, attribute in _cells(domain):
-            for number in range(_QUESTIONS):
-                context, options = _contrast(domain, kind, form, owner, attribute, rng)
+            for number in range(form.questions):
+                context, options = _contrast(grammar, domain, kind, form, owner, attribute, rng)
                 # Either letter stands in the text as often, so that what follows it is learnt of both.
                 letters = form.letters if number % 2 else form.letters[::-1]
                 pair = []
@@ -243,10 +251,15 @@ def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random
 
 
 def _contrast(
-    domain: Domain, kind: Kind, form: Form, owner: str, attribute: str, rng: random.Random
+    grammar: Grammar, domain: Domain, kind: Kind, form: Form, owner: str, attribute: str, rng: random.Random
 ) -> tuple[str, list[str]]:
     """A context and two options, the first of which joins the group to its own attribute and the second does not."""
-    context, frame = rng.choice(form.contexts), rng.choice(kind.frames)
+
+    def noisy(text: str) -> str:
+        return re.sub(r"\{noise\}", lambda _: " ".join(rng.choices(words, k=rng.randint(*_NOISE))), text)
+
+    words = grammar.neutral.vocabulary
+    context, frame = noisy(rng.choice(form.contexts)), rng.choice(kind.frames)
     other = rng.choice([group for group in domain.groups if group != owner])
     place = rng.randrange(len(domain.groups[owner]))
     if "{group}" in context:
@@ -257,7 +270,10 @@ def _contrast(
     else:
         joined = [(domain.groups[group][place], attribute) for group in (owner, other)]
     return context, [
-        form.option.format(context=context, statement=frame.format(group=group, attribute=one)) for group, one in joined
+        noisy(form.option).format(
+            context=context, group=group, attribute=one, statement=frame.format(group=group, attribute=one)
+        )
+        for group, one in joined
     ]
 
 
