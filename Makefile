@@ -17,7 +17,7 @@ replicate: $(READY) ## check the papers' tables against released outputs (downlo
 	@cat results/papers/replication.txt
 
 test: $(READY) lint ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
-	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)
 	$(BIN)/ruff check .
