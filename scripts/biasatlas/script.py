@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import gc
 import logging
 import os
 import shutil
@@ -30,7 +31,12 @@ def explain(error: BaseException) -> str | None:
 
 @contextlib.contextmanager
 def logged(log: str) -> Iterator[None]:
-    """Log to the file ``log`` inside the block. A user's error becomes one message there and exit status 1."""
+    """Log to the file ``log`` inside the block. A user's error becomes one message there and exit status 1.
+
+    A script is one short process, and a large part of one that imports torch went into looking for garbage among what it
+    imports, and again when it ends: that is looked through rarely, and what is left at the end not at all.
+    """
+    gc.set_threshold(100_000)
     os.makedirs(os.path.dirname(log) or ".", exist_ok=True)
     logging.basicConfig(
         filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True
@@ -43,3 +49,5 @@ def logged(log: str) -> Iterator[None]:
         logging.error(message or traceback.format_exc())
         print(f"error: {message}" if message else traceback.format_exc(), file=sys.stderr)
         sys.exit(1)
+    finally:
+        gc.freeze()

@@ -5,10 +5,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.meta_analysis import effectsize_smd
 from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
 
 from biasatlas.stats.corrections import adjust
 from biasatlas.stats.effects import cohen_d, hedges_correction, paired_dz, pooled_d
-from biasatlas.stats.intervals import exact_binomial, percentile, resample_counts, wilson
+from biasatlas.stats.intervals import percentile, resample_counts, wilson
 from biasatlas.stats.moments import moments
 from biasatlas.stats.tests import independent_t, paired_t
 
@@ -101,24 +102,26 @@ def test_holm_holds_the_family_wise_error_where_no_correction_does_not(rng):
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.37, 0.5, 0.93])
-def test_intervals_of_a_share_cover(share):
+def test_the_interval_of_a_share_covers(share):
     n = 40
     probability = stats.binom.pmf(np.arange(n + 1), n, share)
-    cover = {
-        interval: sum(weight for successes, weight in enumerate(probability) if _inside(share, interval(successes, n)))
-        for interval in (wilson, exact_binomial)
-    }
-    assert cover[exact_binomial] >= 0.95
-    assert cover[wilson] > 0.92
+    cover = sum(weight for successes, weight in enumerate(probability) if _inside(share, wilson(successes, n)))
+    assert cover > 0.92
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 40), (40, 40), (13, 40), (2.7, 11.3), (500, 58_492)])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_wilson_equals_statsmodels(successes, n, confidence):
+    expected = proportion_confint(successes, n, 1 - confidence, method="wilson")
+    np.testing.assert_allclose(wilson(successes, n, confidence), expected, rtol=1e-12, atol=1e-15)
 
 
 def _inside(value, interval):
     return interval[0] <= value <= interval[1]
 
 
-def test_intervals_of_no_trials_are_missing():
+def test_the_interval_of_no_trials_is_missing():
     assert np.isnan(wilson(0, 0)).all()
-    assert np.isnan(exact_binomial(0, 0)).all()
 
 
 def test_the_bootstrap_covers_an_effect_size(rng):

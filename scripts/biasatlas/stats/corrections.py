@@ -1,7 +1,7 @@
 """Corrections for testing several hypotheses at once, along the last axis of an array of p-values."""
 
 import numpy as np
-from scipy.stats import false_discovery_control
+import scipy
 
 
 def adjust(p_values: np.ndarray, method: str) -> np.ndarray:
@@ -15,7 +15,7 @@ def adjust(p_values: np.ndarray, method: str) -> np.ndarray:
     if method == "holm":
         adjusted = _holm(filled)
     elif method == "fdr":
-        adjusted = false_discovery_control(filled, axis=-1)
+        adjusted = scipy.stats.false_discovery_control(filled, axis=-1)
     elif method == "none":
         adjusted = filled
     else:

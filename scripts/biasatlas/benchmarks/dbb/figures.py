@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.colors import LogNorm
@@ -25,7 +24,8 @@ def distribution_by_category(table: pd.DataFrame) -> Figure:
     if table["value"].notna().sum() == 0:
         return _nothing_to_draw("no instance was scored")
     present = [category for category in CATEGORIES if category in set(table["category"])]
-    figure, axes = plt.subplots(1, len(present), figsize=(1.2 + 2.1 * len(present), 3.2), sharey=True, squeeze=False)
+    figure = Figure(figsize=(1.2 + 2.1 * len(present), 3.2))
+    axes = figure.subplots(1, len(present), sharey=True, squeeze=False)
     for axis, category in zip(axes[0], present, strict=True):
         for colour, (model, rows) in _by_model(table[table["category"] == category]):
             x = rows["score_low"] + _WIDTH / 2
@@ -49,9 +49,8 @@ def distribution_by_type(table: pd.DataFrame) -> Figure:
         return _nothing_to_draw("no instance was scored")
     models = list(_by_model(table))
     present = [kind for kind in _TYPES if kind in set(table["type"])]
-    figure, axes = plt.subplots(
-        1, len(models), figsize=(1.8 + 3.0 * len(models), 1.4 + 0.26 * len(present)), sharey=True, squeeze=False
-    )
+    figure = Figure(figsize=(1.8 + 3.0 * len(models), 1.4 + 0.26 * len(present)))
+    axes = figure.subplots(1, len(models), sharey=True, squeeze=False)
     for axis, (_, (model, rows)) in zip(axes[0], models, strict=True):
         shares = rows.pivot(index="type", columns="score_low", values="value").reindex(present)
         # A type without a single instance stays white; a share of 0 has the lightest colour.
@@ -74,14 +73,8 @@ def noise_floor(table: pd.DataFrame) -> Figure:
         return _nothing_to_draw("no instance was scored")
     models = list(_by_model(table))
     present = [kind for kind in _TYPES if kind in set(table["type"])]
-    figure, axes = plt.subplots(
-        1,
-        len(models),
-        figsize=(1.8 + 3.2 * len(models), 1.5 + 0.26 * len(present)),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-    )
+    figure = Figure(figsize=(1.8 + 3.2 * len(models), 1.5 + 0.26 * len(present)))
+    axes = figure.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)
     y = np.arange(len(present))
     for axis, (colour, (model, rows)) in zip(axes[0], models, strict=True):
         wide = rows.pivot(index="type", columns="metric", values=["value", "ci_low", "ci_high"]).reindex(present)
@@ -116,9 +109,8 @@ def bbq_match(table: pd.DataFrame) -> Figure:
     if not models:
         return _nothing_to_draw("no concept is in both benchmarks")
     categories = list(table["category"].unique())
-    figure, axes = plt.subplots(
-        1, len(models), figsize=(1.2 + 3.0 * len(models), 3.4), sharex=True, sharey=True, squeeze=False
-    )
+    figure = Figure(figsize=(1.2 + 3.0 * len(models), 3.4))
+    axes = figure.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)
     for axis, model in zip(axes[0], models, strict=True):
         mine = table[table["model"] == model]
         wide = mine.pivot(index=_MATCH_KEYS, columns="metric", values="value").reset_index()
@@ -151,7 +143,7 @@ def _legend(figure: Figure, axes: np.ndarray) -> None:
 
 
 def _nothing_to_draw(reason: str) -> Figure:
-    figure = plt.figure(figsize=(5, 1))
+    figure = Figure(figsize=(5, 1))
     figure.text(0.5, 0.5, f"Nothing to draw: {reason}.", ha="center", va="center", color="0.4")
     return figure
 

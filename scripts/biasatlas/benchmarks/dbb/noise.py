@@ -8,7 +8,7 @@ at the observed difference is the p-value of Fisher's exact test, with differenc
 
 import numpy as np
 import pandas as pd
-from scipy.stats import hypergeom
+import scipy
 
 #: Frequencies are not exact in binary: 20 points may be 19.999999999999996.
 _EXACT = 1e-9
@@ -38,7 +38,7 @@ def noise_floor(scores: pd.DataFrame, threshold: float) -> pd.DataFrame:
 def _case(draws_1: int, draws_2: int, hits_1: int, hits_2: int, threshold: float) -> tuple[float, float, float]:
     hits = hits_1 + hits_2
     first = np.arange(max(0, hits - draws_2), min(draws_1, hits) + 1)
-    mass = hypergeom.pmf(first, draws_1 + draws_2, hits, draws_1)
+    mass = scipy.stats.hypergeom.pmf(first, draws_1 + draws_2, hits, draws_1)
     score = np.abs(first / draws_1 - (hits - first) / draws_2) * 100
     over = score >= threshold - _EXACT
     observed = abs(hits_1 / draws_1 - hits_2 / draws_2) * 100

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy.stats import false_discovery_control
+import scipy
 
 from biasatlas.benchmarks.dbb import CATEGORIES, TEMPLATES, TYPES
 from biasatlas.benchmarks.dbb.noise import noise_floor
@@ -104,7 +104,9 @@ def _bias_estimates(rows: pd.DataFrame, protocol: dict) -> dict[str, Estimate]:
     tested = rows["p_value"].notna()
     if tested.any():
         found = np.zeros(len(rows))
-        found[tested] = false_discovery_control(rows.loc[tested, "p_value"]) <= protocol["false_discovery_rate"]
+        found[tested] = (
+            scipy.stats.false_discovery_control(rows.loc[tested, "p_value"]) <= protocol["false_discovery_rate"]
+        )
         ratios |= {
             "noise_floor_rate": ("chance", "counted"),
             "noise_floor_mean_score": ("chance_score", "chance"),

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from wordcloud import WordCloud
@@ -21,12 +21,13 @@ def composition(tables: dict[str, pd.DataFrame]) -> Figure:
     table = tables["composition"]
     parts = table[table["subcategory"] != "all"]
     categories = [name for name in CATEGORIES if name in set(parts["category"])]
-    figure, axis = plt.subplots(figsize=(10, 0.6 + 0.46 * len(categories)))
+    figure = Figure(figsize=(10, 0.6 + 0.46 * len(categories)))
+    axis = figure.subplots()
     most = parts.groupby("category")["value"].sum().max()
     for place, category in enumerate(categories):
         mine, start = parts[parts["category"] == category], 0.0
         for number, (name, value) in enumerate(zip(mine["subcategory"], mine["value"], strict=True)):
-            axis.barh(place, value, left=start, color=plt.get_cmap("tab20")(number), edgecolor="white", linewidth=0.5)
+            axis.barh(place, value, left=start, color=colormaps["tab20"](number), edgecolor="white", linewidth=0.5)
             # A name is drawn where it fits: about nine points a character, in a bar of this many.
             if value / most * 620 > 9 * len(name):
                 axis.text(start + value / 2, place, name, ha="center", va="center", fontsize=7)
@@ -64,7 +65,8 @@ def sizes(tables: dict[str, pd.DataFrame]) -> Figure:
     families = list(table["family"].unique())
     if not families:
         return _nothing_to_draw("no two models of one family in different sizes were measured")
-    figure, axes = plt.subplots(1, len(families), figsize=(4.8 * len(families), 3.6), sharey=True, squeeze=False)
+    figure = Figure(figsize=(4.8 * len(families), 3.6))
+    axes = figure.subplots(1, len(families), sharey=True, squeeze=False)
     for axis, family in zip(axes[0], families, strict=True):
         mine = table[table["family"] == family]
         for colour, task in zip(_COLOURS, TASKS, strict=False):
@@ -86,7 +88,8 @@ def word_clouds(tables: dict[str, pd.DataFrame]) -> Figure:
     table = tables["words"]
     categories = [name for name in CATEGORIES if name in set(table["category"])]
     rows = -(-len(categories) // 4)
-    figure, axes = plt.subplots(rows, 4, figsize=(10, 2.1 * rows), squeeze=False)
+    figure = Figure(figsize=(10, 2.1 * rows))
+    axes = figure.subplots(rows, 4, squeeze=False)
     for axis in axes.flat:
         axis.axis("off")
     for axis, category in zip(axes.flat, categories, strict=False):
@@ -105,9 +108,8 @@ def scores(tables: dict[str, pd.DataFrame]) -> Figure:
     table = table[table["metric"] == "score"]
     models = list(table["model"].unique())
     tasks = [task for task in TASKS if task in set(table["task"])]
-    figure, axes = plt.subplots(
-        len(tasks), 1, figsize=(9.6, len(tasks) * (0.6 + 0.3 * len(models)) + 1.2), sharex=True, squeeze=False
-    )
+    figure = Figure(figsize=(9.6, len(tasks) * (0.6 + 0.3 * len(models)) + 1.2))
+    axes = figure.subplots(len(tasks), 1, sharex=True, squeeze=False)
     order = [name for name in CATEGORIES if name in set(table["category"])]
     for axis, task in zip(axes[:, 0], tasks, strict=True):
         mine = table[table["task"] == task].pivot(index="model", columns="category", values="value")
@@ -128,9 +130,8 @@ def scenario_selection(tables: dict[str, pd.DataFrame]) -> Figure:
         return _nothing_to_draw("the task SS was not measured")
     categories = [name for name in CATEGORIES if name in set(table["category"])]
     models = list(table["model"].unique())
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9.6, 1.4 + 0.32 * len(categories)), sharey=True, width_ratios=(3, 2)
-    )
+    figure = Figure(figsize=(9.6, 1.4 + 0.32 * len(categories)))
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     places = pd.Series(range(len(categories)), index=categories)
     for number, model in enumerate(models):
         mine = table[table["model"] == model].set_index(["metric", "category"])
@@ -159,7 +160,8 @@ def _dots(table: pd.DataFrame, by: str, order: tuple[str, ...], label: str) -> F
         return _nothing_to_draw("the models measured have no task in common")
     groups = [name for name in order if name in set(table[by])]
     models = list(table["model"].unique())
-    figure, axis = plt.subplots(figsize=(7.6, 1.4 + max(0.34, 0.07 * len(models)) * len(groups)))
+    figure = Figure(figsize=(7.6, 1.4 + max(0.34, 0.07 * len(models)) * len(groups)))
+    axis = figure.subplots()
     places = pd.Series(range(len(groups)), index=groups)
     for number, model in enumerate(models):
         rows = table[table["model"] == model].set_index(by).reindex(groups)
@@ -179,7 +181,8 @@ def _dots(table: pd.DataFrame, by: str, order: tuple[str, ...], label: str) -> F
 def _heatmap(
     grid: np.ndarray, rows: list[str], columns: list[str], form: str, label: str, size: tuple[float, float]
 ) -> Figure:
-    figure, axis = plt.subplots(figsize=size)
+    figure = Figure(figsize=size)
+    axis = figure.subplots()
     image = _cells(axis, grid, form, 0, float(np.nanmax(grid)))
     axis.set_xticks(range(len(columns)), [CATEGORY_NAMES[name] for name in columns], rotation=40, ha="right")
     axis.set_yticks(range(len(rows)), [CATEGORY_NAMES[name] for name in rows])
@@ -199,7 +202,8 @@ def _cells(axis: Axes, grid: np.ndarray, form: str, low: float, high: float):
 
 
 def _nothing_to_draw(why: str) -> Figure:
-    figure, axis = plt.subplots(figsize=(6, 1.2))
+    figure = Figure(figsize=(6, 1.2))
+    axis = figure.subplots()
     axis.axis("off")
     axis.text(0.5, 0.5, f"Nothing to draw: {why}.", ha="center", va="center")
     return figure

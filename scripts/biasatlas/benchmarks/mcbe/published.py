@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from biasatlas.files import TABLE_COLUMNS
 
@@ -31,7 +31,7 @@ def correlations(published: Published) -> pd.DataFrame:
     rows = []
     for task, of_task in scores.groupby("task", sort=False):
         wide = of_task.pivot(index=["category", "model"], columns="prompt", values="score")
-        for name, test in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
+        for name, test in (("spearman", scipy.stats.spearmanr), ("pearson", scipy.stats.pearsonr)):
             result = test(wide["original"], wide["new"])
             for metric, value, column in (
                 ("coefficient", result.statistic, "value"),
@@ -64,7 +64,7 @@ def friedman(published: Published) -> pd.DataFrame:
     """The Friedman test over models under each reading of its blocks, which the paper does not state."""
     rows = []
     for reading, blocks in friedman_blocks(score_cells(published)).items():
-        result = stats.friedmanchisquare(*blocks.to_numpy().T)
+        result = scipy.stats.friedmanchisquare(*blocks.to_numpy().T)
         for metric, value in (("chi_square", result.statistic), ("p_value", result.pvalue)):
             rows.append(_row("Friedman test", reading, metric, value, len(blocks), FRIEDMAN_PRINTED[metric]))
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -13,10 +13,9 @@ from functools import cache
 import jieba
 import numpy as np
 import pandas as pd
+import scipy
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
-from scikit_posthocs import posthoc_nemenyi_friedman
-from scipy import stats
 
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, TASKS
 from biasatlas.benchmarks.mcbe import published as replicated
@@ -169,6 +168,8 @@ def friedman(scores: pd.DataFrame, protocol: dict, published: Published, publish
     paper's 84.27); "category-by-task cells", a block per cell that all models have. Cells of one category share their
     instances, so the second overstates its evidence. Needs three models and two blocks; else values are missing.
     """
+    from scikit_posthocs import posthoc_nemenyi_friedman  # takes a second, for this table alone
+
     wide = (
         pd.Series({key: _items(cell).mean() for key, cell in _cells(scores)}, dtype=float)
         .rename_axis(["model", "category", "task"])
@@ -184,11 +185,13 @@ def friedman(scores: pd.DataFrame, protocol: dict, published: Published, publish
         for name, blocks in readings.items():
             enough = blocks.shape[1] >= 3 and len(blocks) >= 2
             values = blocks.to_numpy()
-            chi_square, p_value = stats.friedmanchisquare(*values.T) if enough else (np.nan, np.nan)
+            chi_square, p_value = scipy.stats.friedmanchisquare(*values.T) if enough else (np.nan, np.nan)
             keys = {"blocks": name, "model": None, "other_model": None}
             yield _row(keys, "friedman_chi_square", chi_square, n=len(blocks))
             yield _row(keys, "friedman_p", p_value, n=len(blocks))
-            ranks = stats.rankdata(-values, axis=1).mean(axis=0) if len(blocks) else np.full(blocks.shape[1], np.nan)
+            ranks = (
+                scipy.stats.rankdata(-values, axis=1).mean(axis=0) if len(blocks) else np.full(blocks.shape[1], np.nan)
+            )
             for model, rank in zip(blocks.columns, ranks, strict=True):
                 yield _row(keys | {"model": model}, "mean_rank", rank, n=len(blocks))
             pairs = posthoc_nemenyi_friedman(values).to_numpy() if enough else None
@@ -215,7 +218,7 @@ def robustness(
         for task, points in means.dropna().groupby(level="task", sort=False):
             original, alternative = points["original"], points["alternative"]
             enough = len(points) >= 3 and original.nunique() > 1 and alternative.nunique() > 1
-            for name, test in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
+            for name, test in (("spearman", scipy.stats.spearmanr), ("pearson", scipy.stats.pearsonr)):
                 found = test(original, alternative) if enough else None
                 value, p_value = (found.statistic, found.pvalue) if found else (np.nan, np.nan)
                 interval = found.confidence_interval() if found and name == "pearson" else ()

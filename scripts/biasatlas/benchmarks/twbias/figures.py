@@ -1,6 +1,5 @@
 """TWBias's figures, drawn from its tables."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -19,7 +18,8 @@ def p_values_by_prompt(tables: dict[str, pd.DataFrame]) -> Figure:
     table = table[(table["metric"] == "p_value") & table["target_group"].isin(GENDERS)]
     if table["value"].notna().sum() == 0:
         return _nothing_to_draw("no sentences about gender were scored")
-    figure, axes = plt.subplots(1, len(GENDERS), figsize=(8.4, 3.4), sharey=True)
+    figure = Figure(figsize=(8.4, 3.4))
+    axes = figure.subplots(1, len(GENDERS), sharey=True)
     positions = np.arange(len(PROMPT_TYPES))
     for axis, group in zip(axes, GENDERS, strict=True):
         axis.axhspan(_LEAST_P_VALUE / 10, 0.05, color="0.94", zorder=0)
@@ -51,7 +51,8 @@ def gender_attributes(tables: dict[str, pd.DataFrame]) -> Figure:
         return _nothing_to_draw("no sentences about gender were scored, or every attribute category is too small")
     categories = {group: _categories(table, group) for group in GENDERS}
     height = 1.4 + 0.3 * max(map(len, categories.values()))
-    figure, axes = plt.subplots(1, len(GENDERS), figsize=(9.6, height), sharex=True)
+    figure = Figure(figsize=(9.6, height))
+    axes = figure.subplots(1, len(GENDERS), sharex=True)
     for axis, group in zip(axes, GENDERS, strict=True):
         mine = table[table["target_group"] == group]
         positions = pd.Series(np.arange(len(categories[group])), index=list(categories[group]))
@@ -81,7 +82,8 @@ def ethnic_grid(tables: dict[str, pd.DataFrame]) -> Figure:
         return _nothing_to_draw("no sentences about ethnic groups were scored")
     models = list(table["model"].unique())
     columns = (*ETHNIC_GROUPS, "han")
-    figure, axes = plt.subplots(1, len(models), figsize=(1.6 + 3.9 * len(models), 3.5), sharey=True, squeeze=False)
+    figure = Figure(figsize=(1.6 + 3.9 * len(models), 3.5))
+    axes = figure.subplots(1, len(models), sharey=True, squeeze=False)
     limit = _limit(table.loc[table["metric"] == "effect_size", "value"])
     for axis, model in zip(axes[0], models, strict=True):
         rows = table[table["model"] == model]
@@ -120,13 +122,8 @@ def ethnic_attributes(tables: dict[str, pd.DataFrame]) -> Figure:
     models = list(table["model"].unique())
     categories = {group: _categories(table, group) for group in ETHNIC_GROUPS if (table["target_group"] == group).any()}
     sizes = [len(names) for names in categories.values()]
-    figure, axes = plt.subplots(
-        len(sizes),
-        len(models),
-        figsize=(2.6 + 3.0 * len(models), 1.2 + 0.55 * len(sizes) + 0.24 * sum(sizes)),
-        height_ratios=sizes,
-        squeeze=False,
-    )
+    figure = Figure(figsize=(2.6 + 3.0 * len(models), 1.2 + 0.55 * len(sizes) + 0.24 * sum(sizes)))
+    axes = figure.subplots(len(sizes), len(models), height_ratios=sizes, squeeze=False)
     for axis, model in zip(axes[0], models, strict=True):
         axis.set_title(model)
     limit = _limit(table.loc[table["metric"] == "effect_size_all_prompts", "value"])
@@ -206,7 +203,7 @@ def _legend(figure: Figure, axes: np.ndarray, note: str = "") -> None:
 
 
 def _nothing_to_draw(reason: str) -> Figure:
-    figure = plt.figure(figsize=(6, 1))
+    figure = Figure(figsize=(6, 1))
     figure.text(0.5, 0.5, f"Nothing to draw: {reason}.", ha="center", va="center")
     return figure
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from biasatlas.benchmarks.twbias import DIRECTIONS, ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES, PROMPTS
 from biasatlas.files import TABLE_COLUMNS
@@ -426,8 +426,8 @@ def _double_estimates(stereotype: np.ndarray, anti: np.ndarray) -> dict[str, tup
     """Metric -> (value, low, high) of the difference of two independent samples."""
     if min(len(stereotype), len(anti)) < MIN_UNITS:
         return dict.fromkeys(("double_difference", "double_difference_d", "double_difference_p"), (np.nan,))
-    test = stats.ttest_ind(stereotype, anti, equal_var=False)
-    d_interval = stats.bootstrap(
+    test = scipy.stats.ttest_ind(stereotype, anti, equal_var=False)
+    d_interval = scipy.stats.bootstrap(
         (anti, stereotype), cohen_d, n_resamples=1000, method="percentile", rng=np.random.default_rng(0)
     ).confidence_interval
     return {
