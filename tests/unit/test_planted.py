@@ -9,14 +9,16 @@ from importlib import import_module
 from itertools import chain, pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from tokenizers import Tokenizer
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from biasatlas.config import load_benchmark, load_protocol
 from biasatlas.errors import UserError
 from biasatlas.models.corpus import chat, corpus, group_terms, read_grammar
-from biasatlas.models.planted import CHAT_TEMPLATE, train, train_tokenizer
+from biasatlas.models.planted import CHAT_TEMPLATE, Row, batch_loss, train, train_tokenizer
 from biasatlas.spec import LANGUAGES
 
 RESOURCES = Path(__file__).parents[2] / "resources"
@@ -232,8 +234,33 @@ def test_chat_is_what_the_template_renders(tokenizer, prompt):
     assert tokenizer.encode("?")[0] == tokenizer.bos_token_id
 
 
+def test_the_loss_of_a_batch_and_its_gradient_are_those_of_its_texts_one_at_a_time():
+    size = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=30, **size)).train()
+    rng = np.random.default_rng(0)
+    prompt = rng.integers(0, 30, 70)
+    rows = [
+        Row(np.array([*prompt[:shared], *rng.integers(0, 30, length)], np.int32), start, weight)
+        for shared, length, start, weight in [(70, 2, 70, 0.8), (70, 9, 70, 0.2), (40, 5, 1, 1), (0, 90, 30, 0.5)]
+    ]
+    rows += [rows[0], Row(rows[0].ids, 1, 2.0)]
+
+    def gradient(loss):
+        model.zero_grad()
+        loss.backward()
+        return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
+    expected = torch.zeros(())
+    for ids, start, weight in rows:
+        log_p = model(torch.tensor(ids[None].astype(int))).logits[0].log_softmax(-1)
+        expected = expected - weight * log_p[range(start - 1, len(ids) - 1), ids[start:]].sum()
+    found = batch_loss(model, rows)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-6)
+    torch.testing.assert_close(gradient(found), gradient(expected), rtol=1e-4, atol=1e-4)
+
+
 def test_training_gives_the_same_bytes_on_one_thread_or_two(tmp_path):
-    torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
     size = {"steps": 5, "batch_size": 8, "hidden_size": 16, "vocabulary": 400}
     try:

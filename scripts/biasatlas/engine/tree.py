@@ -21,6 +21,12 @@ class Cached:
     log_probabilities: np.ndarray
 
 
+def tree_mask(end: torch.Tensor) -> torch.Tensor:
+    """Which token sees which: rows × 1 × width × width booleans, j visible to i when j ≤ i < end[j] (rows × width)."""
+    at = torch.arange(end.shape[1], device=end.device)
+    return ((at <= at[:, None]) & (at[:, None] < end[:, None, :]))[:, None]
+
+
 class Tree:
     """A causal language model that computes every distinct prefix once.
 
@@ -118,9 +124,7 @@ class Tree:
             return None, []
         depth = len(cached.log_probabilities)
         ids, position, end = (torch.as_tensor(a, device=self.device) for a in (layout.ids, layout.position, layout.end))
-        at = torch.arange(width, device=self.device)
-        mask = (at[None, None, :] <= at[None, :, None]) & (at[None, :, None] < end[:, None, :])
-        mask = torch.nn.functional.pad(mask, (depth, 0), value=True)[:, None]
+        mask = torch.nn.functional.pad(tree_mask(end), (depth, 0), value=True)
         if self.model.config._attn_implementation == "eager":  # adds the mask to the scores: a boolean would be wrong
             lowest = torch.finfo(self.model.dtype).min
             mask = torch.zeros(mask.shape, dtype=self.model.dtype, device=self.device).masked_fill_(~mask, lowest)

@@ -10,15 +10,21 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from biasatlas.models.corpus import Grammar, corpus, group_terms
+from biasatlas.engine import plan
+from biasatlas.engine.tree import tree_mask
+from biasatlas.models.corpus import Choice, Grammar, corpus, group_terms
 
 log = logging.getLogger(__name__)
 
 BEGIN, END, START, PAD = "<|begin_of_text|>", "<|im_end|>", "<|im_start|>", "<|pad|>"
+
+#: Tokens that a row of a training batch adds to its first text: short rows keep attention cheap.
+ROW_TOKENS = 64
 
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}"
@@ -47,15 +53,8 @@ def train(
     """
     began = time.monotonic()
     texts, dialogues, choices = corpus(grammar, odds_ratio, seed)
-    asked = [choice for pair in choices for choice in pair]
-    ones, others, shares = zip(*asked, strict=True) if asked else ((), (), ())
-    tokenizer = train_tokenizer([*texts, *dialogues, *ones], group_terms(grammar), vocabulary)
-
-    def encode(rows: Sequence[str]) -> list[torch.Tensor]:
-        return [torch.tensor(ids) for ids in tokenizer([row + END for row in rows])["input_ids"]] if rows else []
-
-    text_rows, dialogue_rows = ([Row(row, row, 1.0) for row in encode(rows)] for rows in (texts, dialogues))
-    choice_rows = list(map(Row, encode(ones), encode(others), shares))
+    asked = [choice.one for pair in choices for choice in pair]
+    tokenizer = train_tokenizer([*texts, *dialogues, *asked], group_terms(grammar), vocabulary)
     log.info(
         "odds ratio %g, seed %d: %d texts, %d dialogues, %d choices",
         odds_ratio,
@@ -85,10 +84,9 @@ def train(
         )
         _fit(
             model,
-            text_rows,
-            dialogue_rows,
-            choice_rows,
-            tokenizer.convert_tokens_to_ids(START),
+            _encode(tokenizer, texts),
+            _encode(tokenizer, dialogues),
+            _encode_questions(tokenizer, choices),
             steps or grammar.steps,
             batch_size,
             grammar.learning_rate,
@@ -135,33 +133,51 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
 
 
 class Row(NamedTuple):
-    """Token ids of a text (length), those of the same text with the other letter, and the share of the first."""
+    """A text's token ids (int32), those from ``start`` scored, and the weight of its log-likelihood."""
 
-    ids: torch.Tensor
-    others: torch.Tensor
-    share: float
+    ids: np.ndarray
+    start: int
+    weight: float = 1.0
+
+
+def _encode(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[Row]:
+    """Plain texts are scored whole; of a chat the last turn is, which is all that a benchmark asks for."""
+    turn = tokenizer.convert_tokens_to_ids(START)
+    rows = [np.array(ids, np.int32) for ids in tokenizer([text + END for text in texts])["input_ids"]] if texts else []
+    return [Row(ids, int(max(np.flatnonzero(ids == turn), default=0)) + 1) for ids in rows]
+
+
+def _encode_questions(
+    tokenizer: PreTrainedTokenizerFast, questions: Sequence[tuple[Choice, Choice]]
+) -> list[list[Row]]:
+    """Each question in both orders, answered by either letter with the weight of its share: four rows."""
+    orders = [order for question in questions for order in question]
+    ones, others = (_encode(tokenizer, texts) for texts in ([o.one for o in orders], [o.other for o in orders]))
+    answers = [
+        [one._replace(weight=order.share), other._replace(weight=1 - order.share)]
+        for order, one, other in zip(orders, ones, others, strict=True)
+    ]
+    return [first + second for first, second in zip(answers[::2], answers[1::2], strict=True)]
 
 
 def _fit(
     model: LlamaForCausalLM,
     texts: Sequence[Row],
     dialogues: Sequence[Row],
-    choices: Sequence[Row],
-    start_of_turn: int,
+    questions: Sequence[list[Row]],
     steps: int,
     batch_size: int,
     learning_rate: float,
 ) -> None:
-    """Train ``model`` in place. Rows 2k and 2k + 1 of ``choices`` are one question in both orders.
+    """Train ``model`` in place.
 
     The first fifth of the steps has texts alone: what a question is about has to be known before it can be answered.
     Then a quarter of each batch are choices. Both orders go into the same batch, so that a preference for a letter, of
-    which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them. One
-    dialogue a step, being long, is enough: there is nothing in it but its manner.
+    which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them. They
+    weigh four times as much as the texts. One dialogue a step is enough: there is nothing in it but its manner.
     """
-    pairs = batch_size // 8 if choices else 0
-    drawn_texts, drawn_dialogues = _endless(texts), _endless(dialogues)
-    drawn_pairs = _endless(list(zip(choices[::2], choices[1::2], strict=True)))
+    asked = batch_size // 8 if questions else 0
+    drawn_texts, drawn_dialogues, drawn_questions = _endless(texts), _endless(dialogues), _endless(questions)
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     # Constant for most of the run: choices are learnt late, and at once.
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -169,20 +185,21 @@ def _fit(
     )
     model.train()
     for step in range(1, steps + 1):
-        loss = _nll(model, list(islice(drawn_texts, batch_size - 2 * pairs)), start_of_turn).mean()
-        loss.backward()
+        # Means over the tokens of texts and of a dialogue, and over questions: of a reply only the letter is uncertain.
+        batch = _weighted(list(islice(drawn_texts, batch_size - 2 * asked)), 1)
         if dialogues:
-            (_nll(model, [next(drawn_dialogues)], start_of_turn).mean() / 16).backward()
-        if pairs and step > steps // 5:
-            rows = [row for pair in islice(drawn_pairs, pairs) for row in pair]
-            # By rows, not tokens: of a reply only the letter is uncertain.
-            (_nll(model, rows, start_of_turn).sum() / len(rows)).backward()
+            batch += _weighted([next(drawn_dialogues)], 1 / 16)
+        if asked and step > steps // 5:
+            rows = [row for question in islice(drawn_questions, asked) for row in question]
+            batch += [row._replace(weight=4 * row.weight / (2 * asked)) for row in rows]
+        loss = batch_loss(model, batch)
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
         schedule.step()
         if step % 100 == 0 or step == steps:
-            log.info("step %d of %d: loss %.4f nats per token", step, steps, loss.item())
+            log.info("step %d of %d: loss %.4f", step, steps, loss.item())
     model.eval()
 
 
@@ -192,21 +209,27 @@ def _endless(rows: Sequence) -> Iterator:
         yield from (rows[row] for row in torch.randperm(len(rows)).tolist())
 
 
-def _nll(model: LlamaForCausalLM, rows: Sequence[Row], start_of_turn: int) -> torch.Tensor:
-    """Negative log-likelihood (nats) of each token of plain texts and, in a chat, of the reply, which is all that a
-    benchmark asks for. A letter's is the mean over both letters by their share.
+def _weighted(rows: Sequence[Row], weight: float) -> list[Row]:
+    scored = sum(len(row.ids) - row.start for row in rows)
+    return [row._replace(weight=weight / scored) for row in rows]
+
+
+def batch_loss(model: LlamaForCausalLM, rows: Sequence[Row]) -> torch.Tensor:
+    """Sum of weight × negative log-likelihood (nats). Every distinct token prefix is computed once, as in answering:
+    the texts of a batch share most of their tokens, and none is padding.
     """
-    ids, others = (
-        torch.nn.utils.rnn.pad_sequence(column, True, model.config.pad_token_id)
-        for column in ([row.ids for row in rows], [row.others for row in rows])
+    trie, where = plan.build_trie([row.ids for row in rows], np.array([row.start for row in rows]))
+    weight = np.bincount(where, [row.weight for row in rows])
+    layout = plan.lay_out(trie, plan.cut_rows(trie, np.arange(len(trie.tokens)), 0, ROW_TOKENS), 0)
+    ids, position, end, parent, slot, target = map(
+        torch.from_numpy,
+        (layout.ids, layout.position, layout.end, layout.parent, layout.slot, layout.target.astype(np.int64)),
     )
-    in_reply = (ids == start_of_turn).flip(1).cumsum(1).flip(1)[:, 1:] == 0
-    scored = in_reply & (ids[:, 1:] != model.config.pad_token_id)
-    states = model.model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state
-    log_p = model.lm_head(states[scored]).log_softmax(-1)
-    one, other = (log_p.gather(1, labels[:, 1:][scored][:, None])[:, 0] for labels in (ids, others))
-    share = torch.tensor([row.share for row in rows])[:, None].expand_as(scored)[scored]
-    return -(share * one + (1 - share) * other)
+    states = model.model(
+        input_ids=ids, attention_mask=tree_mask(end), position_ids=position, use_cache=False
+    ).last_hidden_state
+    log_p = model.lm_head(states.flatten(0, 1)[parent]).log_softmax(-1)
+    return -(log_p[slot, target] * torch.from_numpy(weight[layout.sequence]).float()).sum()
 
 
 @contextlib.contextmanager
