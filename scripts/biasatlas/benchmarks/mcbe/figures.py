@@ -46,7 +46,14 @@ def similarity(tables: dict[str, pd.DataFrame]) -> Figure:
     order = [name for name in CATEGORIES if name in wide.index]
     grid = wide.reindex(index=order, columns=order)
     grid = grid.combine_first(grid.T).loc[order, order].to_numpy()
-    return _heatmap(grid, order, order, "{:.2f}", "Mean Rouge-L (0 to 1)", (7.2, 6))
+    names = [CATEGORY_NAMES[name] for name in order]
+    figure = Figure(figsize=(2.8 + 0.4 * len(order), 1.8 + 0.36 * len(order)))
+    axis = figure.subplots()
+    image = _cells(axis, grid, "{:.2f}", 0, float(np.nanmax(grid)))
+    axis.set_xticks(range(len(names)), names, rotation=40, ha="right")
+    axis.set_yticks(range(len(names)), names)
+    figure.colorbar(image, ax=axis, label="Mean Rouge-L (0 to 1)")
+    return figure
 
 
 def category_means(tables: dict[str, pd.DataFrame]) -> Figure:
@@ -108,9 +115,9 @@ def scores(tables: dict[str, pd.DataFrame]) -> Figure:
     table = table[table["metric"] == "score"]
     models = list(table["model"].unique())
     tasks = [task for task in TASKS if task in set(table["task"])]
-    figure = Figure(figsize=(9.6, len(tasks) * (0.6 + 0.3 * len(models)) + 1.2))
-    axes = figure.subplots(len(tasks), 1, sharex=True, squeeze=False)
     order = [name for name in CATEGORIES if name in set(table["category"])]
+    figure = Figure(figsize=(3.6 + 0.5 * len(order), len(tasks) * (0.6 + 0.3 * len(models)) + 1.2))
+    axes = figure.subplots(len(tasks), 1, sharex=True, squeeze=False)
     for axis, task in zip(axes[:, 0], tasks, strict=True):
         mine = table[table["task"] == task].pivot(index="model", columns="category", values="value")
         grid = mine.reindex(index=models, columns=order).to_numpy(float)
@@ -175,18 +182,6 @@ def _dots(table: pd.DataFrame, by: str, order: tuple[str, ...], label: str) -> F
     axis.grid(axis="x", color="0.92")
     axis.invert_yaxis()
     figure.legend(loc="outside lower center", ncols=min(4, len(models)))
-    return figure
-
-
-def _heatmap(
-    grid: np.ndarray, rows: list[str], columns: list[str], form: str, label: str, size: tuple[float, float]
-) -> Figure:
-    figure = Figure(figsize=size)
-    axis = figure.subplots()
-    image = _cells(axis, grid, form, 0, float(np.nanmax(grid)))
-    axis.set_xticks(range(len(columns)), [CATEGORY_NAMES[name] for name in columns], rotation=40, ha="right")
-    axis.set_yticks(range(len(rows)), [CATEGORY_NAMES[name] for name in rows])
-    figure.colorbar(image, ax=axis, label=label, shrink=0.7)
     return figure
 
 
