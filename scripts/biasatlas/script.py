@@ -33,8 +33,8 @@ def explain(error: BaseException) -> str | None:
 def logged(log: str) -> Iterator[None]:
     """Log to the file ``log`` inside the block. A user's error becomes one message there and exit status 1.
 
-    A script is one short process, and a large part of one that imports torch went into looking for garbage among what it
-    imports, and again when it ends: that is looked through rarely, and what is left at the end not at all.
+    Garbage is looked for rarely, and not at all when the process ends: a job that imports torch spent two seconds on
+    looking through what it had imported.
     """
     gc.set_threshold(100_000)
     os.makedirs(os.path.dirname(log) or ".", exist_ok=True)
