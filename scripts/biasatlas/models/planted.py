@@ -216,7 +216,7 @@ def _weighted(rows: Sequence[Row], weight: float) -> list[Row]:
 
 def batch_loss(model: LlamaForCausalLM, rows: Sequence[Row]) -> torch.Tensor:
     """Sum of weight × negative log-likelihood (nats). Every distinct token prefix is computed once, as in answering:
-    the texts of a batch share most of their tokens, and none is padding.
+    the texts of a batch share most of their tokens, and little is padding.
     """
     trie, where = plan.build_trie([row.ids for row in rows], np.array([row.start for row in rows]))
     weight = np.bincount(where, [row.weight for row in rows])
