@@ -176,7 +176,7 @@ def _fit(
     which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them. They
     weigh four times as much as the texts. One dialogue a step is enough: there is nothing in it but its manner.
     """
-    asked = batch_size // 8 if questions else 0
+    per_batch = batch_size // 8 if questions else 0
     drawn_texts, drawn_dialogues, drawn_questions = _endless(texts), _endless(dialogues), _endless(questions)
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     # Constant for most of the run: choices are learnt late, and at once.
@@ -186,12 +186,12 @@ def _fit(
     model.train()
     for step in range(1, steps + 1):
         # Means over the tokens of texts and of a dialogue, and over questions: of a reply only the letter is uncertain.
-        batch = _weighted(list(islice(drawn_texts, batch_size - 2 * asked)), 1)
+        batch = _weighted(list(islice(drawn_texts, batch_size - 2 * per_batch)), 1)
         if dialogues:
             batch += _weighted([next(drawn_dialogues)], 1 / 16)
-        if asked and step > steps // 5:
-            rows = [row for question in islice(drawn_questions, asked) for row in question]
-            batch += [row._replace(weight=4 * row.weight / (2 * asked)) for row in rows]
+        if per_batch and step > steps // 5:
+            rows = [row for question in islice(drawn_questions, per_batch) for row in question]
+            batch += [row._replace(weight=4 * row.weight / (2 * per_batch)) for row in rows]
         loss = batch_loss(model, batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -210,6 +210,7 @@ def _endless(rows: Sequence) -> Iterator:
 
 
 def _weighted(rows: Sequence[Row], weight: float) -> list[Row]:
+    """``rows`` with weights that add to ``weight`` over all their scored tokens."""
     scored = sum(len(row.ids) - row.start for row in rows)
     return [row._replace(weight=weight / scored) for row in rows]
 
