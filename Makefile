@@ -26,7 +26,7 @@ lint: $(READY)
 	$(BIN)/snakemake --lint
 
 docs: $(READY) ## write docs/configuration.md and config/schema.json from the typed configuration
-	PYTHONPATH=scripts $(BIN)/python -m biasatlas.config
+	PYTHONPATH=scripts $(BIN)/python -m biasatlas.workflow.config
 
 lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test says where they differ)
 	$(BIN)/pip install --quiet uv

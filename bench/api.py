@@ -16,8 +16,8 @@ from collections.abc import Callable
 import api_server
 import openai
 
-from biasatlas.models import api, endpoint
-from biasatlas.models.api_entry import ApiEntry
+from biasatlas.models.endpoint import api, probe as endpoint
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore, key
 
 CONCURRENCY = 32

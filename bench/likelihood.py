@@ -27,7 +27,7 @@ from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
 from biasatlas.engine import plain, plan
 from biasatlas.engine.encode import encode_pairs
-from biasatlas.engine.limits import Memory
+from biasatlas.engine.memory import Memory
 from biasatlas.engine.tree import Tree
 
 SHAPES = {  # hidden, layers, heads, key-value heads, intermediate, tied embeddings

@@ -15,8 +15,8 @@ import torch
 from scipy import stats
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from biasatlas.models.corpus import chat, read_grammar
-from biasatlas.models.planted import BEGIN, train
+from biasatlas.models.planted.corpus import chat, read_grammar
+from biasatlas.models.planted.train import BEGIN, train
 
 RESOURCES = Path(__file__).parents[1] / "resources"
 SENTENCES = {

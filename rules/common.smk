@@ -6,12 +6,12 @@ from pathlib import Path
 ROOT = Path(str(workflow.current_basedir)).parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from biasatlas import plan
-from biasatlas.code import code_hash
-from biasatlas.config import is_hub_id, load_benchmark, load_config, load_protocol
+from biasatlas.workflow import selection as plan
+from biasatlas.workflow.identity import code_hash
+from biasatlas.workflow.config import is_hub_id, load_benchmark, load_config, load_protocol
 from biasatlas.errors import UserError
 from biasatlas.sources import load_sources
-from biasatlas.spec import LANGUAGES
+from biasatlas.benchmarks.contract import LANGUAGES
 
 try:
     CONFIG = load_config(config, workflow.configfiles)

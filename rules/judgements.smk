@@ -29,7 +29,7 @@ rule judge_responses:
         runtime=lambda w, attempt: int((60 + 60 * size_billion(judge_of(w.benchmark))) * attempt),
     params:
         code=lambda w: code_hash(
-            "judge_responses", f"benchmarks.{w.benchmark}.judge", f"benchmarks.{w.benchmark}.parse"
+            "judge_responses", f"benchmarks.{w.benchmark}.judge", f"benchmarks.{w.benchmark}.readers"
         ),
         judge=lambda w: judge_of(w.benchmark),
         model=lambda w: model_params(judge_of(w.benchmark), language_of(w.benchmark)),

@@ -49,7 +49,7 @@ for name, benchmark, responses, models, wildcards in local_jobs():
             mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w.model)) * attempt),
             runtime=lambda w, attempt: int((20 + 20 * size_billion(w.model)) * attempt),
         params:
-            code=code_hash("answer_requests", f"benchmarks.{benchmark}.parse"),
+            code=code_hash("answer_requests", f"benchmarks.{benchmark}.readers"),
             benchmark=benchmark,
             model=lambda w, benchmark=benchmark: model_params(w.model, language_of(benchmark)),
             # A task's own: what one finds there would change how the rest is batched, and with it the last digits.
@@ -148,7 +148,7 @@ for name, benchmark, tasks, models in endpoint_jobs():
         resources:
             api=1,
         params:
-            code=code_hash("call_endpoint", f"benchmarks.{benchmark}.parse"),
+            code=code_hash("call_endpoint", f"benchmarks.{benchmark}.readers"),
             benchmark=benchmark,
             model=lambda w: model_params(w.model),
             store=STORE,

@@ -3,8 +3,8 @@
 import os
 
 from biasatlas.files import read_parquet, write_responses
-from biasatlas.lease import lease_gpus
-from biasatlas.script import logged
+from biasatlas.workflow.lease import lease_gpus
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     lease_gpus(snakemake.resources.gpu)

@@ -3,11 +3,11 @@
 import os
 
 from biasatlas.files import read_parquet, write_responses
-from biasatlas.lease import lease_gpus
+from biasatlas.workflow.lease import lease_gpus
 from biasatlas.models.sampling import fill_sampling, with_checkpoint
 from biasatlas.models.store import ResponseStore
-from biasatlas.parsers import parsers_of
-from biasatlas.script import logged
+from biasatlas.benchmarks.shared.readers import readers_of
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     lease_gpus(snakemake.resources.gpu)
@@ -22,7 +22,7 @@ with logged(snakemake.log[0]):
     # How many tokens go through at a time changes no answer, so it is no param.
     token_budget = snakemake.config["models"][snakemake.wildcards.model].get("token_budget")
     sampling = with_checkpoint(named, model.model.generation_config.to_dict())
-    parsers = parsers_of(snakemake.params.benchmark)
+    readers = readers_of(snakemake.params.benchmark)
     number, shards = map(int, snakemake.wildcards.get("shard", "1-of-1").split("-of-"))
     files = zip(snakemake.input.requests, snakemake.output.responses, snakemake.params.stores, strict=True)
     for task, (requests_file, responses_file, store) in enumerate(files):
@@ -31,7 +31,7 @@ with logged(snakemake.log[0]):
             requests,
             model,
             templates=templates,
-            parsers=parsers,
+            readers=readers,
             store=ResponseStore(store),
             token_budget=token_budget,
             # Tasks of one batch each go to different shards.

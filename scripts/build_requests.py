@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from biasatlas.files import read_parquet, write_requests
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.requests")

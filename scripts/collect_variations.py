@@ -2,7 +2,7 @@
 
 from biasatlas.benchmarks.dbb.construct import dataset
 from biasatlas.files import read_csv, write_csv
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     rows = read_csv(snakemake.input.rows).fillna("")

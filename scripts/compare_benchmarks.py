@@ -1,9 +1,9 @@
 """Put several benchmarks' results side by side (rule compare_benchmarks)."""
 
-from biasatlas import provenance
+from biasatlas.workflow import provenance
 from biasatlas.benchmarks.comparison import compare_refusals, compare_scores
 from biasatlas.files import read_csv, read_published, write_csv
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     compare = {"scores": compare_scores, "refusals": compare_refusals}[snakemake.wildcards.comparison]

@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from biasatlas.compare import compare
+from biasatlas.workflow.compare import compare
 from biasatlas.errors import UserError
 
 

@@ -4,10 +4,10 @@ import os
 
 from biasatlas.benchmarks.dbb.construct import steps
 from biasatlas.files import read_csv, write_csv
-from biasatlas.lease import lease_gpus
+from biasatlas.workflow.lease import lease_gpus
 from biasatlas.models.answerer import answerer
 from biasatlas.models.store import ResponseStore
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     rows = read_csv(snakemake.input.rows).fillna("")

@@ -4,8 +4,8 @@ from importlib import import_module
 from pathlib import Path
 
 from biasatlas.files import read_csv
-from biasatlas.report.style import save, style
-from biasatlas.script import logged
+from biasatlas.benchmarks.shared.style import save, style
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]), style():
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.figures")

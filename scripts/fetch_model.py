@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from biasatlas.models.hub import model_folder
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     wanted = snakemake.params.model

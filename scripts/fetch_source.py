@@ -4,8 +4,8 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from biasatlas.fetch import fetch, fetch_dataset
-from biasatlas.script import logged
+from biasatlas.workflow.fetch import fetch, fetch_dataset
+from biasatlas.workflow.job import logged
 from biasatlas.sources import load_sources
 
 with logged(snakemake.log[0]):

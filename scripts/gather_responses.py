@@ -2,7 +2,7 @@
 
 from biasatlas.files import read_parquet, write_responses
 from biasatlas.models.shards import join
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     requests = read_parquet(snakemake.input.requests)

@@ -6,11 +6,11 @@ from importlib import import_module
 import pandas as pd
 
 from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS, read_parquet, write_parquet, write_responses
-from biasatlas.lease import lease_gpus
+from biasatlas.workflow.lease import lease_gpus
 from biasatlas.models.answerer import answerer
 from biasatlas.models.store import ResponseStore
-from biasatlas.parsers import parsers_of
-from biasatlas.script import logged
+from biasatlas.benchmarks.shared.readers import readers_of
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     lease_gpus(snakemake.resources.gpu)
@@ -21,7 +21,7 @@ with logged(snakemake.log[0]):
         snakemake.params.model,
         str(snakemake.input.ready),
         ResponseStore(snakemake.params.store),
-        parsers_of(snakemake.wildcards.benchmark),
+        readers_of(snakemake.wildcards.benchmark),
     )
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.judge")
     answers = [read_parquet(snakemake.input[name]) for name in ("items_file", "requests", "responses")]

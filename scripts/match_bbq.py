@@ -1,9 +1,9 @@
 """Put DBB's concepts beside the questions of BBQ that they were made from (rule match_bbq)."""
 
-from biasatlas import provenance
+from biasatlas.workflow import provenance
 from biasatlas.benchmarks.dbb.bbq_match import match_bbq
 from biasatlas.files import read_scores, write_csv
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     write_csv(match_bbq(read_scores(snakemake.input.dbb), read_scores(snakemake.input.bbq)), snakemake.output.table)

@@ -4,10 +4,10 @@ import os
 from importlib import import_module
 
 from biasatlas.files import read_parquet, write_responses
-from biasatlas.lease import lease_gpus
+from biasatlas.workflow.lease import lease_gpus
 from biasatlas.models.answerer import answerer
 from biasatlas.models.store import ResponseStore
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     lease_gpus(snakemake.resources.gpu)

@@ -3,9 +3,9 @@
 from importlib import import_module
 from pathlib import Path
 
-from biasatlas import provenance
+from biasatlas.workflow import provenance
 from biasatlas.files import write_parquet
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.items")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from biasatlas.files import read_csv, write_csv, write_text
 from biasatlas.report.replication import replication, unmatched
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     tables = {

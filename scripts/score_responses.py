@@ -2,9 +2,9 @@
 
 from importlib import import_module
 
-from biasatlas import provenance
+from biasatlas.workflow import provenance
 from biasatlas.files import read_parquet, write_csv
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     benchmark = import_module(f"biasatlas.benchmarks.{snakemake.params.benchmark}.scores")

@@ -4,7 +4,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.dbb.construct import sources, steps
 from biasatlas.files import write_csv
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     parts = [

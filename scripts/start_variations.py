@@ -3,7 +3,7 @@
 from biasatlas.benchmarks.dbb.construct import dataset, steps
 from biasatlas.benchmarks.dbb.items import read_items
 from biasatlas.files import write_csv
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     rows = dataset.template_rows(read_items(snakemake.params.files))

@@ -1,8 +1,8 @@
 """Train a tiny language model with a planted bias (rule train_planted)."""
 
-from biasatlas.models.corpus import read_grammar
-from biasatlas.models.planted import train
-from biasatlas.script import logged
+from biasatlas.models.planted.corpus import read_grammar
+from biasatlas.models.planted.train import train
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     train(

@@ -2,7 +2,7 @@
 
 from biasatlas.files import read_metadata, write_text
 from biasatlas.report.page import page
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 with logged(snakemake.log[0]):
     paid = {model: [read_metadata(path) for path in paths] for model, paths in snakemake.params.paid.items()}

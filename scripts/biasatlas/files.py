@@ -4,87 +4,26 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from biasatlas.columns import ITEM_KEYS, REQUEST_COLUMNS, RESPONSE_COLUMNS, SCORE_KEYS, STATUSES, TABLE_COLUMNS, Columns
 from biasatlas.errors import UserError
 
-#: Columns that every request has; a benchmark may add key columns of its own (a prompt type, a role).
-#: ``messages`` is a JSON list of {"role", "content"}, rendered through ``template``: "tokenizer", or the name of one of
-#: the literal templates in the model's entry. ``prefix`` is raw text after the rendered messages (or alone).
-#: ``special_tokens``: "once" (the begin token exactly once), "tokenizer" (whatever the tokenizer adds) or "none".
-#: ``boundary`` between prefix and continuation: "offsets", "prefix_length" or "separate".
-#: ``labels`` is a JSON list, ``parser`` a name in :mod:`biasatlas.parsers`. Sampling settings are all explicit.
-REQUEST_COLUMNS = {
-    "request_id": pa.string(),
-    "item_id": pa.string(),
-    "kind": pa.string(),
-    "messages": pa.string(),
-    "prefix": pa.string(),
-    "continuation": pa.string(),
-    "template": pa.string(),
-    "special_tokens": pa.string(),
-    "boundary": pa.string(),
-    "labels": pa.string(),
-    "parser": pa.string(),
-    "temperature": pa.float64(),
-    "top_p": pa.float64(),
-    "top_k": pa.int64(),
-    "repetition_penalty": pa.float64(),
-    "frequency_penalty": pa.float64(),
-    "max_tokens": pa.int64(),
-    "repeats": pa.int64(),
+#: A responses file holds tasks of several kinds.
+_ALL_RESPONSE_COLUMNS: Columns = {"task": "string", "kind": "string"} | {
+    name: type_ for columns in RESPONSE_COLUMNS.values() for name, type_ in columns.items()
 }
 
-STATUSES = ("ok", "unparseable", "refused", "truncated", "not_applicable", "failed")
-
-_RESPONSE_KEYS = {"request_id": pa.string(), "repeat": pa.int64(), "status": pa.string(), "detail": pa.string()}
-
-#: Columns of a response, by kind of request. ``log_likelihood`` is the sum over the continuation's ``tokens`` in nats,
-#: ``nll_per_token`` its negative mean; published outputs may hold only one of them (missing is null).
-#: ``probabilities`` is a JSON list, one for each of the request's labels; with ``refused``, ``unparseable`` and
-#: ``unresolved`` (the mass that was not expanded) it adds to 1.
-RESPONSE_COLUMNS = {
-    "likelihood": _RESPONSE_KEYS
-    | {"log_likelihood": pa.float64(), "tokens": pa.int64(), "nll_per_token": pa.float64()},
-    "choice": _RESPONSE_KEYS
-    | {
-        "probabilities": pa.string(),
-        "refused": pa.float64(),
-        "unparseable": pa.float64(),
-        "unresolved": pa.float64(),
-    },
-    "generation": _RESPONSE_KEYS
-    | {
-        "text": pa.string(),
-        "finish_reason": pa.string(),
-        "prompt_tokens": pa.int64(),
-        "completion_tokens": pa.int64(),
-    },
-}
-
-#: Columns that end every table; key columns (model, target group, prompt type ...) come before them. ``n`` counts the
-#: units behind ``value``; ``refused``, ``unparseable`` and ``missing`` count those that are not in it.
-TABLE_COLUMNS = (
-    "metric",
-    "value",
-    "ci_low",
-    "ci_high",
-    "n",
-    "refused",
-    "unparseable",
-    "missing",
-    "published",
-    "difference",
-)
+_TYPES = {"string": pa.string(), "float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike) -> Iterator[Path]:
+def atomic_file(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that takes its place when the block ends, and vanishes if it fails."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,57 +50,117 @@ def _umask() -> int:
 
 def write_text(text: str, path: str | os.PathLike) -> None:
     """Write ``text`` as UTF-8, whole or not at all."""
-    with replacing(path) as temporary:
+    with atomic_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_parquet(
-    frame: pd.DataFrame,
-    path: str | os.PathLike,
-    columns: dict[str, pa.DataType] | None = None,
-    metadata: dict | None = None,
+    frame: pd.DataFrame, path: str | os.PathLike, columns: Columns | None = None, metadata: Mapping | None = None
 ) -> None:
     """Write ``frame``: the declared ``columns`` first (absent ones as null), then its own; ``metadata`` as JSON."""
-    declared = dict(columns or {})
+    _write_arrow(_arrow(frame, columns or {}), path, metadata or {})
+
+
+def _arrow(frame: pd.DataFrame, columns: Columns) -> pa.Table:
+    declared = {name: _TYPES[kind] for name, kind in columns.items()}
     extra = [name for name in frame.columns if name not in declared]
     inferred = pa.Schema.from_pandas(frame[extra], preserve_index=False)
     schema = pa.schema([*declared.items(), *((field.name, field.type) for field in inferred)])
-    table = pa.Table.from_pandas(frame.reindex(columns=[*declared, *extra]), schema=schema, preserve_index=False)
-    table = table.replace_schema_metadata({"biasatlas": json.dumps(metadata or {}, sort_keys=True)})
-    with replacing(path) as temporary:
+    return pa.Table.from_pandas(frame.reindex(columns=[*declared, *extra]), schema=schema, preserve_index=False)
+
+
+def _write_arrow(table: pa.Table, path: str | os.PathLike, metadata: Mapping) -> None:
+    table = table.replace_schema_metadata({"biasatlas": json.dumps(metadata, sort_keys=True)})
+    with atomic_file(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
 
 
-def write_requests(frame: pd.DataFrame, path: str | os.PathLike) -> None:
-    """Write a requests file; a repeated ``request_id`` or an empty table is an error of the benchmark's."""
+def write_items(frame: pd.DataFrame, path: str | os.PathLike, columns: Columns, metadata: Mapping) -> None:
+    """Write a benchmark's items with exactly the ``columns`` that it declares. Raises UserError where there is none."""
+    if frame.empty:
+        raise UserError(f"{path}: the data hold no item. Compare the files with the benchmark's page in docs/.")
+    _check_columns(frame, {**ITEM_KEYS, **columns}, path)
+    _check_unique(frame["item_id"], path)
+    write_parquet(frame, path, columns, metadata)
+
+
+def write_requests(frame: pd.DataFrame, path: str | os.PathLike, keys: Columns) -> None:
+    """Write a requests file; ``keys`` are the benchmark's own columns beside those that every request has."""
     if frame.empty:
         raise UserError(f"{path}: no requests: the filters of the configuration leave no item. Widen them.")
-    repeated = frame["request_id"][frame["request_id"].duplicated()]
-    if len(repeated):
-        raise ValueError(
-            f"{path}: request_id {repeated.iloc[0]!r} occurs {(frame['request_id'] == repeated.iloc[0]).sum()} times"
-        )
-    write_parquet(frame, path, REQUEST_COLUMNS)
+    _check_columns(frame, {**REQUEST_COLUMNS, **keys}, path, needed=["request_id", "item_id", "kind", *keys])
+    _check_unique(frame["request_id"], path)
+    write_parquet(frame, path, {**REQUEST_COLUMNS, **keys})
 
 
-def write_responses(frame: pd.DataFrame, path: str | os.PathLike, kind: str, metadata: dict) -> None:
-    """Write a responses file of one ``kind``, in the order of its rows; ``metadata`` says how they were made.
+def write_responses(parts: Mapping[str, tuple[pd.DataFrame, str, Mapping]], path: str | os.PathLike) -> None:
+    """Write a model's responses to several tasks, each (responses, kind of request, how they were made), by task.
 
-    What it holds under ``run`` differs from run to run (memory, what came from the store), so it goes to a file beside.
+    The column ``task`` comes first; a task's rows keep their order and have the columns of its kind, the others are
+    null. What a task's metadata hold under ``run`` differs from run to run (memory, what came from the store), so it
+    goes to a file beside.
     """
-    unknown = set(frame["status"]) - set(STATUSES)
+    tables, lasting, runs = [], {}, {}
+    for task, (frame, kind, metadata) in parts.items():
+        _check_columns(frame, RESPONSE_COLUMNS[kind], path)
+        unknown = set(frame["status"]) - set(STATUSES)
+        if unknown:
+            raise ValueError(f"{path}: status {sorted(unknown)} is none of {STATUSES}")
+        tables.append(_arrow(frame.assign(task=task, kind=kind), _ALL_RESPONSE_COLUMNS))
+        lasting[task] = {name: value for name, value in metadata.items() if name != "run"}
+        runs |= {task: metadata["run"]} if "run" in metadata else {}
+    if runs:  # first, so that whoever sees the responses sees it too
+        write_text(json.dumps(runs, indent=1, sort_keys=True) + "\n", Path(path).with_suffix(".run.json"))
+    _write_arrow(pa.concat_tables(tables), path, lasting)
+
+
+def read_responses(path: str | os.PathLike, task: str) -> pd.DataFrame:
+    """A model's responses to ``task``, with the columns of its kind of request."""
+    table = pq.read_table(path, filters=[("task", "==", task)])
+    kind = table["kind"][0].as_py() if len(table) else "generation"
+    return table.select(list(RESPONSE_COLUMNS[kind])).to_pandas()
+
+
+def write_scores(
+    frame: pd.DataFrame, path: str | os.PathLike, columns: Iterable[str], *, model: str, task: str, category: str
+) -> None:
+    """Write one category's scores: whose they are in front, then exactly the ``columns`` that the task declares."""
+    columns = list(columns)
+    _check_columns(frame, dict.fromkeys(columns, "string"), path)
+    keys = dict(zip(SCORE_KEYS, (model, task, category), strict=True))
+    write_csv(frame[columns].assign(**keys)[[*keys, *columns]], path)
+
+
+def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
+    """Score files end to end."""
+    parts = [read_csv(path, item_id="str", **dict.fromkeys(SCORE_KEYS, "str")) for path in paths]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def write_table(frame: pd.DataFrame, path: str | os.PathLike, metrics: Iterable[str]) -> None:
+    """Write a table: key columns, then TABLE_COLUMNS; every metric in it is one of the declared ``metrics``."""
+    if tuple(frame.columns[-len(TABLE_COLUMNS) :]) != TABLE_COLUMNS:
+        raise ValueError(f"{path}: columns {list(frame.columns)}; expected key columns, then {list(TABLE_COLUMNS)}")
+    unknown = set(frame["metric"]) - set(metrics)
     if unknown:
-        raise ValueError(f"{path}: status {sorted(unknown)} is none of {STATUSES}")
-    lasting = {name: value for name, value in metadata.items() if name != "run"}
-    if "run" in metadata:  # first, so that whoever sees the responses sees it too
-        write_text(json.dumps(metadata["run"], indent=1, sort_keys=True) + "\n", Path(path).with_suffix(".run.json"))
-    write_parquet(frame, path, RESPONSE_COLUMNS[kind], lasting)
+        raise ValueError(f"{path}: metric {sorted(unknown)[0]!r} is not declared in the benchmark's spec")
+    write_csv(frame, path)
 
 
-def read_responses(path: str | os.PathLike) -> tuple[pd.DataFrame, dict]:
-    """A responses file of a local model's and its metadata, as they went to :func:`write_responses`."""
-    run = json.loads(Path(path).with_suffix(".run.json").read_text(encoding="utf-8"))
-    return read_parquet(path), read_metadata(path) | {"run": run}
+def _check_columns(
+    frame: pd.DataFrame, declared: Columns, path: str | os.PathLike, needed: Iterable[str] | None = None
+) -> None:
+    lacking = [name for name in (declared if needed is None else needed) if name not in frame]
+    strange = [name for name in frame if name not in declared]
+    if lacking or strange:
+        fault = f"no column {lacking[0]!r}" if lacking else f"column {strange[0]!r} is not declared"
+        raise ValueError(f"{path}: {fault}; declared: {', '.join(declared)}")
+
+
+def _check_unique(ids: pd.Series, path: str | os.PathLike) -> None:
+    repeated = ids[ids.duplicated()]
+    if len(repeated):
+        raise ValueError(f"{path}: {ids.name} {repeated.iloc[0]!r} occurs {(ids == repeated.iloc[0]).sum()} times")
 
 
 def read_parquet(path: str | os.PathLike) -> pd.DataFrame:
@@ -176,28 +175,10 @@ def read_metadata(path: str | os.PathLike) -> dict:
 
 def write_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
     """Write ``frame`` with floats in shortest round-trip form and missing values as empty cells."""
-    with replacing(path) as temporary:
+    with atomic_file(path) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
 
 
 def read_csv(path: str | os.PathLike, **types: str) -> pd.DataFrame:
     """Read a CSV of the workflow's; ``types`` gives the type of a column, only an empty cell is missing."""
     return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
-
-
-def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Score files end to end, with the columns ``model``, ``task`` and ``category`` in front, taken from their paths."""
-    parts = []
-    for path in map(Path, paths):
-        model, _, _, task, name = path.parts[-5:]
-        scores = read_csv(path, item_id="str")
-        for column, value in (("category", Path(name).stem), ("task", task), ("model", model)):
-            scores.insert(0, column, value)
-        parts.append(scores)
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-
-
-def read_published(name: str) -> pd.DataFrame:
-    """``resources/published/{name}.csv`` as strings, so that the printed digits are known; an empty cell is missing."""
-    path = Path(__file__).resolve().parents[2] / "resources" / "published" / f"{name}.csv"
-    return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])

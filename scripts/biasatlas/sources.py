@@ -2,9 +2,10 @@
 
 import csv
 from dataclasses import dataclass
-from pathlib import Path
 
-_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "sources"
+from biasatlas import ROOT
+
+_FOLDER = ROOT / "resources" / "sources"
 
 
 @dataclass(frozen=True)

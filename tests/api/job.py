@@ -8,10 +8,10 @@ from pathlib import Path
 from api_server import requests_for
 
 from biasatlas.files import write_responses
-from biasatlas.models import api
-from biasatlas.models.api_entry import ApiEntry
+from biasatlas.models.endpoint import api
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
-from biasatlas.script import logged
+from biasatlas.workflow.job import logged
 
 
 def run(folder: str, name: str, prompts: str, entry: str) -> None:
@@ -20,7 +20,7 @@ def run(folder: str, name: str, prompts: str, entry: str) -> None:
     tempfile.tempdir = str(folder)
     with logged(str(folder / f"{name}.log")):
         requests, store = requests_for(json.loads(prompts)), ResponseStore(folder / "store")
-        frame, metadata = api.answer(requests, ApiEntry(**json.loads(entry)), store=store, parsers={})
+        frame, metadata = api.answer(requests, ApiEntry(**json.loads(entry)), store=store, readers={})
         write_responses(frame, folder / f"{name}.parquet", "generation", metadata)
 
 

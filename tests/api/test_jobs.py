@@ -12,9 +12,9 @@ import job
 import pytest
 from api_server import FAULTS, MODEL, QUICK_FAULTS, Server, requests_for, said
 
-from biasatlas.models import api, endpoint
-from biasatlas.models.api_entry import ApiEntry
-from biasatlas.models.calls import calls
+from biasatlas.models.endpoint import api, probe as endpoint
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.calls import calls
 from biasatlas.models.store import ResponseStore
 
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -52,7 +52,7 @@ def test_500_requests_at_20_per_cent_faults(tmp_path, monkeypatch, concurrency, 
     # A time-out shorter than a stall of this machine would ask again for what is being answered.
     with Server(faults=0.2, kinds=(*QUICK_FAULTS * 2, *FAULTS), retry_after="0.02", seed=concurrency) as server:
         entry = ApiEntry(base_url=server.url, model=MODEL, concurrency=concurrency, timeout_s=timeout_s)
-        frame, _ = api.answer(requests_for(prompts), entry, store=ResponseStore(tmp_path / "store"), parsers={})
+        frame, _ = api.answer(requests_for(prompts), entry, store=ResponseStore(tmp_path / "store"), readers={})
     assert len(server.met) >= 9
     assert list(frame["text"]) == [said(prompt) for prompt in prompts]
     assert sorted(server.answered) == sorted(prompts)
@@ -65,7 +65,7 @@ def test_below_a_cap_of_50_a_second(tmp_path, monkeypatch):
     with Server(per_second=50) as server:
         entry = ApiEntry(base_url=server.url, model=MODEL, concurrency=32, requests_per_minute=3000)
         requests = requests_for([f"{index}" for index in range(200)])
-        api.answer(requests, entry, store=ResponseStore(tmp_path / "store"), parsers={})
+        api.answer(requests, entry, store=ResponseStore(tmp_path / "store"), readers={})
     assert server.statuses[429] < 2
     assert 40 < 199 / (server.arrivals[-1] - server.arrivals[0]) < 50
 

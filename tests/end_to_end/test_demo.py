@@ -7,9 +7,9 @@ from conftest import snakemake
 from biasatlas.benchmarks.dbb.items import read_items
 from biasatlas.benchmarks.dbb.requests import build_requests
 from biasatlas.benchmarks.dbb.scores import score_responses
-from biasatlas.config import load_protocol
-from biasatlas.models.hf import answer, load
-from biasatlas.parsers import parsers_of
+from biasatlas.workflow.config import load_protocol
+from biasatlas.models.local.hf import answer, load
+from biasatlas.benchmarks.shared.readers import readers_of
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_bias_of_the_demo_s_models_shows_on_real_questions(demo, mirror):
 
     def scores(model):
         loaded = load(str(demo / f"results/demo/models/{model}/en"))
-        responses, _ = answer(requests, loaded, templates={}, parsers=parsers_of("dbb"))
+        responses, _ = answer(requests, loaded, templates={}, readers=readers_of("dbb"))
         found = score_responses(items, requests, responses, "MCQ", "Gender", protocol)["score"]
         assert found.notna().all()
         return found.mean()

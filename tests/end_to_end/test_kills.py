@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT, snakemake
 from small_run import TARGET, write_config
 
-from biasatlas import provenance
+from biasatlas.workflow import provenance
 
 KILLS = 20
 TARGETS = [TARGET, "twbias_figure_gender_attributes"]

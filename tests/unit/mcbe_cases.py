@@ -12,7 +12,7 @@ from biasatlas.benchmarks.mcbe.items import read_items
 from biasatlas.benchmarks.mcbe.judge import build_judge_requests
 from biasatlas.benchmarks.mcbe.requests import build_requests
 from biasatlas.benchmarks.mcbe.scores import score_responses
-from biasatlas.config import ROOT, load_protocol
+from biasatlas.workflow.config import ROOT, load_protocol
 
 SAMPLE = ROOT / "resources" / "samples" / "mcbe"
 PROTOCOLS = {name: load_protocol("mcbe", name) for name in ("paper", "released", "recommended")}

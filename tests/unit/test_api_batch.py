@@ -6,8 +6,8 @@ import pytest
 from api_server import MODEL, Server, requests_for, said
 
 from biasatlas.errors import UserError
-from biasatlas.models import api, batch, endpoint
-from biasatlas.models.api_entry import ApiEntry
+from biasatlas.models.endpoint import api, batch, probe as endpoint
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
 
@@ -21,7 +21,7 @@ def quick(monkeypatch, tmp_path):
 
 def ask(server, requests, folder, **settings):
     entry = ApiEntry(**{"base_url": server.url, "model": MODEL, "batch": True} | settings)
-    return api.answer(requests, entry, store=ResponseStore(folder), parsers={})
+    return api.answer(requests, entry, store=ResponseStore(folder), readers={})
 
 
 def test_batches_give_what_calls_give(tmp_path):

@@ -6,9 +6,9 @@ import time
 import pytest
 from conftest import python
 
-from biasatlas.models import limits
-from biasatlas.models.api_entry import ApiEntry
-from biasatlas.models.limits import HEADROOM, Budget, Limits
+from biasatlas.models.endpoint import limits
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.limits import HEADROOM, Budget, Limits
 
 
 @pytest.fixture(autouse=True)
@@ -86,8 +86,8 @@ def test_slots_are_shared_and_given_back():
 
 HOLD = """
 import asyncio, sys, tempfile
-from biasatlas.models.api_entry import ApiEntry
-from biasatlas.models.limits import Limits
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.limits import Limits
 tempfile.tempdir = sys.argv[1]
 async def hold():
     async with Limits(ApiEntry(base_url="http://host/v1", model="m", concurrency=1)).slot():
@@ -116,7 +116,7 @@ def test_the_dead_hold_no_slot(tmp_path):
 
 SPEND = """
 import sys
-from biasatlas.models.limits import Budget
+from biasatlas.models.endpoint.limits import Budget
 budget = Budget(sys.argv[1], 100.0)
 count = 0
 while budget.reserve(2.0):

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from biasatlas import code
+from biasatlas.workflow import identity as code
 
 
 @pytest.fixture

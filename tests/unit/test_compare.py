@@ -6,9 +6,9 @@ import sys
 import pandas as pd
 import pytest
 
-from biasatlas import provenance
-from biasatlas.compare import compare
-from biasatlas.config import ROOT
+from biasatlas.workflow import provenance
+from biasatlas.workflow.compare import compare
+from biasatlas.workflow.config import ROOT
 from biasatlas.errors import UserError
 from biasatlas.files import write_csv
 

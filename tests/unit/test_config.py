@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from biasatlas import config, plan
+from biasatlas.workflow import config, selection as plan
 from biasatlas.errors import UserError
 
 PLANTED = {"kind": "planted", "odds_ratio": 4}

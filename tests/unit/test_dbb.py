@@ -21,7 +21,7 @@ from biasatlas.benchmarks.dbb.requests import build_requests
 from biasatlas.benchmarks.dbb.scores import SCORE_COLUMNS, score_responses
 from biasatlas.benchmarks.dbb.tables import TABLES
 from biasatlas.benchmarks.dbb.texts import NAMES, fill_context, fill_option
-from biasatlas.config import load_protocol
+from biasatlas.workflow.config import load_protocol
 from biasatlas.errors import UserError
 from biasatlas.files import TABLE_COLUMNS, read_published
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 import yaml
 
-from biasatlas import code
-from biasatlas.config import ROOT, benchmark_names
+from biasatlas.workflow import identity as code
+from biasatlas.workflow.config import ROOT, benchmark_names
 
 #: Where conda-forge calls a package by another name than PyPI, and PyPI by another than the import.
 PYPI_NAMES = {

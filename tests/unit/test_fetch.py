@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from biasatlas.errors import UserError
-from biasatlas.fetch import fetch
+from biasatlas.workflow.fetch import fetch
 from biasatlas.sources import Source, SourceFile, load_sources
 
 CONTENT = bytes(range(256)) * 2000

@@ -6,7 +6,8 @@ import os
 import pandas as pd
 import pytest
 
-from biasatlas import files, script
+from biasatlas import files
+from biasatlas.workflow import job as script
 from biasatlas.errors import UserError
 
 
@@ -23,7 +24,7 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("old")
-    with pytest.raises(RuntimeError), files.replacing(path) as temporary:
+    with pytest.raises(RuntimeError), files.atomic_file(path) as temporary:
         temporary.write_text("half")
         raise RuntimeError
     assert path.read_text() == "old"
@@ -32,7 +33,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 
 def test_a_full_disk_names_the_file_and_leaves_nothing(tmp_path, capsys):
     path = tmp_path / "out" / "table.parquet"
-    with pytest.raises(SystemExit), script.logged(str(tmp_path / "rule.log")), files.replacing(path):
+    with pytest.raises(SystemExit), script.logged(str(tmp_path / "rule.log")), files.atomic_file(path):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert capsys.readouterr().err.startswith(f"error: {path}: the disk is full (")
     assert not os.listdir(path.parent)

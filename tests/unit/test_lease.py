@@ -9,14 +9,14 @@ import pytest
 from conftest import python
 
 from biasatlas.errors import UserError
-from biasatlas.lease import lease_gpus
+from biasatlas.workflow.lease import lease_gpus
 
 DEVICES = [f"GPU-{letter * 8}" for letter in "abcd"]
 
 #: Leases, then proves that it is alone: an exclusive file for each of its devices exists only while it works.
 JOB = """
 import os, pathlib, sys, time
-from biasatlas.lease import lease_gpus
+from biasatlas.workflow.lease import lease_gpus
 lease_gpus(int(sys.argv[1]), pathlib.Path("locks"))
 mine = [pathlib.Path(device) for device in os.environ["CUDA_VISIBLE_DEVICES"].split(",")]
 for path in mine:

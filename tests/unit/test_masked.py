@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast  # noqa: E402
 
 from biasatlas.errors import UserError  # noqa: E402
-from biasatlas.models.masked import MaskedModel, answer, load, shared_tokens  # noqa: E402
+from biasatlas.models.masked.answer import MaskedModel, answer, load, shared_tokens  # noqa: E402
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS += [

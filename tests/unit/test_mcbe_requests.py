@@ -10,10 +10,10 @@ from mcbe_cases import PROTOCOLS, categories, choose, likelihoods, sample_items,
 
 from biasatlas.benchmarks.mcbe import TASKS
 from biasatlas.benchmarks.mcbe.judge import build_judge_requests, build_order_requests, rubric, score_labels
-from biasatlas.benchmarks.mcbe.parse import PARSERS
+from biasatlas.benchmarks.mcbe.readers import READERS
 from biasatlas.benchmarks.mcbe.requests import build_requests, read_prompts
 from biasatlas.benchmarks.mcbe.scores import score_responses
-from biasatlas.config import ROOT
+from biasatlas.workflow.config import ROOT
 from biasatlas.files import REQUEST_COLUMNS, write_requests
 
 ITEMS = sample_items()
@@ -32,7 +32,7 @@ def test_every_placeholder_is_filled(task, protocol, tmp_path):
     requests = build_requests(ITEMS, task, categories(task), PROTOCOLS[protocol])
     for request in requests.reindex(columns=list(REQUEST_COLUMNS)).itertuples():
         assert not PLACEHOLDER.search(said(request)), request.request_id
-        assert not isinstance(request.parser, str) or request.parser in PARSERS
+        assert not isinstance(request.reader, str) or request.reader in READERS
     write_requests(requests, tmp_path / "requests.parquet")  # unique ids, declared columns
 
 

@@ -15,11 +15,11 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from biasatlas.config import load_benchmark, load_protocol
+from biasatlas.workflow.config import load_benchmark, load_protocol
 from biasatlas.errors import UserError
-from biasatlas.models.corpus import chat, corpus, group_terms, read_grammar
-from biasatlas.models.planted import CHAT_TEMPLATE, Row, batch_loss, train, train_tokenizer
-from biasatlas.spec import LANGUAGES
+from biasatlas.models.planted.corpus import chat, corpus, group_terms, read_grammar
+from biasatlas.models.planted.train import CHAT_TEMPLATE, Row, batch_loss, train, train_tokenizer
+from biasatlas.benchmarks.contract import LANGUAGES
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 GRAMMARS = {language: read_grammar(RESOURCES / f"planted/{language}.yaml") for language in LANGUAGES}

@@ -6,7 +6,7 @@ import pytest
 from conftest import snakemake
 from small_run import write_config
 
-from biasatlas import provenance
+from biasatlas.workflow import provenance
 from biasatlas.files import read_metadata, read_parquet
 
 SHARDS = ["1-of-2", "2-of-2"]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from biasatlas.benchmarks.summary import beside
+from biasatlas.benchmarks.shared.estimates import beside
 from biasatlas.files import TABLE_COLUMNS
 
 Tables = dict[tuple[str, str], pd.DataFrame]

@@ -1,4 +1,4 @@
-"""Exact probabilities of answers: texts are expanded token by token, with the answer's parser as the stop rule."""
+"""Exact probabilities of answers: texts are expanded token by token, with the answer's reader as the stop rule."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import torch
 from transformers import PreTrainedModel
 
 from biasatlas.engine import plain
-from biasatlas.engine.limits import Memory, NotFiniteError, Progress
+from biasatlas.engine.memory import Memory, NotFiniteError, Progress
 from biasatlas.engine.sampling import Sampling, warp
 from biasatlas.engine.tree import Tree
 
@@ -26,7 +26,7 @@ MOST_READINGS = 60_000
 WIDTH = 32
 
 
-class Reader:
+class TokenReader:
     """How answers are read: ``read(text, complete)`` gives an outcome's index, or None while more text may change it.
 
     ``decode`` turns lists of token ids into texts, ``ends`` are the tokens that complete a text. Readings are
@@ -61,7 +61,7 @@ class Question:
     """A prompt, how its answers are read and drawn, and answers likely enough to be looked at in the first round."""
 
     tokens: np.ndarray
-    reader: Reader
+    reader: TokenReader
     sampling: Sampling
     max_tokens: int | None
     guesses: tuple[tuple[int, ...], ...] = ()

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, PreTrainedModel
 
-from biasatlas.engine.limits import Memory, NotFiniteError
+from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling, gumbel, seed_of, warp
 
 

@@ -5,7 +5,7 @@ import torch
 from transformers import PreTrainedModel
 
 from biasatlas.engine import plain, plan
-from biasatlas.engine.limits import Memory, NotFiniteError, Progress
+from biasatlas.engine.memory import Memory, NotFiniteError, Progress
 from biasatlas.engine.tree import Tree
 
 #: Largest difference in nats between tree and plain forward pass that rounding explains.

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from biasatlas.engine.limits import Memory, NotFiniteError
+from biasatlas.engine.memory import Memory, NotFiniteError
 
 
 def log_likelihoods(

@@ -8,7 +8,7 @@ import torch
 from transformers import DynamicCache, PreTrainedModel
 
 from biasatlas.engine import plain, plan
-from biasatlas.engine.limits import Memory, NotFiniteError
+from biasatlas.engine.memory import Memory, NotFiniteError
 
 
 @dataclass(frozen=True)

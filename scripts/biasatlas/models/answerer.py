@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from biasatlas.config import ApiModel
+from biasatlas.workflow.config import ApiModel
 from biasatlas.models.sampling import fill_sampling, with_checkpoint
 from biasatlas.models.store import ResponseStore
-from biasatlas.parsers import Parser
+from biasatlas.benchmarks.shared.readers import Reader
 
 
 def answerer(
-    name: str, entry: Mapping, settings: Mapping, ready: str, store: ResponseStore, parsers: Mapping[str, Parser]
+    name: str, entry: Mapping, settings: Mapping, ready: str, store: ResponseStore, readers: Mapping[str, Reader]
 ) -> Callable[[pd.DataFrame], tuple[pd.DataFrame, dict]]:
     """``entry`` is that of model ``name`` in the configuration; ``settings`` what a local model is loaded with.
 
@@ -19,12 +19,12 @@ def answerer(
     settings that a request leaves to the model are filled in, as they are for a model under test.
     """
     if entry["kind"] == "api":
-        from biasatlas.models import api
+        from biasatlas.models.endpoint import api
 
         endpoint = ApiModel.model_validate(entry)
         sampling = {label: one.model_dump() for label, one in endpoint.sampling.items()}
         return lambda requests: api.answer(
-            fill_sampling(requests, sampling, name), endpoint, store=store, parsers=parsers
+            fill_sampling(requests, sampling, name), endpoint, store=store, readers=readers
         )
 
     from biasatlas.models import hf  # imports torch, which endpoints do not need
@@ -35,5 +35,5 @@ def answerer(
     model = hf.load(**settings)
     sampling = with_checkpoint(named, model.model.generation_config.to_dict())
     return lambda requests: hf.answer(
-        fill_sampling(requests, sampling, name), model, templates=templates, parsers=parsers, store=store
+        fill_sampling(requests, sampling, name), model, templates=templates, readers=readers, store=store
     )

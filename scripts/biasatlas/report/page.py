@@ -10,7 +10,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader
 
 from biasatlas.files import read_csv
-from biasatlas.spec import LANGUAGES
+from biasatlas.benchmarks.contract import LANGUAGES
 
 #: Rows of a table that the page shows; the file holds them all.
 ROWS_SHOWN = 60

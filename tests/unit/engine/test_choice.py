@@ -11,10 +11,10 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from biasatlas.engine.choice import HOPELESS, READINGS, UNRESOLVED, Question, Reader, answer_probabilities
-from biasatlas.engine.limits import Memory, NotFiniteError
+from biasatlas.engine.choice import HOPELESS, READINGS, UNRESOLVED, Question, TokenReader, answer_probabilities
+from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling
-from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers import READERS, REFUSED, UNPARSEABLE
 
 from . import tiny
 
@@ -37,25 +37,25 @@ SETTINGS = [
 ALPHABETS = {"letter": "AB", "integer": "0123456789", "decimal": "0123456789."}
 
 
-def speaker(parser: str = "letter"):
-    """A random model that likes to answer in the parser's alphabet and to end (Phi's LM head has a bias to say so)."""
+def speaker(reader: str = "letter"):
+    """A random model that likes to answer in the reader's alphabet and to end (Phi's LM head has a bias to say so)."""
     model = tiny.model("phi")
     with torch.no_grad():
         model.lm_head.bias.zero_()
-        model.lm_head.bias[[ids[0] for ids in tiny.tokenizer()(list(ALPHABETS[parser]))["input_ids"]]] = 10.0
-        model.lm_head.bias[END] = 10.0 + np.log(len(ALPHABETS[parser]))
+        model.lm_head.bias[[ids[0] for ids in tiny.tokenizer()(list(ALPHABETS[reader]))["input_ids"]]] = 10.0
+        model.lm_head.bias[END] = 10.0 + np.log(len(ALPHABETS[reader]))
     return model
 
 
-def reader(parser: str, labels: list[str]) -> Reader:
+def reader(reader: str, labels: list[str]) -> TokenReader:
     outcome = {REFUSED: len(labels), UNPARSEABLE: len(labels) + 1}
 
     def read(text: str, complete: bool) -> int | None:
-        found = PARSERS[parser](text, labels, complete)
+        found = READERS[reader](text, labels, complete)
         return outcome.get(found, found)
 
     decode = functools.partial(tiny.tokenizer().batch_decode, skip_special_tokens=True)
-    return Reader(read, len(labels) + 2, decode, [END])
+    return TokenReader(read, len(labels) + 2, decode, [END])
 
 
 def prompt(text: str = "Answer with A or B.") -> np.ndarray:
@@ -96,14 +96,14 @@ def sampled(model, question: Question, samples: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("sampling", SETTINGS)
-@pytest.mark.parametrize("parser", LABELS)
-def test_probabilities_are_the_frequencies_of_sampling(parser, sampling):
-    model, question = speaker(parser), Question(prompt(), reader(parser, LABELS[parser]), sampling, MAX_TOKENS)
+@pytest.mark.parametrize("reader", LABELS)
+def test_probabilities_are_the_frequencies_of_sampling(reader, sampling):
+    model, question = speaker(reader), Question(prompt(), reader(reader, LABELS[reader]), sampling, MAX_TOKENS)
     ((outcomes, unresolved),), _ = answer_probabilities(model, [question], Memory(2048))
     assert 0 <= unresolved < 0.01
     assert outcomes.sum() + unresolved == pytest.approx(1, abs=1e-5)
     frequencies = sampled(model, question, SAMPLES)
-    assert frequencies[: len(LABELS[parser])].sum() > 0.1  # the model does answer: there is something to compare
+    assert frequencies[: len(LABELS[reader])].sum() > 0.1  # the model does answer: there is something to compare
     assert np.abs(outcomes - frequencies).max() < 0.01
 
 
@@ -163,7 +163,7 @@ def test_a_model_that_starts_no_answer_is_given_up():
         model.lm_head.bias.zero_()  # every token as likely as any other
     asked = []
     spoken = reader("letter", ["yes", "no"])
-    never = Reader(lambda text, complete: asked.append(text) if not complete else 3, 4, spoken.decode, [END])
+    never = TokenReader(lambda text, complete: asked.append(text) if not complete else 3, 4, spoken.decode, [END])
     question = Question(np.asarray([5, 6], np.int32), never, Sampling(), 16)
     [(outcomes, unresolved)], _ = answer_probabilities(model, [question], Memory(256))
     assert unresolved > HOPELESS

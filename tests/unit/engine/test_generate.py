@@ -10,7 +10,7 @@ from transformers import (
 )
 
 from biasatlas.engine.generate import Prompt, generate
-from biasatlas.engine.limits import Memory, NotFiniteError
+from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling, gumbel, seed_of, warp
 
 from . import tiny

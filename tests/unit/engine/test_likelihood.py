@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from biasatlas.engine import plain, plan
 from biasatlas.engine.likelihood import attention_window, check_tree, log_likelihoods
-from biasatlas.engine.limits import Memory, NotFiniteError
+from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.tree import Tree
 
 from . import tiny

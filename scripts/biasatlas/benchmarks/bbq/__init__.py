@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from biasatlas.benchmarks.prompted import PromptOptions
-from biasatlas.spec import Benchmark, Figure, Metric, Table, Task
+from biasatlas.benchmarks.shared.prompting import PromptOptions
+from biasatlas.benchmarks.contract import Benchmark, Figure, Metric, Table, Task
 
 CATEGORIES = (
     "Age",

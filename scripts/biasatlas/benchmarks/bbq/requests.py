@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasatlas.benchmarks.bbq import LABELS
-from biasatlas.benchmarks.choices import choice_columns
+from biasatlas.benchmarks.shared.choices import choice_columns
 
 _PROMPTS = Path(__file__).parents[4] / "resources/prompts/bbq"
 

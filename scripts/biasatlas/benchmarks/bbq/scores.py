@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.bbq import LABELS
-from biasatlas.benchmarks.choices import MASSES, parse_probabilities
+from biasatlas.benchmarks.shared.choices import MASSES, parse_probabilities
 
 _NO_ANSWER = np.array(["refused", "unparseable", "truncated"])
 

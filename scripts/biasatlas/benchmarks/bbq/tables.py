@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.summary import beside, count_statuses
+from biasatlas.benchmarks.shared.estimates import beside, count_statuses
 from biasatlas.files import TABLE_COLUMNS
 from biasatlas.stats.intervals import wilson
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.choices import sentence_choices
+from biasatlas.benchmarks.shared.choices import sentence_choices
 from biasatlas.benchmarks.crows_pairs import LABELS, SENTENCES
 
 _PROMPTS = Path(__file__).parents[4] / "resources/prompts/crows_pairs"
@@ -16,7 +16,7 @@ def build_requests(items: pd.DataFrame, task: str, categories: list[str], protoc
 
     ``pair``: a row per sentence, with its ``label`` ("more", "less") and ``pair``, a JSON list of both sentences in
     the authors' order, from which a masked model finds the tokens that they share. ``pair_choice``: a row per pair and
-    order of its options (:func:`biasatlas.benchmarks.choices.sentence_choices`).
+    order of its options (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
     """
     items = items[items["category"].isin(categories)]
     if protocol["text"] == "cleaned":

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.choices import MASSES, chosen_sentences, sentence_likelihoods
+from biasatlas.benchmarks.shared.choices import MASSES, chosen_sentences, sentence_likelihoods
 from biasatlas.benchmarks.crows_pairs import SENTENCES
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from biasatlas.benchmarks.summary import beside, count_statuses
+from biasatlas.benchmarks.shared.estimates import beside, count_statuses
 from biasatlas.files import TABLE_COLUMNS
 from biasatlas.stats.intervals import wilson
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from biasatlas.spec import Benchmark, Figure, Metric, Table, Task
+from biasatlas.benchmarks.contract import Benchmark, Figure, Metric, Table, Task
 
 #: Category -> descriptor type -> its identities, in the order of the paper's Table 10.
 TYPES = {

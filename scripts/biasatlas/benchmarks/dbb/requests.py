@@ -54,7 +54,7 @@ def _choices(filled: pd.DataFrame, protocol: dict) -> pd.DataFrame:
             "template": "tokenizer",
             "special_tokens": "once",
             "labels": json.dumps(LABELS),
-            "parser": "letter",
+            "reader": "letter",
             **{name: protocol[name] for name in _SAMPLING},
             "order": order,
         }

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from biasatlas.spec import Benchmark, Figure, Metric, Table, Task
+from biasatlas.benchmarks.contract import Benchmark, Figure, Metric, Table, Task
 
 #: Category -> its name in the paper, which the published tables are keyed by.
 CATEGORY_NAMES = {

@@ -115,7 +115,7 @@ def _read_workbook(path: Path, category: str, allowed: tuple[str, ...] | None) -
     """An item, or a fault in words, for each row; a fault alone where the rows cannot be read."""
     try:
         sheets = load_workbook(path, read_only=True, data_only=True).worksheets
-    except Exception as error:  # openpyxl raises whatever zip and XML parsers do
+    except Exception as error:  # openpyxl raises whatever zip and XML readers do
         raise UserError(f"{path}: cannot be read as an Excel workbook ({error}). Download it again.") from error
     rows = list(sheets[0].iter_rows(values_only=True))
     extra = [sheet.title for sheet in sheets[1:] if any(any(row) for row in sheet.iter_rows(values_only=True))]

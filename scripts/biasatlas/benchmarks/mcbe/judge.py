@@ -4,13 +4,13 @@ import json
 
 import pandas as pd
 
-from biasatlas.benchmarks.mcbe.parse import NUMBERS, is_refusal
+from biasatlas.benchmarks.mcbe.readers import NUMBERS, is_refusal
 from biasatlas.benchmarks.mcbe.requests import finish, read_prompts
 from biasatlas.files import read_published
 
 #: Longest judge reply in tokens: a number, or a few words around one.
 _MAX_TOKENS = 64
-_COLUMNS = ["request_id", "item_id", "criterion", "prompt", "labels", "parser"]
+_COLUMNS = ["request_id", "item_id", "criterion", "prompt", "labels", "reader"]
 
 
 def rubric() -> pd.DataFrame:
@@ -57,7 +57,7 @@ def build_judge_requests(
             ),
             "labels": json.dumps(score_labels(criterion.max_score)),
             # Its probabilities are followed for a number at the start alone: a judge is told to say nothing else.
-            "parser": "mcbe_leading" if exact else f"mcbe_{protocol['judge_parse']}",
+            "reader": "mcbe_leading" if exact else f"mcbe_{protocol['judge_parse']}",
         }
         for answer in answers.itertuples()
         if analysis_status(answer.status, answer.text, protocol) == "ok"

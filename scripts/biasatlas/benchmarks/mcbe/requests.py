@@ -141,7 +141,7 @@ def _sc(items: pd.DataFrame, protocol: dict, prompts: dict, orders: pd.DataFrame
                 "subcategory": item.subcategory,
                 "prompt": prompts[name].format(sentence=text, labels=shown),
                 "labels": json.dumps(labels, ensure_ascii=False),
-                "parser": f"mcbe_{protocol['sc_match']}",
+                "reader": f"mcbe_{protocol['sc_match']}",
             }
 
 
@@ -172,7 +172,7 @@ def _ss(items: pd.DataFrame, protocol: dict, prompts: dict) -> Iterable[dict]:
                     "second_word": words[second],
                     "prompt": prompts["ss"].format(first=sentences[first], second=sentences[second]),
                     "labels": labels,
-                    "parser": f"mcbe_{protocol['ss_parse']}",
+                    "reader": f"mcbe_{protocol['ss_parse']}",
                 }
 
 
@@ -197,5 +197,5 @@ def _bs(items: pd.DataFrame, protocol: dict, prompts: dict) -> Iterable[dict]:
                 "prompt_set": prompt_set,
                 "prompt": prompts[name].format(sentence=default_sentence(item)),
                 "labels": labels,
-                "parser": f"mcbe_{protocol['bs_parse']}",
+                "reader": f"mcbe_{protocol['bs_parse']}",
             }

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.mcbe.judge import analysis_status, read_judgements, rubric
-from biasatlas.benchmarks.mcbe.parse import NUMBERS, PARSERS
+from biasatlas.benchmarks.mcbe.readers import NUMBERS, READERS
 from biasatlas.benchmarks.mcbe.requests import SEVERITIES, default_sentence, words_of
 
 #: Columns that every task's scores begin and end with; its ingredients stand between. ``refused``, ``unparseable`` and
@@ -59,7 +59,7 @@ def score_responses(
 
 def _outcomes(answers: pd.DataFrame) -> pd.DataFrame:
     """Per answer: ``masses`` (one per label; missing without an answer), the rest of its probability, and a status."""
-    needed = ["kind", "labels", "parser", "subcategory", "status", "text", "probabilities", *_REST]
+    needed = ["kind", "labels", "reader", "subcategory", "status", "text", "probabilities", *_REST]
     answers = answers[[column for column in needed if column in answers]]
     rows = [_choice(one) if one.kind == "choice" else _reading(one) for one in answers.itertuples(index=False)]
     return pd.DataFrame(rows, columns=["masses", *_REST, "outcome"])
@@ -81,7 +81,7 @@ def _reading(answer) -> tuple:
         return None, 0.0, 0.0, 0.0, answer.status
     # The right subcategory first: as released, a reply that holds it is right whatever else it holds.
     options = [answer.subcategory, *labels] if hasattr(answer, "subcategory") else labels
-    found = PARSERS[answer.parser](answer.text, options, True)
+    found = READERS[answer.reader](answer.text, options, True)
     if isinstance(found, str):
         return nothing, float(found == "refused"), float(found == "unparseable"), 0.0, "ok"
     return [float(options[found] == one) for one in labels], 0.0, 0.0, 0.0, "ok"

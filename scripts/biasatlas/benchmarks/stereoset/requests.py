@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.choices import sentence_choices
+from biasatlas.benchmarks.shared.choices import sentence_choices
 from biasatlas.benchmarks.stereoset import LABELS, SENTENCES
 
 _PROMPTS = Path(__file__).parents[4] / "resources/prompts/stereoset"
@@ -14,7 +14,7 @@ def build_requests(items: pd.DataFrame, task: str, categories: list[str], protoc
     """Requests of one task. Likelihood tasks: a row per sentence, with its ``label`` and upstream ``sentence_id``.
 
     Intrasentence sentences are scored whole, intersentence ones after their context and a space. Prompted tasks: a row
-    per item and order of its options (:func:`biasatlas.benchmarks.choices.sentence_choices`).
+    per item and order of its options (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
     """
     part = task.removesuffix("_choice")
     items = items[(items["task"] == part) & items["category"].isin(categories)]

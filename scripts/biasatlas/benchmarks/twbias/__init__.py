@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from biasatlas.spec import Benchmark, Figure, Metric, Table, Task
+from biasatlas.benchmarks.contract import Benchmark, Figure, Metric, Table, Task
 
 #: Prompt types in the paper's order: its type 0 (no template), 00 (the template with an empty user prompt) and 1 to 10
 #: (the user prompts). Only the ten prompts enter a bias ratio. In words, for 0 and 00 are one number to a CSV reader.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from biasatlas.config import Config, answered_kinds, load_benchmark
+from biasatlas.workflow.config import Config, answered_kinds, load_benchmark
 from biasatlas.errors import UserError
 
 

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from biasatlas import benchmarks as benchmark_package
 from biasatlas.errors import UserError
-from biasatlas.models.api_entry import ApiEntry
-from biasatlas.spec import Benchmark, Kind
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.benchmarks.contract import Benchmark, Kind
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "config" / "schema.json"

@@ -1,6 +1,6 @@
 """Read answers in Chinese replies: letters, subcategories, and numbers in the many ways a score is written.
 
-:data:`PARSERS` keep the contract of :mod:`biasatlas.parsers`: ``parse(text, labels, complete)`` gives the index of a
+:data:`READERS` keep the contract of :mod:`biasatlas.benchmarks.shared.readers`: ``parse(text, labels, complete)`` gives the index of a
 label, "refused", "unparseable", or None while more text may change the reading. For labels that are numbers the nearest
 is read. The readers behind them return what they read, or None.
 """
@@ -214,8 +214,8 @@ def _nearest(name: str) -> Callable[[str, Sequence[str], bool], int | str | None
     return parse
 
 
-#: Name in a request's ``parser`` column -> parser.
-PARSERS: dict[str, Callable[[str, Sequence[str], bool], int | str | None]] = {
+#: Name in a request's ``reader`` column -> reader.
+READERS: dict[str, Callable[[str, Sequence[str], bool], int | str | None]] = {
     "mcbe_first_letter": _letter,
     "mcbe_first_five_characters": _five,
     "mcbe_exact": _only,

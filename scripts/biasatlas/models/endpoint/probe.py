@@ -12,9 +12,9 @@ import httpx2
 import openai
 
 from biasatlas.errors import UserError
-from biasatlas.models.api_entry import ApiEntry
-from biasatlas.models.calls import LENGTH, PATHS, echo_body
-from biasatlas.models.replies import continuation_logprobs, filtered, read_reply
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.calls import LENGTH, PATHS, echo_body
+from biasatlas.models.endpoint.replies import continuation_logprobs, filtered, read_reply
 
 log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every request

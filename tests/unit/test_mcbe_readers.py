@@ -2,8 +2,8 @@
 
 import pytest
 
-from biasatlas.benchmarks.mcbe.parse import (
-    PARSERS,
+from biasatlas.benchmarks.mcbe.readers import (
+    READERS,
     any_label,
     first_integer,
     first_letter,
@@ -171,7 +171,7 @@ def test_exact_subcategory_waits_for_the_end():
     ],
 )
 def test_numbers_become_the_nearest_label(name, reply, labels, label):
-    assert PARSERS[name](reply, labels, True) == label
+    assert READERS[name](reply, labels, True) == label
 
 
 @pytest.mark.parametrize(
@@ -223,4 +223,4 @@ def test_refusals(reply, refusal):
 )
 def test_parsers_stop_as_soon_as_nothing_can_change(name, start, outcome):
     labels = {"letter": ["A", "B"], "exact": LABELS, "substring": LABELS, "characters": ["A", "B", "AB"]}
-    assert PARSERS[name](start, labels.get(name.rpartition("_")[2], [str(n) for n in range(11)]), False) == outcome
+    assert READERS[name](start, labels.get(name.rpartition("_")[2], [str(n) for n in range(11)]), False) == outcome

@@ -1,19 +1,20 @@
-"""Answer parsers: what a reply says, and whether more text could still change it. Pure functions.
+"""Readers of replies: what a reply says, and whether more text could still change it. Pure functions.
 
-A parser takes the text so far, the labels, and whether the text is complete. It returns the index of a label,
+A reader takes the text so far, the labels, and whether the text is complete. It returns the index of a label,
 :data:`REFUSED`, :data:`UNPARSEABLE`, or None while more text may change the reading (never for a complete text). Once a
-text has a reading, every longer text has the same one: so a parser is also the rule for when to stop reading.
+text has a reading, every longer text has the same one: so a reader is also the rule for when to stop reading.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from importlib import import_module
-from importlib.util import find_spec
 
 #: See above; the texts are the reply so far and the labels.
-Parser = Callable[[str, Sequence[str], bool], int | str | None]
+Reader = Callable[[str, Sequence[str], bool], int | str | None]
+
+#: Raise it when a reader below reads any reply otherwise: it is part of what identifies an answer. A golden test says when.
+VERSION = 1
 
 REFUSED = "refused"
 UNPARSEABLE = "unparseable"
@@ -79,7 +80,7 @@ _DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
 _WORD = re.compile(r"[a-z0-9']")
 
 
-def parse_label(text: str, labels: Sequence[str], complete: bool) -> int | str | None:
+def read_label(text: str, labels: Sequence[str], complete: bool) -> int | str | None:
     """The label that the reply begins with, perhaps after a lead-in: "A", "(a) My answer", "答案是：B", "The man."
 
     Case, full-width forms and punctuation before it do not matter. A label inside a word is none ("Apple" is
@@ -92,7 +93,7 @@ def parse_label(text: str, labels: Sequence[str], complete: bool) -> int | str |
         if body.startswith(lead) and not _inside_word(body, lead):
             rest = body[len(lead) :]
             if not undecided and _OUTSIDE.sub("", rest):
-                return parse_label(rest, labels, complete)
+                return read_label(rest, labels, complete)
             undecided = not complete
     for i in sorted(range(len(labels)), key=lambda i: -len(folded[i])):
         if body.startswith(folded[i]) and not _inside_word(body, folded[i]):
@@ -103,20 +104,20 @@ def parse_label(text: str, labels: Sequence[str], complete: bool) -> int | str |
     return REFUSED if body.startswith(REFUSALS) else UNPARSEABLE
 
 
-def parse_integer(text: str, labels: Sequence[str], complete: bool) -> int | str | None:
+def read_integer(text: str, labels: Sequence[str], complete: bool) -> int | str | None:
     """The label equal to the first run of digits in the reply (so "8.5" reads 8, as the released code of McBE has it).
 
     A number that is no label, or that has a minus sign, is unparseable.
     """
-    return _parse_number(_INTEGER, text, labels, complete, nearest=False)
+    return _read_number(_INTEGER, text, labels, complete, nearest=False)
 
 
-def parse_decimal(text: str, labels: Sequence[str], complete: bool) -> int | str | None:
+def read_decimal(text: str, labels: Sequence[str], complete: bool) -> int | str | None:
     """The label nearest to the first number in the reply (of two, the larger), if it lies within the labels' range."""
-    return _parse_number(_DECIMAL, text, labels, complete, nearest=True)
+    return _read_number(_DECIMAL, text, labels, complete, nearest=True)
 
 
-def _parse_number(pattern: re.Pattern, text: str, labels: Sequence[str], complete: bool, nearest: bool):
+def _read_number(pattern: re.Pattern, text: str, labels: Sequence[str], complete: bool, nearest: bool):
     body = _plain(text)
     start = _OUTSIDE.sub("", body)
     if start.startswith(REFUSALS):
@@ -149,16 +150,10 @@ def _inside_word(body: str, label: str) -> bool:
     return bool(_WORD.match(label[-1:]) and _WORD.match(body[len(label) : len(label) + 1]))
 
 
-#: Parsers by the name that a request gives; a letter is a label of one character.
-PARSERS = {
-    "letter": parse_label,
-    "label": parse_label,
-    "integer": parse_integer,
-    "decimal": parse_decimal,
+#: Readers by the name that a request gives; a letter is a label of one character.
+READERS = {
+    "letter": read_label,
+    "label": read_label,
+    "integer": read_integer,
+    "decimal": read_decimal,
 }
-
-
-def parsers_of(benchmark: str) -> dict[str, Parser]:
-    """The parsers that a benchmark's requests may name: those of all, and those of its own module ``parse``."""
-    own = f"biasatlas.benchmarks.{benchmark}.parse"
-    return PARSERS | (import_module(own).PARSERS if find_spec(own) else {})

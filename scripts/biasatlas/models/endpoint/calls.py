@@ -8,7 +8,7 @@ from typing import Literal
 
 import pandas as pd
 
-from biasatlas.models.api_entry import ApiEntry
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import content, key
 
 #: What a call wants of the reply: the text, the first token's top log-probabilities, or those of the prompt's tokens.

@@ -7,7 +7,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.prompted import SAMPLING
+from biasatlas.benchmarks.shared.prompting import SAMPLING
 
 MASSES = ("refused", "unparseable", "unresolved")
 
@@ -22,7 +22,7 @@ def choice_columns(prompts: Sequence[str], labels: Sequence[str], protocol: dict
         "template": "tokenizer" if chat else None,
         "special_tokens": "once",
         "labels": json.dumps(list(labels)),
-        "parser": "letter",
+        "reader": "letter",
         **{name: protocol[name] for name in SAMPLING},
     }
 

@@ -15,10 +15,10 @@ import pandas as pd
 
 from biasatlas.errors import UserError
 from biasatlas.files import RESPONSE_COLUMNS
-from biasatlas.models import batch
-from biasatlas.models.api_entry import ApiEntry
-from biasatlas.models.calls import PATHS, Call, calls, cost, worst_cost
-from biasatlas.models.endpoint import (
+from biasatlas.models.endpoint import batch
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.calls import PATHS, Call, calls, cost, worst_cost
+from biasatlas.models.endpoint.probe import (
     api_key,
     backoff_s,
     check,
@@ -29,8 +29,8 @@ from biasatlas.models.endpoint import (
     retry_after_s,
     said,
 )
-from biasatlas.models.limits import Budget, Limits
-from biasatlas.models.replies import Parser, filtered, read_reply, responses
+from biasatlas.models.endpoint.limits import Budget, Limits
+from biasatlas.models.endpoint.replies import Reader, filtered, read_reply, responses
 from biasatlas.models.store import ResponseStore
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ _PROGRESS_S = 10
 
 
 def answer(
-    requests: pd.DataFrame, entry: ApiEntry, *, store: ResponseStore, parsers: Mapping[str, Parser]
+    requests: pd.DataFrame, entry: ApiEntry, *, store: ResponseStore, readers: Mapping[str, Reader]
 ) -> tuple[pd.DataFrame, dict]:
     """The responses to ``requests`` (REQUEST_COLUMNS, all of one kind), in their order and then by repeat.
 
@@ -70,7 +70,7 @@ def answer(
     answered = [
         response
         for row, one in zip(rows, plan, strict=True)
-        for response in responses(row, one if isinstance(one, str) else [records[call.key] for call in one], parsers)
+        for response in responses(row, one if isinstance(one, str) else [records[call.key] for call in one], readers)
     ]
     frame = pd.DataFrame(answered, columns=list(RESPONSE_COLUMNS[rows[0]["kind"]]))
     prompt_tokens = sum(record.get("prompt_tokens") or 0 for record in records.values())

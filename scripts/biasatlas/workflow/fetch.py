@@ -15,7 +15,7 @@ from tqdm import tqdm
 from urllib3.util import Retry
 
 from biasatlas.errors import UserError
-from biasatlas.files import replacing
+from biasatlas.files import atomic_file
 from biasatlas.sources import Source, SourceFile
 
 _RETRY = Retry(total=4, backoff_factor=0.5, backoff_jitter=0.5, status_forcelist=(429, 500, 502, 503, 504))
@@ -105,7 +105,7 @@ def _store(content: bytes, file: SourceFile, folder: Path, origin: object) -> No
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise UserError(_wrong_bytes(origin, file, found))
-    with replacing(folder / file.path) as temporary:
+    with atomic_file(folder / file.path) as temporary:
         temporary.write_bytes(content)
 
 

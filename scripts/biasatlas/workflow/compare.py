@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasatlas import provenance
+from biasatlas.workflow import provenance
 from biasatlas.errors import UserError
 from biasatlas.files import TABLE_COLUMNS, read_csv
 

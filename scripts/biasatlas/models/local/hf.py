@@ -17,12 +17,12 @@ import torch
 import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from biasatlas.code import code_hash
-from biasatlas.engine.choice import Question, Reader, answer_probabilities
+from biasatlas.workflow.identity import code_hash
+from biasatlas.engine.choice import Question, TokenReader, answer_probabilities
 from biasatlas.engine.encode import BOUNDARIES, SPECIAL_TOKENS, encode_pairs, encode_texts
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.likelihood import check_tree, log_likelihoods
-from biasatlas.engine.limits import Memory, NotFiniteError, Progress
+from biasatlas.engine.memory import Memory, NotFiniteError, Progress
 from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
 from biasatlas.files import REQUEST_COLUMNS, RESPONSE_COLUMNS
@@ -30,7 +30,7 @@ from biasatlas.models.hub import first_line, model_folder, weights_sha256
 from biasatlas.models.shards import cut
 from biasatlas.models.store import ResponseStore, content
 from biasatlas.models.store import key as store_key
-from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE, Parser
+from biasatlas.benchmarks.shared.readers import READERS, REFUSED, UNPARSEABLE, Reader
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -128,7 +128,7 @@ def answer(
     model: LoadedModel,
     *,
     templates: dict[str, dict],
-    parsers: Mapping[str, Parser] = PARSERS,
+    readers: Mapping[str, Reader] = READERS,
     store: ResponseStore | None = None,
     token_budget: int | None = None,
     share: tuple[int, int] = (0, 1),
@@ -136,7 +136,7 @@ def answer(
     """Answer a table of requests of one kind: a table of responses in the order of requests, then repeat.
 
     ``templates`` maps the name of a literal template to {"prompt": text with "{user}", "empty": text for an empty user
-    message}; ``parsers`` the names that choice requests give to how replies are read. ``token_budget`` bounds the
+    message}; ``readers`` the names that choice requests give to how replies are read. ``token_budget`` bounds the
     tokens of one forward pass (None: chosen for the device). Answers are kept in ``store`` batch by batch, and those
     that are there are not computed again. A ``share`` (which, of how many) answers its own requests alone, to the digits
     that they have in the whole.
@@ -154,7 +154,7 @@ def answer(
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
     # What computed and read an answer can change it as much as the weights can.
-    readers = {parsers[name].__module__.removeprefix("biasatlas.") for name in requests["parser"].dropna().unique()}
+    readers = {readers[name].__module__.removeprefix("biasatlas.") for name in requests["reader"].dropna().unique()}
     identity = {
         "kind": "hf",
         "weights_sha256": model.weights_sha256,
@@ -179,7 +179,7 @@ def answer(
     answers = store.get(wanted) if store else {}
     missing = [left for batch in batches if (left := [i for i in batch if keys[i] not in answers])]
     computed = sum(map(len, missing))
-    solve = partial(_choice, parsers=parsers) if kinds[0] == "choice" else _ANSWERS[kinds[0]]
+    solve = partial(_choice, readers=readers) if kinds[0] == "choice" else _ANSWERS[kinds[0]]
     run: Counter[str] = Counter()
     progress = Progress("requests", computed)
     for left in missing:
@@ -347,7 +347,7 @@ def _choice(
     model: LoadedModel,
     templates: dict[str, dict],
     token_budget: int,
-    parsers: Mapping[str, Parser],
+    readers: Mapping[str, Reader],
 ) -> tuple[pd.DataFrame, dict]:
     """The probability of each label.
 
@@ -361,13 +361,13 @@ def _choice(
         _longest_answer(model, len(prompt), _integer(limit))
         for prompt, limit in zip(prompts, requests["max_tokens"], strict=True)
     ]
-    readers: dict[tuple[str, str], Reader] = {}
+    readers: dict[tuple[str, str], TokenReader] = {}
     questions: dict[tuple, Question] = {}
     keys = []
     for i, sampling in enumerate(_samplings(requests)):
-        reading = (requests["parser"][i], requests["labels"][i])
+        reading = (requests["reader"][i], requests["labels"][i])
         if reading not in readers:
-            readers[reading] = _reader(model, parsers[reading[0]], reading[1])
+            readers[reading] = _reader(model, readers[reading[0]], reading[1])
         key = (prompts[i].tobytes(), sampling, most[i], reading)
         keys.append(key)
         if key not in questions and not detail[i]:
@@ -406,7 +406,7 @@ def _choice(
     return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["choice"])), run
 
 
-def _reader(model: LoadedModel, read: Parser, labels: str) -> Reader:
+def _reader(model: LoadedModel, read: Reader, labels: str) -> TokenReader:
     """Outcomes are the labels in their order, then refused, then unparseable."""
     options = json.loads(labels)
     outcome = {REFUSED: len(options), UNPARSEABLE: len(options) + 1}
@@ -418,7 +418,7 @@ def _reader(model: LoadedModel, read: Parser, labels: str) -> Reader:
     def decode(answers: list[list[int]]) -> list[str]:
         return model.tokenizer.batch_decode(answers, skip_special_tokens=True)
 
-    return Reader(index, len(options) + 2, decode, model.ends)
+    return TokenReader(index, len(options) + 2, decode, model.ends)
 
 
 def _guesses(model: LoadedModel, labels: str) -> tuple[tuple[int, ...], ...]:

@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 
-from biasatlas.files import replacing
+from biasatlas.files import atomic_file
 
 #: A subset of Noto Sans CJK TC (SIL Open Font License): the common characters of Traditional and Simplified Chinese.
 CJK_FONT = Path(__file__).resolve().parents[3] / "resources" / "fonts" / "NotoSansCJKtc-Regular-subset.otf"
@@ -36,5 +36,5 @@ def style() -> Iterator[None]:
 
 def save(figure: Figure, path: str) -> None:
     """Write ``figure`` as SVG, whole or not at all, with text as outlines and no date."""
-    with replacing(path) as temporary:
+    with atomic_file(path) as temporary:
         figure.savefig(temporary, format="svg", metadata={"Date": None})

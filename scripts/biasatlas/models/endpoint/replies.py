@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from biasatlas.files import RESPONSE_COLUMNS
-from biasatlas.models.calls import Wants
+from biasatlas.models.endpoint.calls import Wants
 
-#: ``parser(text, labels, complete)``: the index of the label that ``text`` names, "refused" or "unparseable"; None
-#: while more text may change that (see biasatlas.parsers).
-Parser = Callable[[str, Sequence[str], bool], int | str | None]
+#: ``reader(text, labels, complete)``: the index of the label that ``text`` names, "refused" or "unparseable"; None
+#: while more text may change that (see biasatlas.benchmarks.shared.readers).
+Reader = Callable[[str, Sequence[str], bool], int | str | None]
 
 #: Largest unresolved share of a choice that is still an answer, as for models that run in process.
 UNRESOLVED_BOUND = 0.01
@@ -77,7 +77,7 @@ def filtered(status_code: int, error: str) -> dict | None:
     }
 
 
-def responses(row: Mapping, records: list[dict] | str, parsers: Mapping[str, Parser]) -> list[dict]:
+def responses(row: Mapping, records: list[dict] | str, readers: Mapping[str, Reader]) -> list[dict]:
     """The responses to one request from the records of its calls, or from the reason why there are none."""
     if isinstance(records, str):
         return [_response(row, 0, "not_applicable", records)]
@@ -85,7 +85,7 @@ def responses(row: Mapping, records: list[dict] | str, parsers: Mapping[str, Par
         return [_generation(row, repeat, record) for repeat, record in enumerate(records)]
     if row["kind"] == "likelihood":
         return [_likelihood(row, records[0])]
-    return [_choice(row, records, parsers[row["parser"]])]
+    return [_choice(row, records, readers[row["reader"]])]
 
 
 def _response(row: Mapping, repeat: int, status: str, detail: str | None, **values) -> dict:
@@ -98,13 +98,13 @@ def _generation(row: Mapping, repeat: int, record: dict) -> dict:
     return _response(row, repeat, record["status"], record.get("detail"), **values)
 
 
-def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
+def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
     labels = json.loads(row["labels"])
     failed = [record["detail"] for record in records if record["status"] == "failed"]
     if len(failed) == len(records):
         return _response(row, 0, "failed", failed[0])
     top = records[0].get("top")
-    masses = _exact(top, row["temperature"], labels, parser) if top else _sampled(records, labels, parser)
+    masses = _exact(top, row["temperature"], labels, reader) if top else _sampled(records, labels, reader)
     rest = {name: masses[name] for name in ("refused", "unparseable", "unresolved")}
     status, detail = "ok", None
     if rest["unresolved"] > UNRESOLVED_BOUND:
@@ -119,16 +119,16 @@ def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
     return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), **rest)
 
 
-def _sampled(records: list[dict], labels: list[str], parser: Parser) -> Counter[int | str]:
+def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Counter[int | str]:
     """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
     masses = Counter()
     for record in records:
         outcome = {"refused": "refused", "failed": "unresolved"}.get(record["status"])
-        masses[parser(record["text"], labels, True) if outcome is None else outcome] += 1
+        masses[reader(record["text"], labels, True) if outcome is None else outcome] += 1
     return Counter({outcome: count / len(records) for outcome, count in masses.items()})
 
 
-def _exact(top: list[list], temperature: float, labels: list[str], parser: Parser) -> Counter[int | str]:
+def _exact(top: list[list], temperature: float, labels: list[str], reader: Reader) -> Counter[int | str]:
     """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
 
     A token that is a label counts for it unless another label begins with it; any other that decides nothing is
@@ -145,14 +145,14 @@ def _exact(top: list[list], temperature: float, labels: list[str], parser: Parse
     total = sum(weight for _, weight in weights) + hidden
     masses = Counter({"unresolved": hidden / total})
     for token, weight in weights:
-        masses[_first_token(token, labels, parser)] += weight / total
+        masses[_first_token(token, labels, reader)] += weight / total
     return masses
 
 
-def _first_token(token: str, labels: list[str], parser: Parser) -> int | str:
-    outcome = parser(token, labels, False)
+def _first_token(token: str, labels: list[str], reader: Reader) -> int | str:
+    outcome = reader(token, labels, False)
     if outcome is None:
-        outcome = parser(token, labels, True)
+        outcome = reader(token, labels, True)
         if not isinstance(outcome, int) or sum(label.startswith(labels[outcome]) for label in labels) > 1:
             return "unresolved"
     return outcome

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from biasatlas.models.api_entry import ApiEntry
+from biasatlas.models.endpoint.entry import ApiEntry
 
 log = logging.getLogger(__name__)
 

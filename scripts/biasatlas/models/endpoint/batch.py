@@ -15,10 +15,10 @@ import openai
 
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
-from biasatlas.models.api_entry import ApiEntry
-from biasatlas.models.calls import PATHS, Call, Wants, cost, worst_cost
-from biasatlas.models.endpoint import api_key, backoff_s, fatal, hide, may_pass, retry_after_s
-from biasatlas.models.replies import BadReply, filtered, read_reply
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost, worst_cost
+from biasatlas.models.endpoint.probe import api_key, backoff_s, fatal, hide, may_pass, retry_after_s
+from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ _ENDED = {"completed", "expired", "cancelled", "failed"}
 
 
 def run(missing: list[Call], job) -> None:
-    """Answer the ``missing`` calls of a :class:`biasatlas.models.api.Job` by batches, in as many rounds as it takes."""
+    """Answer the ``missing`` calls of a :class:`biasatlas.models.endpoint.api.Job` by batches, in as many rounds as it takes."""
     client = openai.OpenAI(
         api_key=api_key(job.entry), base_url=job.entry.base_url, timeout=job.entry.timeout_s, max_retries=0
     )

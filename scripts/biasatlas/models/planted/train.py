@@ -17,7 +17,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from biasatlas.engine import plan
 from biasatlas.engine.tree import tree_mask
-from biasatlas.models.corpus import Choice, Grammar, corpus, group_terms
+from biasatlas.models.planted.corpus import Choice, Grammar, corpus, group_terms
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def train(
 ) -> None:
     """Train a planted model and write it to ``folder`` in Hugging Face form, whole or not at all.
 
-    ``odds_ratio`` and ``seed`` make the corpus (:func:`biasatlas.models.corpus.corpus`); ``seed`` also sets the
+    ``odds_ratio`` and ``seed`` make the corpus (:func:`biasatlas.models.planted.corpus.corpus`); ``seed`` also sets the
     initial weights and the order of batches. The same arguments give the same bytes, whatever number of threads
     torch was given. An existing ``folder`` is replaced. ``steps`` are the grammar's unless given.
     """

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasatlas.parsers import PARSERS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers import READERS, REFUSED, UNPARSEABLE
 
 AB = ["A", "B"]
 SCALE = [str(i) for i in range(14)]
@@ -70,14 +70,14 @@ PARTIAL = [
 ]
 
 
-@pytest.mark.parametrize(("parser", "labels", "text", "expected"), COMPLETE)
-def test_complete_replies(parser, labels, text, expected):
-    assert PARSERS[parser](text, labels, True) == expected
+@pytest.mark.parametrize(("reader", "labels", "text", "expected"), COMPLETE)
+def test_complete_replies(reader, labels, text, expected):
+    assert READERS[reader](text, labels, True) == expected
 
 
-@pytest.mark.parametrize(("parser", "labels", "text", "expected"), PARTIAL)
-def test_unfinished_replies(parser, labels, text, expected):
-    assert PARSERS[parser](text, labels, False) == expected
+@pytest.mark.parametrize(("reader", "labels", "text", "expected"), PARTIAL)
+def test_unfinished_replies(reader, labels, text, expected):
+    assert READERS[reader](text, labels, False) == expected
 
 
 PIECES = [*"ABa ().109-x", "answer", "The ", "I'm", " sorry", "man", "ager", "答案", "是", "抱歉"]
@@ -87,14 +87,14 @@ PIECES = [*"ABa ().109-x", "answer", "The ", "I'm", " sorry", "man", "ager", "�
     st.sampled_from([("letter", AB), ("label", ["man", "manager", "A"]), ("integer", SCALE), ("decimal", TENTHS)]),
     st.lists(st.sampled_from(PIECES), max_size=7),
 )
-def test_a_reading_once_made_never_changes(parser, pieces):
-    name, labels = parser
+def test_a_reading_once_made_never_changes(reader, pieces):
+    name, labels = reader
     texts = list(itertools.accumulate(pieces, initial=""))
     decided = None
     for text in texts:
-        now = PARSERS[name](text, labels, False)
+        now = READERS[name](text, labels, False)
         assert decided is None or now == decided, text
         decided = now
-        final = PARSERS[name](text, labels, True)
+        final = READERS[name](text, labels, True)
         assert final is not None
         assert now is None or now == final, text

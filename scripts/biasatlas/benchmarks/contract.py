@@ -1,0 +1,300 @@
+"""What a benchmark is: a declaration that the workflow plans with, and a function for each of its steps.
+
+A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step:
+
+``spec``      SPEC, a :class:`Spec`: tasks, tables, figures, metrics, and every text of its own that people read
+``options``   its protocol's :class:`Options`, each marked with what it changes
+``columns``   columns of its items, requests and scores
+``items``     ``read_items``, a :class:`ReadItems`; ``check_items`` where published data can be held against printed counts
+``requests``  ``build_requests``, a :class:`BuildRequests`
+``scores``    ``score_responses``, a :class:`ScoreResponses`
+``tables``    functions marked with :func:`table` (in a module or a package)
+``figures``   functions marked with :func:`figure`
+``readers``   READERS and VERSION, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.readers` (if it needs any)
+``judge``     ``build_judge_requests`` and ``build_order_requests`` (if a judge takes part)
+``released``  ``import_responses``, an :class:`ImportResponses` (if outputs were published)
+
+Nothing heavy is imported here: planning reads specs alone.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
+
+from biasatlas.columns import Columns
+from biasatlas.errors import UserError
+from biasatlas.marks import Marked
+from biasatlas.validation import nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+    from biasatlas.benchmarks.shared.palette import Looks
+    from biasatlas.resources import Resources
+
+Kind = Literal["likelihood", "choice", "generation"]
+
+#: Steps that read shipped files.
+Step = Literal["items", "requests", "judge", "scores", "tables"]
+
+#: Languages by their tag (BCP 47), which also names the grammar in ``resources/planted`` of the models trained in it.
+LANGUAGES = {"en": "English", "zh-Hans": "Simplified Chinese", "zh-Hant": "Traditional Chinese"}
+
+
+class Options(Marked):
+    """The options of a benchmark's protocols: none has a default, so that a protocol says everything it does."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number that a table may hold.
+
+    ``neutral`` is the value of an unbiased model (None where the metric measures no bias, as an accuracy does);
+    ``direction`` says in words what values on either side of it mean; ``unit`` is empty for a pure number.
+    """
+
+    neutral: float | None
+    direction: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of a benchmark: the kind of its requests, the categories its scores are filed under, their columns.
+
+    A ``judged`` task is scored by what a judge model says of the answers; without a judge it is left out. ``masked``
+    tasks are the ones that masked language models can answer too. ``file`` names a file of the user's own (one of the
+    benchmark's ``files``) that the published data lack and the task cannot do without. ``ordered`` is a protocol's option
+    and its value under which a judge is asked for the order of each item's parts before requests are built.
+    ``requests`` are the key columns of its requests beside those that all have.
+    """
+
+    kind: Kind
+    categories: tuple[str, ...]
+    scores: tuple[str, ...]
+    requests: Columns = field(default_factory=dict)
+    judged: bool = False
+    masked: bool = False
+    file: str = ""
+    ordered: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: its caption, the tasks whose scores it reads, the published table it stands beside ('' if none).
+
+    A table of no tasks is computed from published tables alone, or from ``file``, a file of the user's own (one of the
+    benchmark's ``files``), and then made only where the configuration gives it.
+    """
+
+    caption: str
+    tasks: tuple[str, ...]
+    published: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: its caption, and the tables of the same benchmark that it is drawn from."""
+
+    caption: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A benchmark as the workflow sees it.
+
+    ``options`` is the class of its protocols. ``language`` is one of :data:`LANGUAGES`, that of its items.
+    ``sources`` names rows of ``resources/sources/sources.csv`` that the real data come from; ``sample`` is the folder in
+    ``resources/samples`` with data of our own in the same format. ``items`` are its items' columns.
+    ``resources`` maps a step to the shipped files it reads, as patterns below ``resources/``; published tables
+    (``published/{name}_*.csv``) are always given to the step ``tables``.
+    ``released`` maps the name of each published set of model outputs to the source that holds it;
+    ``released_tasks`` are the tasks it answers, always under the protocol named ``released``. ``files`` maps the name of
+    each file that a user may add to what it holds; one that is no table's is read together with the data.
+    """
+
+    title: str
+    language: str
+    citation: str
+    options: type[Options]
+    sources: tuple[str, ...]
+    sample: str
+    items: Columns
+    tasks: Mapping[str, Task]
+    tables: Mapping[str, Table]
+    figures: Mapping[str, Figure]
+    metrics: Mapping[str, Metric]
+    resources: Mapping[Step, tuple[str, ...]] = field(default_factory=dict)
+    released: Mapping[str, str] = field(default_factory=dict)
+    released_tasks: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_spec(name: str, spec: object, sources: Iterable[str]) -> None:
+    """Raise UserError for the first thing in ``spec`` that names nothing, with the nearest name that would do."""
+    if not isinstance(spec, Spec):
+        raise UserError(f"benchmark {name}: `spec.SPEC` is {type(spec).__name__}; expected a Spec (contract.py).")
+    if not (isinstance(spec.options, type) and issubclass(spec.options, Options)):
+        raise UserError(f"benchmark {name}: `options` is {spec.options!r}; expected a class of Options (contract.py).")
+    named = [("language", spec.language, LANGUAGES), *(("sources", source, sources) for source in spec.sources)]
+    named += [(f"resources.{step}", step, get_args(Step)) for step in spec.resources]
+    named += [(f"released.{release}", source, sources) for release, source in spec.released.items()]
+    named += [("released_tasks", task, spec.tasks) for task in spec.released_tasks]
+    for task, declared in spec.tasks.items():
+        named.append((f"tasks.{task}.kind", declared.kind, get_args(Kind)))
+        named += [(f"tasks.{task}.file", declared.file, spec.files)] if declared.file else []
+        named += [(f"tasks.{task}.scores", "status", declared.scores)]
+        if declared.ordered:
+            named.append((f"tasks.{task}.ordered", declared.ordered[0], spec.options.model_fields))
+    for table, declared in spec.tables.items():
+        named += [(f"tables.{table}.tasks", task, spec.tasks) for task in declared.tasks]
+        named += [(f"tables.{table}.file", declared.file, spec.files)] if declared.file else []
+    for figure, declared in spec.figures.items():
+        named += [(f"figures.{figure}.tables", table, spec.tables) for table in declared.tables]
+    for key, value, known in named:
+        if value not in known:
+            raise UserError(f"benchmark {name}: {key}: {value!r} is unknown{nearest(value, known)}")
+
+
+class ReadItems(Protocol):
+    """Raw files, by their path upstream, to items: a row per instance, with the columns that the spec declares.
+
+    Raises UserError naming file, row and value for anything else than the authors' format.
+    """
+
+    def __call__(self, files: "Mapping[str, Path]", resources: "Resources") -> "pd.DataFrame": ...
+
+
+class CheckItems(Protocol):
+    """Hold the items of the published data against printed counts: remarks on accepted differences, else a UserError."""
+
+    def __call__(self, items: "pd.DataFrame", resources: "Resources") -> list[str]: ...
+
+
+class BuildRequests(Protocol):
+    """Items to the requests of one task; ``orders`` are a judge's replies where the task is ordered."""
+
+    def __call__(
+        self,
+        items: "pd.DataFrame",
+        task: str,
+        categories: Sequence[str],
+        options: Any,
+        resources: "Resources",
+        orders: "pd.DataFrame | None" = None,
+    ) -> "pd.DataFrame": ...
+
+
+class BuildJudgeRequests(Protocol):
+    """Responses to the requests that a judge is asked; ``judgements`` are its replies so far."""
+
+    def __call__(
+        self,
+        items: "pd.DataFrame",
+        requests: "pd.DataFrame",
+        responses: "pd.DataFrame",
+        task: str,
+        options: Any,
+        resources: "Resources",
+        judgements: "pd.DataFrame | None" = None,
+    ) -> "pd.DataFrame": ...
+
+
+class BuildOrderRequests(Protocol):
+    """Items to the requests by which a judge is asked for the order of each item's parts."""
+
+    def __call__(
+        self, items: "pd.DataFrame", categories: Sequence[str], resources: "Resources"
+    ) -> "pd.DataFrame": ...
+
+
+class ImportResponses(Protocol):
+    """Published outputs, by their path upstream, to a response for each request."""
+
+    def __call__(
+        self,
+        name: str,
+        files: "Mapping[str, Path]",
+        items: "pd.DataFrame",
+        requests: "pd.DataFrame",
+        task: str,
+    ) -> "pd.DataFrame": ...
+
+
+class ScoreResponses(Protocol):
+    """Responses to one category's scores, with the columns that the task declares."""
+
+    def __call__(
+        self,
+        items: "pd.DataFrame",
+        requests: "pd.DataFrame",
+        responses: "pd.DataFrame",
+        task: str,
+        category: str,
+        options: Any,
+        resources: "Resources",
+        judgements: "pd.DataFrame | None" = None,
+    ) -> "pd.DataFrame": ...
+
+
+class MakeTable(Protocol):
+    """Scores end to end (or a file of the user's own) to a table: key columns, then TABLE_COLUMNS.
+
+    ``published`` reads a printed table by its name; ``published_as`` maps our name of a model to that in print.
+    """
+
+    def __call__(
+        self,
+        scores: Any,
+        options: Any,
+        published: "Callable[[str], pd.DataFrame]",
+        published_as: Mapping[str, str],
+    ) -> "pd.DataFrame": ...
+
+
+class DrawFigure(Protocol):
+    """Tables by name to a figure; ``looks`` gives every model its colour and marker."""
+
+    def __call__(self, tables: "Mapping[str, pd.DataFrame]", looks: "Looks") -> "Drawing": ...
+
+
+F = TypeVar("F", bound=Callable)
+
+#: (benchmark, name) -> function, filled when a benchmark's modules are imported.
+TABLES: dict[tuple[str, str], MakeTable] = {}
+FIGURES: dict[tuple[str, str], DrawFigure] = {}
+METRICS: dict[tuple[str, str], Callable] = {}
+
+
+def table(*names: str) -> Callable[[F], F]:
+    """Mark a function as the maker of the tables ``names`` of the benchmark in whose folder it stands."""
+    return _register(TABLES, names)
+
+
+def figure(*names: str) -> Callable[[F], F]:
+    """Mark a function as the painter of the figures ``names`` of the benchmark in whose folder it stands."""
+    return _register(FIGURES, names)
+
+
+def metric(*names: str) -> Callable[[F], F]:
+    """Mark the function that computes the metrics ``names``; its docstring is their definition.
+
+    Each metric of a benchmark's spec is computed by one function, of the benchmark or of ``benchmarks.shared``.
+    """
+    return _register(METRICS, names)
+
+
+def _register(functions: dict, names: tuple[str, ...]) -> Callable[[F], F]:
+    def mark(function: F) -> F:
+        benchmark = function.__module__.partition(".benchmarks.")[2].partition(".")[0]
+        for name in names:
+            if (benchmark, name) in functions:
+                raise ValueError(f"{benchmark}: two functions are marked {name!r}")
+            functions[benchmark, name] = function
+        return function
+
+    return mark

@@ -1,0 +1,126 @@
+"""Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from types import ModuleType
+
+from biasatlas import ROOT, benchmarks
+from biasatlas.benchmarks import contract
+from biasatlas.benchmarks.contract import Options, Spec
+from biasatlas.benchmarks.shared import readers as shared
+from biasatlas.benchmarks.shared.readers import READERS, Reader
+from biasatlas.errors import UserError
+from biasatlas.sources import load_sources
+from biasatlas.validation import read_yaml, validated
+
+_PROTOCOLS = ROOT / "config" / "protocols"
+
+
+@cache
+def benchmark_names() -> tuple[str, ...]:
+    """Names of all benchmarks: the folders of :mod:`biasatlas.benchmarks` that have a spec."""
+    folders = (module.name for module in iter_modules(benchmarks.__path__) if module.ispkg)
+    return tuple(sorted(name for name in folders if _has(name, "spec")))
+
+
+@cache
+def load_spec(benchmark: str) -> Spec:
+    """The declaration of a benchmark. Raises UserError for a name in it that nothing bears."""
+    spec = getattr(_module(benchmark, "spec"), "SPEC", None)
+    contract.check_spec(benchmark, spec, load_sources())
+    return spec
+
+
+def protocol_names(benchmark: str) -> list[str]:
+    """Names of the protocols in ``config/protocols/{benchmark}``."""
+    return sorted(path.stem for path in (_PROTOCOLS / benchmark).glob("*.yaml"))
+
+
+@cache
+def load_options(benchmark: str, protocol: str) -> Options:
+    """The options of a named protocol, validated: every option has one of its values, none is left out."""
+    path = _PROTOCOLS / benchmark / f"{protocol}.yaml"
+    return validated(load_spec(benchmark).options, read_yaml(path), str(path.relative_to(ROOT)))
+
+
+def read_items(benchmark: str) -> contract.ReadItems:
+    """How a benchmark's raw data are read."""
+    return _module(benchmark, "items").read_items
+
+
+def check_items(benchmark: str) -> contract.CheckItems | None:
+    """How its published data are held against printed counts, if they can be."""
+    return getattr(_module(benchmark, "items"), "check_items", None)
+
+
+def build_requests(benchmark: str) -> contract.BuildRequests:
+    """How its items become requests."""
+    return _module(benchmark, "requests").build_requests
+
+
+def build_judge_requests(benchmark: str) -> contract.BuildJudgeRequests:
+    """How a judge is asked about responses."""
+    return _module(benchmark, "judge").build_judge_requests
+
+
+def build_order_requests(benchmark: str) -> contract.BuildOrderRequests:
+    """How a judge is asked about the order of an item's parts."""
+    return _module(benchmark, "judge").build_order_requests
+
+
+def import_responses(benchmark: str) -> contract.ImportResponses:
+    """How outputs published by its authors become responses."""
+    return _module(benchmark, "released").import_responses
+
+
+def score_responses(benchmark: str) -> contract.ScoreResponses:
+    """How responses are scored."""
+    return _module(benchmark, "scores").score_responses
+
+
+def tables(benchmark: str) -> Mapping[str, contract.MakeTable]:
+    """The makers of its tables by name. Raises UserError where spec and functions differ."""
+    _module(benchmark, "tables")
+    spec = load_spec(benchmark)
+    for name in spec.metrics:
+        if (benchmark, name) not in contract.METRICS and ("shared", name) not in contract.METRICS:
+            raise UserError(f"benchmark {benchmark}: metric {name!r} is in spec.py, but no function computes it.")
+    return _declared(benchmark, "table", contract.TABLES, spec.tables)
+
+
+def figures(benchmark: str) -> Mapping[str, contract.DrawFigure]:
+    """The painters of its figures by name. Raises UserError where spec and functions differ."""
+    _module(benchmark, "figures")
+    return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
+
+
+def readers(benchmark: str) -> dict[str, Reader]:
+    """The readers of replies that a benchmark's requests may name: those of all, and its own."""
+    return READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
+
+
+def reader_version(benchmark: str) -> str:
+    """Changes whenever a reader of :func:`readers` does: part of what makes an answer stale."""
+    own = _module(benchmark, "readers").VERSION if _has(benchmark, "readers") else 0
+    return f"{shared.VERSION}.{own}"
+
+
+def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:
+    mine = {name: function for (owner, name), function in functions.items() if owner == benchmark}
+    for name in [*declared, *mine]:
+        if name not in mine or name not in declared:
+            where = "in spec.py, but no function is marked with it" if name in declared else "marked, but not in spec.py"
+            raise UserError(f"benchmark {benchmark}: {what} {name!r} is {where}.")
+    return mine
+
+
+def _has(benchmark: str, module: str) -> bool:
+    return find_spec(f"{benchmarks.__name__}.{benchmark}.{module}") is not None
+
+
+def _module(benchmark: str, module: str) -> ModuleType:
+    """A step's module. Imported when it is needed: planning reads specs alone."""
+    return import_module(f"{benchmarks.__name__}.{benchmark}.{module}")

@@ -1,0 +1,1 @@
+"""What several benchmarks use: prompting, choices, estimates, plots, reply readers."""

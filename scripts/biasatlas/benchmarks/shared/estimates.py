@@ -1,0 +1,82 @@
+"""The table kit: an estimate, with what is not in it counted beside it, as a row; rows as a table."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.columns import TABLE_COLUMNS
+
+#: Reads a printed table by its name, as strings.
+Published = Callable[[str], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval (missing where there is none) and ``n``, the units behind it."""
+
+    value: float
+    ci_low: float = math.nan
+    ci_high: float = math.nan
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Units without a value, by what became of them: the statuses of :data:`biasatlas.columns.STATUSES` but "ok"."""
+
+    refused: int = 0
+    unparseable: int = 0
+    truncated: int = 0
+    failed: int = 0
+    not_applicable: int = 0
+
+    @classmethod
+    def of(cls, status: pd.Series) -> "Counts":
+        """Of units with these statuses."""
+        counts = status.value_counts()
+        return cls(**{field.name: int(counts.get(field.name, 0)) for field in fields(cls)})
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(**{name: count + getattr(other, name) for name, count in asdict(self).items()})
+
+
+def row(
+    keys: Mapping[str, object],
+    metric: str,
+    estimate: Estimate,
+    counts: Counts = Counts(),  # noqa: B008  (frozen)
+    published: str | None = None,
+) -> dict[str, object]:
+    """One row of a table: ``keys``, then TABLE_COLUMNS. ``published`` is the number as printed, None where none is."""
+    printed = isinstance(published, str)
+    return {
+        **keys,
+        "metric": metric,
+        **{name: float(getattr(estimate, name)) for name in ("value", "ci_low", "ci_high")},
+        "n": int(estimate.n),
+        **asdict(counts),
+        "published": published if printed else None,
+        "difference": float(estimate.value) - float(published) if printed else math.nan,
+    }
+
+
+def make_table(keys: Sequence[str], rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
+    """``rows`` as a table with the key columns ``keys`` in front, also where there is no row."""
+    return pd.DataFrame(list(rows), columns=[*keys, *TABLE_COLUMNS])
+
+
+def beside(
+    table: pd.DataFrame, keys: Sequence[str], printed: pd.DataFrame, published_as: Mapping[str, str]
+) -> pd.DataFrame:
+    """``table`` with ``published``, the number as printed, and ``difference``, ours minus it; missing where none was.
+
+    ``printed`` has the columns ``keys``, ``metric`` and ``value``; its ``model`` is ours by ``published_as``.
+    """
+    keys = [*keys, "metric"]
+    named = table[keys].assign(model=[published_as.get(name, "") for name in table["model"]])
+    found = named.merge(printed[[*keys, "value"]], on=keys, how="left", validate="many_to_one")["value"].to_numpy()
+    difference = table["value"] - pd.to_numeric(pd.Series(found, table.index))
+    return table.assign(published=np.where(pd.isna(found), None, found), difference=difference)

@@ -1,0 +1,86 @@
+"""Columns of the workflow's files, declared once; files are checked against them where they are written."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Type = Literal["string", "float", "integer", "boolean"]
+
+#: Column -> type; a missing value is null.
+Columns = Mapping[str, Type]
+
+#: Columns that every item has; a benchmark declares the others.
+ITEM_KEYS: Columns = {"item_id": "string"}
+
+#: Columns in front of every score row: whose answer was scored.
+SCORE_KEYS = ("model", "task", "category")
+
+#: Columns that every request has; a benchmark may add key columns of its own (a prompt type, a role).
+#: ``messages`` is a JSON list of {"role", "content"}, rendered through ``template``: "tokenizer", or the name of one of
+#: the literal templates in the model's entry. ``prefix`` is raw text after the rendered messages (or alone).
+#: ``special_tokens``: "once" (the begin token exactly once), "tokenizer" (whatever the tokenizer adds) or "none".
+#: ``boundary`` between prefix and continuation: "offsets", "prefix_length" or "separate".
+#: ``labels`` is a JSON list, ``reader`` a name in :mod:`biasatlas.benchmarks.shared.readers`. Sampling settings are all explicit.
+REQUEST_COLUMNS: Columns = {
+    "request_id": "string",
+    "item_id": "string",
+    "kind": "string",
+    "messages": "string",
+    "prefix": "string",
+    "continuation": "string",
+    "template": "string",
+    "special_tokens": "string",
+    "boundary": "string",
+    "labels": "string",
+    "reader": "string",
+    "temperature": "float",
+    "top_p": "float",
+    "top_k": "integer",
+    "repetition_penalty": "float",
+    "frequency_penalty": "float",
+    "max_tokens": "integer",
+    "repeats": "integer",
+}
+
+#: What became of a request, and of the score that is made from it; only "ok" has a value.
+STATUSES = ("ok", "unparseable", "refused", "truncated", "not_applicable", "failed")
+
+_RESPONSE_KEYS: Columns = {"request_id": "string", "repeat": "integer", "status": "string", "detail": "string"}
+
+#: Columns of a response, by kind of request. ``log_likelihood`` is the sum over the continuation's ``tokens`` in nats,
+#: ``nll_per_token`` its negative mean; published outputs may hold only one of them (missing is null).
+#: ``probabilities`` is a JSON list, one for each of the request's labels; with ``refused``, ``unparseable`` and
+#: ``unresolved`` (the mass that was not expanded) it adds to 1.
+RESPONSE_COLUMNS: Mapping[str, Columns] = {
+    "likelihood": {**_RESPONSE_KEYS, "log_likelihood": "float", "tokens": "integer", "nll_per_token": "float"},
+    "choice": {
+        **_RESPONSE_KEYS,
+        "probabilities": "string",
+        "refused": "float",
+        "unparseable": "float",
+        "unresolved": "float",
+    },
+    "generation": {
+        **_RESPONSE_KEYS,
+        "text": "string",
+        "finish_reason": "string",
+        "prompt_tokens": "integer",
+        "completion_tokens": "integer",
+    },
+}
+
+#: Columns that end every table; key columns (model, target group, prompt type ...) come before them. ``n`` counts the
+#: units behind ``value``; ``refused``, ``unparseable``, ``truncated``, ``failed`` and ``not_applicable`` those without one.
+TABLE_COLUMNS = (
+    "metric",
+    "value",
+    "ci_low",
+    "ci_high",
+    "n",
+    "refused",
+    "unparseable",
+    "truncated",
+    "failed",
+    "not_applicable",
+    "published",
+    "difference",
+)

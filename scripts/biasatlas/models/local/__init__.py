@@ -1,0 +1,1 @@
+"""Causal language models in process (kind `hf`)."""

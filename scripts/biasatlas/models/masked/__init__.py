@@ -1,0 +1,1 @@
+"""Masked language models in process (kind `masked`)."""

@@ -1,0 +1,1 @@
+"""Tiny models trained here with a known bias (kind `planted`)."""

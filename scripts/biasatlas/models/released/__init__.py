@@ -1,0 +1,1 @@
+"""Published model outputs, imported as responses (kind `released`)."""
