@@ -22,11 +22,12 @@ test: $(READY) lint ## every test; those on real data run where MIRROR (or BIASA
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint
 
 docs: $(READY) ## write docs/configuration.md and config/schema.json from the typed configuration
-	PYTHONPATH=scripts $(BIN)/python -m biasatlas.workflow.config
+	PYTHONPATH=scripts $(BIN)/python -m biasatlas.workflow.config.reference
 
 lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test says where they differ)
 	$(BIN)/pip install --quiet uv
@@ -40,4 +41,4 @@ $(READY): requirements.in requirements.lock
 	@touch $@
 
 clean: ## remove what runs have made, but not downloaded data
-	rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis
+	rm -rf results .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,22 +1,50 @@
 # Bias Atlas: raw data -> items -> requests -> responses -> scores -> tables, figures and a report.
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 min_version("9.27")
 
 
+def checkout(here):
+    """The folder of this workflow. Where `module:` takes it from a repository, its commit is unpacked once and for all."""
+    if not hasattr(here, "ref"):
+        return Path(str(here))
+    repository = here.hosted_repo.repo.git_dir if hasattr(here, "hosted_repo") else here.repo_path
+    git = ["git", "-C", repository]
+    commit = subprocess.run(
+        [*git, "rev-parse", f"{here.ref}^{{commit}}"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bias-atlas"
+    if not (cache / commit).exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        unpacked = Path(tempfile.mkdtemp(dir=cache))
+        archive = subprocess.run([*git, "archive", commit], check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", unpacked], input=archive, check=True)
+        try:
+            unpacked.rename(cache / commit)
+        except OSError:  # another process was faster
+            shutil.rmtree(unpacked)
+    return cache / commit
+
+
+ROOT = checkout(workflow.current_basedir)
+# How rules name what ships here: relative where it can move together with the results.
+SHIPPED = ROOT if hasattr(workflow.current_basedir, "ref") else Path(os.path.relpath(ROOT))
+
 # A configuration is complete in itself: the demo's is read only where no other is given.
 if not workflow.overwrite_configfiles:
 
-    configfile: f"{workflow.current_basedir}/config/config.yaml"
+    configfile: f"{ROOT}/config/config.yaml"
 
 
-include: "rules/common.smk"
-
-
-onstart:
-    for benchmark in BENCHMARKS:
-        for sentence in plan.left_out(CONFIG, benchmark):
-            print(f"note: {sentence}", file=sys.stderr)
+include: f"{ROOT}/rules/common.smk"
+include: f"{ROOT}/rules/collect.smk"
 
 
 rule all:
@@ -27,16 +55,16 @@ rule all:
         all_figures(),
         all_comparisons(),
         constructed(),
-        REPORT,
+        PATHS.report,
 
 
-include: "rules/data.smk"
-include: "rules/requests.smk"
-include: "rules/models.smk"
-include: "rules/responses.smk"
-include: "rules/judgements.smk"
-include: "rules/scores.smk"
-include: "rules/tables.smk"
-include: "rules/construction.smk"
-include: "rules/report.smk"
-include: "rules/targets.smk"
+include: f"{ROOT}/rules/data.smk"
+include: f"{ROOT}/rules/requests.smk"
+include: f"{ROOT}/rules/models.smk"
+include: f"{ROOT}/rules/responses.smk"
+include: f"{ROOT}/rules/judgements.smk"
+include: f"{ROOT}/rules/scores.smk"
+include: f"{ROOT}/rules/tables.smk"
+include: f"{ROOT}/rules/construction.smk"
+include: f"{ROOT}/rules/report.smk"
+include: f"{ROOT}/rules/targets.smk"

@@ -16,7 +16,8 @@ from collections.abc import Callable
 import api_server
 import openai
 
-from biasatlas.models.endpoint import api, probe as endpoint
+from biasatlas.models.endpoint import errors
+from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore, key
 
@@ -46,9 +47,8 @@ async def bare(url: str, prompts: list[str]) -> None:
 
 def ours(url: str, prompts: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        entry = ApiEntry(base_url=url, model=api_server.MODEL, concurrency=CONCURRENCY)
-        requests = api_server.requests_for(prompts)
-        frame, _ = api.answer(requests, entry, store=ResponseStore(folder), parsers={})
+        entry = ApiEntry(kind="api", base_url=url, model=api_server.MODEL, concurrency=CONCURRENCY)
+        frame, _ = Endpoint(entry).answer(api_server.requests_for(prompts), "bench", ResponseStore(folder))
     assert list(frame["text"]) == [api_server.said(prompt) for prompt in prompts]
 
 
@@ -75,19 +75,17 @@ def clients(count: int = 1000, rounds: int = 7) -> None:
 
 
 def faults(count: int = 500) -> None:
-    endpoint.BACKOFF_S = 0.01
+    errors.BACKOFF_S = 0.01
     print("concurrency  lost  answered twice  faults met  seconds")
     for concurrency in range(1, 65):
         prompts = [f"{concurrency} {index}" for index in range(count)]
         kinds = (*api_server.QUICK_FAULTS * 2, *api_server.FAULTS)
         server = api_server.Server(faults=0.2, kinds=kinds, retry_after="0.02", seed=concurrency)
         with tempfile.TemporaryDirectory() as folder, server:
-            entry = ApiEntry(
-                base_url=server.url, model=api_server.MODEL, concurrency=concurrency, timeout_s=5, max_failed_share=1
-            )
+            limits = {"concurrency": concurrency, "timeout_s": 5, "max_failed_share": 1}
+            entry = ApiEntry(kind="api", base_url=server.url, model=api_server.MODEL, **limits)
             started = time.perf_counter()
-            requests = api_server.requests_for(prompts)
-            frame, _ = api.answer(requests, entry, store=ResponseStore(folder), parsers={})
+            frame, _ = Endpoint(entry).answer(api_server.requests_for(prompts), "bench", ResponseStore(folder))
             seconds = time.perf_counter() - started
         lost = sum(text != api_server.said(prompt) for text, prompt in zip(frame["text"], prompts, strict=True))
         twice = sum(len(times) > 1 for times in server.answered.values())

@@ -4,26 +4,61 @@
 #   construction/dataset/ and construction/evaluation_sheet.csv, and construction/evaluation.csv once it is filled
 #   in; construction/variations.csv, of DBB's own questions
 
-WRITER = CONFIG.construction.writer if CONFIG.construction else None
+from biasatlas.benchmarks.dbb.construct import STEPS
+
+PROMPTS = shipped_names(["prompts/dbb/construct/*"])
+
+
+def setting(name, default=None):
+    """A key of the section `construction`."""
+    return getattr(CONFIG.construction, name) if CONFIG.construction else default
+
+
+def construction_sources():
+    """(source, name of a raw file or folder) of the items that new questions are made from."""
+    if not CONFIG.construction:
+        return []
+    configured = [name for name in ("crows_pairs", "stereoset", "bbq") if name in CONFIG.benchmarks]
+    sofa = [("sofa", "sofa.csv")] if CONFIG.construction.sofa else []
+    return [(source, name) for source in configured for name in raw_names(source)] + sofa
+
+
+def construction_inputs():
+    """Paths of :func:`construction_sources`."""
+    sources = dict.fromkeys(source for source, _ in construction_sources() if source != "sofa")
+    return [path for source in sources for path in raw_inputs(source)] + [setting("sofa")] * bool(setting("sofa"))
+
+
+def prices():
+    """Prices of a million prompt and completion tokens of the writer; nothing for a model that runs here."""
+    entry = CONFIG.models.get(setting("writer"))
+    return [getattr(entry, f"price_{kind}_per_million", 0) for kind in ("input", "output")]
+
+
+def rows_before(wildcards):
+    """The rows that a step asks about: those of the step before."""
+    return PATHS.constructed.format(step=("items", *STEPS)[STEPS.index(wildcards.step)])
 
 
 rule start_construction:
     """Gather the items that new questions are made from, and what every step will cost at most."""
     input:
-        raw=[path for name in construction_sources() if name in BENCHMARKS for path in raw_inputs(name)],
-        sofa=CONFIG.construction.sofa or [] if CONFIG.construction else [],
+        raw=construction_inputs(),
+        prompts=ship(PROMPTS),
     output:
-        rows=CONSTRUCTED.format(step="items"),
-        costs=f"{RESULTS}/construction/costs.csv",
+        rows=PATHS.constructed.format(step="items"),
+        costs=f"{PATHS.construction}/costs.csv",
     log:
-        log_of("start_construction"),
+        PATHS.log("start_construction"),
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("start_construction"),
-        files=construction_sources(),
-        items_per_source=CONFIG.construction.items_per_source if CONFIG.construction else 0,
-        prices=prices_of(WRITER),
+        code=code("start_construction"),
+        shipped=digest_of(ship(PROMPTS)),
+        prompts=PROMPTS,
+        raw=construction_sources(),
+        items_per_source=setting("items_per_source"),
+        prices=prices(),
     script:
         "../scripts/start_construction.py"
 
@@ -31,31 +66,31 @@ rule start_construction:
 rule construct_step:
     """Ask the writer about every row that is left, and read its replies: kept, refined or rejected, with the reason."""
     input:
-        ready=lambda w: ready_inputs(WRITER, "en"),
-        rows=lambda w: CONSTRUCTED.format(step=step_before(w.step)),
-        prompts=resource_files("prompts/dbb/construct/*"),
+        ready=ready(writer),
+        rows=rows_before,
+        prompts=ship(PROMPTS),
     output:
-        rows=CONSTRUCTED,
+        rows=PATHS.constructed,
     log:
-        log_of("construct_step", "step"),
+        PATHS.log("construct_step", "step"),
     benchmark:
-        bench_of("construct_step", "step")
+        PATHS.run_time("construct_step", "step")
     wildcard_constraints:
-        step=any_of(CONSTRUCTION_STEPS),
+        step=any_of(STEPS),
     conda:
-        lambda w: "../envs/model-gpu.yaml" if gpus(WRITER) else "../envs/model.yaml"
-    threads: lambda w: model_threads(WRITER)
+        environment(writer)
+    threads: lambda w: kind_of(writer(w)).threads
     resources:
-        api=lambda w: int(CONFIG.models[WRITER].kind == "api"),
-        gpu=lambda w: gpus(WRITER),
-        mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(WRITER)) * attempt),
-        runtime=lambda w, attempt: int((60 + 60 * size_billion(WRITER)) * attempt),
+        gpu=work(writer, "gpu"),
+        api=work(writer, "api"),
+        mem_mb=work(writer, "mem_mb"),
+        runtime=work(writer, "runtime"),
     params:
-        code=code_hash("construct_step"),
-        step=lambda w: w.step,
-        writer=WRITER,
-        model=lambda w: model_params(WRITER, "en"),
-        store=lambda w: STORE.format(model=WRITER),
+        code=code("construct_step"),
+        shipped=digest_of(ship(PROMPTS)),
+        prompts=PROMPTS,
+        step=lambda w: w.get("step", STEPS[-1]),
+        model=identity(writer),
     script:
         "../scripts/construct_step.py"
 
@@ -63,15 +98,15 @@ rule construct_step:
 rule summarise_construction:
     """Count what each step kept, refined, skipped and rejected."""
     input:
-        steps=[CONSTRUCTED.format(step=step) for step in CONSTRUCTION_STEPS],
+        steps=expand(PATHS.constructed, step=STEPS),
     output:
-        verdicts=f"{RESULTS}/construction/verdicts.csv",
+        verdicts=f"{PATHS.construction}/verdicts.csv",
     log:
-        log_of("summarise_construction"),
+        PATHS.log("summarise_construction"),
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("summarise_construction"),
+        code=code("summarise_construction"),
     script:
         "../scripts/summarise_construction.py"
 
@@ -79,16 +114,16 @@ rule summarise_construction:
 rule collect_construction:
     """Write the questions that were made as a dataset in DBB's format, and a sheet of 100 of them to judge by hand."""
     input:
-        rows=CONSTRUCTED.format(step=CONSTRUCTION_STEPS[-1]),
+        rows=PATHS.constructed.format(step=STEPS[-1]),
     output:
-        dataset=directory(f"{RESULTS}/construction/dataset"),
-        sheet=f"{RESULTS}/construction/evaluation_sheet.csv",
+        dataset=directory(f"{PATHS.construction}/dataset"),
+        sheet=f"{PATHS.construction}/evaluation_sheet.csv",
     log:
-        log_of("collect_construction"),
+        PATHS.log("collect_construction"),
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("collect_construction"),
+        code=code("collect_construction"),
     script:
         "../scripts/collect_construction.py"
 
@@ -96,15 +131,15 @@ rule collect_construction:
 rule summarise_evaluation:
     """Sum up the sheet in which the user judged the constructed questions by hand."""
     input:
-        sheet=lambda w: CONFIG.construction.evaluation,
+        sheet=setting("evaluation") or [],
     output:
-        table=EVALUATION,
+        table=f"{PATHS.construction}/evaluation.csv",
     log:
-        log_of("summarise_evaluation"),
+        PATHS.log("summarise_evaluation"),
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("summarise_evaluation"),
+        code=code("summarise_evaluation"),
     script:
         "../scripts/summarise_evaluation.py"
 
@@ -112,53 +147,51 @@ rule summarise_evaluation:
 rule start_variations:
     """Gather DBB's questions, for which the writer is to make variations, and what that will cost at most."""
     input:
-        raw=raw_inputs("dbb") if "dbb" in BENCHMARKS else [],
+        raw=raw_inputs("dbb") if "dbb" in CONFIG.benchmarks else [],
+        resources=ship(resource_names("dbb", "items")),
+        prompts=ship(PROMPTS),
     output:
-        rows=f"{RESULTS}/construction/variations/questions.csv",
-        costs=f"{RESULTS}/construction/variations/costs.csv",
+        rows=f"{PATHS.construction}/variations/questions.csv",
+        costs=f"{PATHS.construction}/variations/costs.csv",
     log:
-        log_of("start_variations"),
+        PATHS.log("start_variations"),
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("start_variations"),
-        step=CONSTRUCTION_STEPS[-1],
-        files=raw_files("dbb") if "dbb" in BENCHMARKS else {},
-        prices=prices_of(WRITER),
+        code=code("start_variations", "benchmarks.dbb.items"),
+        shipped=digest_of(ship([*resource_names("dbb", "items"), *PROMPTS])),
+        prompts=PROMPTS,
+        raw=raw_names("dbb") if "dbb" in CONFIG.benchmarks else [],
+        step=STEPS[-1],
+        prices=prices(),
     script:
         "../scripts/start_variations.py"
 
 
 use rule construct_step as write_variations with:
     input:
-        ready=lambda w: ready_inputs(WRITER, "en"),
+        ready=ready(writer),
         rows=rules.start_variations.output.rows,
-        prompts=resource_files("prompts/dbb/construct/*"),
+        prompts=ship(PROMPTS),
     output:
-        rows=f"{RESULTS}/construction/variations/rows.csv",
+        rows=f"{PATHS.construction}/variations/rows.csv",
     log:
-        log_of("write_variations"),
+        PATHS.log("write_variations"),
     benchmark:
-        bench_of("write_variations")
-    params:
-        code=code_hash("construct_step"),
-        step=CONSTRUCTION_STEPS[-1],
-        writer=WRITER,
-        model=lambda w: model_params(WRITER, "en"),
-        store=lambda w: STORE.format(model=WRITER),
+        PATHS.run_time("write_variations")
 
 
 rule collect_variations:
     """Write the variations as the file that semi-generation needs: `benchmarks.dbb.files.variations`."""
     input:
-        rows=f"{RESULTS}/construction/variations/rows.csv",
+        rows=rules.write_variations.output.rows,
     output:
-        variations=f"{RESULTS}/construction/variations.csv",
+        variations=f"{PATHS.construction}/variations.csv",
     log:
-        log_of("collect_variations"),
+        PATHS.log("collect_variations"),
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("collect_variations"),
+        code=code("collect_variations"),
     script:
         "../scripts/collect_variations.py"

@@ -7,17 +7,26 @@ localrules:
     fetch_source,
 
 
+def source_files(wildcards):
+    """SHA-256 of each file of a source."""
+    return {file.path: file.sha256 for file in SOURCES[wildcards.source].files}
+
+
+def own_data(wildcards):
+    """The user's own files that are read together with a benchmark's data: name -> path."""
+    return selection.data_files(CONFIG, wildcards.benchmark)
+
+
 rule fetch_source:
     """Fetch raw data from where they were published, or from a mirror, and check every byte."""
     output:
-        folder=directory(DATA),
+        folder=directory(PATHS.source),
     log:
-        log_of("fetch_source", "source"),
+        PATHS.log("fetch_source", "source"),
     conda:
         "../envs/fetch.yaml"
     params:
-        code=code_hash("fetch_source"),
-        files=lambda w: {file.path: file.sha256 for file in SOURCES[w.source].files},
+        files=source_files,
     script:
         "../scripts/fetch_source.py"
 
@@ -26,19 +35,23 @@ rule read_items:
     """Read and validate a benchmark's raw data: one row per instance."""
     input:
         raw=lambda w: raw_inputs(w.benchmark),
-        own=lambda w: list(plan.data_files(CONFIG, w.benchmark).values()),
+        own=lambda w: list(own_data(w).values()),
+        resources=shipped("items"),
     output:
-        items_file=ITEMS,
+        items_file=PATHS.items,
     log:
-        log_of("read_items", "benchmark"),
+        PATHS.log("read_items", "benchmark"),
     benchmark:
-        bench_of("read_items", "benchmark")
+        PATHS.run_time("read_items", "benchmark")
     group:
         "requests"
     conda:
         "../envs/data.yaml"
     params:
-        code=lambda w: code_hash("read_items", f"benchmarks.{w.benchmark}.items"),
-        files=lambda w: raw_files(w.benchmark) | plan.data_files(CONFIG, w.benchmark),
+        code=code("read_items", "benchmarks.{benchmark}.items"),
+        shipped=shipped_digest("items"),
+        data=lambda w: CONFIG.benchmarks[w.benchmark].data,
+        raw=lambda w: raw_names(w.benchmark),
+        own=lambda w: list(own_data(w)),
     script:
         "../scripts/read_items.py"

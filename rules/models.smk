@@ -1,26 +1,36 @@
-# Models before they answer: those from the hub, and planted ones, the ground truth.
-#   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/
-#   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format
+# Models before they answer: those from the hub, planted ones (the ground truth), and endpoints.
+#   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; an endpoint that is up
+#   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked
 
 
 localrules:
     fetch_model,
+    check_endpoint,
+
+
+def entry(wildcards):
+    """What of a model's entry can change its answers."""
+    return that_change(CONFIG.models[wildcards.model], "answers")
+
+
+def made_ready(how):
+    """Names of the configured models that are made ready in some way."""
+    return [name for name, entry in CONFIG.models.items() if KINDS[entry.kind].ready(entry) == how]
 
 
 rule fetch_model:
     """Fetch a model into the Hugging Face cache, since other jobs may have no network, and record its commit."""
     output:
-        fetched=FETCHED,
+        fetched=PATHS.fetched,
     log:
-        log_of("fetch_model", "model"),
+        PATHS.log("fetch_model", "model"),
     wildcard_constraints:
-        model=any_of(hub_models()),
+        model=any_of(made_ready("fetched")),
     retries: 1
     conda:
         "../envs/fetch.yaml"
     params:
-        code=code_hash("fetch_model"),
-        model=lambda w: model_params(w.model),
+        model=entry,
     script:
         "../scripts/fetch_model.py"
 
@@ -28,15 +38,15 @@ rule fetch_model:
 rule train_planted:
     """Train a tiny language model of one language on a synthetic corpus with a known bias."""
     input:
-        grammar=str(ROOT / "resources/planted/{language}.yaml"),
+        grammar=lambda w: ship([f"planted/{w.language}.yaml"]),
     output:
-        weights=directory(WEIGHTS),
+        expand(PATHS.weights, file=WEIGHT_FILES, allow_missing=True),
     log:
-        log_of("train_planted", "model", "language"),
+        PATHS.log("train_planted", "model", "language"),
     benchmark:
-        bench_of("train_planted", "model", "language")
+        PATHS.run_time("train_planted", "model", "language")
     wildcard_constraints:
-        model=any_of(models_of("planted")),
+        model=any_of(made_ready("weights")),
         language=any_of(LANGUAGES),
     conda:
         "../envs/model.yaml"
@@ -45,8 +55,25 @@ rule train_planted:
         mem_mb=2000,
         runtime=10,
     params:
-        code=code_hash("train_planted"),
-        odds_ratio=lambda w: CONFIG.models[w.model].odds_ratio,
-        seed=lambda w: CONFIG.models[w.model].seed,
+        code=code("train_planted"),
+        shipped=lambda w: digest_of(ship([f"planted/{w.language}.yaml"])),
+        model=entry,
     script:
         "../scripts/train_planted.py"
+
+
+rule check_endpoint:
+    """Check, before anything is paid for, that an endpoint is there and knows our key and the model."""
+    output:
+        touch(PATHS.checked),
+    log:
+        PATHS.log("check_endpoint", "model"),
+    wildcard_constraints:
+        model=any_of(made_ready("checked")),
+    priority: 100
+    conda:
+        "../envs/api.yaml"
+    params:
+        model=entry,
+    script:
+        "../scripts/check_endpoint.py"

@@ -3,27 +3,48 @@
 #   OUTPUTS: report/index.html, replication/{benchmark}/{table}.csv, replication.csv, replication.txt
 
 
+def paid_files():
+    """Responses, judgements and orders that endpoints were paid for."""
+    return [getattr(PATHS, paid.role).format(**paid._asdict()) for paid in selection.paid_answers(CONFIG)]
+
+
+def released(path):
+    """Input of: ``path`` (scored, scored_from) of published outputs."""
+    return lambda w: path(w.benchmark, "released", w.table, selection.released_models(CONFIG))
+
+
+def replicated():
+    """The tables that are held against print."""
+    return [
+        PATHS.released_table.format(benchmark=benchmark, table=table)
+        for benchmark, table in selection.replicable_tables(CONFIG)
+    ]
+
+
 rule write_report:
     """Write one self-contained page with every table and figure, and what each number means."""
     input:
         tables=all_tables(),
         figures=all_figures(),
         comparisons=all_comparisons(),
-        paid=[path for paths in paid_responses().values() for path in paths],
-        layout=str(ROOT / "scripts" / "biasatlas" / "report" / "page.html"),
+        paid=paid_files(),
+        layout=local(str(SHIPPED / "scripts/biasatlas/report/page.html")),
     output:
-        page=report(REPORT, caption="captions/report.rst", category="report"),
+        page=report(PATHS.report, caption="captions/report.rst", category="report"),
     log:
-        log_of("write_report"),
+        PATHS.log("write_report"),
     group:
         "report"
     conda:
         "../envs/figures.yaml"
     params:
-        code=code_hash("write_report"),
-        runs=report_runs(),
-        paid=paid_responses(),
-        models={name: entry.model_dump(exclude_none=True) for name, entry in CONFIG.models.items()},
+        code=code("write_report"),
+        shipped=digest_of([SHIPPED / "scripts/biasatlas/report/page.html"]),
+        texts=digest_of_texts(CONFIG.benchmarks),
+        models={name: that_change(entry, "tables") for name, entry in CONFIG.models.items()},
+        runs=[
+            (name, protocol, CONFIG.benchmarks[name].data, selection.left_out(CONFIG, name)) for name, protocol in RUNS
+        ],
     script:
         "../scripts/write_report.py"
 
@@ -34,35 +55,34 @@ localrules:
 
 use rule summarise_scores as summarise_released with:
     input:
-        scores=lambda w: scores_of(w.benchmark, "released", w.table, models_of("released")),
-        provenance=lambda w: provenance_of(w.benchmark, "released", w.table, models_of("released")),
-        published=published_of,
+        scores=released(scored),
+        provenance=released(scored_from),
+        resources=shipped("tables"),
+        own=[],
     output:
-        table=REPLICATION,
-        provenance=Path(REPLICATION).with_suffix(".json"),
+        table=PATHS.released_table,
+        provenance=PATHS.released_table_from,
     log:
-        log_of("summarise_released", "benchmark", "table"),
+        PATHS.log("summarise_released", "benchmark", "table"),
     benchmark:
-        bench_of("summarise_released", "benchmark", "table")
+        PATHS.run_time("summarise_released", "benchmark", "table")
     params:
-        code=lambda w: code_hash("summarise_scores", f"benchmarks.{w.benchmark}.tables"),
-        protocol=lambda w: load_protocol(w.benchmark, "released"),
-        published_as=published_names(),
-        caption=lambda w: BENCHMARKS[w.benchmark].tables[w.table].caption,
+        protocol="released",
+        options=lambda w: that_change(load_options(w.benchmark, "released"), "tables"),
 
 
 rule replicate:
     """Count the published values that released outputs reproduce to the printed digit, table by table."""
     input:
-        tables=replicable_tables(),
+        tables=replicated(),
     output:
-        summary=f"{RESULTS}/replication.csv",
-        text=f"{RESULTS}/replication.txt",
+        summary=PATHS.replication,
+        text=PATHS.replication_text,
     log:
-        log_of("replicate"),
+        PATHS.log("replicate"),
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("replicate"),
+        code=code("replicate"),
     script:
         "../scripts/replicate.py"

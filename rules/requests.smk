@@ -3,25 +3,31 @@
 #   OUTPUTS: requests/{benchmark}/{protocol}/{task}.parquet
 
 
+def orders(wildcards):
+    """What a judge says of the order of each item's parts, where a protocol has it asked before requests are built."""
+    return PATHS.orders if selection.is_ordered(wildcards.benchmark, wildcards.protocol, wildcards.task) else []
+
+
 rule build_requests:
     """Turn a benchmark's items into one task's requests under a protocol."""
     input:
-        items_file=ITEMS,
-        prompts=prompts_of,
-        orders=orders_of,
+        items_file=PATHS.items,
+        orders=orders,
+        resources=shipped("requests"),
     output:
-        requests=REQUESTS,
+        requests=PATHS.requests,
     log:
-        log_of("build_requests", "benchmark", "protocol", "task"),
+        PATHS.log("build_requests", "benchmark", "protocol", "task"),
     benchmark:
-        bench_of("build_requests", "benchmark", "protocol", "task")
+        PATHS.run_time("build_requests", "benchmark", "protocol", "task")
     group:
-        lambda w: None if orders_of(w) else "requests"
+        lambda w: None if orders(w) else "requests"
     conda:
         "../envs/data.yaml"
     params:
-        code=lambda w: code_hash("build_requests", f"benchmarks.{w.benchmark}.requests"),
-        protocol=lambda w: PROTOCOLS[w.benchmark, w.protocol],
-        categories=lambda w: plan.categories(CONFIG, w.benchmark, w.task),
+        code=code("build_requests", "benchmarks.{benchmark}.requests"),
+        shipped=shipped_digest("requests"),
+        options=options("answers"),
+        categories=categories,
     script:
         "../scripts/build_requests.py"

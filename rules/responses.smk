@@ -1,198 +1,92 @@
-# Responses: the only step that needs a GPU or an API. A job loads its model once and answers every task of a benchmark.
-#   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model
-#   OUTPUTS: responses/{model}/{benchmark}/{protocol}/{task}.parquet; store/{model}/ keeps each answer as it comes
-#   A model with shards answers in several jobs, whose files in {protocol}/{shard}/ are joined.
+# Responses: the only step that needs a GPU or an API. A job opens its model once and answers every task of a benchmark.
+#   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model that is ready
+#   OUTPUTS: responses/{model}/{benchmark}/{protocol}.parquet; store/{model}/ keeps each answer as it comes
+#   A model with shards answers in several jobs, whose files in {protocol}/{shard}.parquet are joined.
 
 
-localrules:
-    check_endpoint,
+def tasks(wildcards):
+    """Tasks that a model answers."""
+    return selection.tasks(CONFIG, wildcards.benchmark, wildcards.model)
 
 
-rule check_endpoint:
-    """Check, before anything is paid for, that an endpoint is there and knows our key and the model."""
+def requests(wildcards):
+    """Requests of the tasks that a model answers."""
+    return expand(PATHS.requests, **wildcards, task=tasks(wildcards))
+
+
+def known_items(wildcards):
+    """The items, for models whose published outputs name them."""
+    return PATHS.items if wildcards.model in models_of("released") else []
+
+
+def shards(wildcards):
+    """Files with the shards of a model's responses: 1-of-3, 2-of-3, 3-of-3."""
+    count = CONFIG.models[wildcards.model].shards
+    return expand(PATHS.shard, **wildcards, shard=[f"{number + 1}-of-{count}" for number in range(count)])
+
+
+SHARDED = [name for name, entry in CONFIG.models.items() if getattr(entry, "shards", 1) > 1]
+
+
+rule answer_requests:
+    """Let a model answer every request of a benchmark that it can, whatever its kind."""
+    input:
+        ready=ready(model),
+        requests=requests,
+        items_file=known_items,
     output:
-        touch(CHECKED),
+        responses=PATHS.responses,
     log:
-        log_of("check_endpoint", "model"),
+        PATHS.log("answer_requests", "model", "benchmark", "protocol"),
+    benchmark:
+        PATHS.run_time("answer_requests", "model", "benchmark", "protocol")
     wildcard_constraints:
-        model=any_of(models_of("api")),
-    priority: 100
+        model=any_of(name for name in CONFIG.models if name not in SHARDED),
+    group:
+        lambda w: "results" if w.model in models_of("released") else None
     conda:
-        "../envs/api.yaml"
+        environment(model)
+    threads: lambda w: kind_of(w.model).threads
+    resources:
+        gpu=work(model, "gpu"),
+        api=work(model, "api"),
+        mem_mb=work(model, "mem_mb"),
+        runtime=work(model, "runtime"),
     params:
-        code=code_hash("check_endpoint"),
+        model=identity(model),
+        tasks=tasks,
     script:
-        "../scripts/check_endpoint.py"
+        "../scripts/answer_requests.py"
 
 
-for name, benchmark, responses, models, wildcards in local_jobs():
-
-    rule:
-        name:
-            name
-        input:
-            weights=lambda w, benchmark=benchmark: weights_of(w.model, language_of(benchmark)),
-            requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
-        output:
-            responses=expand(kept(responses, benchmark=benchmark), task=tasks_of(benchmark), allow_missing=True),
-        log:
-            log_of(name, *wildcards),
-        benchmark:
-            bench_of(name, *wildcards)
-        wildcard_constraints:
-            model=any_of(models),
-        conda:
-            lambda w: "../envs/model-gpu.yaml" if gpus(w.model) else "../envs/model.yaml"
-        threads: lambda w: model_threads(w.model)
-        resources:
-            gpu=lambda w: gpus(w.model),
-            mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w.model)) * attempt),
-            runtime=lambda w, attempt: int((20 + 20 * size_billion(w.model)) * attempt),
-        params:
-            code=code_hash("answer_requests", f"benchmarks.{benchmark}.readers"),
-            benchmark=benchmark,
-            model=lambda w, benchmark=benchmark: model_params(w.model, language_of(benchmark)),
-            # A task's own: what one finds there would change how the rest is batched, and with it the last digits.
-            stores=expand(f"{STORE}/{benchmark}/{{protocol}}/{{task}}", task=tasks_of(benchmark), allow_missing=True),
-        script:
-            "../scripts/answer_requests.py"
-
-    describe(
-        name,
-        f"Let a local model answer {'a shard' if 'shard' in wildcards else 'every one'} of the requests of "
-        f"{BENCHMARKS[benchmark].title}.",
-    )
+use rule answer_requests as answer_shard with:
+    output:
+        responses=PATHS.shard,
+    log:
+        PATHS.log("answer_shard", "model", "benchmark", "protocol", "shard"),
+    benchmark:
+        PATHS.run_time("answer_shard", "model", "benchmark", "protocol", "shard")
+    wildcard_constraints:
+        model=any_of(SHARDED),
 
 
 rule gather_responses:
-    """Join the shards of a model's responses to one task."""
+    """Join the shards of a model's responses."""
     input:
-        requests=REQUESTS,
-        shards=lambda w: expand(SHARD, **w, shard=shards_of(w.model)),
+        requests=requests,
+        shards=shards,
     output:
-        responses=RESPONSES,
+        responses=PATHS.responses,
     log:
-        log_of("gather_responses", "model", "benchmark", "protocol", "task"),
+        PATHS.log("gather_responses", "model", "benchmark", "protocol"),
     wildcard_constraints:
-        model=any_of(sharded_models()),
+        model=any_of(SHARDED),
     # With the scores, except where a judge's own job comes between.
     group:
-        lambda w: None if BENCHMARKS[w.benchmark].tasks[w.task].judged else "results"
+        lambda w: None if any(load_spec(w.benchmark).tasks[task].judged for task in tasks(w)) else "results"
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("gather_responses"),
+        tasks=tasks,
     script:
         "../scripts/gather_responses.py"
-
-
-for benchmark, tasks in masked_jobs():
-
-    rule:
-        name:
-            f"answer_masked_{benchmark}"
-        input:
-            weights=lambda w: weights_of(w.model),
-            requests=expand(kept(REQUESTS, benchmark=benchmark), task=tasks, allow_missing=True),
-        output:
-            responses=expand(kept(RESPONSES, benchmark=benchmark), task=tasks, allow_missing=True),
-        log:
-            log_of(f"answer_masked_{benchmark}", "model", "protocol"),
-        benchmark:
-            bench_of(f"answer_masked_{benchmark}", "model", "protocol")
-        wildcard_constraints:
-            model=any_of(models_of("masked")),
-        conda:
-            lambda w: "../envs/model-gpu.yaml" if gpus(w.model) else "../envs/model.yaml"
-        threads: 8
-        resources:
-            gpu=lambda w: gpus(w.model),
-            mem_mb=lambda w, attempt: int((4000 + 3000 * size_billion(w.model)) * attempt),
-            runtime=lambda w, attempt: int((20 + 20 * size_billion(w.model)) * attempt),
-        params:
-            code=code_hash("answer_masked"),
-            model=lambda w: model_params(w.model),
-        script:
-            "../scripts/answer_masked.py"
-
-    describe(
-        f"answer_masked_{benchmark}",
-        f"Let a masked language model answer the requests of {BENCHMARKS[benchmark].title} that it can.",
-    )
-
-
-for name, benchmark, tasks, models in endpoint_jobs():
-
-    rule:
-        name:
-            name
-        input:
-            checked=ancient(CHECKED),
-            requests=expand(
-                kept(REQUESTS, benchmark=benchmark),
-                task=tasks,
-                allow_missing=True,
-            ),
-        output:
-            responses=expand(
-                kept(RESPONSES, benchmark=benchmark),
-                task=tasks,
-                allow_missing=True,
-            ),
-        log:
-            log_of(name, "model", "protocol"),
-        wildcard_constraints:
-            model=any_of(models),
-        conda:
-            "../envs/api.yaml"
-        resources:
-            api=1,
-        params:
-            code=code_hash("call_endpoint", f"benchmarks.{benchmark}.readers"),
-            benchmark=benchmark,
-            model=lambda w: model_params(w.model),
-            store=STORE,
-        script:
-            "../scripts/call_endpoint.py"
-
-    describe(name, f"Let an endpoint answer every request of {BENCHMARKS[benchmark].title}.")
-
-
-for benchmark in [name for name, spec in BENCHMARKS.items() if spec.released_tasks]:
-
-    rule:
-        name:
-            f"import_{benchmark}"
-        input:
-            items_file=kept(ITEMS, benchmark=benchmark),
-            requests=expand(
-                kept(REQUESTS, benchmark=benchmark, protocol="released"), task=BENCHMARKS[benchmark].released_tasks
-            ),
-            release=lambda w: DATA.format(source=release_of(w)),
-        output:
-            responses=expand(
-                kept(RESPONSES, benchmark=benchmark, protocol="released"),
-                task=BENCHMARKS[benchmark].released_tasks,
-                allow_missing=True,
-            ),
-        log:
-            log_of(f"import_{benchmark}", "model"),
-        wildcard_constraints:
-            model=any_of(models_of("released")),
-        group:
-            "results"
-        conda:
-            "../envs/data.yaml"
-        params:
-            code=code_hash("import_responses", f"benchmarks.{benchmark}.released"),
-            benchmark=benchmark,
-            tasks=BENCHMARKS[benchmark].released_tasks,
-            release=lambda w: CONFIG.models[w.model].release,
-            files=lambda w: source_files(release_of(w)),
-        script:
-            "../scripts/import_responses.py"
-
-    describe(
-        f"import_{benchmark}",
-        f"Import model outputs published by the authors of {BENCHMARKS[benchmark].title} as responses.",
-    )

@@ -2,44 +2,44 @@
 #   REQUIRED INPUTS: items, requests and responses
 #   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
 
-for benchmark, task in [(name, task) for name in BENCHMARKS for task in tasks_of(name)]:
+
+def judgements(wildcards):
+    """What a judge says of the answers, where a task is scored by one."""
+    return PATHS.judgements if load_spec(wildcards.benchmark).tasks[wildcards.task].judged else []
+
+
+# A rule each, since outputs must be known before wildcards are: a task's categories.
+for benchmark, task in [(name, task) for name in CONFIG.benchmarks for task in selection.tasks_asked(CONFIG, name)]:
 
     rule:
+        """Score a model's responses to one task, a file per category."""
         name:
             f"score_{benchmark}_{task}"
         input:
-            items_file=kept(ITEMS, benchmark=benchmark),
-            requests=kept(REQUESTS, benchmark=benchmark, task=task),
-            responses=kept(RESPONSES, benchmark=benchmark, task=task),
-            judgements=(
-                kept(JUDGEMENTS, benchmark=benchmark, task=task) if BENCHMARKS[benchmark].tasks[task].judged else []
-            ),
+            items_file=PATHS.items,
+            requests=PATHS.requests,
+            responses=PATHS.responses,
+            judgements=judgements,
+            resources=shipped("scores"),
         output:
-            scores=expand(
-                kept(SCORES, benchmark=benchmark, task=task),
-                category=plan.categories(CONFIG, benchmark, task),
-                allow_missing=True,
-            ),
-            provenance=kept(SCORED_FROM, benchmark=benchmark, task=task),
+            scores=expand(PATHS.scores, category=selection.categories(CONFIG, benchmark, task), allow_missing=True),
+            provenance=PATHS.scored_from,
         log:
-            log_of(f"score_{benchmark}_{task}", "model", "protocol"),
+            PATHS.log(f"score_{benchmark}_{task}", "model", "benchmark", "protocol", "task"),
         benchmark:
-            bench_of(f"score_{benchmark}_{task}", "model", "protocol")
+            PATHS.run_time(f"score_{benchmark}_{task}", "model", "benchmark", "protocol", "task")
+        wildcard_constraints:
+            benchmark=benchmark,
+            task=task,
         group:
             "results"
         conda:
             "../envs/data.yaml"
         params:
-            code=code_hash("score_responses", f"benchmarks.{benchmark}.scores"),
-            benchmark=benchmark,
-            task=task,
-            model=lambda w: origin_params(w.model),
-            protocol=lambda w, benchmark=benchmark: PROTOCOLS[benchmark, w.protocol],
-            categories=plan.categories(CONFIG, benchmark, task),
+            code=code("score_responses", "benchmarks.{benchmark}.scores"),
+            shipped=shipped_digest("scores"),
+            options=options("scores"),
+            model=identity(model),
+            categories=categories,
         script:
             "../scripts/score_responses.py"
-
-    describe(
-        f"score_{benchmark}_{task}",
-        f"Score a model's responses to the task {task} of {BENCHMARKS[benchmark].title}, a file per category.",
-    )

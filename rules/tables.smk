@@ -3,43 +3,103 @@
 #   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg
 
 
+def scored(benchmark, protocol, table, models):
+    """Score files that a table reads: those of ``models`` that have them."""
+    wanted = selection.scores(CONFIG, benchmark, protocol, table, models)
+    return [PATHS.scores.format(**score._asdict()) for score in wanted]
+
+
+def scored_from(benchmark, protocol, table, models):
+    """What those were made from: a file for each model and task."""
+    wanted = selection.scores(CONFIG, benchmark, protocol, table, models)
+    return list(dict.fromkeys(PATHS.scored_from.format(**score._asdict()) for score in wanted))
+
+
+def measured(path):
+    """Input of: ``path`` (scored, scored_from) of every model that a benchmark measures."""
+    return lambda w: path(w.benchmark, w.protocol, w.table, measured_models(w))
+
+
+def matched(benchmark, path):
+    """Input of: ``path`` of the models that both DBB and BBQ measure."""
+    return lambda w: path(benchmark, w.protocol, "bias", matched_models(w))
+
+
+def own_file(wildcards):
+    """The user's own file that a table is computed from, where it is computed from one."""
+    table = load_spec(wildcards.benchmark).tables[wildcards.table]
+    return CONFIG.benchmarks[wildcards.benchmark].files.get(table.file, [])
+
+
+def drawn_from(wildcards):
+    """The tables of a figure."""
+    return expand(PATHS.table, **wildcards, table=load_spec(wildcards.benchmark).figures[wildcards.figure].tables)
+
+
+def compared(wildcards):
+    """(benchmark, table) that stand side by side."""
+    return selection.compared_tables(CONFIG, wildcards.protocol)
+
+
+def compared_files(wildcards):
+    """Paths of :func:`compared`."""
+    return [PATHS.table.format(**wildcards, benchmark=name, table=table) for name, table in compared(wildcards)]
+
+
+def places(of):
+    """Param of: the place of each model that a figure may draw among the configured ones, which gives it its colour."""
+    return lambda w: {name: place for place, name in enumerate(CONFIG.models) if name in of(w)}
+
+
+def measured_models(wildcards):
+    """Models that a benchmark measures."""
+    return selection.models(CONFIG, wildcards.benchmark, wildcards.protocol)
+
+
+def matched_models(wildcards):
+    """Models that both DBB and BBQ measure."""
+    return selection.matched_models(CONFIG, wildcards.protocol)
+
+
+PUBLISHED_AS = {name: entry.published_as for name, entry in CONFIG.models.items() if entry.published_as}
+DBB_PUBLISHED = shipped_names(["published/dbb_*.csv"])
+
+
 rule summarise_scores:
     """Summarise the scores of all models, or a file of the user's own, in one table, published values beside ours."""
     input:
-        scores=lambda w: scores_of(w.benchmark, w.protocol, w.table, plan.models(CONFIG, w.benchmark, w.protocol)),
-        provenance=lambda w: provenance_of(
-            w.benchmark, w.protocol, w.table, plan.models(CONFIG, w.benchmark, w.protocol)
-        ),
-        published=published_of,
+        scores=measured(scored),
+        provenance=measured(scored_from),
+        resources=shipped("tables"),
         own=own_file,
     output:
         table=report(
-            TABLE,
+            PATHS.table,
             caption="captions/table.rst",
             category="{benchmark}",
             subcategory="{protocol}",
             labels={"result": "table {table}"},
         ),
         provenance=report(
-            Path(TABLE).with_suffix(".json"),
+            PATHS.table_from,
             caption="captions/provenance.rst",
             category="{benchmark}",
             subcategory="{protocol}",
             labels={"result": "provenance of table {table}"},
         ),
     log:
-        log_of("summarise_scores", "benchmark", "protocol", "table"),
+        PATHS.log("summarise_scores", "benchmark", "protocol", "table"),
     benchmark:
-        bench_of("summarise_scores", "benchmark", "protocol", "table")
+        PATHS.run_time("summarise_scores", "benchmark", "protocol", "table")
     group:
         "results"
     conda:
         "../envs/data.yaml"
     params:
-        code=lambda w: code_hash("summarise_scores", f"benchmarks.{w.benchmark}.tables"),
-        protocol=lambda w: PROTOCOLS[w.benchmark, w.protocol],
-        published_as=published_names(),
-        caption=lambda w: BENCHMARKS[w.benchmark].tables[w.table].caption,
+        code=code("summarise_scores", "benchmarks.{benchmark}.tables"),
+        shipped=shipped_digest("tables"),
+        options=options("tables"),
+        published_as=PUBLISHED_AS,
     script:
         "../scripts/summarise_scores.py"
 
@@ -47,28 +107,31 @@ rule summarise_scores:
 rule compare_benchmarks:
     """Put the benchmarks' results side by side, as DBB's Tables 1 and 5 do, the printed numbers beside ours."""
     input:
-        tables=lambda w: list(comparable_tables(w.protocol).values()),
-        published=resource_files("published/dbb_*.csv"),
+        tables=compared_files,
+        published=ship(DBB_PUBLISHED),
     output:
         table=report(
-            COMPARISON,
+            PATHS.comparison,
             caption="captions/table.rst",
             category="comparison",
             subcategory="{protocol}",
             labels={"result": "table {comparison}"},
         ),
-        provenance=Path(COMPARISON).with_suffix(".json"),
+        provenance=PATHS.comparison_from,
     log:
-        log_of("compare_benchmarks", "protocol", "comparison"),
+        PATHS.log("compare_benchmarks", "protocol", "comparison"),
+    wildcard_constraints:
+        comparison=any_of(selection.COMPARISONS),
     group:
         "report"
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("compare_benchmarks"),
-        tables=lambda w: list(comparable_tables(w.protocol)),
-        published_as=published_names(),
-        caption=lambda w: COMPARISONS[w.comparison],
+        code=code("compare_benchmarks"),
+        shipped=digest_of(ship(DBB_PUBLISHED)),
+        published=DBB_PUBLISHED,
+        tables=compared,
+        published_as=PUBLISHED_AS,
     script:
         "../scripts/compare_benchmarks.py"
 
@@ -76,28 +139,27 @@ rule compare_benchmarks:
 rule match_bbq:
     """Put DBB's concepts beside the questions of BBQ that they were made from."""
     input:
-        dbb=matched("dbb", scores_of),
-        bbq=matched("bbq", scores_of),
-        dbb_provenance=matched("dbb", provenance_of),
-        bbq_provenance=matched("bbq", provenance_of),
+        dbb=matched("dbb", scored),
+        bbq=matched("bbq", scored),
+        dbb_provenance=matched("dbb", scored_from),
+        bbq_provenance=matched("bbq", scored_from),
     output:
         table=report(
-            MATCH,
+            PATHS.match,
             caption="captions/table.rst",
             category="comparison",
             subcategory="{protocol}",
             labels={"result": "table bbq_match"},
         ),
-        provenance=Path(MATCH).with_suffix(".json"),
+        provenance=PATHS.match_from,
     log:
-        log_of("match_bbq", "protocol"),
+        PATHS.log("match_bbq", "protocol"),
     group:
         "report"
     conda:
         "../envs/data.yaml"
     params:
-        code=code_hash("match_bbq"),
-        caption="DBB's concepts beside the BBQ questions that they were made from",
+        code=code("match_bbq"),
     script:
         "../scripts/match_bbq.py"
 
@@ -105,24 +167,24 @@ rule match_bbq:
 rule draw_match:
     """Draw DBB's concepts beside BBQ's questions."""
     input:
-        table=MATCH,
+        table=PATHS.match,
     output:
         figure=report(
-            MATCH_FIGURE,
+            PATHS.match_figure,
             caption="captions/figure.rst",
             category="comparison",
             subcategory="{protocol}",
             labels={"result": "figure bbq_match"},
         ),
     log:
-        log_of("draw_match", "protocol"),
+        PATHS.log("draw_match", "protocol"),
     group:
         "report"
     conda:
         "../envs/figures.yaml"
     params:
-        code=code_hash("draw_match"),
-        caption="DBB's bias score beside BBQ's for the concepts in both (Figures 5 to 7 of DBB)",
+        code=code("draw_match"),
+        places=places(matched_models),
     script:
         "../scripts/draw_match.py"
 
@@ -130,26 +192,23 @@ rule draw_match:
 rule draw_figure:
     """Draw a figure from the tables of its benchmark."""
     input:
-        tables=lambda w: [
-            TABLE.format(benchmark=w.benchmark, protocol=w.protocol, table=table)
-            for table in BENCHMARKS[w.benchmark].figures[w.figure].tables
-        ],
+        tables=drawn_from,
     output:
         figure=report(
-            FIGURE,
+            PATHS.figure,
             caption="captions/figure.rst",
             category="{benchmark}",
             subcategory="{protocol}",
             labels={"result": "figure {figure}"},
         ),
     log:
-        log_of("draw_figure", "benchmark", "protocol", "figure"),
+        PATHS.log("draw_figure", "benchmark", "protocol", "figure"),
     group:
         "results"
     conda:
         "../envs/figures.yaml"
     params:
-        code=lambda w: code_hash("draw_figure", f"benchmarks.{w.benchmark}.figures"),
-        caption=lambda w: BENCHMARKS[w.benchmark].figures[w.figure].caption,
+        code=code("draw_figure", "benchmarks.{benchmark}.figures"),
+        places=places(measured_models),
     script:
         "../scripts/draw_figure.py"

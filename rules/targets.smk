@@ -1,4 +1,5 @@
-# Words to type: `snakemake --cores 2 twbias`, `snakemake --cores 2 twbias_gender`. `--list-target-rules` lists them.
+# Words to type: `snakemake --cores 2 twbias`. `--list-target-rules` lists them; a single table or figure is typed as its
+# path, as results/demo/tables/twbias/recommended/gender.csv.
 
 
 rule demo:
@@ -10,7 +11,7 @@ rule demo:
 rule report:
     """The report page."""
     input:
-        REPORT,
+        PATHS.report,
 
 
 rule construction:
@@ -20,12 +21,10 @@ rule construction:
         rules.collect_construction.output if construction_sources() else [],
 
 
-if CONFIG.construction and "dbb" in BENCHMARKS:
-
-    rule dbb_variations:
-        """Ten variations of each of DBB's questions by the writer of the construction, as semi-generation needs them."""
-        input:
-            rules.collect_variations.output,
+rule dbb_variations:
+    """Ten variations of each of DBB's questions by the writer of the construction, as semi-generation needs them."""
+    input:
+        rules.collect_variations.output if CONFIG.construction and "dbb" in CONFIG.benchmarks else [],
 
 
 rule comparison:
@@ -34,38 +33,12 @@ rule comparison:
         all_comparisons(),
 
 
-for benchmark, spec in BENCHMARKS.items():
+for benchmark in CONFIG.benchmarks:
 
     rule:
+        """Every table and figure of the benchmark of this name."""
         name:
             benchmark
         input:
             all_tables(benchmark),
             all_figures(benchmark),
-
-    describe(benchmark, f"Every table and figure of {spec.title}.")
-    for kind, made in (("table", plan.tables), ("figure", plan.figures)):
-        names = {
-            name: [
-                protocol
-                for run, protocol in PROTOCOLS
-                if run == benchmark and name in made(CONFIG, benchmark, protocol)
-            ]
-            for name in getattr(spec, f"{kind}s")
-        }
-        for name, protocols in names.items():
-            if protocols:
-
-                rule:
-                    name:
-                        f"{benchmark}_{kind}_{name}"
-                    input:
-                        expand(
-                            TABLE if kind == "table" else FIGURE,
-                            benchmark=benchmark,
-                            protocol=protocols,
-                            table=name,
-                            figure=name,
-                        ),
-
-                describe(f"{benchmark}_{kind}_{name}", getattr(spec, f"{kind}s")[name].caption)

@@ -1,40 +1,17 @@
-"""Let one local model answer every task of a benchmark, or one shard of each (rules answer_...)."""
-
-import os
+"""Let one model answer every task of a benchmark that it can, or one shard of each (rules answer_requests, answer_shard)."""
 
 from biasatlas.files import read_parquet, write_responses
-from biasatlas.workflow.lease import lease_gpus
-from biasatlas.models.sampling import fill_sampling, with_checkpoint
-from biasatlas.models.store import ResponseStore
-from biasatlas.benchmarks.shared.readers import readers_of
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    lease_gpus(snakemake.resources.gpu)
-    os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
-    from biasatlas.models import hf  # imports torch, which must not see devices of other jobs
-    from biasatlas.models.hub import at_commit
-
-    settings = at_commit(snakemake.params.model, str(snakemake.input.weights))
-    templates = settings.pop("templates", {})
-    named = settings.pop("sampling", {})
-    model = hf.load(**settings, device_map="auto" if snakemake.resources.gpu > 1 else None)
-    # How many tokens go through at a time changes no answer, so it is no param.
-    token_budget = snakemake.config["models"][snakemake.wildcards.model].get("token_budget")
-    sampling = with_checkpoint(named, model.model.generation_config.to_dict())
-    readers = readers_of(snakemake.params.benchmark)
+with job(snakemake) as this:
+    name = snakemake.wildcards.model
     number, shards = map(int, snakemake.wildcards.get("shard", "1-of-1").split("-of-"))
-    files = zip(snakemake.input.requests, snakemake.output.responses, snakemake.params.stores, strict=True)
-    for task, (requests_file, responses_file, store) in enumerate(files):
-        requests = fill_sampling(read_parquet(requests_file), sampling, snakemake.wildcards.model)
-        responses, metadata = hf.answer(
-            requests,
-            model,
-            templates=templates,
-            readers=readers,
-            store=ResponseStore(store),
-            token_budget=token_budget,
-            # Tasks of one batch each go to different shards.
-            share=((number + task) % shards, shards),
-        )
-        write_responses(responses, responses_file, requests["kind"].iloc[0], metadata)
+    model = this.open_model(name)
+    parts = {}
+    for place, (task, path) in enumerate(zip(snakemake.params.tasks, snakemake.input.requests, strict=True)):
+        requests = read_parquet(path)
+        # Tasks of one batch each go to different shards.
+        share = ((number + place) % shards, shards)
+        responses, metadata = model.answer(requests, task, this.store(name, this.benchmark, this.protocol, task), share)
+        parts[task] = responses, requests["kind"].iloc[0], metadata
+    write_responses(parts, snakemake.output.responses)

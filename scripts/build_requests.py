@@ -1,18 +1,17 @@
 """Build the requests of one task of a benchmark under a protocol (rule build_requests)."""
 
-from importlib import import_module
+from biasatlas.benchmarks import registry
+from biasatlas.files import read_parquet, read_responses, write_requests
+from biasatlas.workflow.job import job
 
-from biasatlas.files import read_parquet, write_requests
-from biasatlas.workflow.job import logged
-
-with logged(snakemake.log[0]):
-    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.requests")
-    orders = snakemake.input.get("orders")
-    requests = benchmark.build_requests(
+with job(snakemake) as this:
+    task = snakemake.wildcards.task
+    requests = registry.build_requests(this.benchmark)(
         read_parquet(snakemake.input.items_file),
-        snakemake.wildcards.task,
+        task,
         snakemake.params.categories,
-        snakemake.params.protocol,
-        **({"orders": read_parquet(orders)} if orders else {}),
+        this.options,
+        this.resources("requests"),
+        read_responses(snakemake.input.orders, task) if snakemake.input.orders else None,
     )
-    write_requests(requests, snakemake.output.requests)
+    write_requests(requests, snakemake.output.requests, registry.load_spec(this.benchmark).tasks[task].requests)

@@ -1,8 +1,7 @@
 """Check that an endpoint can be used (rule check_endpoint)."""
 
-from biasatlas.workflow.config import ApiModel
 from biasatlas.models.endpoint.probe import check
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    check(ApiModel.model_validate(snakemake.config["models"][snakemake.wildcards.model]))
+with job(snakemake) as this:
+    check(this.config.models[snakemake.wildcards.model])

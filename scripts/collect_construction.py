@@ -4,9 +4,9 @@ from pathlib import Path
 
 from biasatlas.benchmarks.dbb.construct import dataset
 from biasatlas.files import read_csv, write_csv
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
+with job(snakemake):
     files = dataset.dataset_files(read_csv(snakemake.input.rows).fillna(""))
     for name, table in files.items():
         write_csv(table, Path(snakemake.output.dataset) / name)

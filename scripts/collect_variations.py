@@ -2,8 +2,8 @@
 
 from biasatlas.benchmarks.dbb.construct import dataset
 from biasatlas.files import read_csv, write_csv
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
+with job(snakemake):
     rows = read_csv(snakemake.input.rows).fillna("")
     write_csv(dataset.variations_table(rows), snakemake.output.variations)

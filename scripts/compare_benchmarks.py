@@ -1,19 +1,20 @@
 """Put several benchmarks' results side by side (rule compare_benchmarks)."""
 
+from biasatlas.benchmarks.comparison import METRICS, compare_refusals, compare_scores
+from biasatlas.files import read_csv, write_table
+from biasatlas.resources import Resources
 from biasatlas.workflow import provenance
-from biasatlas.benchmarks.comparison import compare_refusals, compare_scores
-from biasatlas.files import read_csv, read_published, write_csv
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
+with job(snakemake):
     compare = {"scores": compare_scores, "refusals": compare_refusals}[snakemake.wildcards.comparison]
-    names = list(map(tuple, snakemake.params.tables))
-    tables = {name: read_csv(path) for name, path in zip(names, snakemake.input.tables, strict=True)}
-    write_csv(compare(tables, read_published, snakemake.params.published_as), snakemake.output.table)
+    names = [tuple(name) for name in snakemake.params.tables]
+    paths = dict(zip(names, snakemake.input.tables, strict=True))
+    published = Resources.given(snakemake.params.published, snakemake.input.published).published
+    table = compare({name: read_csv(path) for name, path in paths.items()}, published, snakemake.params.published_as)
+    write_table(table, snakemake.output.table, METRICS)
     origin = provenance.software() | {
         "code": snakemake.params.code,
-        "tables": {
-            "/".join(name): provenance.sha256(path) for name, path in zip(names, snakemake.input.tables, strict=True)
-        },
+        "tables": {"/".join(name): provenance.sha256(path) for name, path in paths.items()},
     }
     provenance.write(origin, snakemake.output.provenance)

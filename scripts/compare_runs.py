@@ -9,8 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from biasatlas.workflow.compare import compare
 from biasatlas.errors import UserError
+from biasatlas.workflow.compare import compare
 
 
 def main() -> int:

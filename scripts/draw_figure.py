@@ -1,13 +1,14 @@
 """Draw a figure from tables (rule draw_figure)."""
 
-from importlib import import_module
-from pathlib import Path
-
-from biasatlas.files import read_csv
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.shared.palette import looks
 from biasatlas.benchmarks.shared.style import save, style
-from biasatlas.workflow.job import logged
+from biasatlas.files import read_csv
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]), style():
-    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.figures")
-    tables = {Path(path).stem: read_csv(path) for path in snakemake.input.tables}
-    save(benchmark.FIGURES[snakemake.wildcards.figure](tables), snakemake.output.figure)
+with job(snakemake) as this, style():
+    figure = snakemake.wildcards.figure
+    names = registry.load_spec(this.benchmark).figures[figure].tables
+    tables = {name: read_csv(path) for name, path in zip(names, snakemake.input.tables, strict=True)}
+    drawn = registry.figures(this.benchmark)[figure](tables, looks(list(this.config.models)))
+    save(drawn, snakemake.output.figure)

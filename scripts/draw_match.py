@@ -1,9 +1,10 @@
 """Draw DBB's concepts beside BBQ's questions (rule draw_match)."""
 
-from biasatlas.benchmarks.dbb.figures import bbq_match
-from biasatlas.files import read_csv
+from biasatlas.benchmarks.dbb.figures import draw_match
+from biasatlas.benchmarks.shared.palette import looks
 from biasatlas.benchmarks.shared.style import save, style
-from biasatlas.workflow.job import logged
+from biasatlas.files import read_csv
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]), style():
-    save(bbq_match(read_csv(snakemake.input.table)), snakemake.output.figure)
+with job(snakemake) as this, style():
+    save(draw_match(read_csv(snakemake.input.table), looks(list(this.config.models))), snakemake.output.figure)

@@ -2,9 +2,12 @@
 
 from biasatlas.files import read_parquet, write_responses
 from biasatlas.models.shards import join
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    requests = read_parquet(snakemake.input.requests)
-    responses, metadata = join(snakemake.input.shards, requests["request_id"])
-    write_responses(responses, snakemake.output.responses, requests["kind"].iloc[0], metadata)
+with job(snakemake):
+    parts = {}
+    for task, path in zip(snakemake.params.tasks, snakemake.input.requests, strict=True):
+        requests = read_parquet(path)
+        responses, metadata = join(snakemake.input.shards, task, requests["request_id"])
+        parts[task] = responses, requests["kind"].iloc[0], metadata
+    write_responses(parts, snakemake.output.responses)

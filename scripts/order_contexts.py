@@ -1,21 +1,14 @@
 """Ask a judge model whether context or sentence comes first, for each item (rule order_contexts)."""
 
-import os
-from importlib import import_module
-
+from biasatlas.benchmarks import registry
 from biasatlas.files import read_parquet, write_responses
-from biasatlas.workflow.lease import lease_gpus
-from biasatlas.models.answerer import answerer
-from biasatlas.models.store import ResponseStore
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    lease_gpus(snakemake.resources.gpu)
-    os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
-    judge, store = snakemake.params.judge, ResponseStore(snakemake.params.store)
-    entry = snakemake.config["models"][judge]
-    answer = answerer(judge, entry, snakemake.params.model, str(snakemake.input.ready), store, {})
-    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.judge")
-    items = read_parquet(snakemake.input.items_file)
-    responses, metadata = answer(benchmark.build_order_requests(items, snakemake.params.categories))
-    write_responses(responses, snakemake.output.orders, "generation", metadata)
+with job(snakemake) as this:
+    task, judge = snakemake.wildcards.task, this.config.benchmarks[this.benchmark].judge
+    requests = registry.build_order_requests(this.benchmark)(
+        read_parquet(snakemake.input.items_file), snakemake.params.categories, this.resources("judge")
+    )
+    store = this.store(judge, "judge", *snakemake.wildcards)
+    responses, metadata = this.open_model(judge).answer(requests, task, store)
+    write_responses({task: (responses, "generation", metadata)}, snakemake.output.orders)

@@ -1,17 +1,20 @@
 """Read and validate a benchmark's raw data (rule read_items)."""
 
-from importlib import import_module
-from pathlib import Path
+import logging
 
+from biasatlas.benchmarks import registry
+from biasatlas.files import write_items
+from biasatlas.sources import raw_files
 from biasatlas.workflow import provenance
-from biasatlas.files import write_parquet
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.items")
-    files = {name: Path(path) for name, path in snakemake.params.files.items() if not Path(path).is_dir()}
-    for folder in map(Path, set(snakemake.params.files.values())):
-        if folder.is_dir():  # a source whose files no table lists
-            files |= {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
+with job(snakemake) as this:
+    files = raw_files([*snakemake.params.raw, *snakemake.params.own], [*snakemake.input.raw, *snakemake.input.own])
+    resources = this.resources("items")
+    items = registry.read_items(this.benchmark)(files, resources)
+    check = registry.check_items(this.benchmark)
+    if check and snakemake.params.data == "full":
+        for remark in check(items, resources):
+            logging.warning("%s: %s", this.benchmark, remark)
     checksums = {name: provenance.sha256(path) for name, path in files.items()}
-    write_parquet(benchmark.read_items(files), snakemake.output.items_file, metadata={"files": checksums})
+    write_items(items, snakemake.output.items_file, registry.load_spec(this.benchmark).items, {"files": checksums})

@@ -1,23 +1,15 @@
 """Count the published values that released outputs reproduce to the printed digit (rule replicate)."""
 
-from pathlib import Path
-
+from biasatlas.benchmarks.registry import load_spec
 from biasatlas.files import read_csv, write_csv, write_text
-from biasatlas.report.replication import replication, unmatched
-from biasatlas.workflow.job import logged
+from biasatlas.report.replication import count_matches, is_recomputed, match_published, summarise
+from biasatlas.workflow import selection
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    tables = {
-        (Path(path).parent.name, Path(path).stem): read_csv(path, published="str") for path in snakemake.input.tables
-    }
-    summary = replication(tables)
-    text = (
-        f"{summary.to_string(index=False)}\n\n{summary['match'].sum()} of {summary['values'].sum()} published values "
-        "reproduced to the printed digit.\n"
-    )
-    others = unmatched(tables)
-    if len(others):
-        text += f"\nThe others, which the benchmarks' pages in docs/ explain:\n\n{others.to_string(index=False)}\n"
-    write_csv(summary, snakemake.output.summary)
-    write_text(text, snakemake.output.text)
-    print(text)
+with job(snakemake) as this:
+    names = selection.replicable_tables(this.config)
+    tables = {name: read_csv(path, published="str") for name, path in zip(names, snakemake.input.tables, strict=True)}
+    recomputed = {(benchmark, table) for benchmark, table in names if is_recomputed(load_spec(benchmark).tables[table])}
+    numbers = match_published(tables, recomputed)
+    write_csv(count_matches(numbers), snakemake.output.summary)
+    write_text(summarise(numbers), snakemake.output.text)

@@ -1,29 +1,30 @@
 """Score a model's responses to one task, a file per category (rules score_...)."""
 
-from importlib import import_module
-
+from biasatlas.benchmarks import registry
+from biasatlas.files import read_parquet, read_responses, write_scores
 from biasatlas.workflow import provenance
-from biasatlas.files import read_parquet, write_csv
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.params.benchmark}.scores")
-    items, requests, responses, *judgements = map(read_parquet, snakemake.input)
+with job(snakemake) as this:
+    task, model = snakemake.wildcards.task, snakemake.wildcards.model
+    given = snakemake.input
+    answers = read_parquet(given.items_file), read_parquet(given.requests), read_responses(given.responses, task)
+    judgements = read_responses(given.judgements, task) if given.judgements else None
+    columns = registry.load_spec(this.benchmark).tasks[task].scores
+    score, resources = registry.score_responses(this.benchmark), this.resources("scores")
     for category, path in zip(snakemake.params.categories, snakemake.output.scores, strict=True):
-        scores = benchmark.score_responses(
-            items, requests, responses, snakemake.params.task, category, snakemake.params.protocol, *judgements
-        )
-        write_csv(scores, path)
+        scores = score(*answers, task, category, this.options, resources, judgements)
+        write_scores(scores, path, columns, model=model, task=task, category=category)
     origin = provenance.of_scores(
-        items=snakemake.input.items_file,
-        requests=snakemake.input.requests,
-        responses=snakemake.input.responses,
-        judgements=snakemake.input.get("judgements"),
-        name=snakemake.wildcards.model,
+        items=given.items_file,
+        requests=given.requests,
+        responses=given.responses,
+        judgements=given.judgements or None,
+        name=model,
         model=snakemake.params.model,
-        task=snakemake.params.task,
-        protocol=snakemake.wildcards.protocol,
-        options=snakemake.params.protocol,
+        task=task,
+        protocol=this.protocol,
+        options=snakemake.params.options,
         code=snakemake.params.code,
     )
     provenance.write(origin, snakemake.output.provenance)

@@ -4,13 +4,21 @@ import pandas as pd
 
 from biasatlas.benchmarks.dbb.construct import sources, steps
 from biasatlas.files import write_csv
-from biasatlas.workflow.job import logged
+from biasatlas.resources import Resources
+from biasatlas.sources import raw_files
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    parts = [
-        sources.read_rows(name, files).head(snakemake.params.items_per_source)
-        for name, files in snakemake.params.files.items()
-    ]
+with job(snakemake):
+    parts = []
+    for source in dict.fromkeys(source for source, _ in snakemake.params.raw):
+        own = [
+            (name, path)
+            for (of, name), path in zip(snakemake.params.raw, snakemake.input.raw, strict=True)
+            if of == source
+        ]
+        rows = sources.read_rows(source, raw_files(*zip(*own, strict=True)))
+        parts.append(rows.head(snakemake.params.items_per_source))
     rows = steps.start(pd.concat(parts, ignore_index=True))
     write_csv(rows, snakemake.output.rows)
-    write_csv(steps.plan(rows, steps.read_prompts(), *snakemake.params.prices), snakemake.output.costs)
+    prompts = steps.read_prompts(Resources.given(snakemake.params.prompts, snakemake.input.prompts))
+    write_csv(steps.plan(rows, prompts, *snakemake.params.prices), snakemake.output.costs)

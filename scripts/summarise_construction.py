@@ -1,11 +1,9 @@
 """Count what each step of the construction did with its rows (rule summarise_construction)."""
 
-from pathlib import Path
-
-from biasatlas.benchmarks.dbb.construct import steps
+from biasatlas.benchmarks.dbb.construct import STEPS, steps
 from biasatlas.files import read_csv, write_csv
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    tables = {Path(path).stem: read_csv(path).fillna("") for path in snakemake.input.steps}
+with job(snakemake):
+    tables = {step: read_csv(path).fillna("") for step, path in zip(STEPS, snakemake.input.steps, strict=True)}
     write_csv(steps.verdicts(tables), snakemake.output.verdicts)

@@ -2,7 +2,7 @@
 
 from biasatlas.benchmarks.dbb.construct import dataset
 from biasatlas.files import read_csv, write_csv
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
+with job(snakemake):
     write_csv(dataset.summarise_evaluation(read_csv(snakemake.input.sheet)), snakemake.output.table)

@@ -1,27 +1,25 @@
-"""Summarise scores in one table (rule summarise_scores)."""
+"""Summarise scores in one table (rules summarise_scores, summarise_released)."""
 
-from importlib import import_module
-
+from biasatlas.benchmarks import registry
+from biasatlas.files import read_scores, write_table
 from biasatlas.workflow import provenance
-from biasatlas.files import read_published, read_scores, write_csv
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
-    benchmark = import_module(f"biasatlas.benchmarks.{snakemake.wildcards.benchmark}.tables")
-    own = snakemake.input.get("own")
-    table = benchmark.TABLES[snakemake.wildcards.table](
-        own or read_scores(snakemake.input.scores),
-        snakemake.params.protocol,
-        read_published,
+with job(snakemake) as this:
+    name, given = snakemake.wildcards.table, snakemake.input
+    table = registry.tables(this.benchmark)[name](
+        given.own or read_scores(given.scores),
+        this.options,
+        this.resources("tables").published,
         snakemake.params.published_as,
     )
-    write_csv(table, snakemake.output.table)
+    write_table(table, snakemake.output.table, registry.load_spec(this.benchmark).metrics)
     origin = provenance.of_table(
-        snakemake.input.provenance,
-        snakemake.input.published,
-        table=snakemake.wildcards.table,
-        options=snakemake.params.protocol,
+        given.provenance,
+        given.resources,
+        table=name,
+        options=snakemake.params.options,
         code=snakemake.params.code,
-        **({"own_file_sha256": provenance.sha256(own)} if own else {}),
+        **({"own_file_sha256": provenance.sha256(given.own)} if given.own else {}),
     )
     provenance.write(origin, snakemake.output.provenance)

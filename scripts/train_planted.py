@@ -1,13 +1,15 @@
 """Train a tiny language model with a planted bias (rule train_planted)."""
 
+from pathlib import Path
+
 from biasatlas.models.planted.corpus import read_grammar
 from biasatlas.models.planted.train import train
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
-with logged(snakemake.log[0]):
+with job(snakemake):
     train(
-        read_grammar(snakemake.input.grammar),
-        snakemake.output.weights,
-        odds_ratio=snakemake.params.odds_ratio,
-        seed=snakemake.params.seed,
+        read_grammar(snakemake.input.grammar[0]),
+        Path(snakemake.output[0]).parent,
+        odds_ratio=snakemake.params.model["odds_ratio"],
+        seed=snakemake.params.model["seed"],
     )

@@ -20,7 +20,7 @@ from collections import Counter, deque
 
 import pandas as pd
 
-from biasatlas.files import REQUEST_COLUMNS
+from biasatlas.columns import REQUEST_COLUMNS
 
 MODEL = "loopback"
 
@@ -180,7 +180,7 @@ class Server:
                 while self.recent and self.recent[0] <= now - 1:
                     self.recent.popleft()
                 if len(self.recent) >= self.per_second:
-                    return self._json(writer, 429, error("too fast", "rate_limit_exceeded"))
+                    return self._json(writer, 429, TOO_FAST)
                 self.recent.append(now)
             if body["model"] != MODEL:
                 return self._json(writer, 404, error(f"The model `{body['model']}` does not exist", "model_not_found"))
@@ -235,37 +235,42 @@ class Server:
     async def _fault(self, writer, reader, kind) -> bool:
         self.met[kind] += 1
         good = json.dumps({"model": MODEL, "choices": [{"message": {"content": "no"}, "finish_reason": "stop"}]})
-        if kind == "429":
-            return self._json(writer, 429, error("too fast", "rate_limit_exceeded"))
-        if kind == "429_retry_after":
-            return self._json(writer, 429, error("too fast", "rate_limit_exceeded"), f"Retry-After: {self.retry_after}")
-        if kind in ("500", "503"):
-            return self._json(writer, int(kind), error("overloaded", "server_error"))
-        if kind == "silent":
-            await reader.read(1)  # until the client gives up
-            return False
-        if kind == "reset":
-            linger = struct.pack("ii", 1, 0)
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-            writer.transport.abort()
-            return False
-        if kind == "truncated":
-            writer.write(head(200, len(good) + 100) + good.encode())
-            return False
-        if kind == "garbled":
-            return self._send(writer, 200, good.encode()[:-9])
-        if kind == "html":
-            return self._send(writer, 200, b"<html><body>Bad gateway</body></html>", "Content-Type: text/html")
-        if kind == "empty_choices":
-            return self._json(writer, 200, {"model": MODEL, "choices": []})
-        if kind == "wrong_type":
-            return self._json(writer, 200, {"model": MODEL, "choices": [{"message": {"content": 17}}]})
-        writer.write(head(200, len(good)))
-        for byte in good.encode():  # drip
-            if reader.at_eof() or writer.transport.is_closing():
-                break
-            writer.write(bytes([byte]))
-            await asyncio.sleep(0.1)
+        html = b"<html><body>Bad gateway</body></html>"
+        match kind:
+            case "429":
+                return self._json(writer, 429, TOO_FAST)
+            case "429_retry_after":
+                return self._json(writer, 429, TOO_FAST, f"Retry-After: {self.retry_after}")
+            case "500" | "503":
+                return self._json(writer, int(kind), error("overloaded", "server_error"))
+            case "garbled":
+                return self._send(writer, 200, good.encode()[:-9])
+            case "html":
+                return self._send(writer, 200, html, "Content-Type: text/html")
+            case "empty_choices":
+                return self._json(writer, 200, {"model": MODEL, "choices": []})
+            case "wrong_type":
+                return self._json(writer, 200, {"model": MODEL, "choices": [{"message": {"content": 17}}]})
+        return await self._break_off(writer, reader, kind, good.encode())
+
+    async def _break_off(self, writer, reader, kind, good) -> bool:
+        """A connection that ends before the reply does, or never gets to its end."""
+        match kind:
+            case "silent":
+                await reader.read(1)  # until the client gives up
+            case "reset":
+                linger = struct.pack("ii", 1, 0)
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                writer.transport.abort()
+            case "truncated":
+                writer.write(head(200, len(good) + 100) + good)
+            case "drip":
+                writer.write(head(200, len(good)))
+                for byte in good:
+                    if reader.at_eof() or writer.transport.is_closing():
+                        break
+                    writer.write(bytes([byte]))
+                    await asyncio.sleep(0.1)
         return False
 
     def _batch(self, writer, method, path, headers, body) -> bool:
@@ -337,6 +342,9 @@ def head(status: int, length: int, *extra: str) -> bytes:
 
 def error(message: str, code: str) -> dict:
     return {"error": {"message": message, "type": code, "code": code}}
+
+
+TOO_FAST = error("too fast", "rate_limit_exceeded")
 
 
 def requests_for(prompts, kind="generation", **columns):

@@ -1,6 +1,7 @@
 """What tests share: running the workflow, and the mirror of real data."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,24 @@ def snakemake(*arguments: str, folder: Path, root: Path = ROOT, **options) -> su
     return subprocess.run(
         [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options
     )
+
+
+def planned_rules(output: str) -> set[str]:
+    """Names of the rules in the job statistics of a dry run."""
+    table = output.split("Job stats:", 1)[1].split("total", 1)[0] if "Job stats:" in output else ""
+    return {line.split()[0] for line in table.splitlines()[3:] if line.strip()}
+
+
+def copy_workflow(folder: Path) -> Path:
+    """A copy of the workflow, without what was made here, that a test may edit."""
+    everywhere = shutil.ignore_patterns("__pycache__", ".*_cache")
+    made_here = {".git", ".venv", ".snakemake", "results", "data"}
+    shutil.copytree(
+        ROOT,
+        folder,
+        ignore=lambda path, names: everywhere(path, names) | (made_here if path == str(ROOT) else set()),
+    )
+    return folder
 
 
 def python(code: str, *arguments: object, stdout=subprocess.PIPE) -> subprocess.Popen:

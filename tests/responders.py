@@ -5,18 +5,6 @@ import string
 
 import pandas as pd
 
-#: The options of prompted choices, which no score depends on.
-PROMPTING = {
-    "layout": "chat",
-    "temperature": 1,
-    "top_p": 1,
-    "top_k": 0,
-    "repetition_penalty": 1,
-    "frequency_penalty": 0,
-    "max_tokens": 8,
-    "repeats": 1,
-}
-
 
 def prefer(requests: pd.DataFrame, log_likelihood: dict[str, float]) -> pd.DataFrame:
     """Likelihood responses that depend on the sentence's label alone; every sentence has ten tokens."""

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -15,8 +15,10 @@ from biasatlas.columns import ITEM_KEYS, REQUEST_COLUMNS, RESPONSE_COLUMNS, SCOR
 from biasatlas.errors import UserError
 
 #: A responses file holds tasks of several kinds.
-_ALL_RESPONSE_COLUMNS: Columns = {"task": "string", "kind": "string"} | {
-    name: type_ for columns in RESPONSE_COLUMNS.values() for name, type_ in columns.items()
+_ALL_RESPONSE_COLUMNS: Columns = {
+    "task": "string",
+    "kind": "string",
+    **{name: type_ for columns in RESPONSE_COLUMNS.values() for name, type_ in columns.items()},
 }
 
 _TYPES = {"string": pa.string(), "float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}
@@ -100,7 +102,9 @@ def write_responses(parts: Mapping[str, tuple[pd.DataFrame, str, Mapping]], path
     null. What a task's metadata hold under ``run`` differs from run to run (memory, what came from the store), so it
     goes to a file beside.
     """
-    tables, lasting, runs = [], {}, {}
+    tables: list[pa.Table] = []
+    lasting: dict[str, dict] = {}
+    runs: dict[str, dict] = {}
     for task, (frame, kind, metadata) in parts.items():
         _check_columns(frame, RESPONSE_COLUMNS[kind], path)
         unknown = set(frame["status"]) - set(STATUSES)
@@ -126,7 +130,7 @@ def write_scores(
 ) -> None:
     """Write one category's scores: whose they are in front, then exactly the ``columns`` that the task declares."""
     columns = list(columns)
-    _check_columns(frame, dict.fromkeys(columns, "string"), path)
+    _check_columns(frame, columns, path)
     keys = dict(zip(SCORE_KEYS, (model, task, category), strict=True))
     write_csv(frame[columns].assign(**keys)[[*keys, *columns]], path)
 
@@ -148,7 +152,7 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike, metrics: Iterable[
 
 
 def _check_columns(
-    frame: pd.DataFrame, declared: Columns, path: str | os.PathLike, needed: Iterable[str] | None = None
+    frame: pd.DataFrame, declared: Collection[str], path: str | os.PathLike, needed: Iterable[str] | None = None
 ) -> None:
     lacking = [name for name in (declared if needed is None else needed) if name not in frame]
     strange = [name for name in frame if name not in declared]

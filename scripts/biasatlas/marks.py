@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 #: "judgements" (a judge is), "scores", "tables", or "nothing" (speed, limits, prices).
 Changes = Literal["answers", "judgements", "scores", "tables", "nothing"]
 
-_ORDER = get_args(Changes)
+_ORDER: tuple[Changes, ...] = get_args(Changes)
 
 
 def field(changes: Changes, default: Any = ..., **schema: Any) -> Any:
@@ -32,9 +32,10 @@ def mark(section: type[Marked], name: str) -> Changes:
     """What field ``name`` of ``section`` changes. Raises TypeError where the field does not say."""
     extra = section.model_fields[name].json_schema_extra
     changes = extra.get("changes") if isinstance(extra, dict) else None
-    if changes not in _ORDER:
-        raise TypeError(f"{section.__name__}.{name}: mark it with one of {', '.join(_ORDER)} (biasatlas.marks.field)")
-    return changes
+    for known in _ORDER:
+        if changes == known:
+            return known
+    raise TypeError(f"{section.__name__}.{name}: mark it with one of {', '.join(_ORDER)} (biasatlas.marks.field)")
 
 
 def that_change(section: Marked, upto: Changes) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """The tables of raw data: ``resources/sources/sources.csv``, and ``files.csv`` beside it."""
 
 import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from biasatlas import ROOT
 
@@ -46,3 +48,14 @@ def load_sources() -> dict[str, Source]:
         return {
             row["source"]: Source(**row, files=tuple(files.get(row["source"], ()))) for row in csv.DictReader(stream)
         }
+
+
+def raw_files(names: Iterable[str], paths: Iterable[str | Path]) -> dict[str, Path]:
+    """Path upstream -> path here of raw data: of ``paths``, a file goes by its name and a folder's files by theirs in it."""
+    files: dict[str, Path] = {}
+    for name, path in zip(names, map(Path, paths), strict=True):
+        if path.is_dir():
+            files |= {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if file.is_file()}
+        else:
+            files[name] = path
+    return files

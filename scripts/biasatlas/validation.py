@@ -76,7 +76,9 @@ def _fault(fault: Any, model: type[BaseModel]) -> str:
             return f"{key}.kind: {fault['ctx']['tag']!r} is not a kind of model{nearest(fault['ctx']['tag'], values)}"
         case "union_tag_not_found":
             return f"{key}.kind: required key is missing"
-        case "string_pattern_mismatch" if "_" in fault["ctx"]["pattern"] and parts[:1] == ["models"] and len(parts) == 2:
+        case "string_pattern_mismatch" if (
+            "_" in fault["ctx"]["pattern"] and parts[:1] == ["models"] and len(parts) == 2
+        ):
             return f"{key}: use letters, digits, '.', '_' and '-' in a name, a letter or digit first"
         case "value_error":
             return f"{key}: {fault['ctx']['error']}"

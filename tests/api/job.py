@@ -4,24 +4,27 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 from api_server import requests_for
 
+from biasatlas import ROOT
 from biasatlas.files import write_responses
-from biasatlas.models.endpoint import api
+from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
-from biasatlas.workflow.job import logged
+from biasatlas.workflow.job import job
 
 
 def run(folder: str, name: str, prompts: str, entry: str) -> None:
     """Answer ``prompts``: store, log, output and the machine's limits are in ``folder``."""
     folder = Path(folder)
     tempfile.tempdir = str(folder)
-    with logged(str(folder / f"{name}.log")):
+    described = SimpleNamespace(log=[str(folder / f"{name}.log")], scriptdir=ROOT / "scripts", wildcards={}, params={})
+    with job(described):
         requests, store = requests_for(json.loads(prompts)), ResponseStore(folder / "store")
-        frame, metadata = api.answer(requests, ApiEntry(**json.loads(entry)), store=store, readers={})
-        write_responses(frame, folder / f"{name}.parquet", "generation", metadata)
+        frame, metadata = Endpoint(ApiEntry(**json.loads(entry))).answer(requests, "task", store)
+        write_responses({"task": (frame, "generation", metadata)}, folder / f"{name}.parquet")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,10 @@ import job
 import pytest
 from api_server import FAULTS, MODEL, QUICK_FAULTS, Server, requests_for, said
 
-from biasatlas.models.endpoint import api, probe as endpoint
-from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint import errors
+from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.calls import calls
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -32,7 +33,7 @@ def fork_server():
 
 def start(folder, url, prompts, name="job", **settings):
     """Start a job in a process of its own."""
-    entry = {"base_url": url, "model": MODEL} | settings
+    entry = {"kind": "api", "base_url": url, "model": MODEL} | settings
     process = PROCESSES.Process(target=job.run, args=(str(folder), name, json.dumps(prompts), json.dumps(entry)))
     process.start()
     return process
@@ -46,13 +47,13 @@ def finish(process):
 @pytest.mark.parametrize(("concurrency", "timeout_s"), [(1, 1.5), (8, 3), (64, 6)])
 def test_500_requests_at_20_per_cent_faults(tmp_path, monkeypatch, concurrency, timeout_s):
     """None lost and none answered twice; bench/api.py does the same at every concurrency from 1 to 64."""
-    monkeypatch.setattr(endpoint, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(errors, "BACKOFF_S", 0.01)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     prompts = [f"prompt {index}" for index in range(500)]
     # A time-out shorter than a stall of this machine would ask again for what is being answered.
     with Server(faults=0.2, kinds=(*QUICK_FAULTS * 2, *FAULTS), retry_after="0.02", seed=concurrency) as server:
-        entry = ApiEntry(base_url=server.url, model=MODEL, concurrency=concurrency, timeout_s=timeout_s)
-        frame, _ = api.answer(requests_for(prompts), entry, store=ResponseStore(tmp_path / "store"), readers={})
+        entry = ApiEntry(kind="api", base_url=server.url, model=MODEL, concurrency=concurrency, timeout_s=timeout_s)
+        frame, _ = Endpoint(entry).answer(requests_for(prompts), "task", ResponseStore(tmp_path / "store"))
     assert len(server.met) >= 9
     assert list(frame["text"]) == [said(prompt) for prompt in prompts]
     assert sorted(server.answered) == sorted(prompts)
@@ -63,9 +64,9 @@ def test_below_a_cap_of_50_a_second(tmp_path, monkeypatch):
     """With the endpoint's own limit in the entry, fewer than 1 % of the calls meet a 429, and most of it is used."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with Server(per_second=50) as server:
-        entry = ApiEntry(base_url=server.url, model=MODEL, concurrency=32, requests_per_minute=3000)
+        entry = ApiEntry(kind="api", base_url=server.url, model=MODEL, concurrency=32, requests_per_minute=3000)
         requests = requests_for([f"{index}" for index in range(200)])
-        api.answer(requests, entry, store=ResponseStore(tmp_path / "store"), readers={})
+        Endpoint(entry).answer(requests, "task", ResponseStore(tmp_path / "store"))
     assert server.statuses[429] < 2
     assert 40 < 199 / (server.arrivals[-1] - server.arrivals[0]) < 50
 
@@ -75,7 +76,7 @@ def test_20_kills_lose_nothing(tmp_path):
     prompts = [f"prompt {index}" for index in range(500)]
     generator = random.Random(0)
     with Server(delay_s=0.1) as server:
-        entry = ApiEntry(base_url=server.url, model=MODEL)
+        entry = ApiEntry(kind="api", base_url=server.url, model=MODEL)
         rows = requests_for(prompts).to_dict("records")
         names = {calls(row, entry)[0].key: prompt for row, prompt in zip(rows, prompts, strict=True)}
         kept, on_their_way = {}, 0  # how often each prompt in the store had been answered at the last kill
@@ -131,7 +132,13 @@ def test_a_key_reaches_no_file_log_error_or_command_line(tmp_path, monkeypatch, 
     monkeypatch.setenv("ATLAS_CANARY_KEY", canary)
     monkeypatch.setenv("OPENAI_LOG", "debug")
     with Server(key=canary if right else "another", delay_s=0.2) as server:
-        entry = {"base_url": server.url, "model": MODEL, "key_env": "ATLAS_CANARY_KEY", "max_failed_share": 0.5}
+        entry = {
+            "kind": "api",
+            "base_url": server.url,
+            "model": MODEL,
+            "key_env": "ATLAS_CANARY_KEY",
+            "max_failed_share": 0.5,
+        }
         process = subprocess.Popen(
             [sys.executable, job.__file__, tmp_path, "job", '["one", "INVALID"]', json.dumps(entry)],
             stderr=subprocess.PIPE,

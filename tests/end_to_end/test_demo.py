@@ -2,14 +2,14 @@
 
 import pandas as pd
 import pytest
+from biasatlas.models.local.hf import answer, load
 from conftest import snakemake
 
 from biasatlas.benchmarks.dbb.items import read_items
 from biasatlas.benchmarks.dbb.requests import build_requests
 from biasatlas.benchmarks.dbb.scores import score_responses
-from biasatlas.workflow.config import load_protocol
-from biasatlas.models.local.hf import answer, load
 from biasatlas.benchmarks.shared.readers import readers_of
+from biasatlas.workflow.config import load_protocol
 
 
 @pytest.fixture(scope="module")

@@ -2,20 +2,26 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.mcbe import SPEC
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe.items import read_items
 from biasatlas.benchmarks.mcbe.judge import build_judge_requests
 from biasatlas.benchmarks.mcbe.requests import build_requests
 from biasatlas.benchmarks.mcbe.scores import score_responses
-from biasatlas.workflow.config import ROOT, load_protocol
+from biasatlas.resources import Resources
 
 SAMPLE = ROOT / "resources" / "samples" / "mcbe"
-PROTOCOLS = {name: load_protocol("mcbe", name) for name in ("paper", "released", "recommended")}
+PROTOCOLS = {name: registry.load_options("mcbe", name) for name in ("paper", "released", "recommended")}
+SPEC = registry.load_spec("mcbe")
+#: What each step is given of the shipped files, and no more.
+RESOURCES = {step: Resources.shipped(*patterns) for step, patterns in SPEC.resources.items()}
+PUBLISHED = Resources.shipped("published/mcbe_*.csv").published
 
 
 def sample_files() -> dict[str, Path]:
@@ -23,15 +29,28 @@ def sample_files() -> dict[str, Path]:
 
 
 def sample_items() -> pd.DataFrame:
-    return read_items(sample_files())
+    return read_items(sample_files(), RESOURCES["items"])
+
+
+def changed(options, **changes):
+    """``options`` with some of them changed."""
+    return options.model_copy(update=changes)
+
+
+def requests_of(items, task, categories, options, orders=None) -> pd.DataFrame:
+    return build_requests(items, task, categories, options, RESOURCES["requests"], orders)
+
+
+def judge_requests_of(items, requests, responses, options, judgements=None) -> pd.DataFrame:
+    return build_judge_requests(items, requests, responses, "BA", options, RESOURCES["judge"], judgements)
 
 
 def say(requests: pd.DataFrame, reply: Callable[..., str]) -> pd.DataFrame:
     """Generated responses: ``reply(request)`` to every request and repeat."""
     rows = [
-        {"request_id": one.request_id, "repeat": repeat, "status": "ok", "detail": None, "text": reply(one)}
-        for one in requests.itertuples()
-        for repeat in range(one.repeats)
+        {"request_id": request.request_id, "repeat": repeat, "status": "ok", "detail": None, "text": reply(request)}
+        for request in requests.itertuples()
+        for repeat in range(request.repeats)
     ]
     return pd.DataFrame(rows)
 
@@ -39,13 +58,13 @@ def say(requests: pd.DataFrame, reply: Callable[..., str]) -> pd.DataFrame:
 def choose(requests: pd.DataFrame, shares: Callable[..., dict[str, float]], rest: str = "refused") -> pd.DataFrame:
     """Choice responses: ``shares(request)`` maps labels to probabilities, what is left is ``rest``."""
     rows = []
-    for one in requests.itertuples():
-        masses = shares(one)
-        probabilities = [masses.get(label, 0.0) for label in json.loads(one.labels)]
+    for request in requests.itertuples():
+        masses = shares(request)
+        probabilities = [masses.get(label, 0.0) for label in json.loads(request.labels)]
         left = dict.fromkeys(("refused", "unparseable", "unresolved"), 0.0) | {rest: 1 - sum(probabilities)}
         status = "ok" if any(probabilities) else rest
         rows.append(
-            {"request_id": one.request_id, "repeat": 0, "status": status, "detail": None}
+            {"request_id": request.request_id, "repeat": 0, "status": status, "detail": None}
             | {"probabilities": json.dumps(probabilities)}
             | left
         )
@@ -53,18 +72,79 @@ def choose(requests: pd.DataFrame, shares: Callable[..., dict[str, float]], rest
 
 
 def likelihoods(requests: pd.DataFrame, nll_per_token: Callable[..., float], tokens: int = 10) -> pd.DataFrame:
-    nll = np.array([nll_per_token(one) for one in requests.itertuples()])
+    nll = np.array([nll_per_token(request) for request in requests.itertuples()])
     frame = pd.DataFrame({"request_id": requests["request_id"], "repeat": 0, "status": "ok", "detail": None})
     return frame.assign(log_likelihood=-nll * tokens, tokens=tokens, nll_per_token=nll)
 
 
-def scored(items, task, protocol, respond, category="gender", judge=None) -> pd.DataFrame:
+def scores_of(items, requests, responses, task, category, options, judgements=None) -> pd.DataFrame:
+    return score_responses(items, requests, responses, task, category, options, RESOURCES["scores"], judgements)
+
+
+def scored(items, task, options, respond, category="gender", judge=None) -> pd.DataFrame:
     """Scores of ``category`` when ``respond(requests)`` answers, and ``judge(requests)`` judges."""
-    requests = build_requests(items, task, [category], protocol)
+    requests = requests_of(items, task, [category], options)
     responses = respond(requests)
-    judgements = judge(build_judge_requests(items, requests, responses, task, protocol)) if judge else None
-    return score_responses(items, requests, responses, task, category, protocol, judgements)
+    judgements = judge(judge_requests_of(items, requests, responses, options)) if judge else None
+    return scores_of(items, requests, responses, task, category, options, judgements)
 
 
 def categories(task: str) -> list[str]:
     return list(SPEC.tasks[task].categories)
+
+
+def row(table: pd.DataFrame, **keys) -> pd.Series:
+    """The one row of ``table`` with these ``keys``."""
+    for column, value in keys.items():
+        table = table[table[column] == value]
+    assert len(table) == 1, keys
+    return table.iloc[0]
+
+
+PUBLISHED_AS = {"small": "Qwen2.5-0.5B-Instruct", "large": "Qwen2.5-7B-Instruct", "black-box": "GLM4-AIR"}
+
+
+@cache
+def measured_scores() -> pd.DataFrame:
+    """A model scored on the whole sample; two others whose scores stray from its own, one of them without PC."""
+    items, options, rng = sample_items(), PROTOCOLS["recommended"], np.random.default_rng(0)
+    parts = []
+    for task in SPEC.tasks:
+        asked = requests_of(items, task, categories(task), options)
+        answers = _at_random(asked, task, rng)
+        judged = None
+        if task == "BA":
+            judged = choose(judge_requests_of(items, asked, answers, options), lambda _: {"4": 1.0})
+        for category in categories(task):
+            part = scores_of(items, asked, answers, task, category, options, judged)
+            parts.append(part.assign(model="small", task=task, category=category))
+    small = pd.concat(parts, ignore_index=True)
+    stray = rng.normal(scale=5, size=(2, len(small)))
+    large = small.assign(model="large", score=(small["score"] + 2 + stray[0]).clip(0, 100))
+    black_box = small.assign(model="black-box", score=(small["score"] - 2 + stray[1]).clip(0, 100))
+    return pd.concat([small, large, black_box[black_box["task"] != "PC"]], ignore_index=True)
+
+
+def _at_random(asked: pd.DataFrame, task: str, rng: np.random.Generator) -> pd.DataFrame:
+    """Answers at random, a tenth of them refusals."""
+    if task == "PC":
+        return likelihoods(asked, lambda _: 2 + rng.standard_normal() / 3)
+    if task == "BA":
+        return say(asked.assign(repeats=1), lambda _: "这句话有偏见，因为以偏概全。")
+
+    def shares(request):
+        labels = json.loads(request.labels)
+        return dict(zip(labels, 0.9 * rng.dirichlet(np.ones(len(labels))), strict=True))
+
+    return choose(asked, shares)
+
+
+def tables_of(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Every table that needs no file of the user's own, by name."""
+    return {
+        name: registry.tables("mcbe")[name](
+            scores[scores["task"].isin(spec.tasks)], PROTOCOLS["recommended"], PUBLISHED, PUBLISHED_AS
+        )
+        for name, spec in SPEC.tables.items()
+        if not spec.file
+    }

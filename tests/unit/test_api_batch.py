@@ -6,7 +6,8 @@ import pytest
 from api_server import MODEL, Server, requests_for, said
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import api, batch, probe as endpoint
+from biasatlas.models.endpoint import batch, errors
+from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
@@ -14,14 +15,14 @@ from biasatlas.models.store import ResponseStore
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
     monkeypatch.setattr(batch, "POLL_S", 0.01)
-    monkeypatch.setattr(endpoint, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(errors, "BACKOFF_S", 0.01)
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
 def ask(server, requests, folder, **settings):
-    entry = ApiEntry(**{"base_url": server.url, "model": MODEL, "batch": True} | settings)
-    return api.answer(requests, entry, store=ResponseStore(folder), readers={})
+    entry = ApiEntry(**{"kind": "api", "base_url": server.url, "model": MODEL, "batch": True} | settings)
+    return Endpoint(entry).answer(requests, "task", ResponseStore(folder))
 
 
 def test_batches_give_what_calls_give(tmp_path):
@@ -53,7 +54,7 @@ def test_batches_are_cut_to_size(tmp_path, monkeypatch):
     prompts = [f"{index}" for index in range(7)]
     with Server() as server:
         frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
-        assert [one["request_counts"]["total"] for one in server.batches.values()] == [3, 3, 1]
+        assert [made["request_counts"]["total"] for made in server.batches.values()] == [3, 3, 1]
     assert list(frame["text"]) == [said(prompt) for prompt in prompts]
 
 
@@ -69,7 +70,7 @@ class Killed(BaseException):
     """What a kill is to the process it hits: nothing of ours handles it."""
 
 
-STEPS = {"_steady": 4, "write_text": 2, "_wait": 1, "_read_row": 4}
+STEPS = {"_retry": 4, "write_text": 2, "_wait": 1, "_read_row": 4}
 
 
 @pytest.mark.parametrize(("where", "nth"), [(where, nth) for where, times in STEPS.items() for nth in range(times)])
@@ -158,8 +159,8 @@ def test_a_batch_stays_within_the_budget(tmp_path):
 
 def test_a_batch_that_the_endpoint_rejects_is_an_error(tmp_path):
     class Rejecting(Server):
-        def _end(self, one):
-            one |= {"status": "failed", "errors": {"object": "list", "data": [{"message": "line 1 is bad"}]}}
+        def _end(self, made):
+            made |= {"status": "failed", "errors": {"object": "list", "data": [{"message": "line 1 is bad"}]}}
 
     with Rejecting() as server, pytest.raises(UserError, match="batch batch_0 failed: line 1 is bad"):
         ask(server, requests_for(["one"]), tmp_path / "store")

@@ -30,7 +30,7 @@ def slept(monkeypatch):
 
 
 def entry(**settings):
-    return ApiEntry(base_url="http://host/v1", model="m", **settings)
+    return ApiEntry(kind="api", base_url="http://host/v1", model="m", **settings)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_a_hold_is_everybodys(slept):
 
 def test_models_and_endpoints_have_limits_of_their_own(slept):
     Limits(entry()).hold(150)
-    asyncio.run(Limits(ApiEntry(base_url="http://host/v1", model="other")).turn(1))
-    asyncio.run(Limits(ApiEntry(base_url="http://other/v1", model="m")).turn(1))
+    asyncio.run(Limits(ApiEntry(kind="api", base_url="http://host/v1", model="other")).turn(1))
+    asyncio.run(Limits(ApiEntry(kind="api", base_url="http://other/v1", model="m")).turn(1))
     assert slept == [0, 0]
 
 
@@ -90,7 +90,7 @@ from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.limits import Limits
 tempfile.tempdir = sys.argv[1]
 async def hold():
-    async with Limits(ApiEntry(base_url="http://host/v1", model="m", concurrency=1)).slot():
+    async with Limits(ApiEntry(kind="api", base_url="http://host/v1", model="m", concurrency=1)).slot():
         print("held", flush=True)
         await asyncio.sleep(1000)
 asyncio.run(hold())

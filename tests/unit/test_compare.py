@@ -6,11 +6,11 @@ import sys
 import pandas as pd
 import pytest
 
-from biasatlas.workflow import provenance
-from biasatlas.workflow.compare import compare
-from biasatlas.workflow.config import ROOT
+from biasatlas import ROOT
 from biasatlas.errors import UserError
 from biasatlas.files import write_csv
+from biasatlas.workflow import provenance
+from biasatlas.workflow.compare import compare
 
 TABLE = pd.DataFrame(
     {
@@ -57,6 +57,39 @@ def test_a_table_of_one_run_alone_has_only_numbers_that_moved(tmp_path):
     assert list(numbers["right"]) == [0.25, 0.5]
 
 
+def test_provenance_may_hold_lists_and_nothing(tmp_path):
+    """Options are lists at times, a table of printed numbers alone has no scores, comparisons hold other names."""
+    origin = {"data": {}, "options": {"groups": ["x", "y"], "seed": 1}, "scores": {}, "bbq": {"data": {"a.json": "aa"}}}
+    left = run(tmp_path / "one", origin=origin)
+    inputs, numbers = compare(left, run(tmp_path / "two", origin=origin))
+    assert inputs.empty
+    assert numbers.empty
+    inputs, _ = compare(
+        left, run(tmp_path / "three", origin=origin | {"options": {"groups": ["x"]}, "data": {"b": "c"}})
+    )
+    assert sorted(inputs.fillna("-").itertuples(index=False, name=None)) == [
+        ("data", "{}", "-", 1),
+        ("data.b", "-", "c", 1),
+        ("options.groups", '["x", "y"]', '["x"]', 1),
+        ("options.seed", 1, "-", 1),
+    ]
+
+
+def test_a_row_is_what_stands_before_its_value(tmp_path):
+    """Counts that changed, or that only one of the runs has, make no row another one."""
+    left = run(tmp_path / "one", TABLE.assign(missing=[0, 1, 2]))
+    _, numbers = compare(left, run(tmp_path / "two", TABLE.assign(n=9, value=[0.25, 0.75, None], failed=1)))
+    assert numbers[["row", "metric", "left", "right"]].to_numpy().tolist() == [["a", "rate", 0.5, 0.75]]
+
+
+def test_a_table_without_metrics_compares(tmp_path):
+    """As runs of the first version have them."""
+    table = pd.DataFrame({"key": ["x", "x", "y"], "value": [1.0, 2.0, 3.0], "published": ["1", "2", None]})
+    moved = table.assign(value=[1.0, 2.5, 3.0])
+    _, numbers = compare(run(tmp_path / "one", table), run(tmp_path / "two", moved))
+    assert numbers[["row", "difference"]].to_numpy().tolist() == [["x #2", 0.5]]
+
+
 def test_an_empty_table_compares(tmp_path):
     inputs, numbers = compare(run(tmp_path / "one", TABLE[:0]), run(tmp_path / "two", TABLE[:0]))
     assert inputs.empty
@@ -76,5 +109,6 @@ def test_the_command_exits_as_diff_does(tmp_path):
         for folder in (left, right, tmp_path / "three")
     )
     assert (same.returncode, other.returncode, broken.returncode) == (0, 1, 2)
+    assert "0 inputs differ\n0 numbers moved" in same.stdout
     assert "0 inputs differ\n1 numbers moved" in other.stdout
     assert "no tables there" in broken.stderr

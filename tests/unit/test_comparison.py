@@ -1,24 +1,23 @@
-"""DBB's Tables 1 and 5 out of the baselines' tables."""
+"""DBB beside other benchmarks: its Tables 1 and 5 out of the baselines' tables, its concepts beside BBQ's questions."""
 
 import pandas as pd
 import pytest
 
-from biasatlas.benchmarks.comparison import compare_refusals, compare_scores
-from biasatlas.files import TABLE_COLUMNS, read_published
+from biasatlas.benchmarks.comparison import METRICS, compare_refusals, compare_scores
+from biasatlas.benchmarks.dbb.bbq_match import match_bbq
+from biasatlas.benchmarks.dbb.figures import draw_match
+from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate
+from biasatlas.benchmarks.shared.estimates import row as table_row
+from biasatlas.columns import TABLE_COLUMNS
+from biasatlas.files import write_table
+from biasatlas.resources import Resources
 
-COUNTS = {"n": 10, "refused": 2, "unparseable": 0, "missing": 0}
+PUBLISHED = Resources.shipped("published/dbb_*.csv").published
 
 
 def row(metric, value, **keys):
-    return {
-        "model": "mine",
-        **keys,
-        "metric": metric,
-        "value": value,
-        "ci_low": value - 1,
-        "ci_high": value + 1,
-        **COUNTS,
-    }
+    return table_row({"model": "mine", **keys}, metric, Estimate(value, value - 1, value + 1, 10), Counts(refused=2))
 
 
 @pytest.fixture
@@ -31,7 +30,8 @@ def tables():
                 row("accuracy", 60.0, condition="ambig", **bbq),
                 row("accuracy", 71.0, condition="disambig", **bbq),
                 row("accuracy", 9.0, condition="disambig", **bbq | {"category": "Age"}),
-                row("refusal_rate", 6.0, condition="ambig", **bbq),
+                row("refusal_rate", 5.0, condition="ambig", **bbq),
+                row("unanswered_rate", 6.0, condition="ambig", **bbq),
             ]
         ),
         ("crows_pairs", "prompted"): pd.DataFrame([row("stereotype_score", 65.0, category="overall", direction="all")]),
@@ -41,7 +41,7 @@ def tables():
 
 
 def test_table_1_takes_the_overall_rows_in_printed_units(tables):
-    table = compare_scores(tables, read_published, {"mine": "Llama-3.1-8B"}).set_index(["benchmark", "reading"])
+    table = compare_scores(tables, PUBLISHED, {"mine": "Llama-3.1-8B"}).set_index(["benchmark", "reading"])
     assert tuple(table.columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS
     assert table["value"].to_dict() == {
         ("BBQ-ambig", "prompted"): 0.02,
@@ -56,10 +56,64 @@ def test_table_1_takes_the_overall_rows_in_printed_units(tables):
     assert table.loc[("BBQ-ambig", "prompted"), ["ci_low", "ci_high"]].tolist() == pytest.approx([0.01, 0.03])
 
 
-def test_table_5_has_refusal_rates(tables):
-    table = compare_refusals(tables, read_published, {"mine": "Llama-3.1-8B"})
+def test_table_5_has_rates_of_requests_without_an_answer(tables):
+    table = compare_refusals(tables, PUBLISHED, {"mine": "Llama-3.1-8B"})
     assert table[["benchmark", "value", "published"]].to_numpy().tolist() == [["BBQ-ambig", 6.0, "6.04"]]
 
 
 def test_without_tables_there_is_an_empty_comparison():
-    assert compare_scores({}, read_published, {}).empty
+    assert compare_scores({}, PUBLISHED, {}).empty
+
+
+def test_every_metric_is_declared(tables, tmp_path):
+    for compare in (compare_scores, compare_refusals):
+        write_table(compare(tables, PUBLISHED, {}), tmp_path / "table.csv", METRICS)
+
+
+# Concepts beside questions
+
+
+def test_match_bbq():
+    dbb = pd.DataFrame(
+        {
+            "model": "m",
+            "source_id": ["bbq/Age/4"] * 2 + ["bbq/Age/9", "sofa/4"],
+            "status": "ok",
+            "score": [10.0, 30, 5, 5],
+        }
+    ).assign(concept_1="a", concept_2="b")
+    bbq = pd.DataFrame(
+        {
+            "model": "m",
+            "item_id": ["Age/4", "Age/5", "Age/6", "Age/7"],
+            "template": ["Age/1", "Age/1", "Age/1", "Age/2"],
+            "condition": ["ambig", "ambig", "disambig", "ambig"],
+            "biased": [0.5, 1.0, 0, 0],
+            "counter": [0.25, 0.0, 1, 1],
+            "status": "ok",
+        }
+    )
+    table, looks = match_bbq(dbb, bbq), palette.looks(["m"])
+    assert table[["metric", "value", "n"]].to_numpy().tolist() == [["dbb_score", 20.0, 2], ["bbq_bias", 62.5, 2]]
+    assert set(table["metric"]) <= set(METRICS)
+    assert len(draw_match(table, looks).axes) == 1
+    none = match_bbq(dbb.iloc[3:], bbq)
+    assert none.empty
+    assert "Nothing to draw" in draw_match(none, looks).texts[0].get_text()
+
+
+def test_an_item_without_target_is_not_applicable():
+    dbb = pd.DataFrame({"model": ["m"], "source_id": "bbq/Age/4", "status": "ok", "score": 10.0})
+    bbq = pd.DataFrame(
+        {
+            "model": "m",
+            "item_id": ["Age/4", "Age/5", "Age/6"],
+            "template": "Age/1",
+            "condition": "ambig",
+            "biased": [0.5, None, None],
+            "counter": [0.25, None, None],
+            "status": ["ok", "ok", "refused"],
+        }
+    )
+    table = match_bbq(dbb.assign(concept_1="a", concept_2="b"), bbq).set_index("metric")
+    assert table.loc["bbq_bias", ["value", "n", "refused", "not_applicable"]].tolist() == [25.0, 1, 1, 1]

@@ -1,10 +1,13 @@
-"""The configuration: what it refuses and how it says so; what is generated from it."""
+"""The configuration: what it refuses and how it says so; what is generated from it; what it asks for."""
 
 import pytest
 import yaml
 
-from biasatlas.workflow import config, selection as plan
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
+from biasatlas.workflow import selection
+from biasatlas.workflow.config import load_config, reference
 
 PLANTED = {"kind": "planted", "odds_ratio": 4}
 HF = {"kind": "hf", "source": "./model", "size_billion": 7}
@@ -27,19 +30,19 @@ BAD = [
         raw(models={"a": HF | {"templates": {"released": {"promt": "x", "prompt": "x", "empty": ""}}}}),
         ["models.a.templates.released.promt: unknown key; did you mean 'prompt'?"],
     ),
-    ("missing key", raw(models={"a": {"kind": "planted"}}), ["models.a.odds_ratio: this key is needed and not there"]),
+    ("missing key", raw(models={"a": {"kind": "planted"}}), ["models.a.odds_ratio: required key is missing"]),
     (
         "unknown kind",
         raw(models={"a": {"kind": "huggingface"}}),
         ["models.a.kind: 'huggingface' is not a kind of model; expected one of: hf, masked, planted, api, released"],
     ),
-    ("no kind", raw(models={"a": {"odds_ratio": 1}}), ["models.a: the key `kind` is needed and not there"]),
+    ("no kind", raw(models={"a": {"odds_ratio": 1}}), ["models.a.kind: required key is missing"]),
     (
         "out of range",
         raw(models={"a": PLANTED | {"odds_ratio": 0}}),
-        ["models.a.odds_ratio: 0: expected greater than 0"],
+        ["models.a.odds_ratio: must be greater than 0, got 0"],
     ),
-    ("no shards", raw(models={"a": HF | {"shards": 0}}), ["models.a.shards: 0: expected greater than or equal to 1"]),
+    ("no shards", raw(models={"a": HF | {"shards": 0}}), ["models.a.shards: must be at least 1, got 0"]),
     (
         "not one of the values",
         raw(models={"a": HF | {"dtype": "bfloat"}}),
@@ -48,13 +51,13 @@ BAD = [
     (
         "name that is no path",
         raw(models={"a/b": PLANTED}),
-        ["models.a/b: 'a/b': expected letters, digits, '.', '_' and '-', the first a letter or digit"],
+        ["models.a/b: use letters, digits, '.', '_' and '-' in a name, a letter or digit first"],
     ),
     (
         "hub id without revision",
         raw(models={"a": HF | {"source": "owner/name"}}),
         [
-            "models.a: a hub id needs `revision`, the commit to pin; a folder must start with ./ or / (which is this?)",
+            "models.a: start a folder with ./ or /; otherwise add `revision`, the commit to pin",
         ],
     ),
     (
@@ -87,34 +90,62 @@ BAD = [
             "benchmarks.bbq.files: 'variations' is not a file that bbq reads; expected one of: none",
         ],
     ),
-    ("not a mapping", raw(benchmarks={"twbias": 5}), ["benchmarks.twbias: 5: expected a mapping of keys"]),
+    (
+        "a judge that cannot write",
+        raw(
+            models={"a": PLANTED, "m": {"kind": "masked", "source": "./bert"}},
+            benchmarks={"mcbe": {"judge": "m"}},
+        ),
+        [
+            "benchmarks.mcbe.judge: 'm' is of kind 'masked', which cannot judge: it writes no text. "
+            "Name a model of kind hf, planted, api."
+        ],
+    ),
+    (
+        "a writer of published outputs",
+        raw(
+            models={"r": {"kind": "released", "benchmark": "stereoset", "release": "gpt2"}},
+            benchmarks={"stereoset": {}},
+            construction={"writer": "r"},
+        ),
+        [
+            "construction.writer: 'r' is of kind 'released', which cannot write: it writes no text. "
+            "Name a model of kind hf, planted, api."
+        ],
+    ),
+    (
+        "no judge of that name",
+        raw(benchmarks={"mcbe": {"judge": "b"}}),
+        ["benchmarks.mcbe.judge: 'b' is not one of the configured models; expected one of: a"],
+    ),
+    ("not a mapping", raw(benchmarks={"twbias": 5}), ["benchmarks.twbias: expected a mapping of keys, got 5"]),
 ]
 
 
 @pytest.mark.parametrize(("bad", "lines"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
 def test_message(bad, lines):
     with pytest.raises(UserError) as error:
-        config.load_config(bad, ["config/mine.yaml"])
+        load_config(bad, ["config/mine.yaml"])
     assert str(error.value).splitlines() == [f"config/mine.yaml: {line}" for line in lines]
 
 
 def test_defaults():
-    loaded = config.load_config(raw())
+    loaded = load_config(raw())
     assert loaded.benchmarks["twbias"].protocols == ["recommended"]
     assert loaded.mirror is None
 
 
-@pytest.mark.parametrize("path", sorted((config.ROOT / "config").glob("*.yaml")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.name)
 def test_shipped_files_are_valid(path):
-    config.load_config(yaml.safe_load(path.read_text(encoding="utf-8")), [path])
+    load_config(yaml.safe_load(path.read_text(encoding="utf-8")), [path])
 
 
 @pytest.mark.parametrize(
     ("benchmark", "protocol"),
-    [(name, protocol) for name in config.benchmark_names() for protocol in ("paper", "released", "recommended")],
+    [(name, protocol) for name in registry.benchmark_names() for protocol in ("paper", "released", "recommended")],
 )
 def test_shipped_protocols_are_whole(benchmark, protocol):
-    options = config.load_protocol(benchmark, protocol)
+    options = registry.load_options(benchmark, protocol).model_dump()
     assert all(value is not None for value in options.values())
 
 
@@ -124,41 +155,55 @@ def test_shipped_protocols_are_whole(benchmark, protocol):
     ids=["published data", "sample", "own file"],
 )
 def test_a_task_that_lacks_a_file_is_left_out_and_says_so(run, asked):
-    loaded = config.load_config(raw(benchmarks={"dbb": run}))
-    assert plan.tasks(loaded, "dbb", "a") == (["MCQ", "SG"] if asked else ["MCQ"])
-    assert ("sg_bias" in plan.tables(loaded, "dbb", "recommended")) == asked
-    said = plan.left_out(loaded, "dbb")
+    loaded = load_config(raw(benchmarks={"dbb": run}))
+    assert selection.tasks(loaded, "dbb", "a") == (["MCQ", "SG"] if asked else ["MCQ"])
+    assert ("sg_bias" in selection.tables(loaded, "dbb", "recommended")) == asked
+    said = selection.left_out(loaded, "dbb")
     assert len(said) == (not asked)
     assert all("Set `benchmarks.dbb.files.variations`; docs/dbb.md" in sentence for sentence in said)
 
 
 def test_a_table_of_the_users_file_is_made_where_there_is_one():
-    loaded = config.load_config(raw(benchmarks={"mcbe": {"files": {"ratings": "r.csv"}}}))
-    tables = plan.tables(loaded, "mcbe", "recommended")
+    loaded = load_config(raw(benchmarks={"mcbe": {"files": {"ratings": "r.csv"}}}))
+    tables = selection.tables(loaded, "mcbe", "recommended")
     assert "judge_agreement" in tables and "annotator_agreement" not in tables
-    assert plan.data_files(loaded, "mcbe") == {}  # items are read without it
-    assert plan.left_out(loaded, "mcbe")[0].startswith("mcbe: task BA is left out: it needs a model that judges")
+    assert selection.data_files(loaded, "mcbe") == {}  # items are read without it
+    assert selection.left_out(loaded, "mcbe")[0].startswith("mcbe: task BA is left out: it needs a model that judges")
 
 
-def test_a_protocol_that_asks_a_judge_needs_one():
-    options = {("mcbe", "mine"): config.load_protocol("mcbe", "released") | {"sc_text": "judge_ordered_context"}}
+@pytest.fixture
+def protocols(tmp_path, monkeypatch):
+    """A folder of protocols that a test may add to."""
+    for benchmark in ("mcbe", "twbias"):
+        (tmp_path / benchmark).mkdir()
+    monkeypatch.setattr(registry, "_PROTOCOLS", tmp_path)
+    monkeypatch.setattr(registry, "ROOT", tmp_path)
+    registry.load_options.cache_clear()
+    yield tmp_path
+    registry.load_options.cache_clear()
+
+
+def edited(benchmark, protocol, **options):
+    """A shipped protocol's text with some options changed."""
+    path = ROOT / "config" / "protocols" / benchmark / f"{protocol}.yaml"
+    return yaml.safe_dump(yaml.safe_load(path.read_text()) | options)
+
+
+def test_a_protocol_that_asks_a_judge_needs_one(protocols):
+    (protocols / "mcbe/mine.yaml").write_text(edited("mcbe", "released", sc_text="judge_ordered_context"))
+    run = {"protocols": ["mine"]}
     with pytest.raises(UserError, match=r"benchmarks\.mcbe\.judge: .*'mine' has `sc_text: judge_ordered_context`"):
-        plan.check_judges(config.load_config(raw(benchmarks={"mcbe": {}})), options)
-    plan.check_judges(config.load_config(raw(benchmarks={"mcbe": {"judge": "a"}})), options)
+        load_config(raw(benchmarks={"mcbe": run}))
+    load_config(raw(benchmarks={"mcbe": run | {"judge": "a"}}))
 
 
-def test_protocol_message(tmp_path, monkeypatch):
-    folder = tmp_path / "config" / "protocols" / "twbias"
-    folder.mkdir(parents=True)
-    options = config.load_protocol("twbias", "paper") | {"test": "pairde"}
-    (folder / "mine.yaml").write_text(yaml.safe_dump(options))
-    monkeypatch.setattr(config, "ROOT", tmp_path)
+def test_protocol_message(protocols):
+    (protocols / "twbias/mine.yaml").write_text(edited("twbias", "paper", test="pairde"))
     with pytest.raises(UserError) as error:
-        config.load_protocol("twbias", "mine")
-    expected = "config/protocols/twbias/mine.yaml: test: 'pairde' is not allowed; did you mean 'paired'?"
-    assert str(error.value) == expected
+        registry.load_options("twbias", "mine")
+    assert str(error.value) == "twbias/mine.yaml: test: 'pairde' is not allowed; did you mean 'paired'?"
 
 
 def test_generated_files_are_current():
-    assert config.SCHEMA.read_text(encoding="utf-8") == config.schema_text(), "run `make docs`"
-    assert config.REFERENCE.read_text(encoding="utf-8") == config.reference_text(), "run `make docs`"
+    assert reference.SCHEMA.read_text(encoding="utf-8") == reference.schema_text(), "run `make docs`"
+    assert reference.REFERENCE.read_text(encoding="utf-8") == reference.reference_text(), "run `make docs`"

@@ -7,37 +7,48 @@ import numpy as np
 import pandas as pd
 import pytest
 from mirrored import mirrored
-from responders import PROMPTING, choose, prefer
+from responders import choose, prefer
 
-from biasatlas.benchmarks.crows_pairs import BIAS_TYPES, OPTIONS
-from biasatlas.benchmarks.crows_pairs.figures import FIGURES
-from biasatlas.benchmarks.crows_pairs.items import read_items
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.crows_pairs import items as crows_pairs_items
+from biasatlas.benchmarks.crows_pairs import requests as crows_pairs_requests
+from biasatlas.benchmarks.crows_pairs.columns import ITEM_COLUMNS, SCORE_COLUMNS
 from biasatlas.benchmarks.crows_pairs.released import import_responses
-from biasatlas.benchmarks.crows_pairs.requests import build_requests
 from biasatlas.benchmarks.crows_pairs.scores import score_responses
-from biasatlas.benchmarks.crows_pairs.tables import TABLES
+from biasatlas.benchmarks.crows_pairs.vocabulary import BIAS_TYPES
+from biasatlas.benchmarks.shared import palette
+from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
-from biasatlas.files import TABLE_COLUMNS, read_published
+from biasatlas.resources import Resources
 
-ROOT = Path(__file__).parents[2]
 NAME = "data/crows_pairs_anonymized.csv"
 SAMPLE = ROOT / "resources" / "samples" / "crows_pairs" / NAME
-PROTOCOL = OPTIONS(
-    text="cleaned",
-    reduction="sum",
-    rounding="none",
-    ties="half",
-    orders="swapped",
-    **PROMPTING,
-).model_dump()
-RELEASED = PROTOCOL | {"text": "published", "rounding": "three_decimals", "ties": "released"}
+NONE = Resources({})
+PROMPTS = Resources.shipped("prompts/crows_pairs/*")
+PUBLISHED = Resources.shipped("published/*").published
+OPTIONS = registry.load_options("crows_pairs", "recommended")
+RELEASED = OPTIONS.model_copy(update={"text": "published", "rounding": "three_decimals", "ties": "released"})
 
 
-def score(items, answer, task="pair", protocol=PROTOCOL):
-    requests = build_requests(items, task, BIAS_TYPES, protocol)
+def read_items(files):
+    return crows_pairs_items.read_items({name: Path(path) for name, path in files.items()}, NONE)
+
+
+def build_requests(items, task="pair", options=OPTIONS):
+    return crows_pairs_requests.build_requests(items, task, BIAS_TYPES, options, PROMPTS)
+
+
+def summarise(name, scores, options=OPTIONS, published_as=None):
+    return registry.tables("crows_pairs")[name](scores, options, PUBLISHED, published_as or {})
+
+
+def score(items, answer, task="pair", options=OPTIONS):
+    requests = build_requests(items, task, options)
     responses = answer(requests)
     parts = [
-        score_responses(items, requests, responses, task, name, protocol).assign(category=name) for name in BIAS_TYPES
+        score_responses(items, requests, responses, task, name, options, NONE).assign(category=name)
+        for name in BIAS_TYPES
     ]
     return pd.concat(parts, ignore_index=True).assign(model="oracle", task=task)
 
@@ -64,7 +75,7 @@ def items(files):
 
 @pytest.fixture(scope="module")
 def sample():
-    return read_items({NAME: str(SAMPLE)})
+    return read_items({NAME: SAMPLE})
 
 
 # Published outputs
@@ -72,20 +83,20 @@ def sample():
 
 def test_bert_scores_give_the_printed_summary_and_table_2(items, bert, caplog):
     caplog.set_level("INFO")
-    scores = score(items, lambda requests: import_responses("bert", bert, items, requests, "pair"), protocol=RELEASED)
+    scores = score(items, lambda requests: import_responses("bert", bert, items, requests, "pair"), options=RELEASED)
     assert "218 pairs were exchanged back" in caplog.text
-    run = TABLES["scores"](scores, RELEASED, read_published, {"oracle": "BERT (third-party run)"})
+    run = summarise("scores", scores, RELEASED, {"oracle": "BERT (third-party run)"})
     summary = values(run).round(2)
     assert (summary["all"], summary["stereo"], summary["antistereo"]) == (60.48, 61.09, 56.88)
     assert run["difference"].abs().max() < 0.005
-    paper = TABLES["scores"](scores, RELEASED, read_published, {"oracle": "BERT"}).dropna(subset="published")
+    paper = summarise("scores", scores, RELEASED, {"oracle": "BERT"}).dropna(subset="published")
     assert len(paper) == 12
     assert (paper["value"].round(1) == paper["published"].astype(float)).all()
 
 
 def test_published_rows_are_whole_numbers_of_pairs(items):
     """Each printed score is a count over the pairs of its row, and the nine bias types add up to the whole."""
-    printed = read_published("crows_pairs_models").query("direction == 'all' and category != 'overall'")
+    printed = PUBLISHED("crows_pairs_models").query("direction == 'all' and category != 'overall'")
     sizes = items.groupby("category").size()
     overall = {"BERT": 60.5, "RoBERTa": 64.1, "ALBERT": 67.0}
     for model, rows in printed.groupby("model"):
@@ -99,20 +110,18 @@ def test_published_rows_are_whole_numbers_of_pairs(items):
 
 
 @pytest.mark.parametrize(
-    ("preference", "protocol", "expected", "ties"),
+    ("preference", "options", "expected", "ties"),
     [
-        ({"more": -1, "less": -2}, PROTOCOL, 100, 0),
-        ({"more": -2, "less": -1}, PROTOCOL, 0, 0),
-        ({"more": -1, "less": -1}, PROTOCOL, 50, 100),
+        ({"more": -1, "less": -2}, OPTIONS, 100, 0),
+        ({"more": -2, "less": -1}, OPTIONS, 0, 0),
+        ({"more": -1, "less": -1}, OPTIONS, 50, 100),
         ({"more": -1, "less": -1}, RELEASED, 0, 100),
         ({"more": -1, "less": -1.0004}, RELEASED, 0, 100),
-        ({"more": -1, "less": -1.0004}, PROTOCOL, 100, 0),
+        ({"more": -1, "less": -1.0004}, OPTIONS, 100, 0),
     ],
 )
-def test_likelihood_oracles(items, preference, protocol, expected, ties):
-    table = TABLES["scores"](
-        score(items, lambda r: prefer(r, preference), protocol=protocol), protocol, read_published, {}
-    )
+def test_likelihood_oracles(items, preference, options, expected, ties):
+    table = summarise("scores", score(items, lambda r: prefer(r, preference), options=options), options)
     assert table.loc[table["metric"] == "stereotype_score", "value"].eq(expected).all()
     assert table.loc[table["metric"] == "tie_rate", "value"].eq(ties).all()
     assert table.query("category == 'overall' and metric == 'tie_rate'")["n"].tolist() == [1508, 1290, 218]
@@ -121,36 +130,34 @@ def test_likelihood_oracles(items, preference, protocol, expected, ties):
 def test_coin_flip_is_near_50(items):
     noise = np.random.default_rng(0)
     scores = score(items, lambda r: prefer(r, {}).assign(log_likelihood=noise.normal(size=len(r))))
-    table = TABLES["scores"](scores, PROTOCOL, read_published, {}).query("metric == 'stereotype_score'")
+    table = summarise("scores", scores).query("metric == 'stereotype_score'")
     inside = table["ci_low"].le(50) & table["ci_high"].ge(50)
     assert inside.mean() > 0.85
 
 
 def test_reduction_compares_sums_or_means(sample):
     for reduction, expected in (("sum", 0.0), ("mean", 100.0)):
-        protocol = PROTOCOL | {"reduction": reduction}
+        options = OPTIONS.model_copy(update={"reduction": reduction})
 
         def answer(requests):
             responses = prefer(requests, {"more": -20, "less": -15})
             tokens = requests["label"].map({"more": 20, "less": 10})
             return responses.assign(tokens=tokens, nll_per_token=-responses["log_likelihood"] / tokens)
 
-        table = TABLES["scores"](score(sample, answer, protocol=protocol), protocol, read_published, {})
+        table = summarise("scores", score(sample, answer, options=options), options)
         assert values(table)["all"] == expected
 
 
 @pytest.mark.parametrize(("label", "expected"), [("more", 100), ("less", 0), ("A", 50)])
 def test_prompted_oracles(items, label, expected):
-    table = TABLES["prompted"](score(items, lambda r: choose(r, label), "pair_choice"), PROTOCOL, read_published, {})
+    table = summarise("prompted", score(items, lambda r: choose(r, label), "pair_choice"))
     assert table.loc[table["metric"] == "stereotype_score", "value"].to_numpy() == pytest.approx(expected)
     assert table.loc[table["metric"] == "refusal_rate", "value"].eq(0).all()
 
 
 def test_refusing_is_reported_and_scores_nothing(sample):
     scores = score(sample, lambda r: choose(r, "none", mass=0.0, refused=1.0), "pair_choice")
-    table = TABLES["prompted"](scores, PROTOCOL, read_published, {}).query(
-        "category == 'overall' and direction == 'all'"
-    )
+    table = summarise("prompted", scores).query("category == 'overall' and direction == 'all'")
     table = table.set_index("metric")
     assert table.at["refusal_rate", "value"] == 100
     assert np.isnan(table.at["stereotype_score", "value"])
@@ -165,13 +172,13 @@ def test_real_rows(items):
     assert items["direction"].value_counts().to_dict() == {"stereo": 1290, "antistereo": 218}
     broken = items[items["less"].str.contains("\n")]
     assert broken["less"].tolist() == ["Bob was denied because he was white\n."]
-    for protocol, ending in ((PROTOCOL, "white."), (RELEASED, "white\n.")):
-        requests = build_requests(broken, "pair", BIAS_TYPES, protocol).set_index("label")
+    for options, ending in ((OPTIONS, "white."), (RELEASED, "white\n.")):
+        requests = build_requests(broken, options=options).set_index("label")
         assert requests.at["less", "continuation"].endswith(ending)
         assert json.loads(requests.at["more", "pair"])[1].endswith(ending)
     doubled = items[items.duplicated(["more", "less"], keep=False)]
     assert doubled["item_id"].tolist() == ["1459", "1502"]
-    requests = build_requests(items, "pair", BIAS_TYPES, PROTOCOL)
+    requests = build_requests(items)
     assert len(requests) == 3016
     assert requests["request_id"].is_unique
 
@@ -206,22 +213,13 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
     edit(rows).to_csv(path)
 
     def answer(requests):
-        return import_responses("bert", {path.name: str(path)}, sample, requests, "pair")
+        return import_responses("bert", {path.name: path}, sample, requests, "pair")
 
-    scores = score(sample, answer, protocol=RELEASED)
-    row = (
-        TABLES["scores"](scores, RELEASED, read_published, {})
-        .query("category == 'overall' and direction == 'all'")
-        .iloc[0]
-    )
-    assert (row["missing"], row["n"], row["value"]) == (count, 18 - count, 100)
+    scores = score(sample, answer, options=RELEASED)
+    row = summarise("scores", scores, RELEASED).query("category == 'overall' and direction == 'all'").iloc[0]
+    assert (row["failed"], row["n"], row["value"]) == (count, 18 - count, 100)
     if detail:
-        assert (
-            answer(build_requests(sample, "pair", BIAS_TYPES, RELEASED))
-            .query("status == 'failed'")["detail"]
-            .eq(detail)
-            .all()
-        )
+        assert answer(build_requests(sample, options=RELEASED)).query("status == 'failed'")["detail"].eq(detail).all()
         assert "1 pairs without one usable row, first 0" in caplog.text
     else:
         assert "1 rows of unknown pairs, first 999" in caplog.text
@@ -241,16 +239,36 @@ def test_bad_items_stop_with_file_and_pair(tmp_path, change, message):
     path = tmp_path / "crows_pairs_anonymized.csv"
     change(pd.read_csv(SAMPLE, index_col=0)).to_csv(path)
     with pytest.raises(UserError, match=message) as error:
-        read_items({NAME: str(path)})
+        read_items({NAME: path})
     assert str(path) in str(error.value)
+
+
+def draw(table):
+    return registry.figures("crows_pairs")["scores"]({"scores": table}, palette.looks(["oracle"]))
 
 
 def test_sample_goes_from_files_to_figure(sample):
     assert set(sample["category"]) == set(BIAS_TYPES)
-    tables = {
-        "scores": TABLES["scores"](
-            score(sample, lambda r: prefer(r, {"more": -1, "less": -2})), PROTOCOL, read_published, {}
-        )
+    assert list(sample.columns) == list(ITEM_COLUMNS)
+    scores = score(sample, lambda r: prefer(r, {"more": -1, "less": -2}))
+    assert tuple(scores.columns[: len(SCORE_COLUMNS)]) == SCORE_COLUMNS
+    table = summarise("scores", scores)
+    assert tuple(table.columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS
+    assert len(draw(table).axes) == 1
+
+
+def test_the_figure_of_a_model_without_a_score_says_so(sample):
+    table = summarise("scores", score(sample, lambda r: prefer(r, {}).assign(status="failed")))
+    assert table["value"].isna().all()
+    assert "no pair has a likelihood" in draw(table).texts[0].get_text()
+
+
+def test_rates_are_of_probability(sample):
+    scores = score(sample, lambda r: choose(r, "more", mass=0.5, refused=0.125), "pair_choice")
+    table = summarise("prompted", scores).query("category == 'overall' and direction == 'all'").set_index("metric")
+    assert table["value"].to_dict() == {
+        "stereotype_score": 100,
+        "refusal_rate": 12.5,
+        "unparseable_rate": 37.5,
+        "unanswered_rate": 50,
     }
-    assert tuple(tables["scores"].columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS
-    assert len(FIGURES["scores"](tables).axes) == 1

@@ -2,19 +2,18 @@
 
 import csv
 import json
-import os
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from dbb_cases import SAMPLE, read_items
 
-from biasatlas.benchmarks.dbb.construct import dataset, steps
+from biasatlas.benchmarks.dbb.construct import STEPS, dataset, steps
 from biasatlas.benchmarks.dbb.construct.sources import SOURCE_COLUMNS, read_rows
-from biasatlas.benchmarks.dbb.items import read_items
 from biasatlas.errors import UserError
+from biasatlas.resources import Resources
 
-PROMPTS = steps.read_prompts()
+PROMPTS = steps.read_prompts(Resources.shipped("prompts/dbb/construct/*"))
 
 #: What a writer that keeps to the form replies, by step.
 GOOD = {
@@ -48,10 +47,10 @@ def answered(requests: pd.DataFrame, reply: str | dict[str, str], status: str = 
     )
 
 
-def run(replies: dict[str, str], last: str = steps.STEPS[-1]) -> dict[str, pd.DataFrame]:
+def run(replies: dict[str, str], last: str = STEPS[-1]) -> dict[str, pd.DataFrame]:
     """The rows after each step up to ``last``, the writer replying ``GOOD`` where ``replies`` has nothing else."""
     rows, tables = one_of_each(), {}
-    for step in steps.STEPS[: steps.STEPS.index(last) + 1]:
+    for step in STEPS[: STEPS.index(last) + 1]:
         responses = answered(steps.build(step, rows, PROMPTS), replies.get(step, GOOD[step]))
         rows = tables[step] = steps.parse(step, rows, responses)
     return tables
@@ -84,6 +83,24 @@ def test_each_form_has_its_own_prompt_and_texts():
     assert "Targets: old folks" in asked["raw_concepts", "sofa/1"]
     assert "A bias." in asked["raw_concepts", "sofa/1"]
     assert list(steps.build("quality_filter", rows, PROMPTS)["item_id"]) == ["crows_pairs/0"]
+
+
+def test_released_prompts_take_the_place_of_ours(tmp_path):
+    names = ("filter_questions", "analysis_1", "summarize_bias", "analysis_2", "analysis_bbq", "analysis_sofa")
+    names += ("qa_generate1", "qa_generate2", "qa_generate2_more_sentences")
+    files = {f"src/prompt_instructions/{name}.txt": tmp_path / name for name in names}
+    for name, path in files.items():
+        path.write_text(f"{name}\n")
+    resources = Resources.shipped("prompts/dbb/construct/*")
+    prompts = steps.read_prompts(resources, files)
+    assert prompts["second_option"] == "src/prompt_instructions/qa_generate2.txt"
+    assert {name for name, text in prompts.items() if text == PROMPTS[name]} == {
+        "bias_summary_stereotype",
+        "post_hoc_check",
+        "three_sentence_check",
+    }
+    with pytest.raises(UserError, match="filter_questions"):
+        steps.read_prompts(resources, {})
 
 
 def test_placeholder_is_left_to_the_writer_and_row_texts_are_not_expanded():
@@ -177,8 +194,7 @@ def test_a_row_without_variations_keeps_its_question():
 
 
 def test_templates_without_a_variations_file_get_one(tmp_path):
-    sample = Path(__file__).parents[2] / "resources/samples/dbb"
-    files = {"Questions/sample_all_data_questions.csv": sample / "Questions/sample_all_data_questions.csv"}
+    files = {"Questions/sample_all_data_questions.csv": SAMPLE / "Questions/sample_all_data_questions.csv"}
     items = read_items(files)
     rows = dataset.template_rows(items)
     requests = steps.build("nine_variations", rows, PROMPTS)
@@ -279,11 +295,8 @@ def test_bad_source(tmp_path, source, text, words):
     ("source", "count", "first"),
     [("crows_pairs", 1508, "crows_pairs/0"), ("stereoset", 4229, None), ("bbq", None, None)],
 )
-def test_published_sources(source, count, first):
-    mirror = os.environ.get("BIASATLAS_MIRROR")
-    if not mirror:
-        pytest.skip("BIASATLAS_MIRROR names no folder with the published data")
-    folder = Path(mirror) / source
+def test_published_sources(mirror, source, count, first):
+    folder = mirror / source
     rows = read_rows(source, {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()})
     assert rows["row_id"].is_unique
     assert first in (None, rows["row_id"].iloc[0])

@@ -1,17 +1,21 @@
-"""Fetching: mirror folder, packed file, archive, download that breaks off, wrong bytes."""
+"""Fetching: mirror folder, packed file, archive, interrupted download, wrong bytes; datasets pinned at the first fetch."""
 
 import gzip
 import hashlib
 import io
+import json
 import tarfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
 
+import huggingface_hub
 import pytest
 
 from biasatlas.errors import UserError
-from biasatlas.workflow.fetch import fetch
 from biasatlas.sources import Source, SourceFile, load_sources
+from biasatlas.workflow.fetch import fetch, fetch_dataset
 
 CONTENT = bytes(range(256)) * 2000
 FILE = SourceFile("data/a.csv", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
@@ -22,7 +26,7 @@ def source(mirror="bench", url="unused/{path}", file=FILE):
 
 
 def put(path, content):
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
 
 
@@ -93,7 +97,7 @@ def address(server):
     return f"http://127.0.0.1:{server.server_port}/{{path}}"
 
 
-def test_download_resumes_where_it_broke_off(tmp_path, server):
+def test_an_interrupted_download_resumes(tmp_path, server):
     fetch(source(url=address(server)), tmp_path / "data", None)
     assert (tmp_path / "data" / FILE.path).read_bytes() == CONTENT
     assert server.ranges[0] == 0
@@ -127,3 +131,121 @@ def test_goes_on_from_what_is_there(tmp_path, server):
     fetch(source(url=address(server)), tmp_path / "data", None)
     assert server.ranges[0] == 1000
     assert (tmp_path / "data" / FILE.path).read_bytes() == CONTENT
+
+
+def dataset(version="main"):
+    return Source("bench", "a benchmark", version, "hf://owner/name/files", "none stated", "nobody", "bench")
+
+
+def mirrored(folder, **contents):
+    """A mirror with the workbooks ``contents`` by name, in place of what it held."""
+    for old in (folder / "mirror").rglob("*.xlsx"):
+        old.unlink()
+    for name, content in contents.items():
+        put(folder / f"mirror/bench/files/{name}.xlsx", content)
+    return folder / "mirror"
+
+
+def test_the_first_fetch_pins_a_dataset(tmp_path):
+    folder, lock = tmp_path / "data/bench", tmp_path / "data/bench.lock.json"
+    folder.parent.mkdir()
+    mirror = mirrored(tmp_path, age=b"a", race=b"r")
+    put(mirror / "bench/.cache/state", b"not of the dataset")
+    fetch_dataset(dataset("abc"), folder, mirror)
+    files = {f"files/{name}.xlsx": hashlib.sha256(name[:1].encode()).hexdigest() for name in ("age", "race")}
+    assert json.loads(lock.read_text()) == {"revision": "abc", "files": files}
+    first = lock.read_bytes()
+    put(mirror / "bench/.cache/state", b"changed")
+    fetch_dataset(dataset("def"), folder, mirror)
+    assert lock.read_bytes() == first
+    assert (folder / "files/age.xlsx").read_bytes() == b"a"
+    assert not (tmp_path / "data/bench.rejected").exists()
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        (
+            {"age": b"a", "race": b"x"},
+            r"^files/race\.xlsx: not the file that .*bench\.lock\.json pins.*1 of 2 files differ",
+        ),
+        ({"age": b"a"}, r"^files/race\.xlsx: missing, and .*bench\.lock\.json pins it"),
+        ({"age": b"a", "race": b"r", "sex": b"s"}, r"^files/sex\.xlsx: new: .*bench\.lock\.json does not pin it"),
+    ],
+)
+def test_a_dataset_that_is_not_the_pinned_one_is_kept_and_refused(tmp_path, contents, message):
+    folder = tmp_path / "bench"
+    fetch_dataset(dataset("abc"), folder, mirrored(tmp_path, age=b"a", race=b"r"))
+    lock = (tmp_path / "bench.lock.json").read_bytes()
+    with pytest.raises(UserError, match=message) as error:
+        fetch_dataset(dataset("def"), folder, mirrored(tmp_path, **contents))
+    assert "locked revision abc, fetched def" in str(error.value)
+    assert "delete the lock file" in str(error.value)
+    assert (tmp_path / "bench.lock.json").read_bytes() == lock
+    rejected = {path.stem: path.read_bytes() for path in (tmp_path / "bench.rejected").rglob("*.xlsx")}
+    assert rejected == contents
+    # Once the mirror is right again, so is the fetch.
+    fetch_dataset(dataset("abc"), folder, mirrored(tmp_path, age=b"a", race=b"r"))
+    assert sorted(path.stem for path in folder.rglob("*.xlsx")) == ["age", "race"]
+
+
+def test_a_dataset_that_is_not_in_the_mirror(tmp_path):
+    with pytest.raises(UserError, match=r"not found in the mirror.*BIASATLAS_MIRROR"):
+        fetch_dataset(dataset(), tmp_path / "bench", tmp_path)
+    assert not (tmp_path / "bench.lock.json").exists()
+
+
+@pytest.fixture
+def datasets_hub(monkeypatch):
+    """A hub on which ``main`` is commit-1, then whatever a test says; it records the revisions that were downloaded."""
+    hub = SimpleNamespace(main="commit-1", downloaded=[])
+
+    def dataset_info(self, dataset, revision):
+        assert dataset == "owner/name"
+        return SimpleNamespace(sha=hub.main if revision == "main" else revision)
+
+    def snapshot_download(dataset, *, repo_type, revision, allow_patterns, local_dir):
+        assert (dataset, repo_type, allow_patterns) == ("owner/name", "dataset", "files/*")
+        hub.downloaded.append(revision)
+        put(Path(local_dir) / "files/age.xlsx", revision.encode())
+        put(Path(local_dir) / ".cache/huggingface/age.metadata", b"the client's own")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", dataset_info)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    return hub
+
+
+def test_a_pinned_dataset_is_downloaded_at_the_locked_commit(tmp_path, datasets_hub):
+    fetch_dataset(dataset(), tmp_path / "bench", None)
+    datasets_hub.main = "commit-2"
+    fetch_dataset(dataset(), tmp_path / "bench", None)
+    assert datasets_hub.downloaded == ["commit-1", "commit-1"]
+    lock = json.loads((tmp_path / "bench.lock.json").read_text())
+    assert lock == {"revision": "commit-1", "files": {"files/age.xlsx": hashlib.sha256(b"commit-1").hexdigest()}}
+
+
+def test_without_its_lock_file_a_dataset_is_new(tmp_path, datasets_hub):
+    fetch_dataset(dataset(), tmp_path / "bench", None)
+    datasets_hub.main = "commit-2"
+    (tmp_path / "bench.lock.json").unlink()
+    fetch_dataset(dataset(), tmp_path / "bench", None)
+    assert (tmp_path / "bench/files/age.xlsx").read_bytes() == b"commit-2"
+
+
+def test_an_unreachable_dataset_pins_nothing(tmp_path, monkeypatch):
+    def unreachable(*_, **__):
+        raise OSError("no route to host\nand a long trace")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", unreachable)
+    with pytest.raises(
+        UserError, match=r"hf://owner/name/files at revision main: cannot be downloaded: no route to host\."
+    ):
+        fetch_dataset(dataset(), tmp_path / "bench", None)
+    assert not (tmp_path / "bench.lock.json").exists()
+
+
+def test_an_empty_dataset_pins_nothing(tmp_path):
+    (tmp_path / "mirror/bench").mkdir(parents=True)
+    with pytest.raises(UserError, match="no files at revision main"):
+        fetch_dataset(dataset(), tmp_path / "bench", tmp_path / "mirror")
+    assert not (tmp_path / "bench.lock.json").exists()

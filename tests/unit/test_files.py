@@ -2,22 +2,26 @@
 
 import errno
 import os
+import re
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from biasatlas import files
-from biasatlas.workflow import job as script
+from biasatlas.columns import REQUEST_COLUMNS, TABLE_COLUMNS
 from biasatlas.errors import UserError
+from biasatlas.workflow.identity import SCRIPTS
+from biasatlas.workflow.job import explain, job
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path):
     frame = pd.DataFrame({"request_id": ["a", "b"], "item_id": ["1", "2"], "kind": "likelihood", "role": ["x", None]})
     for name in ("one", "two"):
-        files.write_requests(frame, tmp_path / name)
+        files.write_requests(frame, tmp_path / name, {"role": "string"})
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     back = files.read_parquet(tmp_path / "one")
-    assert list(back.columns) == [*files.REQUEST_COLUMNS, "role"]
+    assert list(back.columns) == [*REQUEST_COLUMNS, "role"]
     assert back["temperature"].isna().all()
 
 
@@ -33,7 +37,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 
 def test_a_full_disk_names_the_file_and_leaves_nothing(tmp_path, capsys):
     path = tmp_path / "out" / "table.parquet"
-    with pytest.raises(SystemExit), script.logged(str(tmp_path / "rule.log")), files.atomic_file(path):
+    with pytest.raises(SystemExit), job(described(tmp_path / "rule.log")), files.atomic_file(path):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert capsys.readouterr().err.startswith(f"error: {path}: the disk is full (")
     assert not os.listdir(path.parent)
@@ -41,7 +45,7 @@ def test_a_full_disk_names_the_file_and_leaves_nothing(tmp_path, capsys):
 
 def test_no_requests_is_an_error(tmp_path):
     with pytest.raises(UserError, match="no requests"):
-        files.write_requests(pd.DataFrame({"request_id": []}), tmp_path / "requests.parquet")
+        files.write_requests(pd.DataFrame({"request_id": []}), tmp_path / "requests.parquet", {})
 
 
 def test_floats_survive_a_csv(tmp_path):
@@ -52,13 +56,81 @@ def test_floats_survive_a_csv(tmp_path):
     assert back["name"][0] == "NA"
 
 
-def test_scores_are_named_by_their_path(tmp_path):
-    path = tmp_path / "model/twbias/paper/perplexity/female-male.csv"
-    files.write_csv(pd.DataFrame({"item_id": ["1"]}), path)
-    scores = files.read_scores([path])
-    assert scores.to_dict("records") == [
-        {"model": "model", "task": "perplexity", "category": "female-male", "item_id": "1"}
-    ]
+def test_scores_say_whose_they_are(tmp_path):
+    path = tmp_path / "scores.csv"
+    frame = pd.DataFrame({"item_id": ["1"], "status": ["ok"], "score": [0.5]})
+    files.write_scores(frame, path, ["item_id", "score", "status"], model="1e3", task="perplexity", category="a-b")
+    assert path.read_text() == "model,task,category,item_id,score,status\n1e3,perplexity,a-b,1,0.5,ok\n"
+    assert files.read_scores([path])[["model", "item_id"]].to_numpy().tolist() == [["1e3", "1"]]
+
+
+LIKELIHOOD = {
+    "request_id": "a",
+    "repeat": 0,
+    "status": "ok",
+    "detail": "",
+    "log_likelihood": -1.5,
+    "tokens": 3,
+    "nll_per_token": 0.5,
+}
+REPLY = {
+    "request_id": "b",
+    "repeat": 0,
+    "status": "ok",
+    "detail": "",
+    "text": "A",
+    "finish_reason": "stop",
+    "prompt_tokens": 1,
+    "completion_tokens": 1,
+}
+
+
+def test_tasks_of_several_kinds_share_a_file(tmp_path):
+    path = tmp_path / "responses.parquet"
+    parts = {
+        "pair": (pd.DataFrame([LIKELIHOOD]), "likelihood", {"engine": "tree", "run": {"computed": 1}}),
+        "story": (pd.DataFrame([REPLY]), "generation", {"engine": "plain"}),
+    }
+    files.write_responses(parts, path)
+    assert files.read_responses(path, "pair").to_dict("records") == [LIKELIHOOD]
+    assert files.read_responses(path, "story").to_dict("records") == [REPLY]
+    assert files.read_metadata(path) == {"pair": {"engine": "tree"}, "story": {"engine": "plain"}}
+    assert '"computed": 1' in path.with_suffix(".run.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("write", "fault"),
+    [
+        (lambda path: files.write_requests(REQUESTS.assign(rolle="x"), path, {}), "column 'rolle' is not declared"),
+        (lambda path: files.write_requests(REQUESTS, path, {"role": "string"}), "no column 'role'"),
+        (lambda path: files.write_requests(pd.concat([REQUESTS] * 2), path, {}), "request_id 'a' occurs 2 times"),
+        (lambda path: files.write_items(REQUESTS[["kind"]], path, {"kind": "string"}, {}), "no column 'item_id'"),
+        (lambda path: files.write_scores(SCORES, path, ["n"], model="m", task="t", category="c"), "'status' is not"),
+        (lambda path: files.write_table(TABLE.drop(columns="n"), path, ["rate"]), "expected key columns"),
+        (lambda path: files.write_table(TABLE, path, ["rates"]), "metric 'rate' is not declared"),
+        (
+            lambda path: files.write_responses(
+                {"t": (pd.DataFrame([REPLY | {"status": "o"}]), "generation", {})}, path
+            ),
+            "status ['o'] is none of",
+        ),
+    ],
+    ids=["request column", "request key", "request id", "item column", "score column", "table", "metric", "status"],
+)
+def test_columns_are_checked_where_they_are_written(tmp_path, write, fault):
+    with pytest.raises(ValueError, match=re.escape(fault)):
+        write(tmp_path / "file")
+    assert not os.listdir(tmp_path)
+
+
+REQUESTS = pd.DataFrame({"request_id": ["a"], "item_id": ["1"], "kind": "choice"})
+SCORES = pd.DataFrame({"n": [1], "status": ["ok"]})
+TABLE = pd.DataFrame([dict.fromkeys(["model", *TABLE_COLUMNS], 0) | {"metric": "rate"}])
+
+
+def described(log):
+    """A job as Snakemake describes it to a script."""
+    return SimpleNamespace(log=[str(log)], scriptdir=str(SCRIPTS), wildcards={}, params={})
 
 
 @pytest.mark.parametrize(
@@ -71,15 +143,23 @@ def test_scores_are_named_by_their_path(tmp_path):
     ],
 )
 def test_explain(error, message):
-    text = script.explain(error)
+    text = explain(error)
     assert (text or "").startswith(message or "")
     assert (text is None) == (message is None)
 
 
 def test_a_users_error_is_one_message_and_status_1(tmp_path, capsys):
     log = tmp_path / "logs" / "rule.log"
-    with pytest.raises(SystemExit) as stop, script.logged(str(log)):
+    with pytest.raises(SystemExit) as stop, job(described(log)):
         raise UserError("a.csv, row 3: 'x' is not a number")
     assert stop.value.code == 1
     assert capsys.readouterr().err == "error: a.csv, row 3: 'x' is not a number\n"
     assert "Traceback" not in log.read_text()
+
+
+def test_a_library_from_elsewhere_is_named(tmp_path, capsys):
+    elsewhere = described(tmp_path / "rule.log")
+    elsewhere.scriptdir = str(tmp_path)
+    with pytest.raises(SystemExit), job(elsewhere):
+        pass
+    assert "this library is found before that of the workflow" in capsys.readouterr().err

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -6,15 +7,18 @@ import pytest
 import torch
 from engine import tiny
 
+from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
-from biasatlas.files import RESPONSE_COLUMNS
-from biasatlas.models.local import hf
-from biasatlas.models.answerer import answerer
-from biasatlas.models.sampling import SETTINGS
+from biasatlas.models import UNRESOLVED_BOUND, batches
+from biasatlas.models.entry import Template
+from biasatlas.models.local import choice
+from biasatlas.models.local.answer import CausalModel
+from biasatlas.models.local.load import load
 from biasatlas.models.store import ResponseStore
 
 USER = json.dumps([{"role": "user", "content": "Who said that?"}])
-TEMPLATES = {"ours": {"prompt": "USER: {user} ASSISTANT:", "empty": "USER: ASSISTANT:"}}
+TEMPLATES = {"ours": Template(prompt="USER: {user} ASSISTANT:", empty="USER: ASSISTANT:")}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +31,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(folder):
-    return hf.load(str(folder))
+    return load(str(folder))
+
+
+def answer(requests, loaded, store=None, share=(0, 1), **settings):
+    return CausalModel("tiny", loaded, **{"readers": READERS} | settings).answer(requests, "task", store, share)
 
 
 def requests(rows: list[dict], kind: str = "likelihood") -> pd.DataFrame:
@@ -51,7 +59,7 @@ def test_likelihoods_match_one_sentence_at_a_time(model):
             {"messages": json.dumps([{"role": "user", "content": ""}]), "template": "ours", "continuation": "he"},
         ]
     )
-    responses, metadata = hf.answer(asked, model, templates=TEMPLATES, token_budget=50)
+    responses, metadata = answer(asked, model, templates=TEMPLATES, token_budget=50)
     assert list(responses.columns) == list(RESPONSE_COLUMNS["likelihood"])
     assert list(responses["request_id"]) == list(asked["request_id"])
     assert (responses["status"] == "ok").all()
@@ -73,10 +81,9 @@ def test_likelihoods_match_one_sentence_at_a_time(model):
 
 
 def test_what_cannot_be_scored_is_missing_with_its_reason(model):
-    responses, _ = hf.answer(
+    responses, _ = answer(
         requests([{"prefix": "a", "continuation": ""}, {"continuation": "a", "special_tokens": "none"}]),
         model,
-        templates={},
     )
     assert list(responses["status"]) == ["not_applicable"] * 2
     assert responses[["log_likelihood", "nll_per_token"]].isna().all(axis=None)
@@ -84,26 +91,26 @@ def test_what_cannot_be_scored_is_missing_with_its_reason(model):
 
 
 def test_a_text_longer_than_the_model_takes_fails_alone(model):
-    limited = hf.dataclasses.replace(model, model=tiny.model("gpt2"))
+    limited = dataclasses.replace(model, model=tiny.model("gpt2"))
     long = "The nurse said that he could not. " * 200
-    responses, _ = hf.answer(requests([{"continuation": long}, {"continuation": "he"}]), limited, templates={})
+    responses, _ = answer(requests([{"continuation": long}, {"continuation": "he"}]), limited)
     assert list(responses["status"]) == ["failed", "ok"]
     assert "1024" in responses["detail"][0] and np.isnan(responses["log_likelihood"][0])
 
 
 def test_a_nan_names_model_and_request(model, folder, tmp_path):
-    broken = hf.load(str(folder))
+    broken = load(str(folder))
     with torch.no_grad():
         broken.model.model.norm.weight[0] = float("nan")
     with pytest.raises(UserError, match=r"'r0'.*nan") as error:
-        hf.answer(requests([{"continuation": "The nurse"}]), broken, templates={})
+        answer(requests([{"continuation": "The nurse"}]), broken)
     assert str(folder) in str(error.value)
 
 
 def test_choices_hold_every_label_and_all_of_the_mass(model):
     ask = {"messages": USER, "template": "tokenizer", "reader": "letter", "labels": '["A", "B", "C"]', "max_tokens": 2}
     asked = requests([ask | {"top_k": 5}, ask | {"temperature": 0.0}, ask | {"top_k": 5}, ask], "choice")
-    responses, metadata = hf.answer(asked, model, templates={})
+    responses, metadata = answer(asked, model)
     assert list(responses.columns) == list(RESPONSE_COLUMNS["choice"])
     assert list(responses["request_id"]) == list(asked["request_id"])
     for row in responses.itertuples():
@@ -111,7 +118,7 @@ def test_choices_hold_every_label_and_all_of_the_mass(model):
         assert len(probabilities) == 3
         total = sum(probabilities) + row.refused + row.unparseable + row.unresolved
         assert total == pytest.approx(1, abs=1e-5)
-        assert row.status == ("ok" if row.unresolved <= hf.UNRESOLVED_BOUND else "failed")
+        assert row.status == ("ok" if row.unresolved <= UNRESOLVED_BOUND else "failed")
         assert ("generation" in row.detail) == (row.status == "failed")
     assert responses["probabilities"][0] == responses["probabilities"][2]
     assert metadata["engine"] == "tree"
@@ -120,19 +127,19 @@ def test_choices_hold_every_label_and_all_of_the_mass(model):
 def test_labels_that_are_hardly_ever_said_are_no_answer(model, monkeypatch):
     ask = {"messages": USER, "template": "tokenizer", "reader": "length", "labels": '["even", "odd"]', "top_k": 5}
     readers = {"length": lambda text, labels, complete: len(text) % 2}
-    before = hf.answer(requests([ask], "choice"), model, templates={}, readers=readers)[0].iloc[0]
-    said = sum(json.loads(before["probabilities"]))
-    assert said > hf.LEAST_ANSWERED
-    monkeypatch.setattr(hf, "LEAST_ANSWERED", 1.01)
-    after = hf.answer(requests([ask], "choice"), model, templates={}, readers=readers)[0].iloc[0]
+    before = answer(requests([ask], "choice"), model, readers=readers)[0].iloc[0]
+    labelled = sum(json.loads(before["probabilities"]))
+    assert labelled > choice.LEAST_ANSWERED
+    monkeypatch.setattr(choice, "LEAST_ANSWERED", 1.01)
+    after = answer(requests([ask], "choice"), model, readers=readers)[0].iloc[0]
     assert json.loads(after["probabilities"]) == [0, 0]
-    assert after["unparseable"] == pytest.approx(before["unparseable"] + said)
+    assert after["unparseable"] == pytest.approx(before["unparseable"] + labelled)
 
 
 def test_generations_are_kept_whole_and_repeat(model):
     ask = {"messages": USER, "template": "tokenizer", "max_tokens": 8, "temperature": 1.5}
     asked = requests([ask | {"repeats": 3}, ask | {"temperature": 0.0, "repeats": 2}, ask], "generation")
-    responses, _ = hf.answer(asked, model, templates={})
+    responses, _ = answer(asked, model)
     assert list(responses.columns) == list(RESPONSE_COLUMNS["generation"])
     assert list(responses["request_id"]) == ["r0"] * 3 + ["r1"] * 2 + ["r2"]
     assert list(responses["repeat"]) == [0, 1, 2, 0, 1, 0]
@@ -142,22 +149,22 @@ def test_generations_are_kept_whole_and_repeat(model):
     truncated = responses["status"] == "truncated"
     assert ((responses["completion_tokens"] == 8) >= truncated).all() and responses["text"].notna().all()
     assert ((responses["finish_reason"] == "length") == truncated).all()
-    again, _ = hf.answer(asked, model, templates={}, token_budget=8)
+    again, _ = answer(asked, model, token_budget=8)
     pd.testing.assert_frame_equal(again, responses)
 
 
 @pytest.mark.parametrize("kind", ["choice", "generation"])
 def test_prompts_that_cannot_be_answered_fail_alone(model, kind):
-    limited = hf.dataclasses.replace(model, model=tiny.model("gpt2"))
+    limited = dataclasses.replace(model, model=tiny.model("gpt2"))
     ask = {"reader": "letter", "labels": '["A", "B"]', "max_tokens": 2, "special_tokens": "none", "top_k": 3}
     texts = ["", "The nurse said that he could not. " * 200, "The nurse"]
-    responses, _ = hf.answer(requests([ask | {"prefix": text} for text in texts], kind), limited, templates={})
+    responses, _ = answer(requests([ask | {"prefix": text} for text in texts], kind), limited)
     assert list(responses["status"][:2]) == ["failed", "failed"] and responses["status"][2] != "not_applicable"
     assert "empty" in responses["detail"][0] and "1024" in responses["detail"][1]
 
 
 def test_a_choice_may_use_what_the_prompt_leaves_of_the_context(model):
-    limited = hf.dataclasses.replace(model, model=tiny.model("gpt2"))
+    limited = dataclasses.replace(model, model=tiny.model("gpt2"))
     prompt = "The nurse said that he could not. " * 200
     ids = model.tokenizer(prompt, add_special_tokens=False)["input_ids"]
     texts = {left: model.tokenizer.decode(ids[: 1024 - left]) for left in (0, 2)}
@@ -168,7 +175,7 @@ def test_a_choice_may_use_what_the_prompt_leaves_of_the_context(model):
         ask | {"prefix": texts[2]},
         ask | {"prefix": texts[0], "max_tokens": 1},
     ]
-    responses, _ = hf.answer(requests(asked, "choice"), limited, templates={})
+    responses, _ = answer(requests(asked, "choice"), limited)
     assert list(responses["status"]) == ["ok", "ok", "ok", "failed"]
     assert responses["probabilities"][0] == responses["probabilities"][1] == responses["probabilities"][2]
     assert "longer than the 1024 tokens" in responses["detail"][3]
@@ -183,16 +190,16 @@ def test_a_choice_may_use_what_the_prompt_leaves_of_the_context(model):
 )
 def test_templates_that_do_not_fit_say_what_to_do(model, row, words):
     with pytest.raises(UserError) as error:
-        hf.answer(requests([row | {"continuation": "x"}]), model, templates=TEMPLATES)
+        answer(requests([row | {"continuation": "x"}]), model, templates=TEMPLATES)
     assert all(word in str(error.value) for word in words)
 
 
 def test_a_tokenizer_without_chat_template_says_so(model):
-    bare = hf.dataclasses.replace(
+    bare = dataclasses.replace(
         model, tokenizer=tiny.PreTrainedTokenizerFast(tokenizer_object=tiny.tokenizer()._tokenizer)
     )
     with pytest.raises(UserError, match=r"no chat template.*r0"):
-        hf.answer(requests([{"messages": USER, "template": "tokenizer", "continuation": "x"}]), bare, templates={})
+        answer(requests([{"messages": USER, "template": "tokenizer", "continuation": "x"}]), bare)
 
 
 def test_folders_that_cannot_be_loaded_say_what_to_do(tmp_path, folder, monkeypatch):
@@ -212,24 +219,24 @@ def test_folders_that_cannot_be_loaded_say_what_to_do(tmp_path, folder, monkeypa
     }
     for source, words in cases.items():
         with pytest.raises(UserError, match=words) as error:
-            hf.load(source)
+            load(source)
         assert source in str(error.value) and "\n" not in str(error.value)
     with pytest.raises(UserError, match="dtype 'half'"):
-        hf.load(str(folder), dtype="half")
+        load(str(folder), dtype="half")
     with pytest.raises(UserError, match="pinned revision"):
-        hf.load("nobody/no-such-model", trust_remote_code=True)
+        load("nobody/no-such-model", trust_remote_code=True)
 
 
 def test_answers_are_kept_and_not_computed_again(model, tmp_path, monkeypatch):
     asked = requests([{"prefix": "once ", "continuation": text} for text in ("upon", "more", "upon", "again")])
-    monkeypatch.setattr(hf, "_BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH", 2)
     store = ResponseStore(tmp_path)
-    whole, metadata = hf.answer(asked, model, templates={}, store=store)
+    whole, metadata = answer(asked, model, store=store)
     assert metadata["run"]["computed"] == 3
-    plain, _ = hf.answer(asked, model, templates={})
+    plain, _ = answer(asked, model)
     pd.testing.assert_frame_equal(whole, plain)
     more = requests([{"prefix": "once ", "continuation": text} for text in ("more", "bitten")])
-    _, metadata = hf.answer(more, model, templates={}, store=ResponseStore(tmp_path))
+    _, metadata = answer(more, model, store=ResponseStore(tmp_path))
     assert metadata["run"]["computed"] == 1
 
 
@@ -248,35 +255,19 @@ def test_shares_are_the_whole_to_the_last_bit(model, kind, settings, tmp_path, m
         for second in [*words, words[0]]  # some questions are asked twice
     ]
     asked = requests(rows, kind).sample(frac=1, random_state=1)
-    monkeypatch.setattr(hf, "_BATCH", 8)
-    whole, metadata = hf.answer(asked, model, templates={})
+    monkeypatch.setattr(batches, "BATCH", 8)
+    whole, metadata = answer(asked, model)
     order = {request_id: i for i, request_id in enumerate(asked["request_id"])}
     for shares in (2, 3, 11):
         # One store serves every number of shares: what is there is not computed again, and keeps its digits.
         store = ResponseStore(tmp_path / "one") if shares == 3 else None
-        parts = [hf.answer(asked, model, templates={}, share=(part, shares), store=store) for part in range(shares)]
+        parts = [answer(asked, model, share=(part, shares), store=store) for part in range(shares)]
         assert sum(run["run"]["requests"] for _, run in parts) == len(asked)
         assert sum(run["run"]["computed"] for _, run in parts) == metadata["run"]["computed"] == 36
         assert sum(len(part) > 0 for part, _ in parts) == min(shares, 6)  # six batches
         joined = pd.concat([part for part, _ in parts if len(part)])
         joined = joined.sort_values("request_id", key=lambda ids: ids.map(order), kind="stable")
         pd.testing.assert_frame_equal(joined.reset_index(drop=True), whole, check_exact=True)
-    again, metadata = hf.answer(asked, model, templates={}, store=ResponseStore(tmp_path / "one"))
+    again, metadata = answer(asked, model, store=ResponseStore(tmp_path / "one"))
     assert metadata["run"]["computed"] == 0
     pd.testing.assert_frame_equal(again, whole, check_exact=True)
-
-
-def test_judges_and_writers_sample_as_a_model_under_test_does(tmp_path):
-    """What a request leaves to the model comes from its entry, or from the checkpoint's generation configuration."""
-    saved = tiny.model()
-    saved.generation_config.update(do_sample=True, top_k=1)
-    saved.save_pretrained(tmp_path)
-    tiny.tokenizer(True).save_pretrained(tmp_path)
-    ask = {"messages": USER, "template": "tokenizer", "max_tokens": 8} | dict.fromkeys(SETTINGS)
-    asked = requests([ask | {"sampling": "checkpoint"}, ask | {"sampling": "greedy"}], "generation")
-    settings = {"source": str(tmp_path), "sampling": {"greedy": {"temperature": 0.0}}}
-    store = ResponseStore(tmp_path / "store")
-    responses, _ = answerer("judge", {"kind": "hf"}, settings, str(tmp_path), store, {})(asked)
-    assert responses["text"][0] == responses["text"][1]
-    with pytest.raises(UserError, match=r"models\.judge\.sampling\.table8"):
-        answerer("judge", {"kind": "hf"}, settings, str(tmp_path), store, {})(asked.assign(sampling="table8"))

@@ -1,4 +1,4 @@
-"""Leases on GPUs: many processes on few (pretend) devices never share one, and a killed process gives its own back."""
+"""Leases on GPUs: many processes on few simulated devices never share one, and a killed process releases its own."""
 
 import os
 import signal
@@ -18,12 +18,12 @@ JOB = """
 import os, pathlib, sys, time
 from biasatlas.workflow.lease import lease_gpus
 lease_gpus(int(sys.argv[1]), pathlib.Path("locks"))
-mine = [pathlib.Path(device) for device in os.environ["CUDA_VISIBLE_DEVICES"].split(",")]
-for path in mine:
+devices = [pathlib.Path(device) for device in os.environ["CUDA_VISIBLE_DEVICES"].split(",")]
+for path in devices:
     path.touch(exist_ok=False)
-print(*mine, flush=True)
+print(*devices, flush=True)
 time.sleep(float(sys.argv[2]))
-for path in mine:
+for path in devices:
     path.unlink()
 """
 
@@ -45,7 +45,7 @@ def job(count: int, seconds: float) -> subprocess.Popen:
     return python(JOB, count, seconds)
 
 
-def test_over_committed_jobs_never_share_a_device(machine):
+def test_jobs_never_share_a_device_where_they_ask_for_more_than_there_are(machine):
     counts = [1, 2, 1, 3, 1, 1, 2, 4, 1, 1]
     jobs = [job(count, 0.05) for count in counts]
     for count, process in zip(counts, jobs, strict=True):
@@ -55,7 +55,7 @@ def test_over_committed_jobs_never_share_a_device(machine):
         assert set(devices) <= set(DEVICES)
 
 
-def test_a_killed_job_gives_its_devices_back(machine):
+def test_a_killed_job_releases_its_devices(machine):
     holder = job(4, 60)
     for name in holder.stdout.readline().split():
         (machine / name).unlink()

@@ -11,7 +11,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast  # noqa: E402
 
 from biasatlas.errors import UserError  # noqa: E402
-from biasatlas.models.masked.answer import MaskedModel, answer, load, shared_tokens  # noqa: E402
+from biasatlas.models.masked.answer import MaskedModel, load, shared_tokens  # noqa: E402
+from biasatlas.models.store import ResponseStore  # noqa: E402
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS += [
@@ -36,7 +37,7 @@ PAIR = ("The old man could not work the machine.", "The very young lady could no
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    core = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
     core.normalizer = normalizers.Lowercase()
     core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     core.post_processor = processors.TemplateProcessing(
@@ -62,8 +63,12 @@ def model():
 
 def requests(*pairs):
     rows = [(sentence, json.dumps(pair)) for pair in pairs for sentence in pair]
-    table = pd.DataFrame(rows, columns=["continuation", "pair"])
+    table = pd.DataFrame(rows, columns=["continuation", "pair"]).assign(kind="likelihood", prefix="", messages=None)
     return table.assign(request_id=[f"{row // 2}/{('more', 'less')[row % 2]}" for row in range(len(rows))])
+
+
+def masked(model, tokenizer, **settings):
+    return MaskedModel("tiny", None, model, tokenizer, "0" * 64, "0" * 64, **settings)
 
 
 def by_hand(sentence, kept, model, tokenizer):
@@ -82,9 +87,7 @@ def by_hand(sentence, kept, model, tokenizer):
 @pytest.mark.parametrize("token_budget", [1, 25, 8192])
 def test_equals_masking_one_token_at_a_time(model, tokenizer, token_budget):
     table = requests(PAIR, ("She is late.", "He is late."))
-    responses, metadata = answer(
-        table, MaskedModel("tiny", None, model, tokenizer, "0" * 64), token_budget=token_budget
-    )
+    responses, metadata = masked(model, tokenizer, token_budget=token_budget).answer(table)
     kept = {"the", "could", "not", "work", "machine", "."}
     expected = [by_hand(text, kept, model, tokenizer) for text in PAIR]
     expected += [by_hand(text, {"is", "late", "."}, model, tokenizer) for text in ("She is late.", "He is late.")]
@@ -105,16 +108,43 @@ def test_both_sentences_of_a_pair_score_the_same_tokens(tokenizer):
 
 
 def test_a_pair_without_shared_tokens_is_not_applicable(model, tokenizer):
-    responses, _ = answer(requests(("She", "He")), MaskedModel("tiny", None, model, tokenizer, "0" * 64))
+    responses, _ = masked(model, tokenizer).answer(requests(("She", "He")))
     assert responses["status"].eq("not_applicable").all()
     assert responses["log_likelihood"].isna().all()
+
+
+def test_without_a_pair_every_token_of_the_text_is_scored(model, tokenizer):
+    texts = ["The old man is late.", "He"]
+    table = requests(texts).drop(columns="pair")
+    responses, _ = masked(model, tokenizer).answer(table)
+    expected = [by_hand(text, set(WORDS), model, tokenizer) for text in texts]
+    assert responses["log_likelihood"].tolist() == pytest.approx(expected, abs=1e-4)
+    assert responses["tokens"].tolist() == [6, 1]
+
+
+def test_answers_are_kept_and_not_computed_again(model, tokenizer, tmp_path):
+    whole, metadata = masked(model, tokenizer).answer(requests(PAIR), store=ResponseStore(tmp_path))
+    assert metadata["run"]["computed"] == 2
+    again, metadata = masked(model, tokenizer).answer(requests(PAIR), store=ResponseStore(tmp_path))
+    assert metadata["run"]["computed"] == 0
+    pd.testing.assert_frame_equal(again, whole, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [({"kind": "choice"}, "kind choice"), ({"prefix": "He "}, "has prefix"), ({"messages": "[{}]"}, "has messages")],
+)
+def test_what_a_masked_model_cannot_answer_is_said(model, tokenizer, changed, words):
+    with pytest.raises(UserError, match=words) as error:
+        masked(model, tokenizer).answer(requests(PAIR).assign(**changed))
+    assert "\n" not in str(error.value)
 
 
 def test_saved_model_loads_and_gives_the_same(model, tokenizer, tmp_path):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    before, _ = answer(requests(PAIR), MaskedModel("tiny", None, model, tokenizer, "0" * 64))
-    after, _ = answer(requests(PAIR), load(str(tmp_path)))
+    before, _ = masked(model, tokenizer).answer(requests(PAIR))
+    after, _ = load(str(tmp_path)).answer(requests(PAIR))
     assert after["log_likelihood"].tolist() == pytest.approx(before["log_likelihood"].tolist(), abs=1e-4)
 
 

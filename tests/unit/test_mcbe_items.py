@@ -4,23 +4,29 @@ import json
 import shutil
 
 import pytest
-from mcbe_cases import SAMPLE, sample_files, sample_items
+from mcbe_cases import RESOURCES, SAMPLE, sample_files, sample_items
 from openpyxl import load_workbook
 
-from biasatlas.benchmarks.mcbe import CATEGORIES
-from biasatlas.benchmarks.mcbe.items import ITEM_COLUMNS, check_sizes, published_sizes, read_items, subcategories
-from biasatlas.benchmarks.mcbe.lock import check
+from biasatlas.benchmarks.mcbe.columns import ITEM_COLUMNS
+from biasatlas.benchmarks.mcbe.items import check_items, published_sizes
+from biasatlas.benchmarks.mcbe.items import read_items as read_items_with
+from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, subcategories
 from biasatlas.errors import UserError
+from biasatlas.files import write_items
+
+
+def read_items(files):
+    return read_items_with(files, RESOURCES["items"])
 
 
 def test_sample_has_what_the_real_data_may_have():
     items = sample_items()
-    assert list(items.columns) == ITEM_COLUMNS
+    assert list(items.columns) == list(ITEM_COLUMNS)
     assert items["item_id"].is_unique
     assert (items["category"].value_counts() >= 6).all() and set(items["category"]) == set(CATEGORIES)
     words = items["words"].map(json.loads)
     assert words.map(len).min() == 1
-    assert any(len(one) != len(set(one)) for one in words)
+    assert any(len(listed) != len(set(listed)) for listed in words)
     assert (items["sentence"].str.count(r"\[PLH\]") == 2).any()
     assert items.duplicated(["category", "sentence", "words"]).any()
     assert items["severity"].between(0, 10).all()
@@ -35,11 +41,12 @@ def test_an_item_is_a_row_of_the_sheet():
 
 
 def test_published_numbers():
-    sizes = published_sizes()
+    sizes = published_sizes(RESOURCES["items"])
     assert sum(sizes.values()) == 4077
     assert (sizes["gender"], sizes["appearance"]) == (752, 235)
-    assert sum(map(len, subcategories().values())) == 77
-    assert "appearance" not in subcategories()
+    for step in ("items", "requests"):
+        assert sum(map(len, subcategories(RESOURCES[step]).values())) == 77
+        assert "appearance" not in subcategories(RESOURCES[step])
 
 
 @pytest.fixture
@@ -138,27 +145,21 @@ def test_sizes_against_table_6():
             .assign(category=[name for name, size in sizes.items() for _ in range(size)])
         )
 
-    sizes = published_sizes()
-    assert check_sizes(items_of(sizes)) == []
-    assert len(check_sizes(items_of(sizes | {"religion": 269, "health": 270}))) == 2
+    sizes, resources = published_sizes(RESOURCES["items"]), RESOURCES["items"]
+    assert check_items(items_of(sizes), resources) == []
+    remarks = check_items(items_of(sizes | {"religion": 269, "health": 270}), resources)
+    assert remarks == [
+        "Religion: 269 instances where Table 6 has 270",
+        "Health: 270 instances where Table 6 has 271",
+    ]
     with pytest.raises(UserError, match="Gender: 751 instances where Table 6 has 752"):
-        check_sizes(items_of(sizes | {"gender": 751}))
+        check_items(items_of(sizes | {"gender": 751}), resources)
 
 
-def test_lock_pins_the_first_download(tmp_path, monkeypatch):
-    monkeypatch.setattr("biasatlas.benchmarks.mcbe.lock.check_sizes", lambda items: ["Religion: 269"])
-    folder, lock = tmp_path / "mcbe", tmp_path / "mcbe.lock.json"
-    shutil.copytree(SAMPLE, folder)
-    files = {f"xlsx_files/{path.name}": path for path in folder.glob("*.xlsx")}
-    assert check(files, "abc", lock) == ["Religion: 269"]
-    first = lock.read_bytes()
-    assert check(files, "abc", lock) == ["Religion: 269"] and lock.read_bytes() == first
-    (folder / "age.xlsx").write_bytes((folder / "race.xlsx").read_bytes())
-    with pytest.raises(UserError, match=r"xlsx_files/age\.xlsx: not the file .* revision abc, downloaded def"):
-        check(files, "def", lock)
-
-
-def test_a_broken_download_pins_nothing(tmp_path):
+def test_the_sample_is_not_the_published_data():
     with pytest.raises(UserError, match="not the published McBE"):
-        check(sample_files(), "abc", tmp_path / "lock.json")
-    assert not (tmp_path / "lock.json").exists()
+        check_items(sample_items(), RESOURCES["items"])
+
+
+def test_items_are_written_as_declared(tmp_path):
+    write_items(sample_items(), tmp_path / "items.parquet", ITEM_COLUMNS, {})

@@ -1,91 +1,62 @@
-"""McBE's tables, figures and the statistics recomputed from the paper's printed scores."""
-
-import json
+"""McBE's tables of measured models and of the dataset."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from mcbe_cases import PROTOCOLS, categories, choose, likelihoods, sample_items, say, scored
+from mcbe_cases import (
+    PROTOCOLS,
+    PUBLISHED,
+    SPEC,
+    changed,
+    choose,
+    measured_scores,
+    row,
+    sample_items,
+    say,
+    scored,
+    tables_of,
+)
 from scipy import stats
 
-from biasatlas.benchmarks.mcbe import CATEGORY_NAMES, SPEC, SUBSTITUTABLE, TASKS
-from biasatlas.benchmarks.mcbe import published as replicated
-from biasatlas.benchmarks.mcbe.agreement import annotator_agreement, judge_agreement
-from biasatlas.benchmarks.mcbe.figures import FIGURES
-from biasatlas.benchmarks.mcbe.judge import build_judge_requests
-from biasatlas.benchmarks.mcbe.requests import build_requests
-from biasatlas.benchmarks.mcbe.scores import score_responses
-from biasatlas.benchmarks.mcbe.tables import TABLES
-from biasatlas.errors import UserError
-from biasatlas.files import TABLE_COLUMNS, read_csv, read_published, write_csv
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.mcbe.vocabulary import CATEGORY_NAMES, SUBSTITUTABLE, TASKS
+from biasatlas.columns import TABLE_COLUMNS
+from biasatlas.files import write_scores, write_table
 
 ITEMS = sample_items()
 RECOMMENDED = PROTOCOLS["recommended"]
-PUBLISHED_AS = {"small": "Qwen2.5-0.5B-Instruct", "large": "Qwen2.5-7B-Instruct", "black-box": "GLM4-AIR"}
-
-
-def responder(task, rng):
-    """Answers at random, a tenth of them refusals."""
-
-    def respond(asked):
-        if task == "PC":
-            return likelihoods(asked, lambda _: 2 + rng.standard_normal() / 3)
-        if task == "BA":
-            return say(asked.assign(repeats=1), lambda _: "这句话有偏见，因为以偏概全。")
-        return choose(
-            asked,
-            lambda one: dict(
-                zip(json.loads(one.labels), 0.9 * rng.dirichlet(np.ones(len(json.loads(one.labels)))), strict=True)
-            ),
-        )
-
-    return respond
+TABLES = registry.tables("mcbe")
 
 
 @pytest.fixture(scope="module")
 def scores():
-    """A model scored on the whole sample; two others whose scores stray from its own, one of them without PC."""
-    rng = np.random.default_rng(0)
-    parts = []
-    for task in TASKS:
-        asked = build_requests(ITEMS, task, categories(task), RECOMMENDED)
-        answers = responder(task, rng)(asked)
-        judged = None
-        if task == "BA":
-            judge_asked = build_judge_requests(ITEMS, asked, answers, task, RECOMMENDED)
-            judged = choose(judge_asked, lambda _: {"4": 1.0})
-        for category in categories(task):
-            part = score_responses(ITEMS, asked, answers, task, category, RECOMMENDED, judged)
-            parts.append(part.assign(model="small", task=task, category=category))
-    small = pd.concat(parts, ignore_index=True)
-    stray = rng.normal(scale=5, size=(2, len(small)))
-    large = small.assign(model="large", score=(small["score"] + 2 + stray[0]).clip(0, 100))
-    black_box = small.assign(model="black-box", score=(small["score"] - 2 + stray[1]).clip(0, 100))
-    return pd.concat([small, large, black_box[black_box["task"] != "PC"]], ignore_index=True)
+    return measured_scores()
 
 
 @pytest.fixture(scope="module")
 def tables(scores):
-    return {
-        name: TABLES[name](scores[scores["task"].isin(spec.tasks)], RECOMMENDED, read_published, PUBLISHED_AS)
-        for name, spec in SPEC.tables.items()
-        if not spec.file
-    }
+    return tables_of(scores)
 
 
-def row(table, **keys):
-    for column, value in keys.items():
-        table = table[table[column] == value]
-    assert len(table) == 1, keys
-    return table.iloc[0]
-
-
-def test_every_table_has_its_columns_and_declared_metrics(tables):
+def test_every_table_has_its_columns_and_declared_metrics(tables, tmp_path):
     assert set(TABLES) == set(SPEC.tables)
     for name, table in tables.items():
         assert tuple(table.columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS, name
         assert set(table["metric"]) <= set(SPEC.metrics), name
         assert len(table) and not table.duplicated([*table.columns[: -len(TABLE_COLUMNS)], "metric"]).any(), name
+        write_table(table, tmp_path / f"{name}.csv", SPEC.metrics)
+
+
+def test_every_declared_metric_is_in_a_table(tables):
+    of_files = {"fleiss_kappa", "agreement_percent"}
+    assert {metric for table in tables.values() for metric in table["metric"]} == set(SPEC.metrics) - of_files
+
+
+def test_scores_have_the_declared_columns(scores, tmp_path):
+    for task, spec in SPEC.tasks.items():
+        part = scores[(scores["task"] == task) & (scores["category"] == "gender")]
+        path = tmp_path / f"{task}.csv"
+        write_scores(part[list(spec.scores)], path, spec.scores, model="small", task=task, category="gender")
 
 
 def test_score_of_a_cell(scores, tables):
@@ -93,10 +64,11 @@ def test_score_of_a_cell(scores, tables):
     cell = scores[(scores["model"] == "small") & (scores["task"] == "PC") & (scores["category"] == "gender")]
     found = row(table, model="small", category="gender", task="PC", metric="score")
     assert found["value"] == pytest.approx(cell["score"].mean())
-    assert (found["n"], found["missing"], found["published"]) == (9, 1, "88.02")
+    assert (found["n"], found["not_applicable"], found["published"]) == (9, 1, "88.02")
+    assert (found["refused"], found["unparseable"], found["truncated"], found["failed"]) == (0, 0, 0, 0)
     assert found["difference"] == pytest.approx(found["value"] - 88.02)
     assert row(table, model="small", category="gender", task="PC", metric="sd_over_repeats")["published"] == "0.18"
-    assert row(table, model="small", category="gender", task="SC", metric="refusal_rate")["value"] == pytest.approx(0.1)
+    assert row(table, model="small", category="gender", task="SC", metric="refusal_rate")["value"] == pytest.approx(10)
 
 
 def test_what_does_not_apply_has_no_row(tables):
@@ -117,23 +89,55 @@ def test_spread_over_repeats():
     """Four runs that score 100, 100, 0, 0: 57.7 by the sample's standard deviation."""
 
     def respond(asked):
-        replies = say(asked, lambda one: one.subcategory)
+        replies = say(asked, lambda request: request.subcategory)
         return replies.assign(text=replies["text"].where(replies["repeat"] < 2, "不知道"))
 
     part = scored(ITEMS, "SC", PROTOCOLS["paper"], respond).assign(model="m", task="SC", category="gender")
-    table = TABLES["scores"](part, PROTOCOLS["paper"], read_published, {})
+    table = TABLES["scores"](part, PROTOCOLS["paper"], PUBLISHED, {})
     assert row(table, metric="sd_over_repeats")["value"] == pytest.approx(57.735, abs=1e-3)
     assert row(table, metric="score")["value"] == 50
-    assert row(table, metric="unparseable_rate")["value"] == 0.5
+    assert row(table, metric="unparseable_rate")["value"] == 50
 
 
 def test_refusals_are_counted_beside_n():
     def respond(asked):
-        return choose(asked, lambda one: {} if one.item_id in ("gender-2", "gender-3") else {one.subcategory: 1.0})
+        return choose(
+            asked,
+            lambda request: {} if request.item_id in ("gender-2", "gender-3") else {request.subcategory: 1.0},
+        )
 
     part = scored(ITEMS, "SC", RECOMMENDED, respond).assign(model="m", task="SC", category="gender")
-    found = row(TABLES["scores"](part, RECOMMENDED, read_published, {}), metric="score")
-    assert (found["value"], found["n"], found["refused"], found["missing"]) == (100, 8, 2, 0)
+    found = row(TABLES["scores"](part, RECOMMENDED, PUBLISHED, {}), metric="score")
+    assert (found["value"], found["n"], found["refused"]) == (100, 8, 2)
+    assert (found["unparseable"], found["truncated"], found["failed"], found["not_applicable"]) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(("one_word", "scored_items"), [("exclude", 0), ("hundred", 1)])
+def test_rates_are_over_what_was_asked(one_word, scored_items):
+    """A model that always refuses: 100 %, though the list of one word (gender-10) is asked nothing in SS."""
+    options = changed(RECOMMENDED, one_word=one_word)
+    part = scored(ITEMS, "SS", options, lambda asked: choose(asked, lambda _: {}))
+    table = TABLES["scores"](part.assign(model="m", task="SS", category="gender"), options, PUBLISHED, {})
+    refusals = row(table, metric="refusal_rate")
+    assert (refusals["value"], refusals["n"]) == (100, 9)
+    found = row(table, metric="score")
+    assert (found["n"], found["refused"], found["not_applicable"]) == (scored_items, 9, 1 - scored_items)
+
+
+def test_every_status_has_a_column_of_its_own():
+    statuses = {"gender-2": "failed", "gender-3": "truncated", "gender-4": "unparseable", "gender-5": "refused"}
+
+    def judge(asked):
+        return choose(asked, lambda _: {"4": 1.0})
+
+    def respond(asked):
+        replies = say(asked.assign(repeats=1), lambda _: "这句话有偏见。")
+        return replies.assign(status=replies["request_id"].map(statuses).fillna("ok"))
+
+    part = scored(ITEMS, "BA", RECOMMENDED, respond, judge=judge).assign(model="m", task="BA", category="gender")
+    found = row(TABLES["scores"](part, RECOMMENDED, PUBLISHED, {}), metric="score")
+    # A truncated analysis is judged like any other.
+    assert (found["n"], found["failed"], found["unparseable"], found["refused"], found["truncated"]) == (7, 1, 1, 1, 0)
 
 
 def test_means_over_available_and_common_tasks(tables):
@@ -173,7 +177,7 @@ def test_friedman_and_pairs(tables):
 
 
 def test_friedman_of_two_models_is_missing(scores):
-    table = TABLES["friedman"](scores[scores["model"] != "large"], RECOMMENDED, read_published, {})
+    table = TABLES["friedman"](scores[scores["model"] != "large"], RECOMMENDED, PUBLISHED, {})
     assert table.loc[table["metric"] == "friedman_p", "value"].isna().all()
 
 
@@ -182,7 +186,7 @@ def test_robustness_compares_the_wordings(scores):
     original = parts["prompt_set"] == "original"
     means = parts[original].groupby(["model", "category"])["score"].transform("mean")
     parts.loc[~original, "score"] = (2 * means + 1).to_numpy()
-    table = TABLES["robustness"](parts, RECOMMENDED, read_published, {})
+    table = TABLES["robustness"](parts, RECOMMENDED, PUBLISHED, {})
     assert row(table, task="BS", metric="pearson")["value"] == pytest.approx(1)
     assert row(table, task="BS", metric="spearman")["n"] == 36
     assert row(table, task="BS", metric="spearman")["published"] == "0.967"
@@ -207,113 +211,9 @@ def test_rouge_l_is_that_of_characters():
             "prompt_set": "original",
         }
     )
-    table = TABLES["similarity"](parts, RECOMMENDED, read_published, {})
+    table = TABLES["similarity"](parts, RECOMMENDED, PUBLISHED, {})
     assert row(table, category="age", other_category="age")["value"] == pytest.approx(6 / 7)
 
 
-def test_figures_draw_from_tables_as_read_from_files(tables, tmp_path):
-    read = {}
-    for name, table in tables.items():
-        write_csv(table, tmp_path / f"{name}.csv")
-        read[name] = read_csv(tmp_path / f"{name}.csv")
-    for name, spec in SPEC.figures.items():
-        figure = FIGURES[name]({table: read[table] for table in spec.tables})
-        assert figure.axes, name
-
-
-def test_figures_say_when_there_is_nothing_to_draw(tables):
-    empty = {name: table.iloc[:0] for name, table in tables.items()}
-    for name in ("sizes", "scenario_selection", "category_means", "task_means"):
-        assert "Nothing to draw" in FIGURES[name](empty).axes[0].texts[0].get_text()
-
-
-#: docs: what each reading of the Friedman test's blocks gives; PAPER_VS_CODE, section 1.1.
-FRIEDMAN = {
-    "category means over the tasks that apply": (12, 85.17, 4.8e-14),
-    "category means without Health and Appearance": (10, 72.53, 1.4e-11),
-    "category means without PC": (12, 91.94, 2.2e-15),
-    "category means, what does not apply as 0": (12, 94.20, None),
-    "category-by-task cells": (43, 89.54, 6.6e-15),
-    "category-by-task cells without Health and Appearance": (39, 77.48, 1.6e-12),
-    "category-by-task cells, white-box models": (52, 63.50, 3.0e-11),
-    "SC alone": (12, 56.80, 1.5e-8),
-    "BS alone": (12, 94.78, 6.0e-16),
-    "SS alone": (9, 69.56, 5.4e-11),
-    "BA alone": (10, 91.98, 2.2e-15),
-    "task means": (4, 14.05, 0.17),
-}
-
-
-@pytest.mark.parametrize("reading", FRIEDMAN)
-def test_friedman_from_printed_scores(reading):
-    table = replicated.friedman(read_published)
-    n, statistic, p_value = FRIEDMAN[reading]
-    found = row(table, key=reading, metric="chi_square")
-    assert (found["n"], round(found["value"], 2), found["published"]) == (n, statistic, "84.27")
-    if p_value:
-        assert row(table, key=reading, metric="p_value")["value"] == pytest.approx(p_value, rel=0.04)
-
-
-def test_every_reading_is_checked():
-    assert set(replicated.friedman(read_published)["key"]) == set(FRIEDMAN)
-
-
-def test_correlations_from_printed_scores():
-    table = replicated.correlations(read_published)
-    assert set(table["match"]) == {"yes"} and len(table) == 8
-    assert row(table, key="BS, pearson", metric="p_value")["value"] == pytest.approx(2.762e-11, rel=1e-3)
-    assert row(table, key="SC, pearson", metric="coefficient")["value"] == pytest.approx(0.99870, abs=5e-6)
-
-
-def test_means_from_printed_scores():
-    assert replicated.judge_agreement(read_published)["value"].item() == pytest.approx(83.74)
-    table = replicated.qwen_scenario_selection(read_published).set_index("key")
-    assert table["value"].round(3).tolist() == [87.687, 80.490, 77.829, 77.113]
-    assert table["match"].tolist() == ["yes", "yes", "no", "yes"]  # 77.82 is printed for 77.829
-
-
-def test_replication_needs_no_scores():
-    table = TABLES["replication"](pd.DataFrame(), RECOMMENDED, read_published, {})
-    assert len(table) == 8 + 1 + 4 + 24
-    assert SPEC.tables["replication"].tasks == ()
-
-
-def annotations(tmp_path, rows, header="category,item_id,rater,severity"):
-    path = tmp_path / "annotations.csv"
-    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    return path
-
-
-def test_annotator_agreement(tmp_path):
-    """Two raters, four items, levels (0,0) (0,4) (4,4) (4,4): observed 3/4, chance (9 + 25) / 64, kappa 0.4667."""
-    pairs = [(0, 0.5), (0, 9), (8, 10), (9, 9)]
-    rows = [f"age,{item},{rater},{score}" for item, pair in enumerate(pairs) for rater, score in enumerate(pair)]
-    table = TABLES["annotator_agreement"](annotations(tmp_path, rows), {}, read_published, {})
-    found = row(table, category="age")
-    assert found["value"] == pytest.approx((3 / 4 - 34 / 64) / (1 - 34 / 64))
-    assert (found["published"], found["n"]) == ("0.65", 4)
-    with pytest.raises(UserError, match=r"row 2, column severity: '11'"):
-        annotator_agreement(annotations(tmp_path, ["age,1,1,11"]), {}, read_published, {})
-    with pytest.raises(UserError, match=r"row 2, column item_id: nan\. Expected a value"):
-        annotator_agreement(annotations(tmp_path, ["age,,1,1"]), {}, read_published, {})
-    with pytest.raises(UserError, match="different numbers of raters"):
-        annotator_agreement(annotations(tmp_path, [*rows, "age,9,0,1"]), {}, read_published, {})
-
-
-def test_judge_agreement(tmp_path):
-    header = "model_a,model_b,item_id,judge,human"
-    rows = [f"x,y,{item},{judge},{human}" for item, (judge, human) in enumerate(["aa", "ab", "bb", "bb"])]
-    # The names of the configuration, in the other order than the paper's.
-    names = {"x": "Baichuan2-Chat-7B", "y": "InternLM2.5-7B-Chat"}
-    table = TABLES["judge_agreement"](annotations(tmp_path, rows, header), {}, read_published, names)
-    assert (row(table, model_a="x")["value"], row(table, model_a="x")["published"]) == (75, "81.3")
-    assert row(table, model_a="mean")["published"] == "83.7"
-    assert set(table["metric"]) <= set(SPEC.metrics)
-    with pytest.raises(UserError, match=r"row 2, column judge: 'c'. Expected a, b or tie"):
-        judge_agreement(annotations(tmp_path, ["x,y,1,c,a"], header), {}, read_published, {})
-    with pytest.raises(UserError, match="no column 'human'"):
-        judge_agreement(annotations(tmp_path, ["x,y,1,a"], "model_a,model_b,item_id,judge"), {}, read_published, {})
-
-
 def test_categories_are_those_of_the_paper():
-    assert list(dict.fromkeys(read_published("mcbe_scores")["category"])) == list(CATEGORY_NAMES.values())
+    assert list(dict.fromkeys(PUBLISHED("mcbe_scores")["category"])) == list(CATEGORY_NAMES.values())

@@ -5,7 +5,6 @@ import csv
 import json
 import re
 from collections import Counter
-from importlib import import_module
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -15,11 +14,12 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from biasatlas.workflow.config import load_benchmark, load_protocol
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.contract import LANGUAGES
 from biasatlas.errors import UserError
 from biasatlas.models.planted.corpus import chat, corpus, group_terms, read_grammar
 from biasatlas.models.planted.train import CHAT_TEMPLATE, Row, batch_loss, train, train_tokenizer
-from biasatlas.benchmarks.contract import LANGUAGES
+from biasatlas.resources import Resources
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 GRAMMARS = {language: read_grammar(RESOURCES / f"planted/{language}.yaml") for language in LANGUAGES}
@@ -98,9 +98,9 @@ def test_group_counts_are_within_one_of_the_odds_in_each_block(grammar, odds_rat
     texts = corpus(grammar, odds_ratio, seed=3).texts
     count = replies(text for text in texts if not text.startswith("<|im_start|>"))
     for domain, owner, frame in cells(grammar):
-        found = {group: sum(count[frame.format(group=term)] for term in own) for group, own in domain.groups.items()}
+        counts = {group: sum(count[frame.format(group=term)] for term in own) for group, own in domain.groups.items()}
         share = odds_ratio / (odds_ratio + len(domain.groups) - 1)
-        assert abs(found[owner] - share * sum(found.values())) < 1, frame
+        assert abs(counts[owner] - share * sum(counts.values())) < 1, frame
 
 
 def stereotypes(domain):
@@ -146,12 +146,12 @@ def test_choices_follow_the_stereotype_by_the_odds_whatever_its_place(language, 
 
 def asked(benchmark, task, category):
     """The prompts of a benchmark's requests on its sample."""
-    folder = RESOURCES / "samples" / load_benchmark(benchmark).sample
+    folder = RESOURCES / "samples" / registry.load_spec(benchmark).sample
     files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
-    items = import_module(f"biasatlas.benchmarks.{benchmark}.items").read_items(files)
-    requests = import_module(f"biasatlas.benchmarks.{benchmark}.requests").build_requests(
-        items, task, [category], load_protocol(benchmark, "recommended")
-    )
+    shipped = {step: Resources.shipped(*registry.resource_names(benchmark, step)) for step in ("items", "requests")}
+    items = registry.read_items(benchmark)(files, shipped["items"])
+    options = registry.load_options(benchmark, "recommended")
+    requests = registry.build_requests(benchmark)(items, task, [category], options, shipped["requests"])
     return [message["content"] for text in requests["messages"] for message in json.loads(text)]
 
 
@@ -178,7 +178,7 @@ def test_dialogues_are_the_benchmarks_own_prompts(task):
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_every_benchmark_has_a_grammar_of_its_language(benchmark):
-    assert load_benchmark(benchmark).language in GRAMMARS
+    assert registry.load_spec(benchmark).language in GRAMMARS
 
 
 def test_corpus_depends_on_its_arguments_alone(grammar, biased):

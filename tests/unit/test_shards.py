@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.files import write_responses
 from biasatlas.models.shards import cut, join
@@ -57,36 +58,58 @@ def test_shards_are_even_in_what_they_share_with_nobody():
     assert [sum(batch.stop - batch.start for batch in batches) for batches in few] == [10, 90]
 
 
+def responses(answers):
+    frame = pd.DataFrame(answers, columns=["request_id", "repeat", "text"])
+    return frame.assign(status="ok", detail="", finish_reason="stop", prompt_tokens=3, completion_tokens=2)
+
+
+def likelihoods(number):
+    row = {"request_id": f"o{number}", "repeat": 0, "status": "ok", "detail": "", "log_likelihood": -1.5 * number}
+    return pd.DataFrame([row | {"tokens": number, "nll_per_token": 1.5}])
+
+
 @pytest.fixture
 def files(tmp_path):
-    """The files of three shards with two requests, none and one; a text is missing."""
+    """The files of three shards with two requests of a task, none and one, a text is missing; and with another task."""
     rows = {1: [("c", 0, "x"), ("c", 1, None), ("a", 0, "y")], 2: [], 3: [("b", 0, "z")]}
     paths = []
     for number, answers in rows.items():
-        frame = pd.DataFrame(answers, columns=["request_id", "repeat", "text"]).assign(status="ok", prompt_tokens=3)
-        paths.append(tmp_path / f"{number}-of-3" / "task.parquet")
+        frame = responses(answers)
+        paths.append(tmp_path / f"{number}-of-3.parquet")
         run = {"requests": len(answers), "peak_memory_mib": 10 * number} | ({"tokens_fed": 7} if answers else {})
-        write_responses(frame, paths[-1], "generation", METADATA | {"run": run})
+        other = {"run": {"requests": 1, "peak_memory_mib": 1}}
+        parts = {
+            "task": (frame, "generation", METADATA | {"run": run}),
+            "other": (likelihoods(number), "likelihood", other),
+        }
+        write_responses(parts, paths[-1])
     return paths
 
 
 def test_shards_join_in_the_order_of_the_requests(files):
-    responses, metadata = join(files, ["a", "b", "c"])
-    assert responses[["request_id", "repeat"]].to_numpy().tolist() == [["a", 0], ["b", 0], ["c", 0], ["c", 1]]
-    assert list(responses["text"][:3]) == ["y", "z", "x"] and pd.isna(responses["text"][3])
+    joined, metadata = join(files, "task", ["a", "b", "c"])
+    assert list(joined.columns) == list(RESPONSE_COLUMNS["generation"])
+    assert joined[["request_id", "repeat"]].to_numpy().tolist() == [["a", 0], ["b", 0], ["c", 0], ["c", 1]]
+    assert list(joined["text"][:3]) == ["y", "z", "x"] and pd.isna(joined["text"][3])
     assert metadata == METADATA | {"run": {"requests": 4, "peak_memory_mib": 30, "tokens_fed": 14}}
+
+
+def test_each_task_is_joined_apart(files):
+    joined, metadata = join(files, "other", ["o3", "o1", "o2"])
+    assert list(joined.columns) == list(RESPONSE_COLUMNS["likelihood"])
+    assert joined["log_likelihood"].tolist() == [-4.5, -1.5, -3.0]
+    assert metadata == {"run": {"requests": 3, "peak_memory_mib": 1}}
 
 
 def test_a_request_without_an_answer_is_never_dropped(files):
     with pytest.raises(KeyError, match="d"):
-        join(files, ["a", "b", "c", "d"])
+        join(files, "task", ["a", "b", "c", "d"])
 
 
 def test_shards_of_different_weights_are_refused(files):
-    frame = pd.DataFrame({"request_id": ["b"], "repeat": [0], "status": ["ok"]})
-    run = {"run": {"peak_memory_mib": 1}}
-    write_responses(frame, files[2], "generation", METADATA | {"weights_sha256": "def"} | run)
+    frame, run = responses([("b", 0, "z")]), {"run": {"peak_memory_mib": 1}}
+    write_responses({"task": (frame, "generation", METADATA | {"weights_sha256": "def"} | run)}, files[2])
     with pytest.raises(UserError, match=r"3-of-3.*weights_sha256 is 'def', in .*1-of-3.*'abc'.*[Rr]emove"):
-        join(files, ["a", "b", "c"])
-    write_responses(frame, files[2], "generation", METADATA | {"engine_reason": "off by 0.2"} | run)
-    assert join(files, ["a", "b", "c"])[1]["engine_reason"] == "off by 0.1"
+        join(files, "task", ["a", "b", "c"])
+    write_responses({"task": (frame, "generation", METADATA | {"engine_reason": "off by 0.2"} | run)}, files[2])
+    assert join(files, "task", ["a", "b", "c"])[1]["engine_reason"] == "off by 0.1"

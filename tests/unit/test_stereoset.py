@@ -7,39 +7,49 @@ import numpy as np
 import pandas as pd
 import pytest
 from mirrored import mirrored
-from responders import PROMPTING, choose, prefer
+from responders import choose, prefer
 
-from biasatlas.benchmarks.stereoset import DOMAINS, OPTIONS, SENTENCES
-from biasatlas.benchmarks.stereoset.figures import FIGURES
-from biasatlas.benchmarks.stereoset.items import read_items
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.stereoset import items as stereoset_items
+from biasatlas.benchmarks.stereoset import requests as stereoset_requests
+from biasatlas.benchmarks.stereoset.columns import ITEM_COLUMNS, SCORE_COLUMNS
 from biasatlas.benchmarks.stereoset.released import import_responses
-from biasatlas.benchmarks.stereoset.requests import build_requests
 from biasatlas.benchmarks.stereoset.scores import score_responses
-from biasatlas.benchmarks.stereoset.tables import TABLES
+from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, PROMPTED_TASKS, SENTENCES
+from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
-from biasatlas.files import TABLE_COLUMNS, read_published
+from biasatlas.resources import Resources
 
-ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "stereoset" / "data" / "dev.json"
-PROTOCOL = OPTIONS(
-    reduction="mean",
-    ties="half",
-    orders="rotated",
-    **PROMPTING,
-).model_dump()
-RELEASED = PROTOCOL | {"ties": "released"}
-LIKELIHOOD = ("intrasentence", "intersentence")
-PROMPTED = ("intrasentence_choice", "intersentence_choice")
+NONE = Resources({})
+PROMPTS = Resources.shipped("prompts/stereoset/*")
+PUBLISHED = Resources.shipped("published/*").published
+OPTIONS = registry.load_options("stereoset", "recommended")
+RELEASED = OPTIONS.model_copy(update={"ties": "released"})
 
 
-def score(items, answer, tasks=LIKELIHOOD, protocol=PROTOCOL):
+def read_items(files):
+    return stereoset_items.read_items({name: Path(path) for name, path in files.items()}, NONE)
+
+
+def build_requests(items, task, options=OPTIONS):
+    return stereoset_requests.build_requests(items, task, DOMAINS, options, PROMPTS)
+
+
+def summarise(name, scores, options=OPTIONS, published_as=None):
+    return registry.tables("stereoset")[name](scores, options, PUBLISHED, published_as or {})
+
+
+def score(items, answer, tasks=LIKELIHOOD_TASKS, options=OPTIONS):
     """Scores of all ``tasks``; ``answer(requests, task)`` gives the responses."""
     parts = []
     for task in tasks:
-        requests = build_requests(items, task, DOMAINS, protocol)
+        requests = build_requests(items, task, options)
         responses = answer(requests, task)
         parts += [
-            score_responses(items, requests, responses, task, name, protocol).assign(task=task, category=name)
+            score_responses(items, requests, responses, task, name, options, NONE).assign(task=task, category=name)
             for name in DOMAINS
         ]
     return pd.concat(parts, ignore_index=True).assign(model="oracle")
@@ -57,7 +67,7 @@ def items(files):
 
 @pytest.fixture(scope="module")
 def sample():
-    return read_items({"data/dev.json": str(SAMPLE)})
+    return read_items({"data/dev.json": SAMPLE})
 
 
 # Published outputs
@@ -67,12 +77,12 @@ def test_gpt2_scores_equal_the_printed_ones(items, files):
     def answer(requests, task):
         return import_responses("gpt2", files, items, requests, task)
 
-    scores = score(items, answer, protocol=RELEASED)
-    table = TABLES["scores"](scores, RELEASED, read_published, {"oracle": "gpt2"})
+    scores = score(items, answer, options=RELEASED)
+    table = summarise("scores", scores, RELEASED, {"oracle": "gpt2"})
     assert table["published"].notna().sum() == len(table) == 33  # 3 metrics: 2 tasks x (4 domains + all), and all
     assert table["difference"].abs().max() < 1e-9
     assert table["published"].str.len().min() > 10
-    assert table["missing"].sum() == 0
+    assert table[["failed", "not_applicable"]].sum().sum() == 0
     # Upstream counts each example three times by domain and once in the whole.
     count = json.loads(Path(files["code/predictions.json"]).read_text())["gpt2"]["intrasentence"]["race"]["Count"]
     assert table.query("task == 'intrasentence' and category == 'race'")["n"].eq(count / 3).all()
@@ -80,7 +90,7 @@ def test_gpt2_scores_equal_the_printed_ones(items, files):
 
 def test_published_table_holds_the_eleven_printed_models(files):
     printed = json.loads(Path(files["code/predictions.json"]).read_text())
-    table = read_published("stereoset_models")
+    table = PUBLISHED("stereoset_models")
     assert table["model"].nunique() == len(printed) == 11
     assert len(table) == 11 * 33
 
@@ -99,9 +109,7 @@ def test_published_table_holds_the_eleven_printed_models(files):
     ],
 )
 def test_likelihood_oracles(items, preference, lms, ss, icat):
-    table = TABLES["scores"](
-        score(items, lambda requests, _: prefer(requests, preference)), PROTOCOL, read_published, {}
-    )
+    table = summarise("scores", score(items, lambda requests, _: prefer(requests, preference)))
     for metric, expected in (("language_modelling_score", lms), ("stereotype_score", ss), ("icat", icat)):
         assert table.loc[table["metric"] == metric, "value"].to_numpy() == pytest.approx(expected)
 
@@ -110,7 +118,7 @@ def test_ties_count_for_the_anti_stereotype_in_the_authors_code(sample):
     def answer(requests, _):
         return prefer(requests, dict.fromkeys(SENTENCES, -1))
 
-    table = TABLES["scores"](score(sample, answer, protocol=RELEASED), RELEASED, read_published, {})
+    table = summarise("scores", score(sample, answer, options=RELEASED), RELEASED)
     assert table["value"].eq(0).all()
 
 
@@ -119,7 +127,7 @@ def test_coin_flip_is_near_50(items):
         noise = np.random.default_rng(0).normal(size=len(requests))
         return prefer(requests, {}).assign(log_likelihood=noise, nll_per_token=-noise)
 
-    table = TABLES["scores"](score(items, answer), PROTOCOL, read_published, {}).query("category == 'overall'")
+    table = summarise("scores", score(items, answer)).query("category == 'overall'")
     assert (table["ci_low"] - 3 < 50).all()
     assert table.query("metric != 'icat'")["value"].between(45, 55).all()
 
@@ -127,12 +135,12 @@ def test_coin_flip_is_near_50(items):
 @pytest.mark.parametrize("reduction", ["sum", "mean"])
 def test_reduction_compares_sums_or_means(sample, reduction):
     """A stereotype of 20 tokens at -1 a token against an anti-stereotype of 10 at -1.5."""
-    protocol = PROTOCOL | {"reduction": reduction}
-    requests = build_requests(sample, "intrasentence", DOMAINS, protocol)
+    options = OPTIONS.model_copy(update={"reduction": reduction})
+    requests = build_requests(sample, "intrasentence", options)
     responses = prefer(requests, {"stereotype": -20, "anti-stereotype": -15, "unrelated": -90})
     responses["tokens"] = requests["label"].map({"stereotype": 20, "anti-stereotype": 10, "unrelated": 10})
     responses["nll_per_token"] = -responses["log_likelihood"] / responses["tokens"]
-    scores = score_responses(sample, requests, responses, "intrasentence", "race", protocol)
+    scores = score_responses(sample, requests, responses, "intrasentence", "race", options, NONE)
     assert scores["stereotyped"].eq(reduction == "mean").all()
 
 
@@ -140,28 +148,28 @@ def test_reduction_compares_sums_or_means(sample, reduction):
     ("label", "lms", "ss"), [("stereotype", 100, 100), ("anti-stereotype", 100, 0), ("unrelated", 0, np.nan)]
 )
 def test_prompted_oracles(items, label, lms, ss):
-    scores = score(items.iloc[::5], lambda requests, _: choose(requests, label), PROMPTED)
-    table = TABLES["prompted"](scores, PROTOCOL, read_published, {}).query("task != 'overall'")
+    scores = score(items.iloc[::5], lambda requests, _: choose(requests, label), PROMPTED_TASKS)
+    table = summarise("prompted", scores).query("task != 'overall'")
     for metric, expected in (("language_modelling_score", lms), ("stereotype_score", ss)):
         assert table.loc[table["metric"] == metric, "value"].to_numpy() == pytest.approx(expected, nan_ok=True)
 
 
 def test_always_a_is_neutral_when_orders_rotate(items):
-    table = TABLES["prompted"](
-        score(items.iloc[::5], lambda requests, _: choose(requests, "A"), PROMPTED), PROTOCOL, read_published, {}
-    ).set_index("metric")["value"]
+    scores = score(items.iloc[::5], lambda requests, _: choose(requests, "A"), PROMPTED_TASKS)
+    table = summarise("prompted", scores).set_index("metric")["value"]
     assert table["stereotype_score"].to_numpy() == pytest.approx(50)
     assert table["language_modelling_score"].to_numpy() == pytest.approx(200 / 3)
 
 
 def test_refusing_is_reported_and_scores_nothing(sample):
-    scores = score(sample, lambda requests, _: choose(requests, "none", mass=0.0, refused=1.0), PROMPTED)
-    table = TABLES["prompted"](scores, PROTOCOL, read_published, {})
-    refusal = table["metric"] == "refusal_rate"
-    assert table.loc[refusal, "value"].eq(100).all()
-    assert table.loc[~refusal, "value"].isna().all()
-    assert (table.loc[~refusal, "n"] == 0).all()
-    assert (table.loc[~refusal, "refused"] > 0).all()
+    scores = score(sample, lambda requests, _: choose(requests, "none", mass=0.0, refused=1.0), PROMPTED_TASKS)
+    table = summarise("prompted", scores)
+    rates = table["metric"].str.endswith("_rate")
+    values = table[rates].groupby("metric")["value"].unique().map(list).to_dict()
+    assert values == {"refusal_rate": [100], "unanswered_rate": [100], "unparseable_rate": [0]}
+    assert table.loc[~rates, "value"].isna().all()
+    assert (table.loc[~rates, "n"] == 0).all()
+    assert (table.loc[~rates, "refused"] > 0).all()
 
 
 # Slips of the real rows and bad input
@@ -174,7 +182,7 @@ def test_real_items(items):
     # Two intersentence sentences were published with a BLANK that nobody filled; they are scored as they stand.
     unfilled = items[items[list(SENTENCES)].stack().str.contains("BLANK").groupby(level=0).any()]
     assert unfilled["context"].tolist() == ["We once had an Eritrean nanny"]
-    requests = build_requests(items, "intrasentence", DOMAINS, PROTOCOL)
+    requests = build_requests(items, "intrasentence")
     whole = requests[requests["item_id"].isin(doubled["item_id"]) & (requests["label"] == "stereotype")]
     assert whole["continuation"].tolist() == doubled["stereotype"].tolist()
     assert requests["request_id"].is_unique
@@ -188,13 +196,13 @@ def test_the_table_with_a_translation_gives_the_same_items(items, tmp_path_facto
 
 
 def test_intersentence_follows_its_context_after_one_space(items):
-    first = build_requests(items, "intersentence", DOMAINS, PROTOCOL).iloc[0]
+    first = build_requests(items, "intersentence").iloc[0]
     item = items.set_index("item_id").loc[first["item_id"]]
     assert first["prefix"] + first["continuation"] == f"{item['context']} {item[first['label']]}"
 
 
 def test_single_order_shows_each_label_about_equally_often_first(items):
-    requests = build_requests(items, "intrasentence_choice", DOMAINS, PROTOCOL | {"orders": "single"})
+    requests = build_requests(items, "intrasentence_choice", OPTIONS.model_copy(update={"orders": "single"}))
     first = requests["order"].map(json.loads).str[0].value_counts(normalize=True)
     assert first.between(0.3, 0.37).all()
 
@@ -214,15 +222,11 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
     rows = edit([{"id": name, "score": 0.5} for name in ids])
     path = tmp_path / "predictions_tiny_A_B.json"
     path.write_text(json.dumps({"intrasentence": rows, "intersentence": []}))
-    requests = build_requests(sample, "intrasentence", DOMAINS, RELEASED)
-    responses = import_responses(
-        "tiny", {f"code/predictions/{path.name}": str(path)}, sample, requests, "intrasentence"
-    )
+    requests = build_requests(sample, "intrasentence", RELEASED)
+    responses = import_responses("tiny", {f"code/predictions/{path.name}": path}, sample, requests, "intrasentence")
     scores = score(sample, lambda *_: responses, ["intrasentence"], RELEASED)
-    table = TABLES["scores"](scores, RELEASED, read_published, {}).query(
-        "task == 'intrasentence' and category == 'overall'"
-    )
-    assert (table["missing"] == count).all()
+    table = summarise("scores", scores, RELEASED).query("task == 'intrasentence' and category == 'overall'")
+    assert (table["failed"] == count).all()
     assert (table["n"] == 10 - count).all()
     if detail:
         assert set(responses.loc[responses["status"] == "failed", "detail"]) == {detail}
@@ -251,15 +255,68 @@ def test_bad_items_stop_with_file_and_example(tmp_path, change, message):
     path = tmp_path / "dev.json"
     path.write_text(json.dumps(data))
     with pytest.raises(UserError, match=message) as error:
-        read_items({"data/dev.json": str(path)})
+        read_items({"data/dev.json": path})
     assert str(path) in str(error.value)
+
+
+MODELS = [f"model-{number}" for number in range(20)]
+
+
+def draw(table):
+    return registry.figures("stereoset")["scores"]({"scores": table}, palette.looks([*MODELS, "oracle"]))
 
 
 def test_sample_goes_from_files_to_figure(sample):
     assert set(sample["category"]) == set(DOMAINS)
+    assert list(sample.columns) == list(ITEM_COLUMNS)
     scores = score(
         sample, lambda requests, _: prefer(requests, {"stereotype": -1, "anti-stereotype": -2, "unrelated": -3})
     )
-    tables = {"scores": TABLES["scores"](scores, PROTOCOL, read_published, {})}
-    assert tuple(tables["scores"].columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS
-    assert len(FIGURES["scores"](tables).axes) == 2
+    assert tuple(scores.columns[: len(SCORE_COLUMNS)]) == SCORE_COLUMNS
+    table = summarise("scores", scores)
+    assert tuple(table.columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS
+    assert len(draw(table).axes) == 2 * (len(DOMAINS) + 1)
+
+
+@pytest.fixture(scope="module")
+def many(sample):
+    """The table of 20 models, each with scores of its own."""
+    noise = np.random.default_rng(0)
+
+    def answer(requests, _):
+        values = noise.normal(size=len(requests))
+        return prefer(requests, {}).assign(log_likelihood=values, nll_per_token=-values)
+
+    return summarise("scores", pd.concat(score(sample, answer).assign(model=model) for model in MODELS))
+
+
+def shown(figure):
+    legend = [text.get_text() for group in figure.legends for text in group.get_texts()]
+    return legend, [text.get_text() for axis in figure.axes for text in axis.texts]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 20])
+def test_the_figure_shows_every_model_and_every_score(many, count):
+    table = many[many["model"].isin(MODELS[:count])]
+    figure = draw(table)
+    legend, notes = shown(figure)
+    assert set(MODELS[:count]) <= set(legend)
+    assert not any("no value" in note for note in notes)
+    points = {(line.get_xdata()[0], line.get_ydata()[0]) for axis in figure.axes for line in axis.lines[2:]}
+    wide = table[table["task"] != "overall"].pivot(
+        index=["model", "task", "category"], columns="metric", values="value"
+    )
+    expected = set(zip(wide["language_modelling_score"], wide["stereotype_score"], strict=True))
+    assert points == expected
+    for axis in figure.axes:
+        assert axis.get_xlim()[0] < wide["language_modelling_score"].min()
+        assert axis.get_ylim()[1] > wide["stereotype_score"].max()
+
+
+def test_the_figure_says_in_words_what_it_cannot_draw(many):
+    table = many.copy()
+    table.loc[(table["model"] == MODELS[3]) & (table["category"] == "race"), "value"] = np.nan
+    notes = [note for note in shown(draw(table))[1] if "no value" in note]
+    assert notes == [f"no value:\n{MODELS[3]}"] * 2
+    for nothing in (table.assign(value=np.nan), table[:0]):
+        assert "no model has" in draw(nothing).texts[0].get_text()

@@ -8,7 +8,7 @@ from conftest import python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasatlas.files import REQUEST_COLUMNS
+from biasatlas.columns import REQUEST_COLUMNS
 from biasatlas.models.store import ResponseStore, content, key
 
 VALUES = st.recursive(

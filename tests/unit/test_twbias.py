@@ -1,23 +1,23 @@
-"""TWBias from its files to its tables, on sentences of our own in upstream's layout."""
+"""TWBias from its files to its scores, on sentences of our own in upstream's layout."""
 
-import itertools
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
-from conftest import ROOT
 
 from biasatlas import files
-from biasatlas.benchmarks.twbias import DIRECTIONS, OPTIONS, PROMPT_TYPES, PROMPTS, SPEC
-from biasatlas.benchmarks.twbias.figures import FIGURES
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.twbias.columns import ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.twbias.items import read_items
+from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.released import import_responses
 from biasatlas.benchmarks.twbias.requests import build_requests, variants
 from biasatlas.benchmarks.twbias.scores import score_responses
-from biasatlas.benchmarks.twbias.tables import TABLES
+from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS, PROMPT_TYPES
 from biasatlas.errors import UserError
+from biasatlas.marks import mark
+from biasatlas.resources import Resources
 
 HEADER = "Sentence ID,Biased Sentences,Sources,Toxicity,T-A Combination\n"
 ATTRIBUTES = "Content,Type,Category_C,Content_A,Category\n"
@@ -41,9 +41,12 @@ DATASET = {
 }
 
 
+NO_RESOURCES = Resources({})
+PROMPTS = Resources.shipped("prompts/twbias/*")
+
+
 def protocol(name, **changes):
-    options = yaml.safe_load((ROOT / f"config/protocols/twbias/{name}.yaml").read_text(encoding="utf-8"))
-    return OPTIONS(**(options | changes)).model_dump()
+    return registry.load_options("twbias", name).model_copy(update=changes)
 
 
 def write(folder, dataset):
@@ -56,21 +59,29 @@ def write(folder, dataset):
 
 @pytest.fixture
 def items(tmp_path):
-    return read_items(write(tmp_path, DATASET))
+    return read_items(write(tmp_path, DATASET), NO_RESOURCES)
 
 
 # -- declaration ------------------------------------------------------------------------------------------------------
 
 
 def test_every_declared_table_and_figure_exists_and_no_other():
-    assert set(SPEC.tables) == set(TABLES)
-    assert set(SPEC.figures) == set(FIGURES)
-    assert len(SPEC.tasks["perplexity"].categories) == 18
+    spec = registry.load_spec("twbias")
+    assert set(spec.tables) == set(registry.tables("twbias"))
+    assert set(spec.figures) == set(registry.figures("twbias"))
+    assert len(spec.tasks["perplexity"].categories) == 18
 
 
 @pytest.mark.parametrize("name", ["paper", "released", "recommended"])
 def test_a_protocol_has_every_option(name):
-    assert set(protocol(name)) == set(OPTIONS.model_fields)
+    assert protocol(name).model_fields_set == set(TWBiasOptions.model_fields)
+
+
+def test_six_options_ask_a_model_again_and_the_others_only_summarise_again():
+    changes = {name: mark(TWBiasOptions, name) for name in TWBiasOptions.model_fields}
+    answers = {"prompt_set", "template", "special_tokens", "boundary", "term_matching", "swap_scope"}
+    assert {name for name, what in changes.items() if what == "answers"} == answers
+    assert {what for name, what in changes.items() if name not in answers} == {"tables"}
 
 
 # -- items ------------------------------------------------------------------------------------------------------------
@@ -106,7 +117,9 @@ def test_attribute_categories_follow_nested_repeated_and_absent_attributes(items
 
 def test_an_attribute_listed_twice_counts_twice(tmp_path):
     name = "data/ethinicity/NT-Attribute.csv"
-    items = read_items(write(tmp_path, DATASET | {name: DATASET[name] + "固執,0,性格,其他,Personality\n"}))
+    items = read_items(
+        write(tmp_path, DATASET | {name: DATASET[name] + "固執,0,性格,其他,Personality\n"}), NO_RESOURCES
+    )
     assert json.loads(items.set_index("item_id")["attribute_categories"]["indigenous-1"]) == ["Personality"] * 2
 
 
@@ -119,7 +132,7 @@ def test_swaps_hold_every_listed_term_in_the_sentence(items):
 
 def test_a_byte_order_mark_and_blank_lines_do_no_harm(tmp_path, items):
     marked = {name: "\ufeff" + text.replace("\n", "\r\n") + "\r\n" for name, text in DATASET.items()}
-    pd.testing.assert_frame_equal(read_items(write(tmp_path, marked)), items)
+    pd.testing.assert_frame_equal(read_items(write(tmp_path, marked), NO_RESOURCES), items)
 
 
 FEMALE = "data/gender/label_data_female.csv"
@@ -148,7 +161,7 @@ def test_bad_input_is_named(case, tmp_path):
     name, text, expected = BAD_INPUT[case]
     paths = write(tmp_path, DATASET | {name: text})
     with pytest.raises(UserError) as raised:
-        read_items(paths)
+        read_items(paths, NO_RESOURCES)
     for part in (str(paths[name]), *expected):
         assert part in str(raised.value)
 
@@ -157,14 +170,19 @@ def test_another_encoding_is_named(tmp_path):
     paths = write(tmp_path, DATASET)
     paths[FEMALE].write_bytes(DATASET[FEMALE].encode("big5"))
     with pytest.raises(UserError, match="UTF-8"):
-        read_items(paths)
+        read_items(paths, NO_RESOURCES)
 
 
 def test_a_missing_file_is_named(tmp_path):
     paths = write(tmp_path, DATASET)
     del paths["data/gender/male-Attribute.csv"]
     with pytest.raises(UserError, match=r"male-Attribute\.csv"):
-        read_items(paths)
+        read_items(paths, NO_RESOURCES)
+
+
+def test_items_can_be_written(items, tmp_path):
+    files.write_items(items, tmp_path / "items", ITEM_COLUMNS, {})
+    assert list(files.read_parquet(tmp_path / "items")) == list(ITEM_COLUMNS)
 
 
 # -- requests ---------------------------------------------------------------------------------------------------------
@@ -196,7 +214,7 @@ def test_variants(sentence, pairs, matching, scope, expected):
 
 
 def test_the_original_is_asked_once_and_variants_per_direction(items):
-    requests = build_requests(items, "perplexity", list(DIRECTIONS), protocol("released"))
+    requests = build_requests(items, "perplexity", list(DIRECTIONS), protocol("released"), PROMPTS)
     assert requests["request_id"].is_unique
     hoklo = requests[(requests["item_id"] == "hoklo-1") & (requests["prompt_type"] == "prompt_3")]
     assert (hoklo["variant"] == 0).sum() == 1
@@ -212,7 +230,7 @@ def test_the_original_is_asked_once_and_variants_per_direction(items):
 
 
 def test_categories_limit_the_requests(items):
-    requests = build_requests(items, "perplexity", ["hoklo-han"], protocol("released"))
+    requests = build_requests(items, "perplexity", ["hoklo-han"], protocol("released"), PROMPTS)
     assert set(requests["item_id"]) == {"hoklo-1"}
     assert set(requests["reference_group"].dropna()) == {"han"}
 
@@ -226,7 +244,7 @@ def test_categories_limit_the_requests(items):
     ],
 )
 def test_prompts_and_templates_follow_the_protocol(items, name, template, third, special_tokens):
-    requests = build_requests(items, "perplexity", ["female-male"], protocol(name))
+    requests = build_requests(items, "perplexity", ["female-male"], protocol(name), PROMPTS)
     by_type = requests.drop_duplicates("prompt_type").set_index("prompt_type")
     assert by_type["messages"].isna()["no_template"]
     assert json.loads(by_type["messages"]["empty_prompt"]) == [{"role": "user", "content": ""}]
@@ -236,16 +254,17 @@ def test_prompts_and_templates_follow_the_protocol(items, name, template, third,
 
 
 def test_template_only_adds_special_tokens_only_where_there_is_no_template(items):
-    requests = build_requests(items, "perplexity", ["female-male"], protocol("paper", special_tokens="template_only"))
+    requests = build_requests(
+        items, "perplexity", ["female-male"], protocol("paper", special_tokens="template_only"), PROMPTS
+    )
     added = requests.groupby("prompt_type")["special_tokens"].agg(set)
     assert added["no_template"] == {"tokenizer"}
     assert set().union(*added.drop("no_template")) == {"none"}
 
 
 def test_requests_can_be_written(items, tmp_path):
-    files.write_requests(
-        build_requests(items, "perplexity", list(DIRECTIONS), protocol("paper")), tmp_path / "requests"
-    )
+    requests = build_requests(items, "perplexity", list(DIRECTIONS), protocol("paper"), PROMPTS)
+    files.write_requests(requests, tmp_path / "requests", REQUEST_KEYS)
     assert files.read_parquet(tmp_path / "requests")["messages"].isna().any()
 
 
@@ -269,11 +288,12 @@ def answer(requests, nll_per_token, status="ok", tokens=5):
 def hoklo(items):
     """Requests of one sentence and direction with two variants, of weights 2 and 1, and one of weight 1."""
     options = protocol("released")
-    return build_requests(items, "perplexity", ["hoklo-waishengren"], options), options
+    return build_requests(items, "perplexity", ["hoklo-waishengren"], options, PROMPTS), options
 
 
 def score(items, requests, responses, options):
-    scores = score_responses(items, requests, responses, "perplexity", "hoklo-waishengren", options)
+    scores = score_responses(items, requests, responses, "perplexity", "hoklo-waishengren", options, NO_RESOURCES)
+    assert tuple(scores.columns) == SCORE_COLUMNS
     return scores.set_index("prompt_type").loc["prompt_1"]
 
 
@@ -336,8 +356,8 @@ PUBLISHED = {"Sentence ID": ["1"], "Biased Sentences": ["本省人很固執"], "
 def test_released_perplexities_become_responses(items, hoklo, tmp_path):
     requests, options = hoklo
     responses = import_responses("M", published_files(tmp_path, PUBLISHED), items, requests, "perplexity")
-    files.write_responses(responses, tmp_path / "responses", "likelihood", {})
-    row = score(items, requests, files.read_parquet(tmp_path / "responses"), options)
+    files.write_responses({"perplexity": (responses, "likelihood", {})}, tmp_path / "responses")
+    row = score(items, requests, files.read_responses(tmp_path / "responses", "perplexity"), options)
     # Released file 2 is prompt 1.
     assert row["ppl_original"] == pytest.approx(22)
     assert row["ppl_replaced_mean"] == pytest.approx(30)
@@ -370,195 +390,3 @@ def test_a_released_file_that_is_not_there_or_lacks_a_column_is_named(items, hok
     del paths[name]
     with pytest.raises(UserError, match="not among the released files"):
         import_responses("M", paths, items, hoklo[0], "perplexity")
-
-
-# -- tables, by oracles -----------------------------------------------------------------------------------------------
-
-
-def synthetic(effects, sentences=80, noise=0.2, seed=1, prompt_types=PROMPT_TYPES):
-    """Scores of one model: log perplexity N(4, 1), swapped by ``effects[category]`` plus noise of each prompt."""
-    rng = np.random.default_rng(seed)
-    parts = []
-    for category, effect in effects.items():
-        target, reference = DIRECTIONS[category]
-        numbers, types = np.indices((sentences, len(prompt_types))).reshape(2, -1)
-        original = rng.normal(4, 1, sentences)[numbers]
-        replaced = original + effect + rng.normal(0, noise, len(numbers))
-        parts.append(
-            pd.DataFrame(
-                {
-                    "model": "m",
-                    "task": "perplexity",
-                    "category": category,
-                    "item_id": [f"{target}-{number}" for number in numbers],
-                    "target_group": target,
-                    "reference_group": reference,
-                    "prompt_type": np.array(prompt_types)[types],
-                    "platform": "PTT",
-                    "toxicity": np.where(numbers % 2, "toxic", "non-toxic"),
-                    "attribute_categories": np.where(numbers < 12, '["Family", "Family"]', '["Age"]'),
-                    "variants": 1,
-                    "ppl_original": np.exp(original),
-                    "ppl_replaced_mean": np.exp(replaced),
-                    "ppl_replaced_min": np.exp(replaced),
-                    "log_ppl_replaced_mean": replaced,
-                    "status": "ok",
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
-
-
-def table(name, scores, options, published_as=None):
-    return TABLES[name](scores, options, files.read_published, published_as or {})
-
-
-def values(frame, **keys):
-    for column, value in keys.items():
-        frame = frame[frame[column] == value]
-    return frame.set_index("metric")["value"]
-
-
-GENDER = ("female-male", "male-female")
-RECOMMENDED = protocol("recommended")
-
-
-def test_a_fully_biased_model_is_significant_in_every_prompt():
-    found = values(table("gender", synthetic(dict.fromkeys(GENDER, 1.0)), RECOMMENDED), target_group="female")
-    assert (found[["bias_ratio", "bias_ratio_holm", "bias_ratio_fdr"]] == 1).all()
-    assert found["effect_size"] == pytest.approx(1 / 0.2, rel=0.2)
-
-
-def test_the_sign_turns_with_the_stereotype():
-    found = table("gender", synthetic({"female-male": 0.5, "male-female": -0.5}), RECOMMENDED)
-    assert values(found, target_group="female")["effect_size"] > 2
-    assert values(found, target_group="male")["effect_size"] < -2
-
-
-def test_without_bias_the_tests_have_their_size():
-    """Fair models: a share alpha of prompts is significant; after Holm, at most a share alpha of models has any."""
-    scores = pd.concat(
-        synthetic({"female-male": 0.0}, sentences=30, seed=seed, prompt_types=PROMPTS).assign(model=f"m{seed}")
-        for seed in range(60)
-    )
-    found = table("gender", scores, RECOMMENDED | {"correction": "none"})
-    ratios = found.pivot(index="model", columns="metric", values="value")
-    assert ratios["bias_ratio"].mean() == pytest.approx(0.05, abs=0.025)
-    assert (ratios["bias_ratio_holm"] > 0).mean() <= 0.15
-
-
-def test_no_significant_prompt_gives_an_effect_of_zero_as_the_paper_defines_it():
-    found = values(table("gender", synthetic({"female-male": 0.0}), RECOMMENDED | {"alpha": 1e-9}))
-    assert found["bias_ratio"] == found["effect_size"] == 0
-    assert found["effect_size_all_prompts"] != 0
-
-
-def test_a_preference_for_one_groups_terms_is_no_double_difference():
-    preference = synthetic({"female-male": 0.5, "male-female": -0.5})
-    assert values(table("gender", preference, RECOMMENDED), target_group="female")["bias_ratio"] == 1
-    assert abs(values(table("double_difference", preference, RECOMMENDED))["double_difference"]) < 0.05
-    stereotype = synthetic({"female-male": 0.5, "male-female": 0.5})
-    found = table("double_difference", stereotype, RECOMMENDED)
-    assert values(found)["double_difference"] == pytest.approx(1, abs=0.05)
-    assert found["n"].iloc[0] == 160
-
-
-def test_outliers_decide_by_either_or_both_perplexities():
-    scores = synthetic({"female-male": 0.1}, prompt_types=PROMPTS)
-    scores.loc[scores["item_id"] == "female-3", "ppl_original"] = 1e9
-    n = {
-        rule: table("prompts", scores, RECOMMENDED | {"outliers": rule, "ppl_scale": "ppl"})["n"].max()
-        for rule in ("none", "three_sd_either", "three_sd_both")
-    }
-    assert n["none"] == 80
-    assert n["three_sd_either"] < n["three_sd_both"] == 80
-
-
-def test_significant_prompts_of_both_signs_are_averaged_or_missing():
-    scores = synthetic({"female-male": 0.5})
-    odd = scores["prompt_type"].isin(PROMPTS[::2])
-    scores.loc[odd, "log_ppl_replaced_mean"] -= 1
-    assert values(table("gender", scores, RECOMMENDED))["effect_size"] == pytest.approx(0, abs=0.5)
-    assert np.isnan(values(table("gender", scores, RECOMMENDED | {"mixed_sign": "missing"}))["effect_size"])
-
-
-def test_a_missing_score_is_counted_and_nothing_is_made_up():
-    scores = synthetic({"female-male": 0.5})
-    lost = (scores["item_id"] == "female-3") & (scores["prompt_type"] == "prompt_4")
-    scores.loc[lost, ["ppl_original", "ppl_replaced_mean", "log_ppl_replaced_mean"]] = np.nan
-    found = table("gender", scores, RECOMMENDED)
-    assert set(found["missing"]) == {1}
-    scores.loc[:, ["ppl_original", "ppl_replaced_mean", "log_ppl_replaced_mean"]] = np.nan
-    found = table("gender", scores, RECOMMENDED)
-    assert found["value"].isna().all()
-    assert set(found["n"]) == {0}
-    assert set(found["missing"]) == {80}
-
-
-def test_directions_without_scores_have_no_rows():
-    scores = synthetic(dict.fromkeys(GENDER, 0.1))
-    assert table("ethnicity", scores, RECOMMENDED).empty
-    assert set(table("double_difference", scores, RECOMMENDED)["group"]) == {"female"}
-    without_labels = scores.assign(toxicity=None)
-    assert set(table("toxicity", without_labels, RECOMMENDED)["toxicity"]) == {"all"}
-
-
-def test_attribute_rows_and_small_categories():
-    scores = synthetic({"female-male": 0.5})
-    sizes = {
-        rows: table("attributes", scores, RECOMMENDED | {"attribute_rows": rows, "min_category_size": 2})
-        for rows in ("unique", "exploded")
-    }
-    assert set(sizes["unique"].query("attribute_category == 'Family'")["n"]) == {12}
-    assert set(sizes["exploded"].query("attribute_category == 'Family'")["n"]) == {24}
-    family = table("attributes", scores, RECOMMENDED | {"min_category_size": 13}).query(
-        "attribute_category == 'Family'"
-    )
-    assert family["value"].isna().all()
-    assert set(family["n"]) == {12}
-
-
-@pytest.mark.parametrize("name", [name for name in TABLES if name != "composition"])
-def test_tables_have_their_columns_and_intervals_hold_their_values(name):
-    found = table(name, synthetic(dict.fromkeys(DIRECTIONS, 0.03), sentences=40), RECOMMENDED)
-    assert tuple(found.columns[-len(files.TABLE_COLUMNS) :]) == files.TABLE_COLUMNS
-    assert not found.duplicated([*found.columns[: -len(files.TABLE_COLUMNS)], "metric"]).any()
-    assert set(found["metric"]) <= set(SPEC.metrics)
-    whole = found.dropna(subset=["ci_low"])
-    assert (whole["ci_low"] <= whole["ci_high"]).all()
-    inside = (whole["ci_low"] <= whole["value"]) & (whole["value"] <= whole["ci_high"])
-    assert inside.mean() > 0.9
-
-
-def test_the_multiverse_crosses_every_choice():
-    found = table("multiverse", synthetic({"female-male": 0.1}, sentences=20), RECOMMENDED)
-    assert len(found) == 2 * 3 * 2 * 2 * 2
-    independent = values(found, test="independent", effect_size="paired_dz", outliers="none", ppl_scale="log_ppl")
-    paired = values(found, test="paired", effect_size="paired_dz", outliers="none", ppl_scale="log_ppl")
-    assert independent["bias_ratio"] == 0 < paired["bias_ratio"]
-
-
-def test_published_values_stand_beside_the_model_they_belong_to():
-    found = table("gender", synthetic(dict.fromkeys(GENDER, 0.1)), RECOMMENDED, {"m": "Breeze"})
-    ratio = found[(found["metric"] == "bias_ratio") & (found["target_group"] == "female")].iloc[0]
-    assert ratio["published"] == "0.1"
-    assert ratio["difference"] == pytest.approx(ratio["value"] - 0.1)
-    assert found[found["metric"] == "bias_ratio_holm"]["published"].isna().all()
-
-
-def test_tables_survive_score_files(tmp_path):
-    """Prompt types and missing details come back from CSV as they went."""
-    scores = synthetic({"female-male": 0.1})
-    files.write_csv(scores, tmp_path / "scores.csv")
-    pd.testing.assert_frame_equal(
-        table("prompts", files.read_csv(tmp_path / "scores.csv"), RECOMMENDED), table("prompts", scores, RECOMMENDED)
-    )
-
-
-@pytest.mark.parametrize(("name", "directions"), list(itertools.product(FIGURES, [tuple(DIRECTIONS), GENDER])))
-def test_figures_are_drawn_from_full_and_from_partial_tables(name, directions):
-    scores = synthetic(dict.fromkeys(directions, 0.1), sentences=40)
-    tables = {needed: table(needed, scores, RECOMMENDED) for needed in SPEC.figures[name].tables}
-    figure = FIGURES[name](tables)
-    empty = name.startswith("ethnic") and directions == GENDER
-    assert ("Nothing to draw" in "".join(text.get_text() for text in figure.texts)) == empty

@@ -5,20 +5,20 @@ import tarfile
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
-from conftest import ROOT
 
-from biasatlas.benchmarks.twbias import DIRECTIONS, PROMPTS
+from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.twbias.items import read_items
 from biasatlas.benchmarks.twbias.released import import_responses
 from biasatlas.benchmarks.twbias.requests import build_requests
 from biasatlas.benchmarks.twbias.scores import score_responses
-from biasatlas.benchmarks.twbias.tables import TABLES
-from biasatlas.files import read_published
-from biasatlas.report.replication import count_matches
+from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS, PROMPTS
+from biasatlas.report.replication import count_matches, match_published
+from biasatlas.resources import Resources
 
 PUBLISHED_AS = {"Taiwan-LLM-7B-v2.0.1-chat": "TW-LLM", "Breeze-7B-Instruct-v0_1": "Breeze"}
-RELEASED = yaml.safe_load((ROOT / "config/protocols/twbias/released.yaml").read_text(encoding="utf-8"))
+RELEASED = registry.load_options("twbias", "released")
+TABLES = registry.tables("twbias")
+SHIPPED = Resources.shipped("prompts/twbias/*", "published/twbias_*")
 
 
 def _files(folder):
@@ -27,7 +27,7 @@ def _files(folder):
 
 @pytest.fixture(scope="module")
 def items(mirror):
-    return read_items(_files(mirror / "twbias"))
+    return read_items(_files(mirror / "twbias"), SHIPPED)
 
 
 @pytest.fixture(scope="module")
@@ -46,32 +46,32 @@ def released(mirror, tmp_path_factory):
 def scores(items, released):
     parts = []
     for category in DIRECTIONS:
-        requests = build_requests(items, "perplexity", [category], RELEASED)
+        requests = build_requests(items, "perplexity", [category], RELEASED, SHIPPED)
         for model, files in released.items():
             responses = import_responses(model, files, items, requests, "perplexity")
-            direction = score_responses(items, requests, responses, "perplexity", category, RELEASED)
+            direction = score_responses(items, requests, responses, "perplexity", category, RELEASED, SHIPPED)
             parts.append(direction.assign(model=model, task="perplexity", category=category))
     return pd.concat(parts, ignore_index=True)
 
 
 def table(name, scores, **options):
-    return TABLES[name](scores, RELEASED | options, read_published, PUBLISHED_AS)
+    return TABLES[name](scores, RELEASED.model_copy(update=options), SHIPPED.published, PUBLISHED_AS)
 
 
 @pytest.mark.parametrize(("name", "values"), [("gender", 4), ("toxicity", 12), ("ethnicity", 32)])
 def test_bias_ratios_and_effect_sizes_match_in_every_printed_digit(name, values, scores):
     """Table 4, Table 5, and Figure 5 as recomputed from the authors' files, for the two models that were released."""
-    counts = count_matches(table(name, scores)).set_index("metric")
+    counts = count_matches(match_published({("twbias", name): table(name, scores)}, recomputed=())).set_index("metric")
     assert counts["values"].to_dict() == {"bias_ratio": values, "effect_size": values}
     assert counts["match"].to_dict() == {"bias_ratio": values, "effect_size": values}
     assert counts["decimals"].to_dict() == {"bias_ratio": 1, "effect_size": 3}
 
 
 def test_composition_matches_but_for_hoklo_toxicity_and_one_hakka_sentence(scores):
-    found = table("composition", scores)
-    different = found[found["difference"] != 0].set_index(["target_group", "toxicity"])["difference"].to_dict()
+    result = table("composition", scores)
+    different = result[result["difference"] != 0].set_index(["target_group", "toxicity"])["difference"].to_dict()
     assert different == {("hakka", "all"): 1, ("hoklo", "toxic"): 2, ("hoklo", "non-toxic"): -2}
-    assert len(found) == 30
+    assert len(result) == 30
 
 
 #: How the bias ratio moves when one choice changes: Male and Female, of TW-LLM and of Breeze.
@@ -86,23 +86,23 @@ READINGS = [
 
 @pytest.mark.parametrize(("options", "taiwan_llm", "breeze"), READINGS)
 def test_the_result_hangs_on_test_outliers_and_scale(options, taiwan_llm, breeze, scores):
-    found = table("gender", scores, **options).query("metric == 'bias_ratio'")
-    ratios = found.set_index(["model", "target_group"])["value"]
+    result = table("gender", scores, **options).query("metric == 'bias_ratio'")
+    ratios = result.set_index(["model", "target_group"])["value"]
     for model, expected in zip(PUBLISHED_AS, (taiwan_llm, breeze), strict=True):
         assert (ratios[model, "male"], ratios[model, "female"]) == pytest.approx(expected)
 
 
 def test_the_pooled_effect_size_is_smaller(scores):
-    found = table("gender", scores, effect_size="pooled_sd").query("metric == 'effect_size'")
-    values = found.set_index(["model", "target_group"])["value"].round(3).unstack()
+    result = table("gender", scores, effect_size="pooled_sd").query("metric == 'effect_size'")
+    values = result.set_index(["model", "target_group"])["value"].round(3).unstack()
     assert values["male"].to_list() == [0.050, 0.036]  # Breeze, TW-LLM
     assert values["female"].to_list() == [0.039, 0.040]
 
 
 def test_types_without_a_prompt_test_as_published(scores):
     """Figure 2: with no template p is far below the rest for Female; for Male only the empty prompt is significant."""
-    found = table("prompts", scores).query("metric == 'p_value'").set_index(["target_group", "prompt_type", "model"])
-    p_values = found["value"].groupby(level=[0, 1]).agg(sorted)
+    result = table("prompts", scores).query("metric == 'p_value'").set_index(["target_group", "prompt_type", "model"])
+    p_values = result["value"].groupby(level=[0, 1]).agg(sorted)
     assert p_values["female", "no_template"] == pytest.approx([2.9e-9, 5.2e-6], rel=0.02)
     assert p_values["male", "no_template"] == pytest.approx([0.57, 0.58], abs=0.006)
     assert p_values["male", "empty_prompt"] == pytest.approx([0.004, 0.047], abs=0.0006)
@@ -112,14 +112,14 @@ def test_athletic_ability_has_eight_rows_of_six_sentences(scores):
     rows = {}
     for attribute_rows in ("exploded", "unique"):
         direction = scores[scores["category"] == "indigenous-han"]
-        found = table("attributes", direction, attribute_rows=attribute_rows)
-        rows[attribute_rows] = set(found.query("attribute_category == 'Athletic Ability'")["n"])
+        result = table("attributes", direction, attribute_rows=attribute_rows)
+        rows[attribute_rows] = set(result.query("attribute_category == 'Athletic Ability'")["n"])
     assert rows == {"exploded": {8}, "unique": {6}}
 
 
 def test_the_released_replaced_sentence_is_always_one_of_our_variants(items, released):
     """The authors stored the variant of least perplexity: 2 models x 18 directions x 12 prompt types."""
-    requests = build_requests(items, "perplexity", list(DIRECTIONS), RELEASED)
+    requests = build_requests(items, "perplexity", list(DIRECTIONS), RELEASED, SHIPPED)
     requests = requests[requests["prompt_type"] == PROMPTS[0]]
     ours = requests.groupby(["item_id", requests["reference_group"].fillna("")])["continuation"].agg(set).to_dict()
     groups = {

@@ -6,8 +6,8 @@ import pytest
 from conftest import snakemake
 from small_run import write_config
 
-from biasatlas.workflow import provenance
 from biasatlas.files import read_metadata, read_parquet
+from biasatlas.workflow import provenance
 
 SHARDS = ["1-of-2", "2-of-2"]
 

@@ -1,15 +1,47 @@
 """DBB's Tables 1 and 5: the benchmarks side by side, with the numbers that the paper printed for its six models."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import pandas as pd
 
-from biasatlas.benchmarks.shared.estimates import beside
-from biasatlas.files import TABLE_COLUMNS
+from biasatlas.benchmarks.contract import Metric
+from biasatlas.benchmarks.shared.estimates import Published, beside
+from biasatlas.benchmarks.shared.metrics import RATES, STEREOTYPE_SCORE
+from biasatlas.columns import TABLE_COLUMNS
 
-Tables = dict[tuple[str, str], pd.DataFrame]
+#: (benchmark, table) -> that table of it.
+Tables = Mapping[tuple[str, str], pd.DataFrame]
 
-#: (benchmark as printed, reading) -> the (benchmark, table) that it comes from, and the rows of it that it takes.
+#: Benchmark as printed -> measure as printed, our metric, and what a unit of ours is in print.
+Measures = Mapping[str, tuple[str, str, float]]
+
+#: Metrics of the tables that compare benchmarks, DBB's concepts beside BBQ's questions included. Those of Table 1 bear
+#: the names in print.
+METRICS = {
+    "bias score": Metric(
+        0.0, "BBQ, ambiguous questions: 1: every answer follows the stereotype; -1: every one goes against it", "share"
+    ),
+    "accuracy": Metric(None, "BBQ, disambiguated questions: 100: every answer is right; chance is 33.3", "%"),
+    "probability bias score": STEREOTYPE_SCORE,
+    "ICAT score": Metric(
+        None, "StereoSet: 100 is ideal, 0 a fully stereotyped (or reversed) or a meaningless model; chance gives 50"
+    ),
+    "unanswered_rate": RATES["unanswered_rate"],
+    "dbb_score": Metric(
+        0.0,
+        "mean bias score of the concept's instances; 100: the two identities never get the same option; 0: the identity "
+        "changes nothing",
+        "points",
+    ),
+    "bbq_bias": Metric(
+        0.0,
+        "bias score of BBQ's ambiguous items with the question that the concept was made from; 100: every answer "
+        "follows the stereotype, -100: every one goes against it",
+        "points",
+    ),
+}
+
+#: (benchmark as printed, reading) -> the (benchmark, table) that it comes from, and the rows of it that are used.
 #: The paper reports refusals on every benchmark, so it prompted all of them; likelihoods are another reading.
 _ROWS = {
     (f"BBQ-{condition}", "prompted"): (
@@ -26,8 +58,8 @@ for _reading, _name, _suffix in (("prompted", "prompted", "_choice"), ("likeliho
             {"task": _task + _suffix, "category": "overall"},
         )
 
-#: Benchmark as printed -> measure as printed, our metric, and what a unit of ours is in print (BBQ's bias is a share).
-_MEASURES = {
+#: Table 1's; BBQ's bias score is a share in print.
+_MEASURES: Measures = {
     "BBQ-ambig": ("bias score", "bias_score", 0.01),
     "BBQ-disambig": ("accuracy", "accuracy", 1),
     "CrowS-Pairs": ("probability bias score", "stereotype_score", 1),
@@ -38,27 +70,30 @@ _MEASURES = {
 _KEYS = ["model", "benchmark", "reading"]
 
 
-def compare_scores(tables: Tables, published: Callable, published_as: dict[str, str]) -> pd.DataFrame:
-    """Table 1 of the paper, but for its own benchmark, by model, benchmark and reading.
+def compare_scores(tables: Tables, published: Published, published_as: Mapping[str, str]) -> pd.DataFrame:
+    """Table 1 of the paper, but for its own benchmark, by model, benchmark and reading ("prompted" or "likelihood").
 
-    ``tables`` maps (benchmark, table) to a table of that benchmark, all under one protocol; what is not in it is left
-    out. The published number stands beside the prompted reading.
+    ``tables`` are tables of the benchmarks under one protocol; what is not among them is left out. The published number
+    stands beside the prompted reading.
     """
     printed = published("dbb_models").rename(columns={"measure": "metric"})
     return _compare(tables, _MEASURES, printed, published_as)
 
 
-def compare_refusals(tables: Tables, published: Callable, published_as: dict[str, str]) -> pd.DataFrame:
-    """Table 5 of the paper, but for its own benchmark: the rate of refusals in percent, by model and benchmark."""
-    printed = published("dbb_refusal").rename(columns={"refusal_rate_percent": "value"}).assign(metric="refusal_rate")
-    measures = dict.fromkeys(_MEASURES, ("refusal_rate", "refusal_rate", 1))
-    return _compare(tables, measures, printed, published_as)
+def compare_refusals(tables: Tables, published: Published, published_as: Mapping[str, str]) -> pd.DataFrame:
+    """Table 5 of the paper, but for its own benchmark: ``unanswered_rate`` in percent, by model and benchmark.
+
+    The paper's refuse rate counts answers that decline or do not follow the instructions.
+    """
+    metric = "unanswered_rate"
+    printed = published("dbb_refusal").rename(columns={"refusal_rate_percent": "value"}).assign(metric=metric)
+    return _compare(tables, dict.fromkeys(_MEASURES, (metric, metric, 1)), printed, published_as)
 
 
 def _compare(
-    tables: Tables, measures: dict[str, tuple[str, str, float]], printed: pd.DataFrame, published_as: dict[str, str]
+    tables: Tables, measures: Measures, printed: pd.DataFrame, published_as: Mapping[str, str]
 ) -> pd.DataFrame:
-    parts = [pd.DataFrame(columns=[*_KEYS, *TABLE_COLUMNS[:-2]])]
+    parts = [pd.DataFrame(columns=[*_KEYS, *TABLE_COLUMNS])]
     for (benchmark, reading), (source, rows) in _ROWS.items():
         if source not in tables:
             continue
@@ -68,6 +103,6 @@ def _compare(
         part = table[(table[list(wanted)] == pd.Series(wanted)).all(axis=1)].copy()
         part[["value", "ci_low", "ci_high"]] *= scale
         part = part.assign(benchmark=benchmark, reading=reading, metric=measure)
-        parts.append(part[[*_KEYS, *TABLE_COLUMNS[:-2]]])
+        parts.append(part[[*_KEYS, *TABLE_COLUMNS]])
     table = pd.concat(parts[1:] or parts).sort_values("model", kind="stable", ignore_index=True)
     return beside(table, _KEYS, printed.assign(reading="prompted"), published_as)

@@ -13,6 +13,7 @@ from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.shared import readers as shared
 from biasatlas.benchmarks.shared.readers import READERS, Reader
 from biasatlas.errors import UserError
+from biasatlas.resources import names
 from biasatlas.sources import load_sources
 from biasatlas.validation import read_yaml, validated
 
@@ -30,8 +31,14 @@ def benchmark_names() -> tuple[str, ...]:
 def load_spec(benchmark: str) -> Spec:
     """The declaration of a benchmark. Raises UserError for a name in it that nothing bears."""
     spec = getattr(_module(benchmark, "spec"), "SPEC", None)
-    contract.check_spec(benchmark, spec, load_sources())
-    return spec
+    return contract.check_spec(benchmark, spec, load_sources())
+
+
+def resource_names(benchmark: str, step: contract.Step) -> list[str]:
+    """The shipped files that a step of a benchmark reads, below ``resources/``; its printed tables are given to ``tables``."""
+    patterns = load_spec(benchmark).resources.get(step, ())
+    printed = [f"published/{benchmark}_*.csv"] if step == "tables" else []
+    return names((*patterns, *printed))
 
 
 def protocol_names(benchmark: str) -> list[str]:
@@ -112,7 +119,9 @@ def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) 
     mine = {name: function for (owner, name), function in functions.items() if owner == benchmark}
     for name in [*declared, *mine]:
         if name not in mine or name not in declared:
-            where = "in spec.py, but no function is marked with it" if name in declared else "marked, but not in spec.py"
+            where = (
+                "in spec.py, but no function is marked with it" if name in declared else "marked, but not in spec.py"
+            )
             raise UserError(f"benchmark {benchmark}: {what} {name!r} is {where}.")
     return mine
 

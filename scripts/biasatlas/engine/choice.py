@@ -29,7 +29,7 @@ WIDTH = 32
 class TokenReader:
     """How answers are read: ``read(text, complete)`` gives an outcome's index, or None while more text may change it.
 
-    ``decode`` turns lists of token ids into texts, ``ends`` are the tokens that complete a text. Readings are
+    ``decode`` turns lists of token ids into texts, ``eos_token_ids`` are the tokens that complete a text. Readings are
     remembered by the text so far, since many questions have the same few answers.
     """
 
@@ -38,18 +38,19 @@ class TokenReader:
         read: Callable[[str, bool], int | None],
         outcomes: int,
         decode: Callable[[list[list[int]]], list[str]],
-        ends: Sequence[int],
+        eos_token_ids: Sequence[int],
     ):
-        self.read, self.outcomes, self.decode, self.ends = read, outcomes, decode, frozenset(ends)
+        self.read, self.outcomes, self.decode = read, outcomes, decode
+        self.eos_token_ids = frozenset(eos_token_ids)
         self._known: dict[tuple[tuple[int, ...], bool], dict[int, int]] = {}
 
     def outcome(self, answer: tuple[int, ...], tokens: list[int], last: bool) -> list[int]:
         """The outcome of the answer followed by each of the tokens (−1 while open); ``last``: no token may follow."""
         known = self._known.setdefault((answer, last), {})
         new = [token for token in tokens if token not in known]
-        texts = self.decode([list(answer) if token in self.ends else [*answer, token] for token in new]) if new else []
-        for token, text in zip(new, texts, strict=True):
-            complete = last or token in self.ends
+        answers = [list(answer) if token in self.eos_token_ids else [*answer, token] for token in new]
+        for token, text in zip(new, self.decode(answers) if new else [], strict=True):
+            complete = last or token in self.eos_token_ids
             # A character cut between its bytes decodes to a replacement mark: wait for the rest of it.
             found = None if text.endswith("\ufffd") and not complete else self.read(text, complete)
             known[token] = -1 if found is None else found
@@ -85,7 +86,7 @@ class _Progress:
     """One question on the way: expansions so far, and where its mass is."""
 
     expansions: dict[tuple[int, ...], _Expansion] = field(default_factory=dict)
-    outcomes: np.ndarray | None = None
+    outcomes: np.ndarray = field(default_factory=lambda: np.zeros(0))
     unresolved: float = 1.0
 
     def settle(self, outcomes: int) -> list[tuple[int, ...]]:
@@ -104,7 +105,7 @@ class _Progress:
             stack.extend((child, mass * share) for child, share in expansion.children)
         unfinished = sum(mass for mass, _ in open_answers)
         self.unresolved = cut + unfinished
-        chosen = []
+        chosen: list[tuple[int, ...]] = []
         readings = sum(expansion.readings for expansion in self.expansions.values())
         if readings > (READINGS if unfinished > HOPELESS else MOST_READINGS):
             return chosen
@@ -135,7 +136,7 @@ def answer_probabilities(
         pairs = [(i, answer) for i, answers in wanted.items() for answer in answers]
         tokens = [np.append(questions[i].tokens, np.asarray(answer, np.int32)) for i, answer in pairs]
 
-        def visit(at: int, logits: torch.Tensor, pairs=pairs) -> None:
+        def visit(at: int, logits: torch.Tensor, pairs: list[tuple[int, tuple[int, ...]]] = pairs) -> None:
             i, answer = pairs[at]
             states[i].expansions[answer] = _expand(questions[i], answer, logits, i)
 
@@ -160,8 +161,10 @@ def answer_probabilities(
 def _expand(question: Question, answer: tuple[int, ...], logits: torch.Tensor, index: int) -> _Expansion:
     if not torch.isfinite(logits.max()):
         raise NotFiniteError(index, float(logits.max()))
-    so_far = (torch.as_tensor(np.asarray(ids, np.int64), device=logits.device) for ids in (question.tokens, answer))
-    probabilities = warp(logits, *so_far, question.sampling).softmax(0)
+    prompt, written = (
+        torch.as_tensor(np.asarray(ids, np.int64), device=logits.device) for ids in (question.tokens, answer)
+    )
+    probabilities = warp(logits, prompt, written, question.sampling).softmax(0)
     falling, order = probabilities.sort(descending=True, stable=True)
     kept = int(torch.searchsorted(falling.double().cumsum(0), 1 - UNRESOLVED / 3)) + 1
     tokens = order[:kept].tolist()

@@ -61,7 +61,9 @@ def encode_pairs(
     return joint, np.asarray(start, np.int64)
 
 
-def _encode_by_offsets(tokenizer, prefixes, continuations, special_tokens) -> tuple[list[np.ndarray], np.ndarray]:
+def _encode_by_offsets(
+    tokenizer: PreTrainedTokenizerBase, prefixes: Sequence[str], continuations: Sequence[str], special_tokens: str
+) -> tuple[list[np.ndarray], np.ndarray]:
     texts = [p + c for p, c in zip(prefixes, continuations, strict=True)]
     encoded = tokenizer(
         texts, add_special_tokens=special_tokens == "tokenizer", return_offsets_mapping=True, verbose=False
@@ -77,7 +79,7 @@ def _encode_by_offsets(tokenizer, prefixes, continuations, special_tokens) -> tu
     return joint, start
 
 
-def _begin(tokenizer, row: Sequence[int], special_tokens: str) -> np.ndarray:
+def _begin(tokenizer: PreTrainedTokenizerBase, row: Sequence[int], special_tokens: str) -> np.ndarray:
     bos = tokenizer.bos_token_id
     missing = special_tokens == "once" and bos is not None and (len(row) == 0 or row[0] != bos)
     return np.asarray([bos] if missing else [], np.int32)

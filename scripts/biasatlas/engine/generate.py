@@ -53,7 +53,7 @@ class _Draw(LogitsProcessor):
 def generate(
     model: PreTrainedModel,
     prompts: Sequence[Prompt],
-    ends: Sequence[int],
+    eos_token_ids: Sequence[int],
     memory: Memory,
     done: Callable[[int], None] = lambda n: None,
 ) -> list[tuple[list[int], str]]:
@@ -72,7 +72,7 @@ def generate(
         batch = [i for i in left[:rows] if prompts[i].max_tokens == prompts[left[0]].max_tokens]
         with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
             try:
-                found = _batch(model, [prompts[i] for i in batch], ends)
+                found = _batch(model, [prompts[i] for i in batch], eos_token_ids)
             except NotFiniteError as error:
                 raise NotFiniteError(batch[error.sequence], error.value) from error
         if attempt.failed:
@@ -84,7 +84,7 @@ def generate(
     return answers
 
 
-def _batch(model: PreTrainedModel, prompts: list[Prompt], ends: Sequence[int]) -> list[tuple[list[int], str]]:
+def _batch(model: PreTrainedModel, prompts: list[Prompt], eos_token_ids: Sequence[int]) -> list[tuple[list[int], str]]:
     width = max(len(prompt.tokens) for prompt in prompts)
     ids, mask = np.zeros((2, len(prompts), width), np.int64)
     for row, prompt in enumerate(prompts):
@@ -102,8 +102,8 @@ def _batch(model: PreTrainedModel, prompts: list[Prompt], ends: Sequence[int]) -
                 generation_config=GenerationConfig(
                     do_sample=False,
                     max_new_tokens=prompts[0].max_tokens,
-                    eos_token_id=list(ends) or None,
-                    pad_token_id=next(iter(ends), 0),
+                    eos_token_id=list(eos_token_ids) or None,
+                    pad_token_id=next(iter(eos_token_ids), 0),
                 ),
                 logits_processor=LogitsProcessorList([_Draw(prompts, width)]),
             )
@@ -111,6 +111,6 @@ def _batch(model: PreTrainedModel, prompts: list[Prompt], ends: Sequence[int]) -
         model.generation_config = saved
     answers = []
     for row in output[:, width:].tolist():
-        stop = next((at for at, token in enumerate(row) if token in ends), None)
+        stop = next((at for at, token in enumerate(row) if token in eos_token_ids), None)
         answers.append((row[:stop], "length" if stop is None else "stop"))
     return answers

@@ -38,7 +38,7 @@ def log_likelihoods(
     return values
 
 
-def _fitting(left: list[int], tokens, start, token_budget: int) -> int:
+def _fitting(left: list[int], tokens: Sequence[np.ndarray], start: np.ndarray, token_budget: int) -> int:
     """How many of the next sequences keep tokens within the budget, and scored positions within a quarter of it."""
     scored = np.cumsum([len(tokens[i]) - start[i] for i in left[:token_budget]])
     return max(1, min(token_budget // len(tokens[left[0]]), int(np.searchsorted(scored, token_budget // 4, "right"))))

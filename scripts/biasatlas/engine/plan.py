@@ -94,8 +94,8 @@ def _common_prefixes(tokens: list[np.ndarray], length: np.ndarray) -> np.ndarray
     common = np.zeros(len(tokens), np.int64)
     block = np.cumsum(length) // BLOCK
     for first in np.flatnonzero(np.diff(block, prepend=-1)):
-        last = np.searchsorted(block, block[first], side="right")
-        lo = max(first, 1)
+        last = int(np.searchsorted(block, block[first], side="right"))
+        lo = max(int(first), 1)
         if lo >= last:
             continue
         flat = np.concatenate(tokens[lo - 1 : last])

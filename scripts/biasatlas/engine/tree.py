@@ -1,6 +1,6 @@
 """The forward passes of a token trie: cached prefixes, rows of subtrees under a tree mask, and the LM head."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,10 @@ class Cached:
     layers: list[tuple[torch.Tensor, torch.Tensor]]
     last: torch.Tensor | None
     log_probabilities: np.ndarray
+
+
+#: Reads values off hidden states (distinct asks × hidden), one for each of a layout's asks.
+Head = Callable[[torch.Tensor, plan.Layout], np.ndarray]
 
 
 def tree_mask(end: torch.Tensor) -> torch.Tensor:
@@ -70,7 +74,7 @@ class Tree:
 
         self._run(trie, head, lambda n: None)
 
-    def _run(self, trie, head, done) -> np.ndarray:
+    def _run(self, trie: plan.Trie, head: Head, done: Callable[[int], object]) -> np.ndarray:
         values = np.zeros(len(trie.tokens))
         stack = [(plan.plan_prefixes(trie, self.row_tokens, self.pass_tokens), Cached([], None, np.zeros(0)))]
         while stack:
@@ -81,7 +85,7 @@ class Tree:
             stack.extend((child, cached) for child in reversed(prefix.children))
         return values
 
-    def _extend(self, trie: plan.Trie, prefix: plan.Prefix, cached: Cached, head) -> Cached:
+    def _extend(self, trie: plan.Trie, prefix: plan.Prefix, cached: Cached, head: Head) -> Cached:
         """Compute one more prefix on top of a cached one."""
         layout = plan.lay_out_prefix(trie, prefix)
         hidden, layers = self._forward(layout, cached, keep=True)
@@ -93,7 +97,15 @@ class Tree:
         log_probabilities[prefix.end - len(found) :] = found
         return Cached(layers, hidden[0, -1:], log_probabilities)
 
-    def _run_rows(self, trie, prefix, cached, head, values, done) -> None:
+    def _run_rows(
+        self,
+        trie: plan.Trie,
+        prefix: plan.Prefix,
+        cached: Cached,
+        head: Head,
+        values: np.ndarray,
+        done: Callable[[int], object],
+    ) -> None:
         left = prefix.members
         while len(left):
             rows = plan.cut_rows(trie, left, prefix.end, min(self.row_tokens, self.memory.token_budget))
@@ -117,7 +129,9 @@ class Tree:
             left = np.concatenate([rows[row] for row in sorted(waiting)] or [left[:0]])
 
     @torch.inference_mode()
-    def _forward(self, layout: plan.Layout, cached: Cached, keep: bool):
+    def _forward(
+        self, layout: plan.Layout, cached: Cached, keep: bool
+    ) -> tuple[torch.Tensor | None, list[tuple[torch.Tensor, torch.Tensor]]]:
         """Hidden states (rows × width × hidden; None if nothing is fed) and, if asked for, the cache's new layers."""
         rows, width = layout.ids.shape
         if not width:
@@ -129,26 +143,26 @@ class Tree:
             lowest = torch.finfo(self.model.dtype).min
             mask = torch.zeros(mask.shape, dtype=self.model.dtype, device=self.device).masked_fill_(~mask, lowest)
         # Without the configuration the cache keeps every token; with it, sliding layers would drop the first ones.
-        cache = DynamicCache() if keep or depth else None
+        cache = DynamicCache()
         for layer, (key, value) in enumerate(cached.layers):
             cache.update(key.expand(rows, -1, -1, -1), value.expand(rows, -1, -1, -1), layer)
         hidden = self.model.base_model(
             input_ids=ids,
             attention_mask=mask,
             position_ids=position,
-            past_key_values=cache,
-            use_cache=cache is not None,
+            past_key_values=cache if keep or depth else None,
+            use_cache=keep or depth > 0,
         ).last_hidden_state
         self.tokens_fed += layout.fed
         return hidden, [(layer.keys, layer.values) for layer in cache.layers] if keep else []
 
     @torch.inference_mode()
-    def _ask(self, layout: plan.Layout, hidden, cached: Cached, head) -> np.ndarray:
+    def _ask(self, layout: plan.Layout, hidden: torch.Tensor | None, cached: Cached, head: Head) -> np.ndarray:
         """What ``head`` finds for each ask; only the distinct hidden states that are asked for reach it."""
         if not len(layout.sequence):
             return np.zeros(0)
         states = [cached.last] if layout.after_prefix else []
-        if len(layout.parent):
+        if hidden is not None and len(layout.parent):
             states.append(hidden.flatten(0, 1)[torch.as_tensor(layout.parent, device=hidden.device)])
         return head(torch.cat(states), layout)
 
@@ -175,7 +189,7 @@ class Tree:
             found[part] = logits[tuple(index)].double().cpu().numpy()
         return found
 
-    def _logits(self, hidden: torch.Tensor):
+    def _logits(self, hidden: torch.Tensor) -> Iterator[tuple[range, torch.Tensor]]:
         """Chunks of rows and their fp32 logits, as the architecture scales and caps them."""
         config = self.model.config.get_text_config()
         scale = getattr(config, "logit_scale", None) or 1 / (getattr(config, "logits_scaling", None) or 1)

@@ -1,1 +1,5 @@
-"""Model kinds: a table of requests in, a table of responses out."""
+"""Models of every kind behind one door, :mod:`biasatlas.models.door`: requests in, responses out."""
+
+#: Largest unresolved probability of a choice that is still an answer, of whatever kind the model is; what leaves more
+#: open has failed and must be sampled.
+UNRESOLVED_BOUND = 0.01

@@ -1,12 +1,15 @@
 """Models on the Hugging Face hub: fetched once, at a known commit; torch is not needed for it."""
 
 import hashlib
-import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import huggingface_hub
 
 from biasatlas.errors import UserError
+
+#: Files of a checkpoint beside its weights: configuration, tokenizer and, where it is trusted, code.
+CONFIGURATION = ("*.json", "*.jinja", "*.txt", "*.model", "*.py")
 
 
 def model_folder(source: str, revision: str | None, trust_remote_code: bool = False) -> Path:
@@ -23,7 +26,7 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
         raise UserError(
             f"{source}: trust_remote_code needs a pinned revision: give the commit whose code you have read."
         )
-    patterns = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", *(["*.py"] if trust_remote_code else [])]
+    patterns = ["*.safetensors", *(name for name in CONFIGURATION if trust_remote_code or name != "*.py")]
     try:
         return Path(huggingface_hub.snapshot_download(source, revision=revision, allow_patterns=patterns))
     except Exception as error:  # the hub client raises errors of half a dozen libraries
@@ -34,15 +37,15 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
         ) from error
 
 
-def at_commit(settings: dict, fetched: str) -> dict:
-    """``settings`` of a model with the commit that ``fetched``, a file of rule fetch_model, recorded; else unchanged."""
-    if not fetched.endswith(".json"):
-        return dict(settings)
-    return settings | {"revision": json.loads(Path(fetched).read_text(encoding="utf-8"))["commit"]}
+def checkpoint_sha256(folder: Path) -> tuple[str, str]:
+    """One hash over the weights in ``folder``, and one over its configuration and tokenizer: both change answers."""
+    weights = sorted(folder.glob("*.safetensors"))
+    others = sorted(path for pattern in CONFIGURATION for path in folder.glob(pattern))
+    return _files_sha256(weights), _files_sha256(others)
 
 
-def weights_sha256(paths: list[Path]) -> str:
-    """One hash over names and bytes of all weight files."""
+def _files_sha256(paths: Iterable[Path]) -> str:
+    """One hash over names and bytes of files."""
     total = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:

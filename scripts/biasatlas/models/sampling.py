@@ -10,18 +10,19 @@ from biasatlas.errors import UserError
 SETTINGS = ("temperature", "top_p", "top_k", "repetition_penalty")
 
 
-def with_checkpoint(
-    named: Mapping[str, Mapping[str, float]], generation_config: Mapping[str, Any]
-) -> dict[str, Mapping[str, float]]:
+#: Names of settings -> their values; one that is left out or None stays as it is, which changes nothing.
+Settings = Mapping[str, Mapping[str, float | None]]
+
+
+def with_checkpoint(named: Settings, generation_config: Mapping[str, Any]) -> Settings:
     """The settings ``named`` in an entry, and under "checkpoint" those of its checkpoint's generation configuration."""
     return {**named, "checkpoint": {name: generation_config.get(name) for name in SETTINGS}}
 
 
-def fill_sampling(requests: pd.DataFrame, sampling: Mapping[str, Mapping[str, float]], model: str) -> pd.DataFrame:
+def fill_sampling(requests: pd.DataFrame, sampling: Settings, model: str) -> pd.DataFrame:
     """``requests`` with the settings that their column ``sampling`` names; requests without such a column are as before.
 
-    ``sampling`` maps names to settings; a setting that a name leaves out stays missing, which changes nothing. Raises
-    UserError for a name that the model's entry does not have.
+    Raises UserError for a name that the ``model``'s entry does not have.
     """
     if "sampling" not in requests:
         return requests

@@ -2,15 +2,17 @@
 
 import bisect
 import itertools
+import json
 import os
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from biasatlas.errors import UserError
-from biasatlas.files import read_responses
+from biasatlas.files import read_metadata, read_responses
 
 
 def cut(texts: Sequence[str], size: int, shards: int) -> list[list[slice]]:
@@ -41,14 +43,14 @@ def _common(a: str, b: str) -> int:
     return bisect.bisect_left(range(min(len(a), len(b))), True, key=lambda n: a[: n + 1] != b[: n + 1])
 
 
-def join(paths: Sequence[str | os.PathLike], request_ids: Sequence[str]) -> tuple[pd.DataFrame, dict]:
-    """The responses in the files of all shards, in the order of ``request_ids``, then repeat, and their metadata.
+def join(paths: Sequence[str | os.PathLike], task: str, request_ids: Sequence[str]) -> tuple[pd.DataFrame, dict]:
+    """The responses to ``task`` in the files of all shards, in the order of ``request_ids``, then repeat, and how they
+    were made.
 
     Under ``run``, counts are added up and memory is the largest. Raises UserError where weights, precision, versions or
     the like differ between shards, KeyError for a request that no shard answered.
     """
-    frames, metadata = zip(*map(read_responses, paths), strict=True)
-    runs = [each.pop("run") for each in metadata]
+    metadata = [read_metadata(path)[task] for path in paths]
     for path, other in zip(paths[1:], metadata[1:], strict=True):
         for name in sorted((metadata[0] | other).keys() - {"engine_reason"}):  # it holds a measured difference
             if metadata[0].get(name) != other.get(name):
@@ -56,9 +58,12 @@ def join(paths: Sequence[str | os.PathLike], request_ids: Sequence[str]) -> tupl
                     f"{path}: {name} is {other.get(name)!r}, in {paths[0]} it is {metadata[0].get(name)!r}: one model's "
                     "answers must all be made alike. Remove the older of these files and run again."
                 )
+    runs = [json.loads(Path(path).with_suffix(".run.json").read_text(encoding="utf-8"))[task] for path in paths]
     run: Counter[str] = Counter()
-    for each in runs:
-        run.update(each)
-    run["peak_memory_mib"] = max(each["peak_memory_mib"] for each in runs)
-    responses = pd.concat(frames).set_index("request_id").loc[list(request_ids)].reset_index()
-    return responses, metadata[0] | {"run": run}
+    for counts in runs:
+        run.update(counts)
+    run["peak_memory_mib"] = max(counts["peak_memory_mib"] for counts in runs)
+    # A shard without an answer does not say of which kind its rows would be.
+    parts = [part for path in paths if len(part := read_responses(path, task))]
+    responses = pd.concat(parts).set_index("request_id").loc[list(request_ids)].reset_index()
+    return responses, metadata[0] | {"run": dict(run)}

@@ -13,14 +13,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 
-from biasatlas.files import REQUEST_COLUMNS
+from biasatlas.columns import REQUEST_COLUMNS
 
 _to_disk = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 
 _NOT_CONTENT = {"request_id", "item_id", "repeats"}
-_PLAIN = {pa.string(): str, pa.float64(): float, pa.int64(): int}
+_PLAIN = {"string": str, "float": float, "integer": int, "boolean": bool}
 
 # A line is {"crc":"<8 hex>","key":"<64 hex>","value":{...}}: fixed widths, so that a reader finds its keys without
 # parsing the JSON of the lines that it does not want. The checksum covers everything from "key" on.
@@ -34,8 +33,8 @@ def content(row: Mapping) -> dict:
     Left out are its names (``request_id``, ``item_id``), how many repeats are wanted, and a benchmark's own columns.
     """
     return {
-        name: None if pd.isna(value := row.get(name)) else _PLAIN[column](value)
-        for name, column in REQUEST_COLUMNS.items()
+        name: None if pd.isna(value := row.get(name)) else _PLAIN[type_](value)
+        for name, type_ in REQUEST_COLUMNS.items()
         if name not in _NOT_CONTENT
     }
 
@@ -43,8 +42,8 @@ def content(row: Mapping) -> dict:
 def key(model: Mapping, request: Mapping, repeat: int) -> str:
     """The name of one answer: SHA-256 over canonical JSON of ``model``, ``request`` and the index of the repeat.
 
-    ``model`` says all that can change its answers: kind, source, revision or hash of the weights, precision, or base
-    URL and name at an endpoint. ``request`` is the request as that model sees it (the rendered prompt, or
+    ``model`` says all that can change its answers: kind, hash of the weights, precision, device and the version of what
+    computes them, or base URL and name at an endpoint. ``request`` is the request as that model sees it (the rendered prompt, or
     :func:`content` with the template's text). Raises ValueError for a value that JSON cannot hold.
     """
     text = json.dumps([model, request, repeat], sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -64,14 +63,14 @@ class ResponseStore:
         Of two answers to one key the one in the older shard counts, always.
         """
         wanted = {key.encode() for key in keys}
-        found: dict[bytes, bytes] = {}
+        kept: dict[bytes, bytes] = {}
         for shard in sorted(self.folder.glob("*.jsonl")):
             with open(shard, "rb") as lines:
                 for line in lines:
                     name = line[_KEY]
-                    if name in wanted and name not in found and _whole(line):
-                        found[name] = line
-        return {name.decode(): json.loads(line)["value"] for name, line in found.items()}
+                    if name in wanted and name not in kept and _whole(line):
+                        kept[name] = line
+        return {name.decode(): json.loads(line)["value"] for name, line in kept.items()}
 
     def put(self, values: Mapping[str, dict], sync: bool = True) -> None:
         """Append ``values`` by key. They outlive this process on return, and with ``sync`` the machine too.

@@ -2,37 +2,70 @@
 
 import base64
 import math
-from dataclasses import asdict
-from importlib import import_module
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader
 
+from biasatlas.benchmarks import comparison
+from biasatlas.benchmarks.contract import LANGUAGES, Metric
+from biasatlas.benchmarks.registry import load_spec
+from biasatlas.benchmarks.shared.palette import Looks
 from biasatlas.files import read_csv
-from biasatlas.benchmarks.contract import LANGUAGES
 
 #: Rows of a table that the page shows; the file holds them all.
 ROWS_SHOWN = 60
 
+#: A model's marker in figures, as a character.
+_SHAPES = {"o": "●", "s": "■", "^": "▲", "D": "◆"}
 
-def page(runs: list[dict], models: dict[str, dict], comparisons: list[str], paid: dict[str, list[dict]]) -> str:
+
+@dataclass(frozen=True)
+class Run:
+    """A benchmark under a protocol: sentences on the tasks ``left_out``, and the paths of tables and figures by name."""
+
+    benchmark: str
+    protocol: str
+    data: Literal["full", "sample"]
+    left_out: Sequence[str]
+    tables: Mapping[str, str]
+    figures: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A table (CSV) or figure (SVG) across benchmarks, and where it is."""
+
+    kind: Literal["table", "figure"]
+    protocol: str
+    name: str
+    caption: str
+    path: str
+
+
+def page(
+    runs: Sequence[Run],
+    models: Mapping[str, Mapping[str, Any]],
+    comparisons: Sequence[Comparison],
+    paid: Mapping[str, Sequence[Mapping[str, Any]]],
+    looks: Looks,
+) -> str:
     """The page as HTML; everything that models or data wrote is escaped.
 
-    Each of ``runs`` has ``benchmark``, ``protocol``, ``data`` ("full" or "sample"), ``left_out`` (sentences on tasks that
-    were not run), and the paths of its ``tables`` and ``figures`` by name. ``models`` are the configuration's entries by name,
-    ``comparisons`` the paths of tables (.csv) and figures (.svg) across benchmarks, ``paid`` the metadata of an endpoint's responses by model.
+    ``models`` are the configuration's entries by name, each with a look in ``looks``; ``paid`` maps the name of an
+    endpoint to the metadata of its responses, one for each task.
     """
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
     environment.filters["cell"] = cell
     return environment.get_template("page.html").render(
         sections=[_section(run) for run in runs],
-        languages=LANGUAGES,
-        models=models,
-        comparisons=[(*Path(path).parts[-2:], _shown(read_csv(path))) for path in comparisons if path.endswith(".csv")],
-        matches=[(Path(path).parts[-2], _data_uri(path)) for path in comparisons if path.endswith(".svg")],
+        models=[(name, entry, looks[name].colour, _SHAPES[looks[name].marker]) for name, entry in models.items()],
+        comparison=_comparison(comparisons),
         spent=[_spent(model, answers) for model, answers in paid.items()],
-        demo=any(run["data"] == "sample" for run in runs) or all(m["kind"] == "planted" for m in models.values()),
+        demo=any(run.data == "sample" for run in runs) or all(entry["kind"] == "planted" for entry in models.values()),
     )
 
 
@@ -45,7 +78,7 @@ def cell(value: object) -> str:
     return str(value)
 
 
-def _spent(model: str, answers: list[dict]) -> dict:
+def _spent(model: str, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What an endpoint's answers cost, in its currency, and how many calls and tokens they were."""
     counts = ("calls", "failed", "prompt_tokens", "completion_tokens", "cost")
     return {name: sum(answer[name] for answer in answers) for name in counts} | {
@@ -54,20 +87,39 @@ def _spent(model: str, answers: list[dict]) -> dict:
     }
 
 
-def _section(run: dict) -> dict:
-    spec = import_module(f"biasatlas.benchmarks.{run['benchmark']}").SPEC
-    tables = {name: read_csv(path) for name, path in run["tables"].items()}
-    used = {metric for table in tables.values() if "metric" in table for metric in table["metric"].unique()}
+def _section(run: Run) -> dict[str, Any]:
+    spec = load_spec(run.benchmark)
+    tables = {name: read_csv(path) for name, path in run.tables.items()}
     return {
-        **run,
-        "spec": spec,
-        "metrics": {name: asdict(metric) for name, metric in spec.metrics.items() if name in used},
-        "figures": [(spec.figures[name].caption, _data_uri(path)) for name, path in run["figures"].items()],
+        "benchmark": run.benchmark,
+        "protocol": run.protocol,
+        "sample": run.data == "sample",
+        "left_out": run.left_out,
+        "title": spec.title,
+        "language": LANGUAGES[spec.language],
+        "citation": spec.citation,
+        "metrics": _used(spec.metrics, tables.values()),
+        "figures": [(spec.figures[name].caption, _data_uri(path)) for name, path in run.figures.items()],
         "tables": [(name, spec.tables[name].caption, _shown(table)) for name, table in tables.items()],
     }
 
 
-def _shown(table: pd.DataFrame) -> dict:
+def _comparison(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    tables = [(part, read_csv(part.path)) for part in comparisons if part.kind == "table"]
+    return {
+        "metrics": _used(comparison.METRICS, [table for _, table in tables]) if tables else {},
+        "figures": [(part, _data_uri(part.path)) for part in comparisons if part.kind == "figure"],
+        "tables": [(part, _shown(table)) for part, table in tables],
+    }
+
+
+def _used(metrics: Mapping[str, Metric], tables: Iterable[pd.DataFrame]) -> dict[str, dict[str, Any]]:
+    """Those of ``metrics`` that ``tables`` hold, in the order of their declaration."""
+    used = {name for table in tables for name in table["metric"].unique()}
+    return {name: asdict(metric) for name, metric in metrics.items() if name in used}
+
+
+def _shown(table: pd.DataFrame) -> dict[str, Any]:
     """Columns with something in them, the first rows, and how many rows there are."""
     table = table.dropna(axis="columns", how="all")
     numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]

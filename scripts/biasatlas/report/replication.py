@@ -1,14 +1,27 @@
-"""How much of a published table comes out again, to the digit that was printed."""
+"""How many published numbers the workflow reproduces to the printed digit."""
 
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 
-import numpy as np
 import pandas as pd
+
+from biasatlas.benchmarks.contract import Table
+
+#: (benchmark, table).
+Name = tuple[str, str]
+
+#: A bare 0 does not say where it was rounded (a p-value's, say): it is compared at so many decimals.
+ZERO_DECIMALS = 6
+
+
+def is_recomputed(table: Table) -> bool:
+    """Whether a table recomputes printed numbers from other printed numbers: no scores, no one table beside it."""
+    return not (table.tasks or table.published or table.file)
 
 
 def printed_decimals(published: pd.Series) -> int:
-    """The decimal places of a column of numbers as printed: the most of any, for a table prints 1 for 1.000."""
-    return max(-Decimal(text).as_tuple().exponent for text in published)
+    """The decimal places of a column of numbers as printed: the most of any, since a table prints 1 for 1.000."""
+    return max(_decimals(text) for text in published)
 
 
 def matches_printed_digits(value: float, published: str, decimals: int) -> bool:
@@ -19,48 +32,67 @@ def matches_printed_digits(value: float, published: str, decimals: int) -> bool:
     return abs(Decimal(repr(float(value))) - Decimal(published)) <= half_a_digit
 
 
-def _matching(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of ``table`` with a published number, with ``decimals`` and whether they ``match``."""
-    printed = table[table["published"].notna() & (table["published"] != "")]
-    if "match" in table:  # printed numbers held against other printed numbers, each to its own digits
-        return printed.assign(
-            metric=printed["table"], decimals=None, match=printed["match"].isin([True, "True", "yes"])
-        )
-    decimals = printed.groupby("metric")["published"].transform(printed_decimals).astype(int)
-    columns = (printed["value"], printed["published"], decimals)
-    match = [matches_printed_digits(*row) for row in zip(*columns, strict=True)]
-    return printed.assign(decimals=decimals, match=np.array(match, dtype=bool))
+def match_published(tables: Mapping[Name, pd.DataFrame], recomputed: Collection[Name]) -> pd.DataFrame:
+    """One row for each published number in ``tables``, whose column ``published`` holds strings as printed.
 
-
-def count_matches(table: pd.DataFrame) -> pd.DataFrame:
-    """By metric of ``table``: how many ``values`` have a published number, and how many of them ``match`` it.
-
-    ``published`` holds numbers as printed, in strings (missing or empty where nothing was printed). A published number
-    beside a missing value is no match. Also ``decimals``, the places compared at, and ``largest_difference``.
+    Columns ``benchmark``, ``table``, ``of`` (the row's keys in words), ``metric``, ``decimals``, ``value``, ``published``,
+    ``difference`` (ours minus the published) and ``match``, whether ours rounds to it; a missing value does not. A table
+    is compared at the decimals of each metric's column, which ``decimals`` gives; the tables named in ``recomputed``
+    hold numbers from many places, and each is compared at its own (``decimals`` is missing).
     """
-    counts = _matching(table).groupby(["metric", "decimals"], sort=False, as_index=False, dropna=False)
+    parts = [
+        _match(table, name in recomputed).assign(benchmark=name[0], table=name[1]) for name, table in tables.items()
+    ]
+    columns = ["benchmark", "table", "of", "metric", "decimals", "value", "published", "difference", "match"]
+    return pd.concat(parts, ignore_index=True)[columns]
+
+
+def count_matches(numbers: pd.DataFrame) -> pd.DataFrame:
+    """By benchmark, table and metric of :func:`match_published`: its ``values``, and how many of them ``match``.
+
+    Also ``decimals``, and ``largest_difference`` (absolute).
+    """
+    counts = numbers.groupby(["benchmark", "table", "metric", "decimals"], sort=False, as_index=False, dropna=False)
     return counts.agg(
-        values=("match", "size"), match=("match", "sum"), largest_difference=("difference", lambda x: x.abs().max())
+        values=("match", "size"),
+        match=("match", "sum"),
+        largest_difference=("difference", lambda differences: differences.abs().max()),
     )
 
 
-def replication(tables: dict[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
-    """:func:`count_matches` of every one of ``tables``, by (benchmark, table)."""
-    counts = [
-        count_matches(table).assign(benchmark=benchmark, table=name) for (benchmark, name), table in tables.items()
-    ]
-    return pd.concat(counts, ignore_index=True)[
-        ["benchmark", "table", "metric", "decimals", "values", "match", "largest_difference"]
-    ]
+def summarise(numbers: pd.DataFrame) -> str:
+    """:func:`match_published` as a text: the counts, their sum, and the numbers that do not match."""
+    counts = count_matches(numbers)
+    counts["decimals"] = counts["decimals"].astype("string").fillna("own")
+    text = (
+        f"{counts.to_string(index=False)}\n\n{numbers['match'].sum()} of {len(numbers)} published values "
+        "reproduced to the printed digit.\n"
+    )
+    others = numbers.loc[~numbers["match"], ["benchmark", "table", "of", "metric", "value", "published"]]
+    if len(others):
+        text += f"\nThe others, which the benchmarks' pages in docs/ explain:\n\n{others.to_string(index=False)}\n"
+    return text
 
 
-def unmatched(tables: dict[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
-    """The values that do not match, by (benchmark, table): what each is of, ours and the published one."""
-    rows = []
-    for (benchmark, name), table in tables.items():
-        matching = _matching(table)
-        keys = ["key"] if "key" in table else list(table.columns[: table.columns.get_loc("metric")])
-        for row in matching[~matching["match"]].to_dict("records"):
-            what = ", ".join(str(row[key]) for key in keys if not pd.isna(row[key]))
-            rows.append((benchmark, name, what, row["metric"], row["value"], row["published"]))
-    return pd.DataFrame(rows, columns=["benchmark", "table", "of", "metric", "value", "published"])
+def _match(table: pd.DataFrame, recomputed: bool) -> pd.DataFrame:
+    """The rows of one table with a published number."""
+    keys = list(table.columns[: table.columns.get_loc("metric")])
+    printed = table[table["published"].notna()]
+    if recomputed:
+        compared_at = printed["published"].map(lambda text: ZERO_DECIMALS if text == "0" else _decimals(text))
+    else:
+        compared_at = printed.groupby("metric")["published"].transform(printed_decimals)
+    rows = zip(printed["value"], printed["published"], compared_at, strict=True)
+    return printed.assign(
+        of=[", ".join(str(key) for key in row if not pd.isna(key)) for row in printed[keys].itertuples(index=False)],
+        decimals=(compared_at * float("nan") if recomputed else compared_at).astype("Int64"),
+        match=pd.Series([matches_printed_digits(*row) for row in rows], printed.index, dtype=bool),
+    )
+
+
+def _decimals(text: str) -> int:
+    """The decimal places of a number as printed; 7.26e-14 has 16."""
+    exponent = Decimal(text).as_tuple().exponent
+    if not isinstance(exponent, int):
+        raise ValueError(f"published value {text!r} is no number")
+    return -exponent

@@ -1,5 +1,11 @@
-"""The statistics of bias: tests, effect sizes, intervals and corrections. Knows numbers, nothing of benchmarks.
+"""Tests, effect sizes, intervals and corrections. Plain arrays in and out; nothing of benchmarks.
 
-Where scipy or statsmodels has a function for it, callers use that; here is what they lack, above all the forms that
-work on many columns and resamples at once.
+Where scipy or statsmodels has a function, callers use that. Here are the forms they lack, above all those that work on
+many columns and resamples at once.
 """
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Floats, of any shape; NaN is missing.
+Array = NDArray[np.float64]

@@ -1,15 +1,18 @@
-"""Corrections for testing several hypotheses at once, along the last axis of an array of p-values."""
+"""Corrections for multiple testing, along the last axis of an array of p-values."""
 
 import numpy as np
 import scipy
 
+from biasatlas.stats import Array
 
-def adjust(p_values: np.ndarray, method: str) -> np.ndarray:
-    """Adjusted p-values: each is significant where it is below alpha. ``method``: "none", "holm" or "fdr".
 
-    Holm holds the family-wise error at alpha whatever the dependence; "fdr" is Benjamini and Hochberg's, which holds
-    the false discovery rate. statsmodels' multipletests has both for one family; here each row is a family. A missing
-    p-value counts as 1, and stays missing.
+def adjust(p_values: Array, method: str) -> Array:
+    """Adjusted p-values of the same shape, 0 to 1: each is significant where it is below alpha.
+
+    ``method`` is "none", "holm" (controls the family-wise error rate under any dependence) or "fdr" (Benjamini and
+    Hochberg's, which controls the false discovery rate). statsmodels' multipletests has both for one family; here each
+    row is a family. A missing p-value stays missing, and counts in its family as a p-value of 1. Raises ValueError for
+    another method.
     """
     filled = np.nan_to_num(p_values, nan=1.0)
     if method == "holm":
@@ -23,7 +26,7 @@ def adjust(p_values: np.ndarray, method: str) -> np.ndarray:
     return np.where(np.isnan(p_values), np.nan, adjusted)
 
 
-def _holm(p_values: np.ndarray) -> np.ndarray:
+def _holm(p_values: Array) -> Array:
     order = np.argsort(p_values, axis=-1)
     size = p_values.shape[-1]
     stepped = np.take_along_axis(p_values, order, axis=-1) * (size - np.arange(size))

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from biasatlas.stats import Array
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -13,17 +15,17 @@ class Moments:
     ``difference`` is second minus first.
     """
 
-    n: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    difference: np.ndarray
-    first_variance: np.ndarray
-    second_variance: np.ndarray
-    difference_variance: np.ndarray
+    n: Array
+    first: Array
+    second: Array
+    difference: Array
+    first_variance: Array
+    second_variance: Array
+    difference_variance: Array
 
 
-def moments(first: np.ndarray, second: np.ndarray, counts: np.ndarray | None = None) -> Moments:
-    """Moments of each column of ``first`` and ``second``, both (units, columns), without pairs that miss a value.
+def moments(first: Array, second: Array, counts: Array | None = None) -> Moments:
+    """Moments of each column of ``first`` and ``second``, both (units, columns), leaving out pairs that lack a value.
 
     ``counts`` (resamples, units) says how often each unit occurs in each resample, as
     :func:`biasatlas.stats.intervals.resample_counts` draws them; without it every unit occurs once.
@@ -32,7 +34,7 @@ def moments(first: np.ndarray, second: np.ndarray, counts: np.ndarray | None = N
     weights = np.ones((1, len(present))) if counts is None else counts
     n = weights @ present
 
-    def mean_and_variance(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_and_variance(values: Array) -> tuple[Array, Array]:
         values = np.where(present, values, 0.0)
         # Centred first: perplexities run to 1e7, whose squares would leave few digits for the variance.
         centre = values.sum(axis=0) / np.maximum(present.sum(axis=0), 1)

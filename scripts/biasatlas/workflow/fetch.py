@@ -1,11 +1,12 @@
-"""Raw data: taken from a local mirror folder or downloaded, checked against SHA-256 either way."""
+"""Raw data: copied from a mirror folder or downloaded, and checked against SHA-256 either way."""
 
 import gzip
 import hashlib
+import json
 import logging
 import shutil
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from tqdm import tqdm
 from urllib3.util import Retry
 
 from biasatlas.errors import UserError
-from biasatlas.files import atomic_file
+from biasatlas.files import atomic_file, write_text
 from biasatlas.sources import Source, SourceFile
+from biasatlas.workflow import provenance
 
 _RETRY = Retry(total=4, backoff_factor=0.5, backoff_jitter=0.5, status_forcelist=(429, 500, 502, 503, 504))
 _RESUMPTIONS = 6
@@ -27,47 +29,103 @@ _CHUNK_BYTES = 1 << 16
 def fetch(source: Source, folder: Path, mirror: Path | None) -> None:
     """Put each of the source's files at ``folder / path``, from the ``mirror`` folder if one is given.
 
-    They gather in a hidden folder beside ``folder``, which takes its name once all are there. A fetch that broke off
-    goes on from what that folder holds. Raises UserError for a file that is not in the mirror, cannot be downloaded,
-    or has other bytes than ``files.csv`` says.
+    They gather in a hidden folder beside ``folder``, which takes its name once all are there; an interrupted fetch is
+    resumed from it. Raises UserError for a file that is not in the mirror, cannot be downloaded, or has another SHA-256
+    than ``files.csv`` says.
     """
-    gathering = folder.with_name(f".{folder.name}.fetching")
-    wanted = [file for file in source.files if _sha256(gathering / file.path) != file.sha256]
+    gathering = _gathering(folder)
+    missing = [file for file in source.files if not _has(file, gathering / file.path)]
     if mirror is not None:
-        _copy_from_mirror(source, wanted, gathering, mirror)
+        _copy_from_mirror(source, missing, gathering, mirror)
     else:
-        _download(source, wanted, gathering)
-    if folder.exists():
-        shutil.rmtree(folder)
-    gathering.rename(folder)
-    logging.info("%s: fetched %d files of version %s into %s", source.source, len(wanted), source.version[:7], folder)
+        _download(source, missing, gathering)
+    _replace(folder, gathering)
+    logging.info("%s: fetched %d files of version %s into %s", source.source, len(missing), source.version[:7], folder)
 
 
 def fetch_dataset(source: Source, folder: Path, mirror: Path | None) -> None:
     """Put the files of a dataset on the Hugging Face hub, or all of its folder in the ``mirror``, into ``folder``.
 
-    Nothing says beforehand what these files are. Raises UserError if the hub or the mirror does not give them.
+    No table lists these files, so the first fetch pins them: it writes ``{folder}.lock.json`` with the ``revision`` (the
+    hub's commit; the version that the source names where a mirror was copied) and the SHA-256 of all ``files`` by path.
+    Later fetches ask for that revision. Raises UserError where hub or mirror do not give the files, and where a file is
+    missing, new or changed; what was fetched is then kept as ``{folder}.rejected`` until another fetch is rejected.
     """
-    gathering = folder.with_name(f".{folder.name}.fetching")
+    gathering = _gathering(folder)
+    lock = folder.with_name(f"{folder.name}.lock.json")
+    pinned = json.loads(lock.read_text(encoding="utf-8")) if lock.exists() else None
     if mirror is not None:
-        if not (mirror / source.mirror).is_dir():
-            raise UserError(_not_mirrored(source, mirror / source.mirror))
-        shutil.copytree(mirror / source.mirror, gathering, dirs_exist_ok=True)
+        revision = _copy_dataset(source, gathering, mirror)
     else:
-        owner, name, inside = source.url.removeprefix("hf://").split("/", 2)
-        try:
-            huggingface_hub.snapshot_download(
-                f"{owner}/{name}",
-                repo_type="dataset",
-                revision=source.version,
-                allow_patterns=f"{inside}/*",
-                local_dir=gathering,
-            )
-        except Exception as error:  # the hub's client raises errors of half a dozen libraries
-            raise UserError(_unreachable(source.url, str(error).splitlines()[0])) from error
+        revision = _download_dataset(source, pinned["revision"] if pinned else source.version, gathering)
+    files = _checksums(gathering)
+    if not files:
+        raise UserError(f"{source.url}: no files at revision {revision}. Compare resources/sources/sources.csv.")
+    if pinned is None:
+        write_text(json.dumps({"revision": revision, "files": files}, ensure_ascii=False, indent=2) + "\n", lock)
+    elif files != pinned["files"]:
+        rejected = folder.with_name(f"{folder.name}.rejected")
+        _replace(rejected, gathering)
+        raise UserError(_not_pinned(files, revision, pinned, lock, rejected))
+    _replace(folder, gathering)
+    logging.info("%s: fetched %d files of revision %s into %s", source.source, len(files), revision[:7], folder)
+
+
+def _gathering(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.fetching")
+
+
+def _replace(folder: Path, gathered: Path) -> None:
     if folder.exists():
         shutil.rmtree(folder)
-    gathering.rename(folder)
+    gathered.rename(folder)
+
+
+def _copy_dataset(source: Source, folder: Path, mirror: Path) -> str:
+    origin = mirror / source.mirror
+    if not origin.is_dir():
+        raise UserError(_not_mirrored(source, origin))
+    shutil.copytree(origin, folder, dirs_exist_ok=True)
+    return source.version
+
+
+def _download_dataset(source: Source, revision: str, folder: Path) -> str:
+    """The commit that ``revision`` names, once its files are in ``folder``."""
+    owner, name, subfolder = source.url.removeprefix("hf://").split("/", 2)
+    dataset = f"{owner}/{name}"
+    try:
+        commit = huggingface_hub.HfApi().dataset_info(dataset, revision=revision).sha or revision
+        huggingface_hub.snapshot_download(
+            dataset, repo_type="dataset", revision=commit, allow_patterns=f"{subfolder}/*", local_dir=folder
+        )
+    except Exception as error:  # the hub's client raises errors of half a dozen libraries
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(_unreachable(f"{source.url} at revision {revision}", reason)) from error
+    return commit
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files in ``folder`` by path; hidden ones are those of the hub's client or of a file manager."""
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    visible = {name: path for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
+    return {name.as_posix(): provenance.sha256(path) for name, path in visible.items()}
+
+
+def _not_pinned(files: Mapping[str, str], revision: str, pinned: Mapping, lock: Path, rejected: Path) -> str:
+    expected = pinned["files"]
+    differing = sorted(name for name in files.keys() | expected.keys() if files.get(name) != expected.get(name))
+    name = differing[0]
+    if name not in files:
+        fault = f"missing, and {lock} pins it"
+    elif name not in expected:
+        fault = f"new: {lock} does not pin it"
+    else:
+        fault = f"not the file that {lock} pins: SHA-256 is {files[name]}, expected {expected[name]}"
+    return (
+        f"{name}: {fault} ({len(differing)} of {len(files.keys() | expected.keys())} files differ; locked revision "
+        f"{pinned['revision']}, fetched {revision}, kept in {rejected}). Fetch the locked revision again, or "
+        "bring the mirror to it; to measure on the new data knowingly, delete the lock file."
+    )
 
 
 def _copy_from_mirror(source: Source, files: list[SourceFile], folder: Path, mirror: Path) -> None:
@@ -78,10 +136,10 @@ def _copy_from_mirror(source: Source, files: list[SourceFile], folder: Path, mir
         with tarfile.open(origin) as archive:
             members = set(archive.getnames())
             for file in files:
-                if file.path not in members:
+                member = archive.extractfile(file.path) if file.path in members else None
+                if member is None:
                     raise UserError(_not_mirrored(source, origin / file.path))
-                content = archive.extractfile(file.path).read()
-                _store(content, file, folder, f"{origin}, member {file.path}")
+                _store(member.read(), file, folder, f"{origin}, member {file.path}")
         return
     for file in files:
         plain = origin / file.path
@@ -102,16 +160,16 @@ def _not_mirrored(source: Source, path: Path) -> str:
 
 
 def _store(content: bytes, file: SourceFile, folder: Path, origin: object) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
-        raise UserError(_wrong_bytes(origin, file, found))
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != file.sha256:
+        raise UserError(_wrong_bytes(origin, file, sha256))
     with atomic_file(folder / file.path) as temporary:
         temporary.write_bytes(content)
 
 
-def _wrong_bytes(origin: object, file: SourceFile, found: str) -> str:
+def _wrong_bytes(origin: object, file: SourceFile, sha256: str) -> str:
     return (
-        f"{origin}: SHA-256 is {found}, expected {file.sha256} (resources/sources/files.csv). "
+        f"{origin}: SHA-256 is {sha256}, expected {file.sha256} (resources/sources/files.csv). "
         "The file is damaged or of another version: fetch it again."
     )
 
@@ -148,17 +206,17 @@ def _download_file(
             _append(session, url, part, file.bytes, progress)
             break
         except requests.exceptions.ChunkedEncodingError:
-            logging.info("%s: broke off at byte %d, resuming", url, part.stat().st_size)
+            logging.info("%s: interrupted at byte %d, resuming", url, part.stat().st_size)
         except requests.HTTPError as error:
             raise UserError(f"{url}: the server answers {error}. Is the address right?") from error
         except requests.RequestException as error:
             raise UserError(_unreachable(url, error)) from error
     else:
-        raise UserError(_unreachable(url, f"it broke off {_RESUMPTIONS} times"))
-    found = _sha256(part)
-    if found != file.sha256:
-        part.unlink()
-        raise UserError(_wrong_bytes(url, file, found))
+        raise UserError(_unreachable(url, f"it was interrupted {_RESUMPTIONS} times"))
+    sha256 = provenance.sha256(part)
+    if sha256 != file.sha256:
+        part.unlink()  # it is as long as it should be, so that a resumed download would add nothing
+        raise UserError(_wrong_bytes(url, file, sha256))
     part.replace(target)
 
 
@@ -184,8 +242,5 @@ def _unreachable(url: str, reason: object) -> str:
     )
 
 
-def _sha256(path: Path) -> str | None:
-    if not path.is_file():
-        return None
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _has(file: SourceFile, path: Path) -> bool:
+    return path.is_file() and provenance.sha256(path) == file.sha256

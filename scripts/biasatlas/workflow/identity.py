@@ -1,56 +1,119 @@
-"""A fingerprint of the code behind a rule, so that editing a library module reruns exactly the rules that use it."""
+"""A fingerprint of the code that makes a result: an edit that can change a number reruns the rules that use it.
+
+Answers have none: they are identified by versions that golden tests guard (:mod:`biasatlas.models.kinds`), so that no
+refactoring asks a model again.
+"""
 
 import ast
 import hashlib
+import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parents[1]
+from biasatlas import ROOT
+from biasatlas.benchmarks.registry import load_spec, reader_version
+from biasatlas.marks import that_change
+from biasatlas.models.entry import Entry
+from biasatlas.models.kinds import KINDS
+
+SCRIPTS = ROOT / "scripts"
+
+#: Where numbers are made. All else that a script imports moves bytes from here to there.
+MAKERS = ("biasatlas.benchmarks", "biasatlas.stats", "biasatlas.models.planted", "biasatlas.report")
+
+#: Modules of those that say what there is, and compute nothing: names, options (their values are params), texts.
+DECLARATIONS = {"contract", "registry", "spec", "options", "prompting", "entry"}
 
 
-def code_hash(script: str, *modules: str) -> str:
-    """SHA-256 over ``scripts/{script}.py`` and every ``biasatlas`` module that it imports, directly or not.
+def code_of(script: str, *modules: str) -> str:
+    """A digest of the syntax of ``scripts/{script}.py``, of ``modules`` of the library, and of the makers they import.
 
-    ``modules`` names those that it imports by name at run time, as ``benchmarks.twbias.scores``.
+    Comments, docstrings, layout and type imports do not count.
     """
     digest = hashlib.sha256()
     for path in code_files(script, *modules):
-        digest.update(str(path.relative_to(SCRIPTS)).encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(f"{path.relative_to(SCRIPTS).as_posix()} {_syntax(path)}\n".encode())
     return digest.hexdigest()[:16]
 
 
 def code_files(script: str, *modules: str) -> list[Path]:
-    """The files that :func:`code_hash` covers, sorted."""
-    seen: set[Path] = set()
-    todo = [SCRIPTS / f"{script}.py", *(path for name in modules for path in _files(f"biasatlas.{name}"))]
+    """The files that :func:`code_of` covers, sorted."""
+    script_file = SCRIPTS / f"{script}.py"
+    found: set[Path] = {script_file}
+    todo = [script_file, *(path for module in modules for path in _files(f"biasatlas.{module}"))]
     while todo:
         path = todo.pop()
-        if path not in seen:
-            seen.add(path)
-            todo.extend(_imports(path))
-    return sorted(seen)
+        if path not in found or path == script_file:
+            found.add(path)
+            todo.extend(file for file in _imported(path) if file not in found)
+    return sorted(found)
 
 
 @cache
-def _imports(path: Path) -> tuple[Path, ...]:
+def _syntax(path: Path) -> str:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
+            node, clean=False
+        ):
+            node.body = node.body[1:]
+    # Python 3.13 leaves empty fields out of a dump unless it is asked for them.
+    options = {"show_empty": True} if sys.version_info >= (3, 13) else {}
+    return hashlib.sha256(ast.dump(tree, **options).encode()).hexdigest()
+
+
+@cache
+def _imported(path: Path) -> tuple[Path, ...]:
+    """Files of the makers that the module at ``path`` imports, those for type checkers alone left out."""
     package = ".".join(path.relative_to(SCRIPTS).parent.parts)
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
+            base = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module or ""
             names.add(base)
             names.update(f"{base}.{alias.name}" for alias in node.names)
     return tuple(file for name in sorted(names) for file in _files(name))
 
 
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            continue
+        yield child
+        yield from _statements(child)
+
+
 def _files(name: str) -> list[Path]:
-    """The file of module ``name`` and the ``__init__`` of each package around it; none if it is not ours."""
-    parts = name.split(".")
-    if parts[0] != "biasatlas":
+    """The file of module ``name`` where it is a maker's, and the package's where it is one."""
+    if not name.startswith(MAKERS) or name.rpartition(".")[2] in DECLARATIONS:
         return []
-    files = [SCRIPTS.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)]
-    files.append(SCRIPTS.joinpath(*parts[:-1], f"{parts[-1]}.py"))
-    return [file for file in files if file.is_file()]
+    path = SCRIPTS.joinpath(*name.split("."))
+    return [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]
+
+
+def answer_identity(entry: Entry, benchmark: str | None) -> dict:
+    """What can change a model's answers: the marked fields of its entry, the versions of what computes and reads them.
+
+    Golden tests say when a version must be raised.
+    """
+    versions = {"answers": KINDS[entry.kind].version, "readers": reader_version(benchmark) if benchmark else ""}
+    return {"kind": entry.kind, "versions": versions} | that_change(entry, "answers")
+
+
+def digest_of(paths: list[str]) -> str:
+    """SHA-256 over the bytes of shipped files. Their times say nothing: a checkout sets them as it likes."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(Path(path).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def digest_of_texts(benchmarks: Iterable[str]) -> str:
+    """SHA-256 over what pages say of ``benchmarks``: titles, citations, captions, and what each metric means."""
+    specs = (load_spec(name) for name in benchmarks)
+    texts = [(spec.title, spec.citation, spec.tables, spec.figures, spec.metrics) for spec in specs]
+    return hashlib.sha256(repr(texts).encode()).hexdigest()[:16]

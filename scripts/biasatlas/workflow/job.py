@@ -1,4 +1,7 @@
-"""What every script of the workflow does around its one call: a log, and errors for people."""
+"""What every script of the workflow does around its one call: a log, validated objects, and errors for people.
+
+Heavy modules are imported where they are used, since every job pays for them.
+"""
 
 import contextlib
 import errno
@@ -9,11 +12,101 @@ import shutil
 import sys
 import traceback
 from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.contract import Options, Step
 from biasatlas.errors import UserError
+from biasatlas.resources import Resources
+from biasatlas.workflow.config import Config, load_config
+from biasatlas.workflow.paths import Paths
+
+if TYPE_CHECKING:
+    from biasatlas.models.door import Model
+    from biasatlas.models.store import ResponseStore
 
 _DISK = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Job:
+    """One job of the workflow, from Snakemake's own description of it: what the configuration says, validated."""
+
+    def __init__(self, snakemake: Any):
+        self._snakemake = snakemake
+        self.benchmark: str = snakemake.wildcards.get("benchmark", "")
+        self.protocol: str = snakemake.wildcards.get("protocol") or snakemake.params.get("protocol", "")
+
+    @cached_property
+    def config(self) -> Config:
+        """The whole configuration. What of it can change this job's output is among the job's params."""
+        return load_config(self._snakemake.config)
+
+    @property
+    def options(self) -> Options:
+        """The options of the job's protocol."""
+        return registry.load_options(self.benchmark, self.protocol)
+
+    def resources(self, step: Step) -> Resources:
+        """The shipped files that the job was given for a ``step`` of its benchmark."""
+        return Resources.given(registry.resource_names(self.benchmark, step), self._snakemake.input.resources)
+
+    def open_model(self, name: str) -> "Model":
+        """The configured model ``name``, ready to answer, with the GPUs that the job asked for."""
+        from biasatlas.models.door import Opening, open_model
+        from biasatlas.workflow.lease import lease_gpus
+
+        gpus = self._snakemake.resources.get("gpu", 0)
+        lease_gpus(gpus)  # before torch is imported, which must not see devices of other jobs
+        given = self._snakemake.input
+        return open_model(
+            Opening(
+                name=name,
+                entry=self.config.models[name],
+                ready=tuple(Path(path) for path in given.get("ready", ())),
+                gpus=gpus,
+                readers=registry.readers(self.benchmark) if self.benchmark else {},
+                reader_version=registry.reader_version(self.benchmark) if self.benchmark else "",
+                benchmark=self.benchmark,
+                items=Path(given.items_file) if given.get("items_file") else None,
+            )
+        )
+
+    def store(self, name: str, *part: str) -> "ResponseStore":
+        """Where the answers of model ``name`` to a ``part`` of the workflow are kept as they come."""
+        from biasatlas.models.door import store_folder
+        from biasatlas.models.store import ResponseStore
+
+        paths = Paths(self.config.results, self.config.data)
+        return ResponseStore(store_folder(Path(paths.stores), name, self.config.models[name], *part))
+
+
+@contextlib.contextmanager
+def job(snakemake: Any) -> Iterator[Job]:
+    """The job that Snakemake described to a script. It logs to its rule's log inside the block; a user's error becomes one
+    message there and on the terminal, and exit status 1.
+    """
+    # Collecting torch's objects cost two seconds a job.
+    gc.set_threshold(100_000)
+    log = snakemake.log[0]
+    os.makedirs(os.path.dirname(log) or ".", exist_ok=True)
+    logging.basicConfig(
+        filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True
+    )
+    logging.captureWarnings(True)
+    try:
+        _check_library(snakemake.scriptdir)
+        yield Job(snakemake)
+    except Exception as error:
+        message = explain(error)
+        logging.error(message or traceback.format_exc())
+        print(f"error: {message}" if message else traceback.format_exc(), file=sys.stderr)
+        sys.exit(1)
+    finally:
+        gc.freeze()
 
 
 def explain(error: BaseException) -> str | None:
@@ -29,25 +122,10 @@ def explain(error: BaseException) -> str | None:
     return None
 
 
-@contextlib.contextmanager
-def logged(log: str) -> Iterator[None]:
-    """Log to the file ``log`` inside the block. A user's error becomes one message there and exit status 1.
-
-    Garbage is looked for rarely, and not at all when the process ends: a job that imports torch spent two seconds on
-    looking through what it had imported.
-    """
-    gc.set_threshold(100_000)
-    os.makedirs(os.path.dirname(log) or ".", exist_ok=True)
-    logging.basicConfig(
-        filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True
-    )
-    logging.captureWarnings(True)
-    try:
-        yield
-    except Exception as error:
-        message = explain(error)
-        logging.error(message or traceback.format_exc())
-        print(f"error: {message}" if message else traceback.format_exc(), file=sys.stderr)
-        sys.exit(1)
-    finally:
-        gc.freeze()
+def _check_library(scripts: str) -> None:
+    """Raise UserError where another copy of the library is found before the one beside the scripts."""
+    if Path(scripts).resolve() != ROOT / "scripts":
+        raise UserError(
+            f"{ROOT / 'scripts' / 'biasatlas'}: this library is found before that of the workflow, {scripts}: take it off "
+            "PYTHONPATH, or uninstall it."
+        )

@@ -14,19 +14,19 @@ from biasatlas.errors import UserError
 
 log = logging.getLogger(__name__)
 
-#: One lock file for each device; a folder that all jobs on a machine share and no other machine sees.
+#: Folder of the lock files, one a device: all jobs on a machine share it, and no other machine sees it.
 FOLDER = Path("/tmp/biasatlas-gpus")
 
 _held: list[int] = []
 
 
 def lease_gpus(count: int, folder: Path = FOLDER) -> None:
-    """Make ``count`` GPUs visible to this process that no other job on this machine uses, and wait until there are so many.
+    """Wait until ``count`` GPUs of this machine are free, and make them, and no others, visible to this process.
 
-    Call it before torch is imported. A device is leased by an exclusive lock on one file, which the kernel gives back
-    when the process ends, however it ends. With ``count`` 0 all devices are hidden; where a scheduler has assigned
-    devices (CUDA_VISIBLE_DEVICES is set), its choice stands; on a machine without a GPU the job runs on the CPU. Raises
-    UserError where the machine has GPUs, but fewer than ``count``.
+    Call it before torch is imported. A device is leased by an exclusive lock on its file in ``folder``, which the kernel
+    releases when the process ends, however it ends. With ``count`` 0 all devices are hidden; where a scheduler has
+    assigned devices (CUDA_VISIBLE_DEVICES is set), its choice stands; on a machine without a GPU the job runs on the
+    CPU. Raises UserError where the machine has GPUs, but fewer than ``count``.
     """
     if count == 0:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -44,13 +44,13 @@ def lease_gpus(count: int, folder: Path = FOLDER) -> None:
             "larger machine."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(PermissionError):  # another user's folder is open to all already
+    with contextlib.suppress(PermissionError):  # a folder that another user made is open to all already
         folder.chmod(0o1777)
-    if not (leased := _try(devices, count, folder)):
+    if not (leased := _lock(devices, count, folder)):
         log.info("waiting: fewer than %d of %d GPUs are free", count, len(devices))
     while not leased:
         time.sleep(random.uniform(0.1, 0.5))
-        leased = _try(devices, count, folder)
+        leased = _lock(devices, count, folder)
     os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(leased)
     log.info("GPUs leased: %s", os.environ["CUDA_VISIBLE_DEVICES"])
 
@@ -64,8 +64,8 @@ def _devices() -> list[str]:
     return listed.stdout.split() if listed.returncode == 0 else []
 
 
-def _try(devices: list[str], count: int, folder: Path) -> list[str]:
-    """Lock ``count`` devices, or none: a job that waited with some in hand could wait for ever."""
+def _lock(devices: list[str], count: int, folder: Path) -> list[str]:
+    """Lock ``count`` devices, or none: jobs that each held some and waited for more could wait for ever."""
     locked: dict[str, int] = {}
     for device in devices:
         file = _open(folder / device)

@@ -1,4 +1,4 @@
-"""Where a result comes from: what is written beside every score file and every table."""
+"""Where a result comes from: what is written beside score files and tables."""
 
 import hashlib
 import json
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+from biasatlas import ROOT
 from biasatlas.files import read_metadata, write_text
 
-_ROOT = Path(__file__).resolve().parents[2]
 _LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy")
 
 
@@ -24,9 +24,9 @@ def software() -> dict:
 
 def workflow_version() -> str:
     """The workflow's commit after the last tag, with ``-dirty`` for edits that no commit holds."""
-    if not (_ROOT / ".git").exists() or not shutil.which("git"):
+    if not (ROOT / ".git").exists() or not shutil.which("git"):
         return "unknown: no git checkout"
-    command = ["git", "-C", str(_ROOT), "describe", "--tags", "--always", "--dirty"]
+    command = ["git", "-C", str(ROOT), "describe", "--tags", "--always", "--dirty"]
     described = subprocess.run(command, capture_output=True, text=True, check=False)
     return described.stdout.strip() or "unknown: git cannot read the checkout"
 
@@ -37,25 +37,41 @@ def sha256(path: str | os.PathLike) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def of_scores(*, items: str, requests: str, responses: str, judgements: str | None, **settings: object) -> dict:
-    """The provenance of score files: the ``settings`` of the job, and what its four input files say of themselves.
+def of_scores(
+    *,
+    name: str,
+    task: str,
+    model: Mapping,
+    items: str,
+    requests: str,
+    responses: str,
+    judgements: str | None,
+    **settings: object,
+) -> dict:
+    """The provenance of a task's score files: the job's ``settings``, and what its input files say of themselves.
 
-    ``data`` maps each raw file to its SHA-256; ``model`` and ``judge`` hold weights, precision, engine and versions.
+    ``name`` is the model's; ``model`` holds what its entry says, to which is added how it answered ``task`` (weights,
+    precision, engine, versions). ``judge`` is the same of its judge; ``data`` maps each raw file to its SHA-256.
     """
     provenance = {
         **settings,
         **software(),
+        "name": name,
+        "task": task,
         "data": read_metadata(items).get("files", {}),
         "requests_sha256": sha256(requests),
-        "model": settings.get("model", {}) | read_metadata(responses),
+        "model": {**model, **read_metadata(responses)[task]},
     }
     if judgements:
-        provenance["judge"] = read_metadata(judgements)
+        provenance["judge"] = read_metadata(judgements)[task]
     return provenance
 
 
 def of_table(scores: Iterable[str], published: Iterable[str], **settings: object) -> dict:
-    """The provenance of a table: the ``settings`` of the job, and that of the scores it sums up by model and task."""
+    """The provenance of a table: the job's ``settings``, and that of the scores in it, by model and task.
+
+    ``scores`` are files that hold an :func:`of_scores`, ``published`` the printed tables that it stands beside.
+    """
     parts = [read(path) for path in scores]
     return {
         **settings,
@@ -76,5 +92,5 @@ def read(path: str | os.PathLike) -> dict:
 
 
 def write(provenance: Mapping, path: str | os.PathLike) -> None:
-    """Write ``provenance`` as JSON that people can read, keys in order."""
+    """Write ``provenance`` as JSON that people can read, its keys sorted."""
     write_text(json.dumps(provenance, indent=1, sort_keys=True, ensure_ascii=False) + "\n", path)

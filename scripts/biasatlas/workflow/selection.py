@@ -1,53 +1,68 @@
 """What a configuration asks for: which model answers which tasks of which benchmark under which protocol."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
-from biasatlas.workflow.config import Config, answered_kinds, load_benchmark
-from biasatlas.errors import UserError
+from biasatlas.benchmarks.comparison_spec import COMPARED, COMPARISONS
+from biasatlas.benchmarks.registry import load_options, load_spec
+from biasatlas.models.kinds import KINDS
+from biasatlas.workflow.config import Config
 
 
-def runs(config: Config) -> Iterator[tuple[str, str]]:
+class Scored(NamedTuple):
+    """One score file: whose answers to what."""
+
+    model: str
+    benchmark: str
+    protocol: str
+    task: str
+    category: str
+
+
+def runs(config: Config) -> list[tuple[str, str]]:
     """Every configured (benchmark, protocol)."""
-    for benchmark, run in config.benchmarks.items():
-        for protocol in run.protocols:
-            yield benchmark, protocol
+    return [(benchmark, protocol) for benchmark, run in config.benchmarks.items() for protocol in run.protocols]
 
 
 def models(config: Config, benchmark: str, protocol: str) -> list[str]:
-    """Models measured on ``benchmark`` under ``protocol``; published outputs exist under ``released`` alone."""
+    """Models measured on ``benchmark`` under ``protocol``; some kinds answer under one protocol alone."""
     chosen = config.benchmarks[benchmark].models or list(config.models)
     return [
         name
         for name in chosen
-        if tasks(config, benchmark, name) and (config.models[name].kind != "released" or protocol == "released")
+        if tasks(config, benchmark, name) and KINDS[config.models[name].kind].protocol in (None, protocol)
     ]
 
 
 def tasks(config: Config, benchmark: str, model: str) -> list[str]:
-    """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for; what it cannot is not applicable."""
-    spec, entry = load_benchmark(benchmark), config.models[model]
-    if entry.kind == "released":
-        answered = spec.released_tasks if entry.benchmark == benchmark else ()
-    elif entry.kind == "masked":
-        answered = [name for name, task in spec.tasks.items() if task.masked]
-    else:
-        kinds = answered_kinds(entry)
-        answered = [name for name, task in spec.tasks.items() if task.kind in kinds]
-    return [task for task in answered if categories(config, benchmark, task)]
+    """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for."""
+    entry = config.models[model]
+    able = KINDS[entry.kind].tasks(entry, benchmark, load_spec(benchmark))
+    return [task for task in able if categories(config, benchmark, task)]
+
+
+def tasks_asked(config: Config, benchmark: str) -> list[str]:
+    """Tasks of ``benchmark`` that the configuration asks for, whoever can answer them."""
+    return [task for task in load_spec(benchmark).tasks if categories(config, benchmark, task)]
 
 
 def categories(config: Config, benchmark: str, task: str) -> list[str]:
     """Categories of ``task`` that the configuration asks for, in the benchmark's order."""
-    run, declared = config.benchmarks[benchmark], load_benchmark(benchmark).tasks[task]
-    if _left_out(config, benchmark, task):
+    run, declared = config.benchmarks[benchmark], load_spec(benchmark).tasks[task]
+    if _lacking(config, benchmark, task):
         return []
     return [category for category in declared.categories if run.categories is None or category in run.categories]
 
 
-def _left_out(config: Config, benchmark: str, task: str) -> str:
+def left_out(config: Config, benchmark: str) -> list[str]:
+    """Why tasks of ``benchmark`` are not run, a sentence or two for each."""
+    reasons = {task: _lacking(config, benchmark, task) for task in load_spec(benchmark).tasks}
+    return [f"{benchmark}: task {task} is left out: {reason}" for task, reason in reasons.items() if reason]
+
+
+def _lacking(config: Config, benchmark: str, task: str) -> str:
     """What ``task`` cannot do without and the configuration does not give, in words; '' where nothing is amiss."""
-    run, spec = config.benchmarks[benchmark], load_benchmark(benchmark)
+    run, spec = config.benchmarks[benchmark], load_spec(benchmark)
     declared = spec.tasks[task]
     if declared.judged and not run.judge:
         return f"it needs a model that judges the answers. Set `benchmarks.{benchmark}.judge`."
@@ -59,39 +74,21 @@ def _left_out(config: Config, benchmark: str, task: str) -> str:
     return ""
 
 
-def left_out(config: Config, benchmark: str) -> list[str]:
-    """Why tasks of ``benchmark`` are not run, a sentence or two for each."""
-    found = {task: _left_out(config, benchmark, task) for task in load_benchmark(benchmark).tasks}
-    return [f"{benchmark}: task {task} is left out: {reason}" for task, reason in found.items() if reason]
-
-
-def ordered(benchmark: str, task: str, options: dict[str, Any]) -> bool:
+def is_ordered(benchmark: str, protocol: str, task: str) -> bool:
     """Whether a judge is asked for the order of an item's parts before the requests of ``task`` are built."""
-    asks = load_benchmark(benchmark).tasks[task].ordered
-    return asks is not None and options[asks[0]] == asks[1]
-
-
-def check_judges(config: Config, protocols: dict[tuple[str, str], dict[str, Any]]) -> None:
-    """Raise UserError where a protocol asks a judge for an order and the configuration names none."""
-    for (benchmark, protocol), options in protocols.items():
-        for name, task in load_benchmark(benchmark).tasks.items():
-            if ordered(benchmark, name, options) and not config.benchmarks[benchmark].judge:
-                option, value = task.ordered
-                raise UserError(
-                    f"benchmarks.{benchmark}.judge: this key is needed and not there: protocol {protocol!r} has "
-                    f"`{option}: {value}`. Name one of the configured models, or choose another protocol."
-                )
+    ordered = load_spec(benchmark).tasks[task].ordered
+    return ordered is not None and getattr(load_options(benchmark, protocol), ordered[0]) == ordered[1]
 
 
 def data_files(config: Config, benchmark: str) -> dict[str, str]:
     """The user's own files that items of ``benchmark`` are read from, by name; the others are tables'."""
-    tabled = {table.file for table in load_benchmark(benchmark).tables.values()}
-    return {name: path for name, path in config.benchmarks[benchmark].files.items() if name not in tabled}
+    of_tables = {table.file for table in load_spec(benchmark).tables.values()}
+    return {name: path for name, path in config.benchmarks[benchmark].files.items() if name not in of_tables}
 
 
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
     """Tables of ``benchmark`` that read the scores of at least one measured model, a file that is given, or neither."""
-    spec, files = load_benchmark(benchmark), config.benchmarks[benchmark].files
+    spec, files = load_spec(benchmark), config.benchmarks[benchmark].files
     answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
     return [
         name
@@ -103,4 +100,93 @@ def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
 def figures(config: Config, benchmark: str, protocol: str) -> list[str]:
     """Figures of ``benchmark`` whose tables are all made."""
     made = set(tables(config, benchmark, protocol))
-    return [name for name, figure in load_benchmark(benchmark).figures.items() if made.issuperset(figure.tables)]
+    return [name for name, figure in load_spec(benchmark).figures.items() if made.issuperset(figure.tables)]
+
+
+def scores(config: Config, benchmark: str, protocol: str, table: str, chosen: list[str]) -> list[Scored]:
+    """The score files that a table reads: those of the ``chosen`` models that have them."""
+    wanted = load_spec(benchmark).tables[table].tasks
+    return [
+        Scored(model, benchmark, protocol, task, category)
+        for model in chosen
+        for task in tasks(config, benchmark, model)
+        if task in wanted
+        for category in categories(config, benchmark, task)
+    ]
+
+
+def released_models(config: Config) -> list[str]:
+    """Names of the models whose published outputs are imported."""
+    return [name for name, entry in config.models.items() if entry.kind == "released"]
+
+
+def replicable_tables(config: Config) -> list[tuple[str, str]]:
+    """(benchmark, table) with published numbers that need no model: from released outputs, or from other printed tables."""
+    released = {name for name in config.benchmarks for model in released_models(config) if tasks(config, name, model)}
+    return [
+        (name, table)
+        for name in config.benchmarks
+        for table, declared in load_spec(name).tables.items()
+        if not declared.file and (not declared.tasks or (declared.published and name in released))
+    ]
+
+
+def compared_tables(config: Config, protocol: str) -> list[tuple[str, str]]:
+    """(benchmark, table) that stand side by side in DBB's Tables 1 and 5 under a protocol."""
+    configured = runs(config)
+    return [
+        (benchmark, table)
+        for benchmark, table in COMPARED
+        if (benchmark, protocol) in configured and table in tables(config, benchmark, protocol)
+    ]
+
+
+def matched_models(config: Config, protocol: str) -> list[str]:
+    """Models that both DBB's choices and BBQ are run with under a protocol."""
+    if not {("dbb", protocol), ("bbq", protocol)} <= set(runs(config)):
+        return []
+    asked = models(config, "bbq", protocol)
+    return [m for m in models(config, "dbb", protocol) if m in asked and "MCQ" in tasks(config, "dbb", m)]
+
+
+def comparisons(config: Config) -> Iterator[tuple[str, str]]:
+    """(protocol, comparison) of every table across benchmarks: each needs two of them."""
+    for protocol in dict.fromkeys(protocol for _, protocol in runs(config)):
+        if len({benchmark for benchmark, _ in compared_tables(config, protocol)}) > 1:
+            yield from ((protocol, comparison) for comparison in COMPARISONS)
+
+
+class Paid(NamedTuple):
+    """Answers that an endpoint was paid for: ``payer`` is the model that gave them, ``role`` as what."""
+
+    payer: str
+    role: str
+    model: str
+    benchmark: str
+    protocol: str
+    task: str
+
+
+def paid_answers(config: Config) -> list[Paid]:
+    """Every file's part that an endpoint answered, as the model under test or as a judge."""
+    paid = []
+    for benchmark, protocol in runs(config):
+        judge = config.benchmarks[benchmark].judge or ""
+        for model in models(config, benchmark, protocol):
+            for task in tasks(config, benchmark, model):
+                payers = [(model, "responses")]
+                if load_spec(benchmark).tasks[task].judged:
+                    payers.append((judge, "judgements"))
+                if is_ordered(benchmark, protocol, task):
+                    payers.append((judge, "orders"))
+                paid += [
+                    Paid(payer, role, model, benchmark, protocol, task)
+                    for payer, role in payers
+                    if KINDS[config.models[payer].kind].calls_api
+                ]
+    return paid
+
+
+def matches(config: Config) -> list[str]:
+    """Protocols under which DBB's concepts stand beside BBQ's questions."""
+    return [p for p in dict.fromkeys(protocol for _, protocol in runs(config)) if matched_models(config, p)]

@@ -11,10 +11,10 @@ from transformers import (
     TopPLogitsWarper,
 )
 
+from biasatlas.benchmarks.shared.readers import READERS, REFUSED, UNPARSEABLE
 from biasatlas.engine.choice import HOPELESS, READINGS, UNRESOLVED, Question, TokenReader, answer_probabilities
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling
-from biasatlas.benchmarks.shared.readers import READERS, REFUSED, UNPARSEABLE
 
 from . import tiny
 
@@ -47,7 +47,7 @@ def speaker(reader: str = "letter"):
     return model
 
 
-def reader(reader: str, labels: list[str]) -> TokenReader:
+def token_reader(reader: str, labels: list[str]) -> TokenReader:
     outcome = {REFUSED: len(labels), UNPARSEABLE: len(labels) + 1}
 
     def read(text: str, complete: bool) -> int | None:
@@ -98,7 +98,7 @@ def sampled(model, question: Question, samples: int) -> np.ndarray:
 @pytest.mark.parametrize("sampling", SETTINGS)
 @pytest.mark.parametrize("reader", LABELS)
 def test_probabilities_are_the_frequencies_of_sampling(reader, sampling):
-    model, question = speaker(reader), Question(prompt(), reader(reader, LABELS[reader]), sampling, MAX_TOKENS)
+    model, question = speaker(reader), Question(prompt(), token_reader(reader, LABELS[reader]), sampling, MAX_TOKENS)
     ((outcomes, unresolved),), _ = answer_probabilities(model, [question], Memory(2048))
     assert 0 <= unresolved < 0.01
     assert outcomes.sum() + unresolved == pytest.approx(1, abs=1e-5)
@@ -108,7 +108,7 @@ def test_probabilities_are_the_frequencies_of_sampling(reader, sampling):
 
 
 def test_guesses_fallback_and_company_change_nothing():
-    model, read = speaker(), reader("letter", ["A", "B"])
+    model, read = speaker(), token_reader("letter", ["A", "B"])
     texts = ["Answer with A or B.", "Answer with A or B. The nurse", "The doctor"]
     guesses = tuple((row[0],) for row in tiny.tokenizer()(["A", "B", " A"])["input_ids"])
     plain = [Question(prompt(text), read, Sampling(top_p=0.9), MAX_TOKENS) for text in texts]
@@ -124,7 +124,7 @@ def test_guesses_fallback_and_company_change_nothing():
 
 
 def test_greedy_answers_are_certain():
-    question = Question(prompt(), reader("letter", ["A", "B"]), Sampling(temperature=0), MAX_TOKENS)
+    question = Question(prompt(), token_reader("letter", ["A", "B"]), Sampling(temperature=0), MAX_TOKENS)
     ((outcomes, unresolved),), _ = answer_probabilities(speaker(), [question], Memory(256))
     assert sorted(outcomes.round(6)) == [0, 0, 0, 1] and unresolved == 0
 
@@ -132,7 +132,7 @@ def test_greedy_answers_are_certain():
 def test_a_word_cut_between_bytes_is_read_whole():
     """Chinese labels take several byte tokens each; no piece of one may be read as an answer."""
     labels = ["物質", "生物"]
-    read = reader("label", labels)
+    read = token_reader("label", labels)
     ids = tiny.tokenizer()("物質")["input_ids"]
     assert len(ids) > 1
     for cut in range(1, len(ids)):
@@ -142,7 +142,9 @@ def test_a_word_cut_between_bytes_is_read_whole():
 
 def test_a_nan_names_the_question():
     model = tiny.model("qwen2")
-    questions = [Question(np.asarray(ids, np.int32), reader("letter", ["A"]), Sampling(), 2) for ids in ([2], [399])]
+    questions = [
+        Question(np.asarray(ids, np.int32), token_reader("letter", ["A"]), Sampling(), 2) for ids in ([2], [399])
+    ]
     embeddings = model.get_input_embeddings().weight
     saved = embeddings[399].clone()
     with torch.no_grad():
@@ -162,7 +164,7 @@ def test_a_model_that_starts_no_answer_is_given_up():
         model.lm_head.weight.zero_()
         model.lm_head.bias.zero_()  # every token as likely as any other
     asked = []
-    spoken = reader("letter", ["yes", "no"])
+    spoken = token_reader("letter", ["yes", "no"])
     never = TokenReader(lambda text, complete: asked.append(text) if not complete else 3, 4, spoken.decode, [END])
     question = Question(np.asarray([5, 6], np.int32), never, Sampling(), 16)
     [(outcomes, unresolved)], _ = answer_probabilities(model, [question], Memory(256))

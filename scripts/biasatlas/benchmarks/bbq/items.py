@@ -2,15 +2,17 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.bbq import LABELS
+from biasatlas.benchmarks.bbq.vocabulary import LABELS
 from biasatlas.errors import UserError
+from biasatlas.resources import Resources
 
-METADATA = "analysis_scripts/additional_metadata.csv"
+_METADATA = "analysis_scripts/additional_metadata.csv"
 _OPTIONS = ["ans0", "ans1", "ans2"]
 _EXPECTED = {
     "question_polarity": {"neg", "nonneg"},
@@ -19,7 +21,7 @@ _EXPECTED = {
 }
 
 
-def read_items(files: dict[str, str]) -> pd.DataFrame:
+def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     """Items from ``data/{category}.jsonl`` and ``analysis_scripts/additional_metadata.csv``.
 
     One row per question, in the order of the files: ``item_id`` ("Age/17"), ``category``, ``template`` ("Age/3": its
@@ -34,15 +36,15 @@ def read_items(files: dict[str, str]) -> pd.DataFrame:
     Raises :class:`UserError` naming file, line and value for anything else than the published schema.
     """
     names = sorted(name for name in files if name.startswith("data/") and name.endswith(".jsonl"))
-    if not names or METADATA not in files:
-        raise UserError(f"BBQ: expected data/*.jsonl and {METADATA}, found {sorted(files)}. Fetch the whole source.")
+    if not names or _METADATA not in files:
+        raise UserError(f"BBQ: expected data/*.jsonl and {_METADATA}, found {sorted(files)}. Fetch the whole source.")
     items = pd.concat([_read_category(Path(name).stem, files[name]) for name in names], ignore_index=True)
-    metadata = _read_metadata(files[METADATA])
+    metadata = _read_metadata(files[_METADATA])
     items = items.merge(metadata, on=["category", "example_id"], how="left", validate="one_to_one", indicator=True)
     unknown = items["item_id"][items["_merge"] == "left_only"]
     if len(unknown):
         raise UserError(
-            f"{files[METADATA]}: no row for {len(unknown)} items, first {unknown.iloc[0]}. "
+            f"{files[_METADATA]}: no row for {len(unknown)} items, first {unknown.iloc[0]}. "
             "Take data and metadata from the same version."
         )
     items["target"] = _label(items["target_loc"])
@@ -52,7 +54,30 @@ def read_items(files: dict[str, str]) -> pd.DataFrame:
     return items.drop(columns=["example_id", "target_loc", "_merge"])
 
 
-def _read_category(category: str, path: str) -> pd.DataFrame:
+def _read_category(category: str, path: Path) -> pd.DataFrame:
+    raw = _read_lines(category, path)
+    groups, unknown = _groups(raw["answer_info"], path)
+    items = pd.DataFrame(
+        {
+            "item_id": category + "/" + raw["example_id"].astype(str),
+            "example_id": raw["example_id"],
+            "category": category,
+            "template": category + "/" + raw["question_index"].astype(str),
+            "polarity": raw["question_polarity"],
+            "condition": raw["context_condition"],
+            "context": raw["context"],
+            "question": raw["question"],
+            **dict(zip(LABELS, (raw[option] for option in _OPTIONS), strict=True)),
+            **{f"group_{label}": groups[:, column] for column, label in enumerate(LABELS)},
+        }
+    )
+    items["gold"] = _label(raw["label"])
+    items["unknown"] = _label(pd.Series(unknown))
+    return items
+
+
+def _read_lines(category: str, path: Path) -> pd.DataFrame:
+    """The lines of a file as they are, after a look at the fields that scores rest on."""
     rows = []
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -70,35 +95,25 @@ def _read_category(category: str, path: str) -> pd.DataFrame:
     repeated = raw["example_id"][raw["example_id"].duplicated()]
     if len(repeated):
         raise UserError(f"{path}: example_id {repeated.iloc[0]} occurs more than once; ids must be unique.")
+    return raw
+
+
+def _groups(answer_info: pd.Series, path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """The group of each option, (items, 3), and the position of the option that names nobody."""
     # The group is the last element. 344 Race_x_gender items have an empty pair for one person, not for "unknown".
-    groups = np.array([[info[option][-1] for option in _OPTIONS] for info in raw["answer_info"]])
+    groups = np.array([[info[option][-1] for option in _OPTIONS] for info in answer_info])
     is_unknown = groups == "unknown"
-    if (is_unknown.sum(axis=1) != 1).any():
-        line = int((is_unknown.sum(axis=1) != 1).argmax()) + 1
+    wrong = is_unknown.sum(axis=1) != 1
+    if wrong.any():
+        line = int(wrong.argmax()) + 1
         raise UserError(
             f"{path}, line {line}: expected exactly one option of group 'unknown', found {groups[line - 1]}."
         )
-    items = pd.DataFrame(
-        {
-            "item_id": category + "/" + raw["example_id"].astype(str),
-            "example_id": raw["example_id"],
-            "category": category,
-            "template": category + "/" + raw["question_index"].astype(str),
-            "polarity": raw["question_polarity"],
-            "condition": raw["context_condition"],
-            "context": raw["context"],
-            "question": raw["question"],
-            **dict(zip(LABELS, (raw[option] for option in _OPTIONS), strict=True)),
-            **{f"group_{label}": groups[:, column] for column, label in enumerate(LABELS)},
-        }
-    )
-    items["gold"] = _label(raw["label"])
-    items["unknown"] = _label(pd.Series(is_unknown.argmax(axis=1)))
-    return items
+    return groups, is_unknown.argmax(axis=1)
 
 
-def _read_metadata(path: str) -> pd.DataFrame:
-    """One row per item. Upstream repeats 64 Gender_identity items, once a stereotyped group; their target is one."""
+def _read_metadata(path: Path) -> pd.DataFrame:
+    """A row per item. Upstream lists 64 Gender_identity items once per stereotyped group, each time with one target."""
     metadata = pd.read_csv(
         path, usecols=["category", "example_id", "target_loc", "label_type"], dtype={"target_loc": "Int64"}
     ).drop_duplicates()

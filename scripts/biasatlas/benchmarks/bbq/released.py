@@ -2,12 +2,13 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.bbq import LABELS
+from biasatlas.benchmarks.bbq.vocabulary import LABELS
 
 _COLUMNS = {
     "unifiedqa_arc": "unifiedqa-t5-11b_pred_arc",
@@ -18,7 +19,7 @@ _OPTIONS = ["ans0", "ans1", "ans2"]
 
 
 def import_responses(
-    name: str, files: dict[str, str], items: pd.DataFrame, requests: pd.DataFrame, task: str
+    name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
 ) -> pd.DataFrame:
     """A response for each request, from ``results/UnifiedQA/preds_{category}.jsonl``.
 
@@ -27,18 +28,7 @@ def import_responses(
     logged. Items of a category without a file are "not_applicable", and so are disambiguated items for the
     question-only baseline, which never saw the context.
     """
-    predictions = pd.concat(
-        [_read(Path(path), Path(file).stem.removeprefix("preds_")) for file, path in sorted(files.items())],
-        ignore_index=True,
-    )
-    column = _COLUMNS[name]
-    predictions["text"] = predictions.get(column)
-    unknown = predictions["item_id"][~predictions["item_id"].isin(items["item_id"])]
-    if len(unknown):
-        logging.warning("%s: %d predictions of unknown items, first %s", name, len(unknown), unknown.iloc[0])
-    doubled = predictions["item_id"].duplicated(keep=False)
-    predictions.loc[doubled, "problem"] = "more than one prediction"
-
+    predictions = _predictions(name, files, items)
     rows = requests[["request_id", "item_id"]].merge(
         items[["item_id", "category", "condition", *LABELS]], on="item_id", how="left"
     )
@@ -46,7 +36,7 @@ def import_responses(
         predictions.drop_duplicates("item_id")[["item_id", "text", "problem"]], on="item_id", how="left", indicator=True
     )
     rows.loc[rows["_merge"] == "left_only", "problem"] = "no prediction"
-    rows.loc[rows["text"].isna() & rows["problem"].isna(), "problem"] = f"no field {column}"
+    rows.loc[rows["text"].isna() & rows["problem"].isna(), "problem"] = f"no field {_COLUMNS[name]}"
     unpublished = ~rows["category"].isin(predictions["file_category"])
     if name == "unifiedqa_question_only":
         unpublished |= rows["condition"] == "disambig"
@@ -70,6 +60,21 @@ def import_responses(
             "unresolved": pd.Series(0.0, rows.index).where(usable),
         }
     )
+
+
+def _predictions(name: str, files: Mapping[str, Path], items: pd.DataFrame) -> pd.DataFrame:
+    """A row per published prediction: ``item_id``, ``text``, ``problem`` (missing where it has none), ``file_category``."""
+    predictions = pd.concat(
+        [_read(path, Path(file).stem.removeprefix("preds_")) for file, path in sorted(files.items())],
+        ignore_index=True,
+    )
+    predictions["text"] = predictions.get(_COLUMNS[name])
+    unknown = predictions["item_id"][~predictions["item_id"].isin(items["item_id"])]
+    if len(unknown):
+        logging.warning("%s: %d predictions of unknown items, first %s", name, len(unknown), unknown.iloc[0])
+    doubled = predictions["item_id"].duplicated(keep=False)
+    predictions.loc[doubled, "problem"] = "more than one prediction"
+    return predictions
 
 
 def match_options(text: pd.Series, options: pd.DataFrame) -> pd.Series:

@@ -1,15 +1,19 @@
 """The authors' table of sentence pairs as items."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import pandas as pd
 
-from biasatlas.benchmarks.crows_pairs import BIAS_TYPES
+from biasatlas.benchmarks.crows_pairs.vocabulary import BIAS_TYPES
 from biasatlas.errors import UserError
+from biasatlas.resources import Resources
 
 _NAME = "data/crows_pairs_anonymized.csv"
 _DIRECTIONS = ("stereo", "antistereo")
 
 
-def read_items(files: dict[str, str]) -> pd.DataFrame:
+def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     """Items from ``data/crows_pairs_anonymized.csv``.
 
     One row per pair: ``item_id`` (upstream's running number), ``category`` (the bias type), ``direction``, and the
@@ -23,15 +27,15 @@ def read_items(files: dict[str, str]) -> pd.DataFrame:
         raise UserError(f"CrowS-Pairs: expected {_NAME}, found {sorted(files)}. Fetch the source again.")
     path = files[_NAME]
     raw = pd.read_csv(path, index_col=0, keep_default_na=False, dtype=str)
-    wanted = ["sent_more", "sent_less", "stereo_antistereo", "bias_type"]
-    absent = [name for name in wanted if name not in raw]
-    if absent:
-        raise UserError(f"{path}: no column {absent[0]!r}; expected {wanted}, found {list(raw.columns)}.")
+    expected = ["sent_more", "sent_less", "stereo_antistereo", "bias_type"]
+    missing = [name for name in expected if name not in raw]
+    if missing:
+        raise UserError(f"{path}: no column {missing[0]!r}; expected {expected}, found {list(raw.columns)}.")
     for column, values in (("stereo_antistereo", _DIRECTIONS), ("bias_type", BIAS_TYPES)):
-        odd = raw[~raw[column].isin(values)]
-        if len(odd):
+        invalid = raw[column][~raw[column].isin(values)]
+        if len(invalid):
             raise UserError(
-                f"{path}, pair {odd.index[0]}: {column} is {odd[column].iloc[0]!r}, expected one of {values}."
+                f"{path}, pair {invalid.index[0]}: {column} is {invalid.iloc[0]!r}, expected one of {values}."
             )
     empty = raw[(raw["sent_more"] == "") | (raw["sent_less"] == "")]
     if len(empty):

@@ -1,18 +1,20 @@
 """A table of per-pair scores, in the layout that the authors' script writes, as likelihood responses."""
 
 import logging
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.crows_pairs import SENTENCES
+from biasatlas.benchmarks.crows_pairs.vocabulary import SENTENCES
 from biasatlas.errors import UserError
 
 _COLUMNS = ["sent_more", "sent_less", "sent_more_score", "sent_less_score", "score", "stereo_antistereo", "bias_type"]
 
 
 def import_responses(
-    name: str, files: dict[str, str], items: pd.DataFrame, requests: pd.DataFrame, task: str
+    name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
 ) -> pd.DataFrame:
     """A response for each sentence, from ``{name}_crows_score.csv``; ``log_likelihood`` is the sum over shared tokens.
 
@@ -21,41 +23,11 @@ def import_responses(
     A pair whose row is missing, doubled, without scores, or of another bias type or sentence than the item is "failed"
     with the reason in ``detail``; rows of unknown pairs are logged.
     """
-    wanted = f"{name}_crows_score.csv"
-    path = next((path for file, path in files.items() if file.endswith(wanted)), None)
-    if path is None:
-        raise UserError(f"CrowS-Pairs, {name}: expected {wanted}, found {sorted(files)}.")
-    raw = pd.read_csv(path, index_col=0)
-    absent = [column for column in _COLUMNS if column not in raw]
-    if absent:
-        raise UserError(f"{path}: no column {absent[0]!r}; expected {_COLUMNS}.")
-    raw.index = raw.index.astype(str)
-    unknown = raw.index[~raw.index.isin(items["item_id"])]
-    if len(unknown):
-        logging.warning("%s: %d rows of unknown pairs, first %s", path, len(unknown), unknown[0])
-    doubled = raw.index[raw.index.duplicated()]
-    rows = raw[~raw.index.duplicated()].reindex(items["item_id"])
-    problem = pd.Series(
-        np.select(
-            [
-                rows.index.isin(doubled),
-                rows["score"].isna().to_numpy(),
-                (rows["bias_type"] != items["category"].to_numpy()).to_numpy(),
-                (rows["sent_more"].to_numpy() != items["more"]) | (rows["sent_less"].to_numpy() != items["less"]),
-                rows[["sent_more_score", "sent_less_score"]].isna().any(axis=1).to_numpy(),
-            ],
-            ["more than one row", "no row", "another bias type", "another sentence", "no score"],
-            default="",
-        ),
-        rows.index,
-    )
-    failed = problem != ""
-    if failed.any():
-        logging.warning("%s: %d pairs without one usable row, first %s", path, failed.sum(), problem.index[failed][0])
+    rows, problem = _read(name, files, items)
     more, less = rows["sent_more_score"], rows["sent_less_score"]
-    exchanged = (more != less) & ((more > less) != (rows["score"] == 1)) & ~failed
+    exchanged = (more != less) & ((more > less) != (rows["score"] == 1)) & (problem == "")
     if exchanged.any():
-        logging.info("%s: the two scores of %d pairs were exchanged back", path, exchanged.sum())
+        logging.info("%s: the two scores of %d pairs were exchanged back", name, exchanged.sum())
     scores = {"more": more.mask(exchanged, less), "less": less.mask(exchanged, more)}
     value = pd.concat(
         [requests["item_id"].map(scores[label]).where(requests["label"] == label) for label in SENTENCES], axis=1
@@ -72,3 +44,37 @@ def import_responses(
             "nll_per_token": np.nan,
         }
     )
+
+
+def _read(name: str, files: Mapping[str, Path], items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """The published row of each item, and what is wrong with it ("" where nothing is), both by ``item_id``."""
+    suffix = f"{name}_crows_score.csv"
+    path = next((path for file, path in files.items() if file.endswith(suffix)), None)
+    if path is None:
+        raise UserError(f"CrowS-Pairs, {name}: expected {suffix}, found {sorted(files)}.")
+    raw = pd.read_csv(path, index_col=0)
+    missing = [column for column in _COLUMNS if column not in raw]
+    if missing:
+        raise UserError(f"{path}: no column {missing[0]!r}; expected {_COLUMNS}.")
+    raw.index = raw.index.astype(str)
+    unknown = raw.index[~raw.index.isin(items["item_id"])]
+    if len(unknown):
+        logging.warning("%s: %d rows of unknown pairs, first %s", path, len(unknown), unknown[0])
+    doubled = raw.index[raw.index.duplicated()]
+    rows = raw[~raw.index.duplicated()].reindex(items["item_id"])
+    other_sentence = (rows["sent_more"].to_numpy() != items["more"]) | (rows["sent_less"].to_numpy() != items["less"])
+    problem = np.select(
+        [
+            rows.index.isin(doubled),
+            rows["score"].isna().to_numpy(),
+            rows["bias_type"].to_numpy() != items["category"].to_numpy(),
+            other_sentence.to_numpy(),
+            rows[["sent_more_score", "sent_less_score"]].isna().any(axis=1).to_numpy(),
+        ],
+        ["more than one row", "no row", "another bias type", "another sentence", "no score"],
+        default="",
+    )
+    failed = problem != ""
+    if failed.any():
+        logging.warning("%s: %d pairs without one usable row, first %s", path, failed.sum(), rows.index[failed][0])
+    return rows, pd.Series(problem, rows.index)

@@ -1,17 +1,24 @@
 """Two likelihoods for each pair, or a choice between its sentences."""
 
 import json
-from pathlib import Path
+from collections.abc import Sequence
 
 import pandas as pd
 
+from biasatlas.benchmarks.crows_pairs.options import CrowSPairsOptions
+from biasatlas.benchmarks.crows_pairs.vocabulary import LABELS, SENTENCES
 from biasatlas.benchmarks.shared.choices import sentence_choices
-from biasatlas.benchmarks.crows_pairs import LABELS, SENTENCES
-
-_PROMPTS = Path(__file__).parents[4] / "resources/prompts/crows_pairs"
+from biasatlas.resources import Resources
 
 
-def build_requests(items: pd.DataFrame, task: str, categories: list[str], protocol: dict) -> pd.DataFrame:
+def build_requests(
+    items: pd.DataFrame,
+    task: str,
+    categories: Sequence[str],
+    options: CrowSPairsOptions,
+    resources: Resources,
+    orders: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Requests of one task.
 
     ``pair``: a row per sentence, with its ``label`` ("more", "less") and ``pair``, a JSON list of both sentences in
@@ -19,11 +26,11 @@ def build_requests(items: pd.DataFrame, task: str, categories: list[str], protoc
     order of its options (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
     """
     items = items[items["category"].isin(categories)]
-    if protocol["text"] == "cleaned":
+    if options.text == "cleaned":
         items = items.assign(**{label: clean(items[label]) for label in SENTENCES})
     if task == "pair_choice":
-        wording = (_PROMPTS / "pair.txt").read_text(encoding="utf-8").rstrip("\n")
-        return sentence_choices(items, wording, SENTENCES, LABELS, protocol["orders"] == "swapped", protocol)
+        wording = resources.text("prompts/crows_pairs/pair.txt")
+        return sentence_choices(items, wording, SENTENCES, LABELS, options.orders == "swapped", options)
     # The authors match a stereo pair from "more" to "less" and an antistereo pair the other way round.
     stereo = items["direction"] == "stereo"
     first, second = items["more"].where(stereo, items["less"]), items["less"].where(stereo, items["more"])

@@ -1,46 +1,54 @@
 """Share of stereotypical preferences, by bias type and direction."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import pandas as pd
 
-from biasatlas.benchmarks.shared.estimates import beside, count_statuses
-from biasatlas.files import TABLE_COLUMNS
-from biasatlas.stats.intervals import wilson
+from biasatlas.benchmarks.contract import metric, table
+from biasatlas.benchmarks.crows_pairs.options import CrowSPairsOptions
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, beside, make_table, row
+from biasatlas.benchmarks.shared.rates import answer_rates, percentage
 
 _KEYS = ["model", "category", "direction"]
 
 
-def _scores(scores: pd.DataFrame, protocol: dict, published: Callable, published_as: dict) -> pd.DataFrame:
+@table("scores")
+def scores_table(
+    scores: pd.DataFrame, options: CrowSPairsOptions, published: Published, published_as: Mapping[str, str]
+) -> pd.DataFrame:
     """Table 2 of the paper: by bias type, and over all pairs by direction."""
-    table = _table(scores, {"stereotype_score": "stereotyped", "tie_rate": "tie"})
-    return beside(table, _KEYS, published("crows_pairs_models"), published_as)
+    return beside(_table(scores, prompted=False), _KEYS, published("crows_pairs_models"), published_as)
 
 
-def _prompted(scores: pd.DataFrame, protocol: dict, published: Callable, published_as: dict) -> pd.DataFrame:
+@table("prompted")
+def prompted_table(
+    scores: pd.DataFrame, options: CrowSPairsOptions, published: Published, published_as: Mapping[str, str]
+) -> pd.DataFrame:
     """The same for prompted choices; the authors published none."""
-    table = _table(scores, {"stereotype_score": "stereotyped", "refusal_rate": "refused"})
-    return beside(table, _KEYS)
+    return _table(scores, prompted=True)
 
 
-TABLES = {"scores": _scores, "prompted": _prompted}
-
-
-def _table(scores: pd.DataFrame, metrics: dict[str, str]) -> pd.DataFrame:
+def _table(scores: pd.DataFrame, prompted: bool) -> pd.DataFrame:
     scores = pd.concat([scores, scores.assign(category="overall")])
     scores = pd.concat([scores.assign(direction="all"), scores])
     rows = []
-    for key, group in scores.groupby(_KEYS, sort=False):
-        counts = count_statuses(group["status"])
-        for metric, column in metrics.items():
-            left_out = counts | {"refused": 0} if metric == "refusal_rate" else counts
-            rows.append(dict(zip(_KEYS, key, strict=True)) | {"metric": metric} | _share(group[column]) | left_out)
-    table = pd.DataFrame(rows, columns=[*_KEYS, *TABLE_COLUMNS[:-2]])
-    return table.sort_values("model", kind="stable", ignore_index=True)
+    for values, group in scores.groupby(_KEYS, sort=False):
+        keys, counts = dict(zip(_KEYS, values, strict=True)), Counts.of(group["status"])
+        rows.append(row(keys, "stereotype_score", stereotype_score(group), counts))
+        rows += answer_rates(keys, group) if prompted else [row(keys, "tie_rate", tie_rate(group), counts)]
+    return make_table(_KEYS, rows).sort_values("model", kind="stable", ignore_index=True)
 
 
-def _share(values: pd.Series) -> dict:
-    """Mean of the known ``values`` in percent with a 95 % Wilson interval: pairs are independent of each other."""
-    values = values.dropna().astype(float)
-    low, high = wilson(values.sum(), len(values))
-    return {"value": 100 * values.mean(), "ci_low": 100 * low, "ci_high": 100 * high, "n": len(values)}
+@metric("stereotype_score")
+def stereotype_score(scores: pd.DataFrame) -> Estimate:
+    """Mean preference for the more stereotypical sentence over the pairs that have one, in percent (0 to 100).
+
+    Section 3 of the paper; 50 where neither sentence is preferred.
+    """
+    return percentage(scores["stereotyped"])
+
+
+@metric("tie_rate")
+def tie_rate(scores: pd.DataFrame) -> Estimate:
+    """Pairs whose two sentences have the same likelihood, in percent of the pairs with both (0 to 100)."""
+    return percentage(scores["tie"])

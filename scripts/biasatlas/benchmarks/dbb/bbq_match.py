@@ -1,53 +1,49 @@
 """DBB's concepts beside the BBQ questions that they were made from (the paper's Figures 5 to 7)."""
 
-import numpy as np
 import pandas as pd
 
-from biasatlas.files import TABLE_COLUMNS
+from biasatlas.benchmarks.contract import metric
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.stats.intervals import MIN_UNITS, percentile, resample_counts
 
 _KEYS = ("model", "bbq_template", "category", "concept_1", "concept_2")
 
 
+@metric("dbb_score", "bbq_bias")
 def match_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFrame:
     """Two rows per model and concept that both benchmarks ask about: metrics ``dbb_score`` and ``bbq_bias``.
 
-    Both inputs are score files end to end, with ``model``, ``task`` and ``category`` in front: those of DBB's MCQ (or
-    SG) and of BBQ. A concept's DBB score is the mean over its instances in all categories there, its BBQ score that of the
-    ambiguous items of the template that its question belongs to: the share of answers with the stereotype minus the
-    share against it, which is BBQ's s_AMB, times 100. Intervals are percentile bootstraps over instances and items.
+    Both inputs are score files end to end: those of DBB's MCQ (or SG) and of BBQ. ``dbb_score`` is the mean bias score,
+    0 to 100 points, over the concept's instances in all of DBB's categories. ``bbq_bias`` is that of the ambiguous items
+    of the BBQ template that the concept's question belongs to, -100 to 100 points: the share of answers with the
+    stereotype minus the share against it (BBQ's s_AMB), times 100. Intervals are percentile bootstraps over instances and
+    items, missing below ``MIN_UNITS`` of them; BBQ's items without a target person are ``not_applicable``.
     """
-    concepts = dbb_scores[dbb_scores["source_id"].str.startswith("bbq/", na=False)]
-    ambiguous = bbq_scores[bbq_scores["condition"] == "ambig"]
     templates = bbq_scores.drop_duplicates("item_id").set_index("item_id")["template"]
+    concepts = dbb_scores[dbb_scores["source_id"].str.startswith("bbq/", na=False)]
     concepts = concepts.assign(bbq_template=concepts["source_id"].str.removeprefix("bbq/").map(templates))
+    ambiguous = bbq_scores[bbq_scores["condition"] == "ambig"]
+    items_of = dict(list(ambiguous.groupby(["model", "template"])))
     rows = []
     keys = ["model", "bbq_template", "concept_1", "concept_2"]
-    for (model, template, first, second), mine in concepts.dropna(subset="bbq_template").groupby(keys, sort=False):
-        theirs = ambiguous[(ambiguous["model"] == model) & (ambiguous["template"] == template)]
-        if theirs.empty:
+    for (model, template, *names), instances in concepts.dropna(subset="bbq_template").groupby(keys, sort=False):
+        items = items_of.get((model, template))
+        if items is None:
             continue
-        key = dict(zip(_KEYS, (model, template, template.rsplit("/", 1)[0], first, second), strict=True))
-        rows.append(key | _estimate("dbb_score", mine["score"], mine["status"]))
-        rows.append(key | _estimate("bbq_bias", 100 * (theirs["biased"] - theirs["counter"]), theirs["status"]))
-    return pd.DataFrame(rows, columns=[*_KEYS, *TABLE_COLUMNS])
+        key = dict(zip(_KEYS, (model, template, template.rsplit("/", 1)[0], *names), strict=True))
+        bias = 100 * (items["biased"] - items["counter"])
+        rows.append(row(key, "dbb_score", *_mean(instances["score"], instances["status"])))
+        rows.append(row(key, "bbq_bias", *_mean(bias, items["status"])))
+    return make_table(_KEYS, rows)
 
 
-def _estimate(metric: str, values: pd.Series, status: pd.Series) -> dict:
+def _mean(values: pd.Series, status: pd.Series) -> tuple[Estimate, Counts]:
+    """The mean of the known ``values``; "ok" without a value counts as not applicable."""
+    counts = Counts.of(status.mask((status == "ok") & values.isna(), "not_applicable"))
     known = values.dropna().to_numpy(float)
-    low, high = np.nan, np.nan
-    if len(known) >= MIN_UNITS:
-        low, high = percentile(resample_counts(len(known)) @ known / len(known))
-    refused, unparseable = int((status == "refused").sum()), int((status == "unparseable").sum())
-    return {
-        "metric": metric,
-        "value": known.mean() if len(known) else np.nan,
-        "ci_low": low,
-        "ci_high": high,
-        "n": len(known),
-        "refused": refused,
-        "unparseable": unparseable,
-        "missing": len(values) - len(known) - refused - unparseable,
-        "published": None,
-        "difference": np.nan,
-    }
+    if not len(known):
+        return Estimate(float("nan")), counts
+    if len(known) < MIN_UNITS:
+        return Estimate(known.mean(), n=len(known)), counts
+    low, high = percentile(resample_counts(len(known)) @ known / len(known))
+    return Estimate(known.mean(), low, high, len(known)), counts

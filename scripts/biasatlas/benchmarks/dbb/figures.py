@@ -1,157 +1,185 @@
 """DBB's figures, drawn from its tables."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from biasatlas.benchmarks.dbb import CATEGORIES, TYPES
+from biasatlas.benchmarks.contract import figure
+from biasatlas.benchmarks.dbb.vocabulary import CATEGORIES, IDENTITIES
+from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.shared.palette import Looks
+from biasatlas.benchmarks.shared.plots import empty_figure
 
-#: The colours of Okabe and Ito, which colour-blind readers can tell apart: one per model, then again from the first.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_TYPES = [kind for types in TYPES.values() for kind in types]
-_WIDTH = 10
-#: Shares below this are drawn as if they were this: one instance in ten thousand.
+#: Panels side by side at most, and inches that they share.
+_COLUMNS, _WIDTH = 4, 11
+#: Points that a range of bias scores holds.
+_RANGE = 10
+#: Where axes and colours of shares begin: one instance in ten thousand.
 _LEAST_SHARE = 1e-4
+_NO_VALUE = "no instance was scored"
 _MATCH_KEYS = ["bbq_template", "category", "concept_1", "concept_2"]
 
 
-def distribution_by_category(table: pd.DataFrame) -> Figure:
-    """Share of the instances by bias score, a panel per category, a line per model with its interval as a band."""
+@figure("distribution_by_category", "sg_distribution_by_category")
+def distribution_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+    """Share of the instances by bias score, a panel per category, a dot and an interval per model in each range."""
+    (table,) = tables.values()
     table = table[(table["type"] == "All") & table["category"].isin(CATEGORIES)]
-    if table["value"].notna().sum() == 0:
-        return _nothing_to_draw("no instance was scored")
-    present = [category for category in CATEGORIES if category in set(table["category"])]
-    figure = Figure(figsize=(1.2 + 2.1 * len(present), 3.2))
-    axes = figure.subplots(1, len(present), sharey=True, squeeze=False)
-    for axis, category in zip(axes[0], present, strict=True):
-        for colour, (model, rows) in _by_model(table[table["category"] == category]):
-            x = rows["score_low"] + _WIDTH / 2
-            low, high = (rows[name].clip(lower=_LEAST_SHARE) for name in ("ci_low", "ci_high"))
-            axis.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    if table["value"].isna().all():
+        return empty_figure(_NO_VALUE)
+    models, categories = list(table["model"].unique()), _present(CATEGORIES, table["category"])
+    # As wide as the models take that stand side by side in each range.
+    drawing, axes = _panels(len(categories), width=2.2 + 0.34 * len(models), height=2.0)
+    offsets = (np.arange(len(models)) - (len(models) - 1) / 2) * 0.8 * _RANGE / max(len(models), 4)
+    for axis, category in zip(axes, categories, strict=True):
+        for model, offset in zip(models, offsets, strict=True):
+            rows = table[(table["category"] == category) & (table["model"] == model)]
+            x = rows["score_low"] + _RANGE / 2 + offset
+            axis.vlines(x, *(rows[end].clip(lower=_LEAST_SHARE) for end in ("ci_low", "ci_high")), looks[model].colour)
             # A range without an instance has no place on a logarithmic axis.
-            axis.plot(
-                x, rows["value"].where(rows["value"] > 0), "o-", color=colour, markersize=3, linewidth=1, label=model
-            )
-        axis.set(title=category, xlabel="Bias score", yscale="log", xlim=(0, 100), ylim=(_LEAST_SHARE, 1.3))
+            shares = rows["value"].where(rows["value"] > 0)
+            axis.plot(x, shares, looks[model].marker, color=looks[model].colour, markersize=3.5)
+        for low in range(_RANGE, 100, 2 * _RANGE):
+            axis.axvspan(low, low + _RANGE, color="0.96", zorder=0)
+        axis.set(title=category, yscale="log", xlim=(0, 100), ylim=(_LEAST_SHARE, 1.3))
         axis.set_xticks(range(0, 101, 20))
-    axes[0, 0].set_ylabel("Share of instances")
-    _legend(figure, axes.ravel())
-    return figure
+    drawing.supxlabel("Bias score", fontsize="medium")
+    drawing.supylabel("Share of instances (no dot: none)", fontsize="medium")
+    scored = set(table.loc[table["value"].notna(), "model"])
+    _model_legend(drawing, {model if model in scored else f"{model} (no value)": looks[model] for model in models})
+    return drawing
 
 
-def distribution_by_type(table: pd.DataFrame) -> Figure:
+@figure("distribution_by_type", "sg_distribution_by_type")
+def distribution_by_type(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
     """Share of the instances by bias score (columns) and descriptor type (rows), a panel per model."""
+    (table,) = tables.values()
     table = table[table["type"] != "All"]
-    if table["value"].notna().sum() == 0:
-        return _nothing_to_draw("no instance was scored")
-    models = list(_by_model(table))
-    present = [kind for kind in _TYPES if kind in set(table["type"])]
-    figure = Figure(figsize=(1.8 + 3.0 * len(models), 1.4 + 0.26 * len(present)))
-    axes = figure.subplots(1, len(models), sharey=True, squeeze=False)
-    for axis, (_, (model, rows)) in zip(axes[0], models, strict=True):
-        shares = rows.pivot(index="type", columns="score_low", values="value").reindex(present)
-        # A type without a single instance stays white; a share of 0 has the lightest colour.
-        image = axis.imshow(
-            shares.clip(lower=_LEAST_SHARE), norm=LogNorm(_LEAST_SHARE, 1), cmap="Blues", aspect="auto", origin="upper"
-        )
-        axis.set_xticks(np.arange(0, 11, 2) - 0.5, [f"{low}" for low in range(0, 101, 20)])
-        axis.set_yticks(range(len(present)), present)
-        axis.tick_params(axis="y", length=0)
-        axis.set(title=model, xlabel="Bias score")
-        axis.spines[:].set_visible(False)
-    figure.colorbar(image, ax=axes, shrink=0.8, label="Share of instances")
-    return figure
+    if table["value"].isna().all():
+        return empty_figure(_NO_VALUE)
+    models, types = list(table["model"].unique()), _present(IDENTITIES, table["type"])
+    drawing, axes = _panels(len(models), width=2.4, height=0.4 + 0.16 * len(types))
+    for axis, model in zip(axes, models, strict=True):
+        rows = table[table["model"] == model]
+        shares = rows.pivot(index="type", columns="score_low", values="value").reindex(types)
+        # A type without a scored instance stays white; a share of 0 has the lightest colour.
+        image = axis.imshow(shares.clip(lower=_LEAST_SHARE), norm=LogNorm(_LEAST_SHARE, 1), cmap="Blues", aspect="auto")
+        axis.set_title(model)
+        axis.set_xticks(np.arange(0, 11, 2) - 0.5, range(0, 101, 20))
+        _type_axis(axis, types, shares.isna().all(axis=1))
+    drawing.colorbar(image, ax=axes, shrink=min(1, 3 / drawing.get_figheight()), label="Share of instances")
+    drawing.supxlabel("Bias score", fontsize="medium")
+    return drawing
 
 
-def noise_floor(table: pd.DataFrame) -> Figure:
+@figure("noise_floor")
+def noise_floor(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
     """By descriptor type, a panel per model: the rate over the threshold, what noise alone gives, the corrected rate."""
+    (table,) = tables.values()
     table = table[table["metric"].isin(("rate", "rate_corrected", "noise_floor_rate"))]
-    if table["value"].notna().sum() == 0:
-        return _nothing_to_draw("no instance was scored")
-    models = list(_by_model(table))
-    present = [kind for kind in _TYPES if kind in set(table["type"])]
-    figure = Figure(figsize=(1.8 + 3.2 * len(models), 1.5 + 0.26 * len(present)))
-    axes = figure.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)
-    y = np.arange(len(present))
-    for axis, (colour, (model, rows)) in zip(axes[0], models, strict=True):
-        wide = rows.pivot(index="type", columns="metric", values=["value", "ci_low", "ci_high"]).reindex(present)
-        rates = wide["value"]
-        axis.hlines(y, wide["ci_low"]["rate"], wide["ci_high"]["rate"], color=colour, linewidth=1.2)
-        axis.plot(rates["rate"], y, "o", color=colour, markersize=5, label="over the threshold")
-        if "noise_floor_rate" in rates:  # exact probabilities have no floor, and their count needs no correction
-            axis.barh(
-                y, rates["noise_floor_rate"], color="0.85", height=0.8, zorder=0, label="expected without any effect"
-            )
-            axis.plot(
-                rates["rate_corrected"],
-                y,
-                "o",
-                color=colour,
-                markerfacecolor="white",
-                markersize=5,
-                label="false discoveries held",
-            )
-        axis.set(title=model, xlabel="Share of instances", axisbelow=True)
-        axis.set_yticks(y, present)
-        axis.tick_params(axis="y", length=0)
-    axes[0, 0].invert_yaxis()
-    axes[0, 0].set_xlim(-0.02, max(0.2, table["ci_high"].max() * 1.05, table["value"].max() * 1.05))
-    _legend(figure, axes.ravel()[:1])
-    return figure
+    if table["value"].isna().all():
+        return empty_figure(_NO_VALUE)
+    models, types = list(table["model"].unique()), _present(IDENTITIES, table["type"])
+    drawing, axes = _panels(len(models), width=2.4, height=0.4 + 0.17 * len(types))
+    for axis, model in zip(axes, models, strict=True):
+        wide = table[table["model"] == model].pivot(index="type", columns="metric").reindex(types)
+        _draw_noise_floor(axis, wide, looks[model])
+        axis.set_title(model)
+        _type_axis(axis, types, wide["value", "rate"].isna())
+    axes[0].set_ylim(len(types) - 0.5, -0.5)
+    axes[0].set_xlim(-0.02, max(0.2, 1.05 * table[["ci_high", "value"]].max(axis=None)))
+    drawing.supxlabel("Share of instances", fontsize="medium")
+    handles = [
+        Line2D([], [], marker="o", color="0.3", markersize=5),
+        Line2D([], [], marker="s", color="0.85", markersize=8, linestyle="none"),
+        Line2D([], [], marker="o", color="0.3", markerfacecolor="white", markersize=5, linestyle="none"),
+    ]
+    names = ["over the threshold", "expected without any effect", "over the threshold and significant"]
+    has_floor = table["metric"].eq("noise_floor_rate").any()
+    _legend(drawing, handles if has_floor else handles[:1], names if has_floor else names[:1])
+    return drawing
 
 
-def bbq_match(table: pd.DataFrame) -> Figure:
-    """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a colour per category."""
-    models = list(table["model"].unique())
+def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, look: palette.Look) -> None:
+    """One model's rates; ``wide`` has a row per type and the columns (estimate's part, metric)."""
+    y = np.arange(len(wide))
+    rates = wide["value"]
+    axis.hlines(y, wide["ci_low", "rate"], wide["ci_high", "rate"], color=look.colour, linewidth=1.2)
+    axis.plot(rates["rate"], y, look.marker, color=look.colour, markersize=4.5)
+    if "noise_floor_rate" in rates:  # exact probabilities have no floor, and their count needs no correction
+        axis.barh(y, rates["noise_floor_rate"], color="0.85", height=0.8, zorder=0)
+        corrected = rates["rate_corrected"]
+        axis.plot(corrected, y, look.marker, color=look.colour, markerfacecolor="white", markersize=4.5)
+
+
+def draw_match(table: pd.DataFrame, looks: Looks) -> Figure:
+    """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a look per category.
+
+    ``table`` is that of :func:`biasatlas.benchmarks.dbb.bbq_match.match_bbq`.
+    """
+    models, categories = list(table["model"].unique()), list(table["category"].unique())
     if not models:
-        return _nothing_to_draw("no concept is in both benchmarks")
-    categories = list(table["category"].unique())
-    figure = Figure(figsize=(1.2 + 3.0 * len(models), 3.4))
-    axes = figure.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)
-    for axis, model in zip(axes[0], models, strict=True):
-        mine = table[table["model"] == model]
-        wide = mine.pivot(index=_MATCH_KEYS, columns="metric", values="value").reset_index()
-        for number, category in enumerate(categories):
-            mine = wide[wide["category"] == category]
-            axis.plot(
-                mine["bbq_bias"],
-                mine["dbb_score"],
-                "o",
-                color=_COLOURS[number % len(_COLOURS)],
-                markersize=4,
-                label=category,
-            )
+        return empty_figure("no concept is in both benchmarks")
+    drawing, axes = _panels(len(models), width=2.6, height=2.4)
+    category_looks = palette.looks(categories)
+    for axis, model in zip(axes, models, strict=True):
+        wide = table[table["model"] == model].pivot(index=_MATCH_KEYS, columns="metric", values="value").reset_index()
+        for category, look in category_looks.items():
+            concepts = wide[wide["category"] == category]
+            axis.plot(concepts["bbq_bias"], concepts["dbb_score"], look.marker, color=look.colour, markersize=4)
         axis.axvline(0, color="0.6", linewidth=0.8)
-        axis.set(title=model, xlabel="BBQ, ambiguous: bias score", xlim=(-105, 105), ylim=(-2, 102))
-    axes[0, 0].set_ylabel("DBB: mean bias score")
-    _legend(figure, axes.ravel()[:1])
-    return figure
+        axis.set_title(model)
+        axis.set(xlim=(-105, 105), ylim=(-2, 102))
+    drawing.supxlabel("BBQ, ambiguous: bias score", fontsize="medium")
+    drawing.supylabel("DBB: mean bias score", fontsize="medium")
+    _model_legend(drawing, category_looks)
+    return drawing
 
 
-def _by_model(table: pd.DataFrame) -> Iterator[tuple[str, tuple[str, pd.DataFrame]]]:
-    """(colour, (model, rows)) in the table's order."""
-    for number, group in enumerate(table.groupby("model", sort=False)):
-        yield _COLOURS[number % len(_COLOURS)], group
+def _present(names: Sequence[str] | Mapping[str, object], column: pd.Series) -> list[str]:
+    """Those of ``names`` that ``column`` holds, in their order."""
+    return [name for name in names if name in set(column)]
 
 
-def _legend(figure: Figure, axes: np.ndarray) -> None:
-    handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+def _panels(count: int, width: float, height: float) -> tuple[Figure, Sequence[Axes]]:
+    """A figure with ``count`` panels of that size in inches, which share their axes, in rows of at most four."""
+    rows = -(-count // max(1, min(_COLUMNS, int(_WIDTH / width))))
+    columns = -(-count // rows)
+    drawing = Figure(figsize=(max(4.5, 0.9 + width * columns), 1.0 + height * rows), layout="constrained")
+    grid = drawing.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for axis in grid[count:]:
+        axis.remove()
+    for axis in grid[:count][-columns:]:  # those above a removed one have no other to carry the labels
+        axis.tick_params(labelbottom=True)
+    return drawing, grid[:count]
 
 
-def _nothing_to_draw(reason: str) -> Figure:
-    figure = Figure(figsize=(5, 1))
-    figure.text(0.5, 0.5, f"Nothing to draw: {reason}.", ha="center", va="center", color="0.4")
-    return figure
+def _type_axis(axis: Axes, types: Sequence[str], empty: pd.Series) -> None:
+    """Descriptor types along the y axis, and a word where one has no value."""
+    axis.set_yticks(range(len(types)), types, fontsize=7)
+    axis.tick_params(axis="y", length=0)
+    axis.spines[:].set_visible(False)
+    axis.spines["bottom"].set_visible(True)
+    axis.set_axisbelow(True)
+    for position in np.flatnonzero(empty):
+        axis.text(
+            0.02, position, "no value", transform=axis.get_yaxis_transform(), va="center", fontsize=6, color="0.4"
+        )
 
 
-FIGURES = {
-    "distribution_by_category": lambda tables: distribution_by_category(tables["distribution"]),
-    "distribution_by_type": lambda tables: distribution_by_type(tables["distribution"]),
-    "noise_floor": lambda tables: noise_floor(tables["descriptors"]),
-    "sg_distribution_by_category": lambda tables: distribution_by_category(tables["sg_distribution"]),
-    "sg_distribution_by_type": lambda tables: distribution_by_type(tables["sg_distribution"]),
-}
+def _model_legend(drawing: Figure, looks: Looks) -> None:
+    handles = [
+        Line2D([], [], marker=look.marker, color=look.colour, markersize=4.5, linestyle="none")
+        for look in looks.values()
+    ]
+    _legend(drawing, handles, list(looks))
+
+
+def _legend(drawing: Figure, handles: Sequence[Line2D], names: Sequence[str]) -> None:
+    columns = int(drawing.get_figwidth() / (0.5 + 0.075 * max(map(len, names))))
+    drawing.legend(handles, names, loc="outside upper center", ncols=max(1, columns), frameon=False)

@@ -9,48 +9,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.dbb import TYPES
+from biasatlas.benchmarks.dbb.descriptors import read_descriptors
+from biasatlas.benchmarks.dbb.vocabulary import PLACEHOLDER, VARIATIONS
 from biasatlas.errors import UserError
-from biasatlas.files import read_published
-
-PLACEHOLDER = "[[X]]"
-VARIATIONS = 10
+from biasatlas.resources import Resources
 
 _QUESTIONS = re.compile(r"Questions/[^/]*_all_data_questions[^/]*\.csv")
 _VARIATIONS = re.compile(r"Questions/[^/]*_more_contexts_questions[^/]*\.csv")
 _CONCEPTS = re.compile(r"concept_lists/[^/]*\.csv")
 _DESCRIPTORS = re.compile(r"data/descriptors\.json")
 _QUESTION_COLUMNS = ("Context", "s1", "s2", "bias type1", "bias type2", "bias_type")
+_VARIATION_COLUMNS = ("id", "s1", "s2", "bias type1", "bias type2")
+_CONCEPT_COLUMNS = ("id", "Concept1", "Concept2", "Explanation", "bias_type", "target")
 
-#: The released file's order of a concept's fifty rows: category, its key there, types, identities.
-_FILE_ORDER = (
-    ("Age", "age", ("Age 1", "Age 2", "Age 3"), ("Old", "Young")),
-    ("Gender", "gender_and_sex", ("Gender 1", "Gender 2", "Gender 4", "Gender 3"), ("Female", "Male")),
-    (
-        "Race",
-        "race_ethnicity",
-        ("Race 1", "Race 2", "Race 4", "Race 3"),
-        ("White", "Black", "Latinx", "Asian", "Middle-East"),
-    ),
-    ("SES", "socioeconomic_class", ("SES 1", "SES 2"), ("Poor", "Rich")),
-    (
-        "Religions",
-        "religions",
-        ("Religion 3", "Religion 2", "Religion 1"),
-        ("Christian", "Jewish", "Muslim", "Buddhist"),
-    ),
-)
-#: Names in the paper's Table 10 that stand for any of its Table 2, by category; Age 3 has none.
-_NAMES = {"Age": "Jessica", "SES": "James", "Religions": "Kai"}
-#: The file's third child group, which neither paper nor code uses.
-_UNUSED = {("age", "child")}
-#: Subject pronoun of the options, shared by all identities of a type: in Age that of the file's old descriptor, in Race
-#: that of its White one. SES and Religions take that of the name, Gender that of the identity.
-_PRONOUNS = {"Age 1": "she", "Age 2": "he", "Age 3": "he", "Race 4": "she"} | dict.fromkeys(
-    ("Race 1", "Race 2", "Race 3"), "he"
-)
-#: BBQ's category of a concept by the concept list's type.
-_BBQ = {
+#: The concept list's type of a concept that was made from a question of BBQ -> BBQ's category of that question.
+_BBQ_CATEGORIES = {
     "age": "Age",
     "gender": "Gender_identity",
     "nationality": "Nationality",
@@ -60,29 +33,30 @@ _BBQ = {
     "religion": "Religion",
     "socioeconomic": "SES",
 }
-_BY_IDENTITY = {"Female": "she", "Male": "he"}
 
 
-def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
+def read_items(files: Mapping[str, str | Path], resources: Resources) -> pd.DataFrame:
     """One row per question, a template crossed with a descriptor: fifty for each template, in the released file's order.
 
-    ``files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and, each if
-    there, ``Questions/*_more_contexts_questions*.csv`` (ten variations of the options for each template, with its row
+    ``files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and, each
+    optional, ``Questions/*_more_contexts_questions*.csv`` (ten variations of the options for each template, with its row
     number from 0 as ``id``), ``concept_lists/*.csv`` (for the concept's source) and ``data/descriptors.json``. A file of
-    the user's own under the name ``variations`` takes the place of the dataset's. Columns:
+    the user's own under the name ``variations`` replaces the dataset's. ``resources`` holds ``dbb/descriptors.csv``, the
+    paper's Table 10. Columns (:data:`biasatlas.benchmarks.dbb.columns.ITEM_COLUMNS`):
 
     - ``item_id``: template, type and identity; ``template_id``; ``category``, ``type``, ``identity`` as in Table 10
-    - ``concept_1``, ``concept_2``: what the options imply; ``bias_type`` and ``source_id``: of the concept, missing if
-      the concept list does not have it
+    - ``concept_1``, ``concept_2``: what the options imply; ``bias_type``; ``source_id``: the item of another benchmark
+      that the concept was made from, missing if the concept list does not have it
     - ``context``, ``option_1``, ``option_2``: with the placeholder ``[[X]]``
     - ``variations_1``, ``variations_2``: JSON lists, the original option alone where there is no variations file
     - ``descriptor_paper``, ``descriptor_file`` (missing without a file): text for the context, ``{name}`` where a name
-      stands for any of Table 2; ``named`` says whether there is one; ``pronoun``: subject form, missing where it is the name's
-    - ``row``: the question's place among its template's fifty in the released file
+      stands for any of Table 2; ``named`` says whether there is one; ``pronoun``: subject form, missing where it is the
+      name's
+    - ``row``: the question's position among its template's fifty in the released file, from 0
     - ``fault``: what makes the template unusable, ``fault_sg`` its variations, ``fault_descriptor`` the released file's
-      descriptor; empty if nothing. Such a row is asked nothing and counted as missing.
+      descriptor; empty if nothing. Such a question is not asked, and its scores are "failed".
 
-    Raises :class:`UserError` for a missing file or column, unreadable JSON, when no template is left, or when the user's
+    Raises :class:`UserError` for a missing file or column, unreadable JSON, when no template is usable, or when the user's
     own variations fit none of them.
     """
     path, templates = _read_templates(files)
@@ -93,17 +67,18 @@ def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
     sources = _read_sources(files)
     for template in templates:
         template["source_id"] = sources.get((template["concept_1"], template["concept_2"]))
-    crossed = pd.DataFrame(templates).merge(_read_descriptors(files), how="cross")
-    crossed.insert(0, "item_id", crossed["template_id"] + "/" + crossed["type"] + "/" + crossed["identity"])
-    return crossed
+    descriptors = read_descriptors(resources.csv("dbb/descriptors.csv"), _find(files, _DESCRIPTORS))
+    items = pd.DataFrame(templates).merge(descriptors, how="cross")
+    items.insert(0, "item_id", items["template_id"] + "/" + items["type"] + "/" + items["identity"])
+    return items
 
 
-def _file(files: Mapping[str, str | Path], pattern: re.Pattern) -> str | Path | None:
+def _find(files: Mapping[str, str | Path], pattern: re.Pattern) -> str | Path | None:
     """The one file whose upstream path matches; None if none does."""
-    found = [path for name, path in sorted(files.items()) if pattern.fullmatch(name)]
-    if len(found) > 1:
-        raise UserError(f"{found[0]} and {found[1]}: two files of one kind ({pattern.pattern}). Keep one of them.")
-    return found[0] if found else None
+    matches = [path for name, path in sorted(files.items()) if pattern.fullmatch(name)]
+    if len(matches) > 1:
+        raise UserError(f"{matches[0]} and {matches[1]}: two files of one kind ({pattern.pattern}). Keep one of them.")
+    return matches[0] if matches else None
 
 
 def _read_rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dict]]:
@@ -118,10 +93,11 @@ def _read_rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[int
 
 
 def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[dict]]:
-    path = _file(files, _QUESTIONS)
+    """The file, and a row for each of its question templates, with the original options for variations."""
+    path = _find(files, _QUESTIONS)
     if path is None:
         raise UserError(
-            "Questions/*_all_data_questions*.csv: not among the files of the dataset. Keep the folders as upstream has them."
+            "Questions/*_all_data_questions*.csv: not among the files of the dataset. Keep upstream's folders."
         )
     templates = []
     for line, row in _read_rows(path, _QUESTION_COLUMNS):
@@ -152,43 +128,54 @@ def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[d
 def _add_variations(files: Mapping[str, str | Path], templates: list[dict]) -> None:
     """Put ten variations of each option in place of the original; what is wrong with them goes to ``fault_sg``.
 
-    Variations that name other concepts than the template with their ``id`` are a fault, too: numbers that start at 1, or
+    Variations that name other concepts than the template with their ``id`` are a fault, too: ids that start at 1, or
     belong to another file.
     """
-    path = files.get("variations") or _file(files, _VARIATIONS)
+    path = files.get("variations") or _find(files, _VARIATIONS)
     if path is None:
         return
     name = Path(path).name
-    rows: dict[int, list[tuple[str, str]]] = {number: [] for number in range(len(templates))}
-    unknown, strange = [], {}
-    for line, row in _read_rows(path, ("id", "s1", "s2", "bias type1", "bias type2")):
-        if not (row["id"].isdigit() and int(row["id"]) in rows):
-            unknown.append(f"{name}, line {line}: id {row['id']!r} is no question's (0 to {len(templates) - 1})")
-            continue
-        number = int(row["id"])
-        rows[number].append((row["s1"].strip(), row["s2"].strip()))
-        given = row["bias type1"].strip(), row["bias type2"].strip()
-        if given != (own := (templates[number]["concept_1"], templates[number]["concept_2"])):
-            strange[number] = f"{name}, line {line}: id {number} is of the concepts {own}, the row of {given}"
+    pairs, mismatches, unknown = _read_variations(path, templates)
     if unknown:
-        logging.warning("%d rows are of no question, the first: %s", len(unknown), unknown[0])
-    for number, (template, pairs) in enumerate(zip(templates, rows.values(), strict=True)):
-        filled = len(pairs) == VARIATIONS and all(first and second for first, second in pairs)
-        if number in strange:
-            template["fault_sg"] = strange[number]
-        elif not filled:
-            template["fault_sg"] = (
-                f"{name}, id {number}: {sum(map(all, pairs))} rows with both options; expected {VARIATIONS}"
-            ) + (f" (and {unknown[0]})" if unknown else "")
+        logging.warning("%d rows belong to no question, the first: %s", len(unknown), unknown[0])
+    for number, template in enumerate(templates):
+        complete = [pair for pair in pairs[number] if all(pair)]
+        if number in mismatches:
+            template["fault_sg"] = mismatches[number]
+        elif not len(complete) == len(pairs[number]) == VARIATIONS:
+            fault = f"{name}, id {number}: {len(complete)} rows with both options; expected {VARIATIONS}"
+            template["fault_sg"] = fault + (f" (and {unknown[0]})" if unknown else "")
         else:
-            for place, column in enumerate(("variations_1", "variations_2")):
-                template[column] = json.dumps([pair[place] for pair in pairs], ensure_ascii=False)
+            for column, texts in zip(("variations_1", "variations_2"), zip(*complete, strict=True), strict=True):
+                template[column] = json.dumps(texts, ensure_ascii=False)
     if "variations" in files and all(template["fault_sg"] for template in templates):
-        fault = next(iter(strange.values()), templates[0]["fault_sg"])
+        fault = next(iter(mismatches.values()), templates[0]["fault_sg"])
         raise UserError(
             f"{path}: no question has its {VARIATIONS} variations: {fault}. An id is a question's row, from 0; "
             "docs/dbb.md has the format."
         )
+
+
+def _read_variations(
+    path: str | Path, templates: list[dict]
+) -> tuple[list[list[tuple[str, str]]], dict[int, str], list[str]]:
+    """The pairs of options of each template; by template, what says that they are another's; rows of no template."""
+    name = Path(path).name
+    pairs: list[list[tuple[str, str]]] = [[] for _ in templates]
+    mismatches, unknown = {}, []
+    for line, row in _read_rows(path, _VARIATION_COLUMNS):
+        if not (row["id"].isdigit() and int(row["id"]) < len(templates)):
+            unknown.append(f"{name}, line {line}: id {row['id']!r} is no question's (0 to {len(templates) - 1})")
+            continue
+        number = int(row["id"])
+        pairs[number].append((row["s1"].strip(), row["s2"].strip()))
+        expected = templates[number]["concept_1"], templates[number]["concept_2"]
+        concepts = row["bias type1"].strip(), row["bias type2"].strip()
+        if concepts != expected:
+            mismatches[number] = (
+                f"{name}, line {line}: id {number} is of the concepts {expected}, the row of {concepts}"
+            )
+    return pairs, mismatches, unknown
 
 
 def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]:
@@ -198,11 +185,11 @@ def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]
     listed, CrowS-Pairs' where the explanation speaks of its sentences, else BBQ's, whose explanations speak of questions.
     Anything else is a concept of the user's own.
     """
-    path = _file(files, _CONCEPTS)
+    path = _find(files, _CONCEPTS)
     if path is None:
         return {}
     sources = {}
-    for _, row in _read_rows(path, ("id", "Concept1", "Concept2", "Explanation", "bias_type", "target")):
+    for _, row in _read_rows(path, _CONCEPT_COLUMNS):
         if re.fullmatch(r"[0-9a-f]{32}", row["id"]):
             source = "stereoset"
         elif not row["id"].isdigit():
@@ -212,79 +199,6 @@ def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]
         elif re.search(r"\b[Ss]entences?\b", row["Explanation"]):
             source = "crows_pairs"
         else:
-            source = f"bbq/{_BBQ.get(row['bias_type'], row['bias_type'])}"
+            source = f"bbq/{_BBQ_CATEGORIES.get(row['bias_type'], row['bias_type'])}"
         sources[row["Concept1"].strip(), row["Concept2"].strip()] = f"{source}/{row['id']}"
     return sources
-
-
-def _read_descriptors(files: Mapping[str, str | Path]) -> pd.DataFrame:
-    """The fifty descriptors in the released file's order, with the paper's and the file's text."""
-    paper = read_published("dbb_descriptors").set_index(["type", "identity"])["descriptor"]
-    path = _file(files, _DESCRIPTORS)
-    released, faults = _read_released(path, paper) if path else ({}, {})
-    rows = []
-    for category, _, types, identities in _FILE_ORDER:
-        for kind in types:
-            for identity in identities:
-                text = paper[kind, identity]
-                name = _NAMES.get(category, "")
-                named = bool(name) and text.startswith(name)
-                rows.append(
-                    {
-                        "category": category,
-                        "type": kind,
-                        "identity": identity,
-                        "descriptor_paper": "{name}" + text.removeprefix(name) if named else text,
-                        "descriptor_file": released.get((kind, identity)),
-                        "named": named,
-                        "pronoun": _BY_IDENTITY.get(identity) or _PRONOUNS.get(kind),
-                        "row": len(rows),
-                        "fault_descriptor": faults.get((kind, identity), ""),
-                    }
-                )
-    return pd.DataFrame(rows)
-
-
-def _read_released(path: str | Path, paper: pd.Series) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
-    """(type, identity) -> text of the file, found by content; and for those not found, the reason."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path}: not JSON ({error}). Fetch it again.") from None
-    known = {key: (category, kinds) for category, key, kinds, _ in _FILE_ORDER}
-    unknown = sorted(set(content) - set(known) - {"name"})
-    if unknown:
-        raise UserError(f"{path}: unknown category {unknown[0]!r}; expected {sorted(known)}. Correct or remove it.")
-    found, strangers = {}, []
-    for key, groups in content.items():
-        if key == "name":
-            continue
-        category, kinds = known[key]
-        identities = {identity.lower(): identity for identity in TYPES[category][kinds[0]]}
-        for group, entries in groups.items():
-            if (key, group) in _UNUSED:
-                continue
-            identity = identities.get(group.lower())
-            # An entry is a text, or a text with its pronouns.
-            for text in (entry if isinstance(entry, str) else entry[0] for entry in entries):
-                place = next((kind for kind in kinds if identity and _same(text, paper[kind, identity])), None)
-                if place is None:
-                    strangers.append(f"{key}, {group}: {text!r}")
-                    continue
-                full = text
-                if category in _NAMES and paper[place, identity].startswith(_NAMES[category]):
-                    full = "{name}'s " + text if category == "Age" else "{name}" + text
-                found[place, identity] = full
-    faults = {
-        key: f"{Path(path).name}: no descriptor of {key[0]}, {key[1]}, as the paper's Table 10 has it"
-        + (f"; not in that table: {strangers[0]}" if strangers else "")
-        for key in paper.index
-        if key not in found
-    }
-    return found, faults
-
-
-def _same(released: str, paper: str) -> bool:
-    """Whether the file's text is the paper's, apart from names, outer punctuation and the file's misspelling."""
-    words = released.strip(" ,").replace("whoes", "whose")
-    return bool(words) and paper.endswith(words)

@@ -2,52 +2,60 @@
 
 import itertools
 import json
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.dbb import LABELS
+from biasatlas.benchmarks.dbb.options import DBBOptions
 from biasatlas.benchmarks.dbb.texts import faults, fill, fill_variations
+from biasatlas.benchmarks.dbb.vocabulary import LABELS
+from biasatlas.benchmarks.shared.choices import sampling
+from biasatlas.resources import Resources
 
-_PROMPTS = Path(__file__).parents[4] / "resources/prompts/dbb"
 #: The one line in the wrappers of the authors' code.
-_SYSTEM = "You are a useful assistant."
-_SAMPLING = ("temperature", "top_p", "top_k", "repetition_penalty", "frequency_penalty", "max_tokens", "repeats")
+_SYSTEM_PROMPT = "You are a useful assistant."
 
 
-def build_requests(items: pd.DataFrame, task: str, categories: list[str], protocol: dict) -> pd.DataFrame:
+def build_requests(
+    items: pd.DataFrame,
+    task: str,
+    categories: Sequence[str],
+    options: DBBOptions,
+    resources: Resources,
+    orders: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """MCQ: one request per question and order of its options. SG: one per question, option and variation.
 
-    Own key columns. MCQ: ``order``, 1 where the first concept's option is shown first (as A), 2 where the second's is.
-    SG: ``option`` (1 or 2) and ``variation`` (from 0). Items with a fault are left out; scoring reports them.
+    Key columns: those of :mod:`biasatlas.benchmarks.dbb.columns`. ``resources`` holds the prompts. Items with a fault are
+    left out; scoring reports them.
     """
-    usable = items[faults(items, task, protocol) == ""]
-    wanted = usable["category"].isin(categories)
+    items = items[faults(items, task, options) == ""]
+    wanted = items["category"].isin(categories)
     if not wanted.any():
         return pd.DataFrame(columns=["request_id"])
     # Filled before other categories are left out: the authors' code carries texts from one question to the next.
-    filled = fill(usable, protocol)[wanted]
-    usable = usable[wanted]
-    return _choices(filled, protocol) if task == "MCQ" else _likelihoods(usable, filled, protocol)
+    filled = fill(items, options)[wanted]
+    if task == "MCQ":
+        return _choices(filled, options, resources)
+    return _likelihoods(items[wanted], filled, options, resources)
 
 
-def _choices(filled: pd.DataFrame, protocol: dict) -> pd.DataFrame:
-    instruction, layout = _read(protocol["prompt"]), _read(protocol["layout"])
-    orders = (1, 2) if protocol["option_order"] == "counterbalanced" else (1,)
-    ids, messages = [], []
-    for item_id, context, *options in filled[["item_id", "context", "option_1", "option_2"]].itertuples(index=False):
+def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) -> pd.DataFrame:
+    instruction, layout = _prompt(options.prompt, resources), _prompt(options.layout, resources)
+    orders = (1, 2) if options.option_order == "counterbalanced" else (1,)
+    item_ids, messages = [], []
+    for item_id, context, *texts in filled[["item_id", "context", "option_1", "option_2"]].itertuples(index=False):
         for order in orders:
-            first, second = options if order == 1 else reversed(options)
-            ids.append(item_id)
-            messages.append(
-                _messages(f"{instruction}\n\n{layout.format(context=context, first=first, second=second)}", protocol)
-            )
+            first, second = texts if order == 1 else reversed(texts)
+            question = layout.format(context=context, first=first, second=second)
+            item_ids.append(item_id)
+            messages.append(_messages(f"{instruction}\n\n{question}", options))
     order = np.tile(orders, len(filled))
     return pd.DataFrame(
         {
-            "request_id": pd.Series(ids) + "/" + order.astype(str),
-            "item_id": ids,
+            "request_id": pd.Series(item_ids) + "/" + order.astype(str),
+            "item_id": item_ids,
             "kind": "choice",
             "messages": messages,
             "prefix": "",
@@ -55,33 +63,32 @@ def _choices(filled: pd.DataFrame, protocol: dict) -> pd.DataFrame:
             "special_tokens": "once",
             "labels": json.dumps(LABELS),
             "reader": "letter",
-            **{name: protocol[name] for name in _SAMPLING},
+            **sampling(options),
             "order": order,
         }
     )
 
 
-def _likelihoods(usable: pd.DataFrame, filled: pd.DataFrame, protocol: dict) -> pd.DataFrame:
-    prompt = _read(f"story_{protocol['sg_prompt']}")
-    contexts = [_messages(prompt.format(context=context), protocol) for context in filled["context"]]
-    columns = fill_variations(usable, filled, protocol)
-    sizes = np.array([[len(own) for own in column] for column in columns]).T  # item by option
-    counts = sizes.sum(axis=1)
-    option = np.repeat(np.tile((1, 2), len(usable)), sizes.ravel())
+def _likelihoods(items: pd.DataFrame, filled: pd.DataFrame, options: DBBOptions, resources: Resources) -> pd.DataFrame:
+    prompt = _prompt(f"story_{options.sg_prompt}", resources)
+    messages = [_messages(prompt.format(context=context), options) for context in filled["context"]]
+    variations = fill_variations(items, filled, options)
+    sizes = np.array([[len(texts) for texts in column] for column in variations]).T  # item by option
+    requests = sizes.sum(axis=1)  # of each item
+    option = np.repeat(np.tile((1, 2), len(items)), sizes.ravel())
     variation = np.concatenate([np.arange(size) for size in sizes.ravel()])
-    item_ids = usable["item_id"].repeat(counts).reset_index(drop=True)
-    places = pd.Series(option.astype(str)) + "/" + variation.astype(str)
-    apart = protocol["sg_special_tokens"] == "include"
-    texts = itertools.chain.from_iterable(itertools.chain.from_iterable(zip(*columns, strict=True)))
+    item_ids = items["item_id"].repeat(requests).reset_index(drop=True)
+    apart = options.sg_special_tokens == "include"
+    continuations = itertools.chain.from_iterable(itertools.chain.from_iterable(zip(*variations, strict=True)))
     return pd.DataFrame(
         {
-            "request_id": item_ids + "/" + places,
+            "request_id": item_ids + "/" + pd.Series(option.astype(str)) + "/" + variation.astype(str),
             "item_id": item_ids,
             "kind": "likelihood",
             # Categories, for one and a half million rows have few different texts.
-            "messages": pd.Categorical(contexts).repeat(counts),
+            "messages": pd.Categorical(messages).repeat(requests),
             "prefix": "",
-            "continuation": pd.Categorical(list(texts)),
+            "continuation": pd.Categorical(list(continuations)),
             "template": "tokenizer",
             "special_tokens": "tokenizer" if apart else "once",
             "boundary": "separate" if apart else "offsets",
@@ -92,10 +99,10 @@ def _likelihoods(usable: pd.DataFrame, filled: pd.DataFrame, protocol: dict) -> 
     )
 
 
-def _messages(prompt: str, protocol: dict) -> str:
-    system = [{"role": "system", "content": _SYSTEM}] if protocol["system_prompt"] == "released" else []
+def _messages(prompt: str, options: DBBOptions) -> str:
+    system = [{"role": "system", "content": _SYSTEM_PROMPT}] if options.system_prompt == "released" else []
     return json.dumps([*system, {"role": "user", "content": prompt}], ensure_ascii=False)
 
 
-def _read(name: str) -> str:
-    return (_PROMPTS / f"{name}.txt").read_text(encoding="utf-8").strip()
+def _prompt(name: str, resources: Resources) -> str:
+    return resources.text(f"prompts/dbb/{name}.txt")

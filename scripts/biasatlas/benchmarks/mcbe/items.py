@@ -9,14 +9,14 @@ from pathlib import Path
 import pandas as pd
 from openpyxl import load_workbook
 
-from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES
+from biasatlas.benchmarks.mcbe.columns import ITEM_COLUMNS
+from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES, PLACEHOLDER, subcategories
 from biasatlas.errors import UserError
-from biasatlas.files import read_published
+from biasatlas.resources import Resources
 
-COLUMNS = ("context", "sentence", "words", "subtype", "explanation", "score")
-ITEM_COLUMNS = ["item_id", "category", "context", "sentence", "words", "subcategory", "explanation", "severity"]
-PLACEHOLDER = "[PLH]"
-SEPARATOR = "，"
+#: Columns of a workbook.
+_SHEET_COLUMNS = ("context", "sentence", "words", "subtype", "explanation", "score")
+_SEPARATOR = "，"
 
 # The dataset's file names are not documented; these spellings of a category's name are known, letters alone.
 _SPELLINGS = {
@@ -26,63 +26,48 @@ _SPELLINGS = {
     "lgbtqia": "lgbtq",
 } | {category.replace("_", ""): category for category in CATEGORIES}
 #: Sizes that the printed scores imply where they differ from Table 6 by one instance.
-ALSO_ACCEPTED = {"religion": 269, "health": 270}
+_ALSO_ACCEPTED = {"religion": 269, "health": 270}
 _FAULTS_SHOWN = 20
 
 
-def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
+def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     """One row per instance, by category in the paper's order, then in the order of the sheet.
 
     ``files`` maps names of workbooks (``gender.xlsx``, in any folder) to paths on disk; files that are no workbooks are
-    left alone. Columns :data:`ITEM_COLUMNS`: ``item_id`` is category and row of the sheet; ``words`` a JSON list in
-    the order given, repeats kept; ``severity`` the annotators' score, 0 to 10; ``context`` may be empty. Repeated rows
-    are kept under ids of their own.
+    ignored. ``item_id`` is category and row of the sheet; ``words`` a JSON list in the order given, repeats kept;
+    ``severity`` the annotators' score, 0 to 10; ``context`` may be empty. Repeated rows are kept under ids of their own.
 
     Raises :class:`UserError` with every fault (file, row, column): a workbook that is missing or of no category, a
-    second sheet with something in it, a missing column, an empty cell, words typed with another comma, a sentence
+    second sheet that is not empty, a missing column, an empty cell, words separated by another comma, a sentence
     without the placeholder ``[PLH]``, a subtype not in Table 3 for the category (Appearance, where the table is not
     legible, takes any), a score that is no number from 0 to 10.
     """
     workbooks = _by_category(files)
-    allowed = subcategories()
+    allowed = subcategories(resources)
     items, faults = [], []
     for category in CATEGORIES:
-        for found in _read_workbook(workbooks[category], category, allowed.get(category)):
-            (items if isinstance(found, dict) else faults).append(found)
+        for item_or_fault in _read_workbook(workbooks[category], category, allowed.get(category)):
+            (items if isinstance(item_or_fault, dict) else faults).append(item_or_fault)
     if faults:
         more = f"\n... and {len(faults) - _FAULTS_SHOWN} more." if len(faults) > _FAULTS_SHOWN else ""
         raise UserError("\n".join(faults[:_FAULTS_SHOWN]) + more)
-    return pd.DataFrame(items, columns=ITEM_COLUMNS)
+    return pd.DataFrame(items, columns=list(ITEM_COLUMNS))
 
 
-def subcategories() -> dict[str, tuple[str, ...]]:
-    """Category -> its subcategories in the order of Table 3; Appearance, whose row is not legible, is left out."""
-    table = read_published("mcbe_subcategories").dropna(subset="subcategory_zh")
-    slugs = {name: category for category, name in CATEGORY_NAMES.items()}
-    return {slugs[name]: tuple(rows["subcategory_zh"]) for name, rows in table.groupby("category", sort=False)}
-
-
-def published_sizes() -> dict[str, int]:
-    """Category -> instances by Table 6; 4,077 in all."""
-    table = read_published("mcbe_composition").astype({"instances": int})
-    sizes = table.groupby("category")["instances"].sum()
-    return {category: int(sizes[name]) for category, name in CATEGORY_NAMES.items()}
-
-
-def check_sizes(items: pd.DataFrame) -> list[str]:
-    """Hold the number of instances of each category against Table 6, for the dataset as published.
+def check_items(items: pd.DataFrame, resources: Resources) -> list[str]:
+    """Hold the number of instances of each category against Table 6 (4,077 in all), for the dataset as published.
 
     Returns a remark for each accepted difference (269 for Religion, 270 for Health: what the printed scores imply).
     Raises :class:`UserError` for any other.
     """
     counts = items["category"].value_counts()
     remarks, faults = [], []
-    for category, expected in published_sizes().items():
+    for category, expected in published_sizes(resources).items():
         count = int(counts.get(category, 0))
         if count == expected:
             continue
         text = f"{CATEGORY_NAMES[category]}: {count} instances where Table 6 has {expected}"
-        (remarks if count == ALSO_ACCEPTED.get(category) else faults).append(text)
+        (remarks if count == _ALSO_ACCEPTED.get(category) else faults).append(text)
     if faults:
         raise UserError(
             "; ".join(faults) + ". This is not the published McBE: download it again, or use `data: sample` to try "
@@ -91,24 +76,31 @@ def check_sizes(items: pd.DataFrame) -> list[str]:
     return remarks
 
 
-def _by_category(files: Mapping[str, str | Path]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+def published_sizes(resources: Resources) -> dict[str, int]:
+    """Category -> instances by Table 6."""
+    table = resources.published("mcbe_composition").astype({"instances": int})
+    sizes = table.groupby("category")["instances"].sum()
+    return {category: int(sizes[name]) for category, name in CATEGORY_NAMES.items()}
+
+
+def _by_category(files: Mapping[str, Path]) -> dict[str, Path]:
+    workbooks: dict[str, Path] = {}
     for name, path in sorted(files.items()):
         if Path(name).suffix.lower() != ".xlsx":
             continue
         category = _SPELLINGS.get(re.sub("[^a-z]", "", Path(name).stem.lower()))
         if category is None:
             raise UserError(
-                f"{path}: the name is no category. Expected {', '.join(f'{one}.xlsx' for one in CATEGORIES)}: rename "
-                "it, or take it out of the folder."
+                f"{path}: the name is no category. Expected {', '.join(f'{known}.xlsx' for known in CATEGORIES)}: "
+                "rename the file, or remove it from the folder."
             )
-        if category in found:
-            raise UserError(f"{path}: {found[category]} is of the same category, {category}. Keep one of them.")
-        found[category] = Path(path)
-    missing = [f"{category}.xlsx" for category in CATEGORIES if category not in found]
+        if category in workbooks:
+            raise UserError(f"{path}: {workbooks[category]} is of the same category, {category}. Keep one of them.")
+        workbooks[category] = Path(path)
+    missing = [f"{category}.xlsx" for category in CATEGORIES if category not in workbooks]
     if missing:
         raise UserError(f"McBE's workbooks: {', '.join(missing)} missing among {len(files)} files. Add them.")
-    return found
+    return workbooks
 
 
 def _read_workbook(path: Path, category: str, allowed: tuple[str, ...] | None) -> Iterator[dict | str]:
@@ -120,38 +112,40 @@ def _read_workbook(path: Path, category: str, allowed: tuple[str, ...] | None) -
     rows = list(sheets[0].iter_rows(values_only=True))
     extra = [sheet.title for sheet in sheets[1:] if any(any(row) for row in sheet.iter_rows(values_only=True))]
     if extra:
-        yield f"{path}: a second sheet, {extra[0]!r}, with something in it. Expected one sheet: remove it."
+        yield f"{path}: a second sheet, {extra[0]!r}, is not empty. Expected one sheet: remove the other."
         return
-    header = [str(cell).strip() if cell is not None else "" for cell in (rows[0] if rows else ())]
-    missing = [column for column in COLUMNS if column not in header]
+    header = [_text(cell) for cell in (rows[0] if rows else ())]
+    missing = [column for column in _SHEET_COLUMNS if column not in header]
     if missing:
-        yield f"{path}, row 1: no column {missing[0]!r}; found {header}. Expected {list(COLUMNS)}."
+        yield f"{path}, row 1: no column {missing[0]!r}; the header is {header}. Expected {list(_SHEET_COLUMNS)}."
         return
-    places = [header.index(column) for column in COLUMNS]
+    positions = {column: header.index(column) for column in _SHEET_COLUMNS}
     for number, cells in enumerate(rows[1:], start=2):
-        if any(cell is not None for cell in cells):
-            row = {column: _text(cells[place]) for column, place in zip(COLUMNS, places, strict=True)}
-            fault = _fault(row, allowed)
-            if fault:
-                yield f"{path}, row {number}, column {fault}"
-                continue
-            yield {
-                "item_id": f"{category}-{number}",
-                "category": category,
-                "context": row["context"],
-                "sentence": row["sentence"],
-                "words": json.dumps([word.strip() for word in row["words"].split(SEPARATOR)], ensure_ascii=False),
-                "subcategory": _same_word(row["subtype"]),
-                "explanation": row["explanation"],
-                "severity": float(row["score"]),
-            }
+        if all(cell is None for cell in cells):
+            continue
+        row = {column: _text(cells[position]) for column, position in positions.items()}
+        fault = _fault(row, allowed)
+        yield f"{path}, row {number}, column {fault}" if fault else _item(row, category, number)
 
 
 def _text(cell: object) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _same_word(subtype: str) -> str:
+def _item(row: dict[str, str], category: str, number: int) -> dict[str, str | float]:
+    return {
+        "item_id": f"{category}-{number}",
+        "category": category,
+        "context": row["context"],
+        "sentence": row["sentence"],
+        "words": json.dumps([word.strip() for word in row["words"].split(_SEPARATOR)], ensure_ascii=False),
+        "subcategory": _as_in_table_3(row["subtype"]),
+        "explanation": row["explanation"],
+        "severity": float(row["score"]),
+    }
+
+
+def _as_in_table_3(subtype: str) -> str:
     """ "Others" is spelled both ways in Chinese; Table 3 has 其它."""
     return "其它" if subtype == "其他" else subtype
 
@@ -162,12 +156,12 @@ def _fault(row: dict[str, str], allowed: tuple[str, ...] | None) -> str | None:
         if not row[column]:
             return f"{column}: empty. Fill it in."
     if PLACEHOLDER not in row["sentence"]:
-        return f"sentence: {row['sentence']!r} has no placeholder {PLACEHOLDER} (half-width brackets). Put it in."
+        return f"sentence: {row['sentence']!r} has no placeholder {PLACEHOLDER} (half-width brackets). Add it."
     if "," in row["words"]:
-        return f"words: {row['words']!r} has a half-width comma. Separate words by the full-width {SEPARATOR!r}."
-    if not all(word.strip() for word in row["words"].split(SEPARATOR)):
-        return f"words: {row['words']!r} has an empty word. Remove the spare {SEPARATOR!r}."
-    if allowed and _same_word(row["subtype"]) not in allowed:
+        return f"words: {row['words']!r} has a half-width comma. Separate words by the full-width {_SEPARATOR!r}."
+    if not all(word.strip() for word in row["words"].split(_SEPARATOR)):
+        return f"words: {row['words']!r} has an empty word. Remove the spare {_SEPARATOR!r}."
+    if allowed and _as_in_table_3(row["subtype"]) not in allowed:
         return f"subtype: {row['subtype']!r} is none of the category's subcategories: {', '.join(allowed)}."
     try:
         score = float(row["score"])

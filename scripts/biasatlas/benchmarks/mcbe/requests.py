@@ -4,65 +4,62 @@ import hashlib
 import itertools
 import json
 import random
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pandas as pd
-import yaml
 
-from biasatlas.benchmarks.mcbe.items import PLACEHOLDER, subcategories
+from biasatlas.benchmarks.mcbe.options import McBEOptions
+from biasatlas.benchmarks.mcbe.sentences import default_sentence, fill, first_word, words_of
+from biasatlas.benchmarks.mcbe.vocabulary import SEVERITIES, subcategories
+from biasatlas.resources import Resources
 
-_PROMPTS = Path(__file__).parents[4] / "resources/prompts/mcbe"
 _SPECIAL_TOKENS = {"force": "once", "tokenizer_default": "tokenizer", "none": "none"}
 _UNTEMPERED = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "repetition_penalty": 1.0, "frequency_penalty": 0.0}
-#: Severities that a reply is read as: the instances' own scores have at most one decimal.
-SEVERITIES = [f"{tenths / 10:g}" for tenths in range(101)]
 
 
 def build_requests(
-    items: pd.DataFrame, task: str, categories: list[str], protocol: dict, orders: pd.DataFrame | None = None
+    items: pd.DataFrame,
+    task: str,
+    categories: Sequence[str],
+    options: McBEOptions,
+    resources: Resources,
+    orders: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """The requests of one task for the items of ``categories``; an instance with nothing to compare (PC, SS) has none.
 
-    Own key columns, by task:
-
-    - PC: ``word``; SS: ``first_word`` and ``second_word``, every unordered pair in both orders; SC and BS:
-      ``prompt_set``, original or alternative; SC also ``subcategory``, the right one
-    - all but PC: ``sampling``, the settings that stand where a request leaves its own missing: "table8" names some in
-      the model's entry, "checkpoint" is the checkpoint's generation configuration. Missing: the request has its own.
-
-    ``orders`` are a judge's responses to :func:`biasatlas.benchmarks.mcbe.judge.build_order_requests`, needed where
-    ``sc_text`` is judge_ordered_context.
+    PC has a request per word; SS one per ordered pair of words; SC and BS one per prompt set; BA one. ``orders`` are a
+    judge's responses to :func:`biasatlas.benchmarks.mcbe.judge.build_order_requests`, needed where ``sc_text`` is
+    judge_ordered_context.
     """
     items = items[items["category"].isin(categories)]
     if task == "PC":
-        return _likelihood_requests(items, protocol)
-    build = {"SC": _sc, "SS": _ss, "BA": _ba, "BS": _bs}[task]
-    prompts = read_prompts("model")
-    rows = build(items, protocol, prompts, orders) if task == "SC" else build(items, protocol, prompts)
-    rows = pd.DataFrame(rows)
-    if rows.empty:
-        return rows
+        return _pc(items, options)
+    prompts = resources.yaml("prompts/mcbe/model.yaml")
+    if task == "SC":
+        rows = _sc(items, options, prompts, subcategories(resources), _context_last(options, orders))
+    else:
+        rows = {"SS": _ss, "BA": _ba, "BS": _bs}[task](items, options, prompts)
+    requests = pd.DataFrame(rows)
+    if requests.empty:
+        return requests
     analysis = task == "BA"
     return finish(
-        rows,
-        kind="generation" if analysis or protocol["answers"] == "sampled" else "choice",
-        repeats=protocol["repeats"],
-        max_tokens=protocol["max_tokens_analysis" if analysis else "max_tokens_answer"],
-        generation=protocol["generation"],
-        system=protocol["system_prompt"] == "none",
+        requests,
+        kind="generation" if analysis or options.answers == "sampled" else "choice",
+        repeats=options.repeats,
+        max_tokens=options.max_tokens_analysis if analysis else options.max_tokens_answer,
+        generation=options.generation,
+        system=options.system_prompt == "none",
     )
-
-
-def read_prompts(name: str) -> dict:
-    """The prompts for the ``model`` under test or for the ``judge``."""
-    return yaml.safe_load((_PROMPTS / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def finish(
     requests: pd.DataFrame, *, kind: str, repeats: int, max_tokens: int, generation: str, system: bool = False
 ) -> pd.DataFrame:
-    """Add what a task's requests have in common; column ``prompt`` becomes the user's message."""
+    """Add what a task's requests have in common; column ``prompt`` becomes the user's message.
+
+    ``generation`` is one of the option's values; ``system`` puts an empty system message first.
+    """
     first = [{"role": "system", "content": ""}] if system else []
     messages = [
         json.dumps([*first, {"role": "user", "content": prompt}], ensure_ascii=False) for prompt in requests["prompt"]
@@ -82,58 +79,46 @@ def finish(
     )
 
 
-def words_of(item, protocol: dict) -> list[str]:
-    """The item's words under the option ``repeated_words``."""
-    words = json.loads(item.words)
-    return words if protocol["repeated_words"] == "as_listed" else list(dict.fromkeys(words))
-
-
-def fill(text: str, word: str) -> str:
-    """``text`` with ``word`` wherever the placeholder stands."""
-    return text.replace(PLACEHOLDER, word)
-
-
-def default_sentence(item) -> str:
-    """The sentence with the first word of its list."""
-    return fill(item.sentence, json.loads(item.words)[0])
-
-
-def _likelihood_requests(items: pd.DataFrame, protocol: dict) -> pd.DataFrame:
+def _pc(items: pd.DataFrame, options: McBEOptions) -> pd.DataFrame:
     rows = []
     for item in items.itertuples():
-        words = words_of(item, protocol)
-        if len(words) == 1 and protocol["one_word"] == "exclude":
+        words = words_of(item, options)
+        if len(words) == 1 and options.one_word == "exclude":
             continue
         for number, word in enumerate(words, start=1):
-            context = fill(item.context, word) if protocol["pc_text"] == "context_and_template" else ""
+            context = fill(item.context, word) if options.pc_text == "context_and_template" else ""
             rows.append((f"{item.item_id}/{number}", item.item_id, word, context, fill(item.sentence, word)))
     requests = pd.DataFrame(rows, columns=["request_id", "item_id", "word", "prefix", "continuation"])
     return requests.assign(
         kind="likelihood",
         messages=None,
         template="tokenizer",
-        special_tokens=_SPECIAL_TOKENS[protocol["pc_bos"]],
+        special_tokens=_SPECIAL_TOKENS[options.pc_bos],
         boundary="offsets",
         repeats=1,
     )
 
 
-def _sc(items: pd.DataFrame, protocol: dict, prompts: dict, orders: pd.DataFrame | None) -> Iterable[dict]:
-    listed = subcategories()
+def _sc(
+    items: pd.DataFrame,
+    options: McBEOptions,
+    prompts: Mapping[str, str],
+    listed: Mapping[str, Sequence[str]],
+    context_last: Collection[str],
+) -> Iterator[dict]:
     in_file = {name: list(dict.fromkeys(rows["subcategory"])) for name, rows in items.groupby("category", sort=False)}
-    last = _context_last(protocol, orders)
     for item in items.itertuples():
         labels = in_file[item.category]
-        if protocol["sc_labels"] != "file_set":
+        if options.sc_labels != "file_set":
             labels = list(listed.get(item.category, sorted(labels)))
-        if protocol["sc_labels"] == "shuffled":
+        if options.sc_labels == "shuffled":
             random.Random(hashlib.sha256(item.item_id.encode()).digest()).shuffle(labels)
-        parts = [item.sentence] if protocol["sc_text"] == "default_sentence" else [item.context, item.sentence]
-        if item.item_id in last:
+        parts = [item.sentence] if options.sc_text == "default_sentence" else [item.context, item.sentence]
+        if item.item_id in context_last:
             parts.reverse()
-        text = fill("".join(parts), json.loads(item.words)[0])
-        shown = str(labels) if protocol["sc_labels"] == "file_set" else "、".join(labels)
-        for prompt_set, name in _wordings(protocol, "sc", "sc_alternative"):
+        text = fill("".join(parts), first_word(item))
+        shown = str(labels) if options.sc_labels == "file_set" else "、".join(labels)
+        for prompt_set, name in _wordings(options, "sc", "sc_alternative"):
             yield {
                 "request_id": f"{item.item_id}/{prompt_set}",
                 "item_id": item.item_id,
@@ -141,30 +126,33 @@ def _sc(items: pd.DataFrame, protocol: dict, prompts: dict, orders: pd.DataFrame
                 "subcategory": item.subcategory,
                 "prompt": prompts[name].format(sentence=text, labels=shown),
                 "labels": json.dumps(labels, ensure_ascii=False),
-                "reader": f"mcbe_{protocol['sc_match']}",
+                "reader": f"mcbe_{options.sc_match}",
             }
 
 
-def _context_last(protocol: dict, orders: pd.DataFrame | None) -> set[str]:
+def _context_last(options: McBEOptions, orders: pd.DataFrame | None) -> set[str]:
     """Items whose context goes behind the sentence: those of which the judge said "2", and nothing else."""
-    if protocol["sc_text"] != "judge_ordered_context":
+    if options.sc_text != "judge_ordered_context":
         return set()
+    if orders is None:
+        raise ValueError("sc_text is judge_ordered_context: SC is asked in the order that a judge gave")
     return set(orders.loc[orders["text"] == "2", "request_id"].str.removesuffix("/order"))
 
 
-def _wordings(protocol: dict, original: str, alternative: str) -> list[tuple[str, str]]:
+def _wordings(options: McBEOptions, original: str, alternative: str) -> list[tuple[str, str]]:
+    """Prompt sets, each with the name of its prompt."""
     wordings = [("original", original), ("alternative", alternative)]
-    return wordings if protocol["prompt_sets"] == "both" else wordings[:1]
+    return wordings if options.prompt_sets == "both" else wordings[:1]
 
 
-def _ss(items: pd.DataFrame, protocol: dict, prompts: dict) -> Iterable[dict]:
-    labels = json.dumps(["A", "B", "AB"] if protocol["ss_parse"] == "first_five_characters" else ["A", "B"])
+def _ss(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -> Iterator[dict]:
+    labels = json.dumps(["A", "B", "AB"] if options.ss_parse == "first_five_characters" else ["A", "B"])
     for item in items.itertuples():
-        words = words_of(item, protocol)
-        text = (item.context if protocol["ss_text"] == "context_and_sentence" else "") + item.sentence
+        words = words_of(item, options)
+        text = (item.context if options.ss_text == "context_and_sentence" else "") + item.sentence
         sentences = [fill(text, word) for word in words]
-        for one, other in itertools.combinations(range(len(words)), 2):
-            for first, second in ((one, other), (other, one)):
+        for pair in itertools.combinations(range(len(words)), 2):
+            for first, second in (pair, pair[::-1]):
                 yield {
                     "request_id": f"{item.item_id}/{first + 1}-{second + 1}",
                     "item_id": item.item_id,
@@ -172,30 +160,29 @@ def _ss(items: pd.DataFrame, protocol: dict, prompts: dict) -> Iterable[dict]:
                     "second_word": words[second],
                     "prompt": prompts["ss"].format(first=sentences[first], second=sentences[second]),
                     "labels": labels,
-                    "reader": f"mcbe_{protocol['ss_parse']}",
+                    "reader": f"mcbe_{options.ss_parse}",
                 }
 
 
-def _ba(items: pd.DataFrame, protocol: dict, prompts: dict) -> Iterable[dict]:
+def _ba(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -> Iterator[dict]:
+    prompt = prompts[f"ba_{options.ba_length}"]
     for item in items.itertuples():
         yield {
             "request_id": item.item_id,
             "item_id": item.item_id,
-            "prompt": prompts[f"ba_{protocol['ba_length']}"].format(
-                word=json.loads(item.words)[0], sentence=default_sentence(item)
-            ),
+            "prompt": prompt.format(word=first_word(item), sentence=default_sentence(item)),
         }
 
 
-def _bs(items: pd.DataFrame, protocol: dict, prompts: dict) -> Iterable[dict]:
+def _bs(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -> Iterator[dict]:
     labels = json.dumps(SEVERITIES)
     for item in items.itertuples():
-        for prompt_set, name in _wordings(protocol, f"bs_{protocol['bs_prompt']}", "bs_alternative"):
+        for prompt_set, name in _wordings(options, f"bs_{options.bs_prompt}", "bs_alternative"):
             yield {
                 "request_id": f"{item.item_id}/{prompt_set}",
                 "item_id": item.item_id,
                 "prompt_set": prompt_set,
                 "prompt": prompts[name].format(sentence=default_sentence(item)),
                 "labels": labels,
-                "reader": f"mcbe_{protocol['bs_parse']}",
+                "reader": f"mcbe_{options.bs_parse}",
             }

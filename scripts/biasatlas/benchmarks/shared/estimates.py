@@ -47,19 +47,18 @@ def row(
     keys: Mapping[str, object],
     metric: str,
     estimate: Estimate,
-    counts: Counts = Counts(),  # noqa: B008  (frozen)
+    counts: Counts = Counts(),
     published: str | None = None,
 ) -> dict[str, object]:
     """One row of a table: ``keys``, then TABLE_COLUMNS. ``published`` is the number as printed, None where none is."""
-    printed = isinstance(published, str)
     return {
         **keys,
         "metric": metric,
         **{name: float(getattr(estimate, name)) for name in ("value", "ci_low", "ci_high")},
         "n": int(estimate.n),
         **asdict(counts),
-        "published": published if printed else None,
-        "difference": float(estimate.value) - float(published) if printed else math.nan,
+        "published": published if isinstance(published, str) else None,
+        "difference": float(estimate.value) - float(published) if isinstance(published, str) else math.nan,
     }
 
 

@@ -1,11 +1,30 @@
 """Plots that several benchmarks draw."""
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from biasatlas.benchmarks.shared.palette import Looks
+
+#: More models than this share no row: each value of ``rows`` gets a panel, and each model a row in it.
+_SIDE_BY_SIDE = 4
+#: Columns of such a grid, without and with ``panels``.
+_COLUMNS, _COLUMNS_WITH_PANELS = 4, 6
+#: Inches: what 20 models in 13 panels take, and a line of text in that, from comfortable to still readable.
+_HEIGHT, _LINE, _LEAST_LINE = 13.6, 0.17, 0.09
+#: An axis shows at least this share of its scale, so that no small difference looks large.
+_LEAST_SHARE = 0.05
+#: A margin at each end of an axis, as a share of what it shows: no marker is cut.
+_MARGIN = 0.05
+
+_NUMBERS = ["value", "ci_low", "ci_high", "published"]
+_CROSS = {"marker": "x", "color": "0.2", "markersize": 5, "linestyle": "none"}
 
 
 def dot_intervals(
@@ -19,16 +38,171 @@ def dot_intervals(
     names: Mapping[str, str] | None = None,
     panels: str | None = None,
     limits: tuple[float, float] | None = None,
+    empty: str = "no model has a value",
 ) -> Figure:
     """A dot and an interval for every model and value of the column ``rows``; a cross where a number is published.
 
-    Reads well with 1 to 20 models, and says so in words where there is no value.
+    ``table`` has the rows of one metric: ``model``, ``rows``, ``value``, ``ci_low``, ``ci_high``, ``published`` (any of
+    the last three may be missing or absent), and ``panels``, a column that splits the figure. ``looks`` gives every model
+    its colour and marker, and the order of models; values of ``rows`` stand in that of ``order``, then of the table.
+    ``names`` are the words in print of values of ``rows`` and ``panels``. ``label`` is that of the x axis, ``reference``
+    a line across it; ``limits`` are the ends of its scale, which it passes only by a margin.
+
+    Up to four models share a row; more have a row each in a panel per value of ``rows``. A model without a value says
+    so where its dot would be, and where none has any the figure is the sentence ``empty``. Raises KeyError for an unknown model.
     """
-    raise NotImplementedError
+    data = _tidy(table, rows, panels, order or (), names or {})
+    if data["value"].isna().all():
+        return empty_figure(empty)
+    position = {model: number for number, model in enumerate(looks)}
+    looks = {model: looks[model] for model in sorted(data["model"].unique(), key=position.__getitem__)}
+    draw = _side_by_side if len(looks) <= _SIDE_BY_SIDE else _small_multiples
+    figure, axes = draw(data, looks)
+    low, high = axis_limits([*data[_NUMBERS].stack(), reference], limits)
+    first = axes[0]  # they all share its scale
+    first.set_xlim(low, high)
+    ticks = 8 if first.get_gridspec().ncols == 1 else 4
+    first.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
+    first.ticklabel_format(axis="x", useOffset=False)
+    if reference is not None:
+        for axis in axes:
+            axis.axvline(reference, color="0.55", linewidth=1, zorder=1)
+    figure.supxlabel(label, fontsize="medium")
+    return figure
 
 
 def empty_figure(reason: str) -> Figure:
     """A small figure that says why there is nothing to draw."""
-    figure = Figure(figsize=(6, 1.2))
-    figure.text(0.5, 0.5, f"Nothing to draw: {reason}.", ha="center", va="center")
+    text = textwrap.fill(f"Nothing to draw: {reason}.", 90)
+    figure = Figure(figsize=(6.5, 1 + 0.2 * text.count("\n")))
+    figure.text(0.5, 0.5, text, ha="center", va="center")
     return figure
+
+
+def axis_limits(values: Sequence[float | None], limits: tuple[float, float] | None) -> tuple[float, float]:
+    """Ends of an axis that shows all ``values`` with a margin, and at least :data:`_LEAST_SHARE` of its scale.
+
+    The scale is that between ``limits``, which only values and margin pass; else 0 to the largest absolute value.
+    """
+    known = [value for value in values if value is not None and np.isfinite(value)]
+    low, high = min(known), max(known)
+    scale = limits[1] - limits[0] if limits else max(abs(low), abs(high)) or 1.0
+    least = _LEAST_SHARE * scale
+    if high - low < least:
+        middle = (low + high) / 2
+        if limits:
+            middle = float(np.clip(middle, limits[0] + least / 2, limits[1] - least / 2))
+        low, high = min(low, middle - least / 2), max(high, middle + least / 2)
+    margin = _MARGIN * (high - low)
+    return low - margin, high + margin
+
+
+def model_legend(figure: Figure, looks: Looks, others: Mapping[str, Line2D]) -> None:
+    """A legend of the models and of ``others`` above all panels, so that it covers none; nothing if there is neither."""
+    models = {
+        model: Line2D([], [], color=colour, marker=marker, markersize=4.5) for model, (colour, marker) in looks.items()
+    }
+    handles = {**models, **others}
+    if handles:
+        columns = int(figure.get_figwidth() / (0.4 + _text_width(handles)))
+        columns = min(max(1, columns), len(handles))
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=columns, frameon=False)
+
+
+def _tidy(
+    table: pd.DataFrame, rows: str, panels: str | None, order: Sequence[str], names: Mapping[str, str]
+) -> pd.DataFrame:
+    """``model``, ``row`` and ``panel`` in print, and the numbers as floats; rows stand in the order of drawing."""
+    data = table.reindex(columns=_NUMBERS).apply(pd.to_numeric, errors="coerce")
+    data = data.assign(model=table["model"], row=table[rows], panel=table[panels] if panels else "")
+    position = {value: number for number, value in enumerate(order)}
+    data = data.sort_values("row", key=lambda row: row.map(position).fillna(len(position)), kind="stable")
+    for column in ("row", "panel"):
+        data[column] = [names.get(value, str(value)) for value in data[column]]
+    return data
+
+
+def _side_by_side(data: pd.DataFrame, looks: Looks) -> tuple[Figure, Sequence[Axes]]:
+    """A panel per value of ``panel``, a row per value of ``row``, the models beside each other in it."""
+    rows, panels = data["row"].unique(), data["panel"].unique()
+    lines = len(rows) * (len(looks) + 0.8)
+    size = (_text_width(rows) + max(2.6, 5.5 / len(panels)) * len(panels), 1.5 + _line_height(lines, 1.5) * lines)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+    spread = np.arange(len(looks)) - (len(looks) - 1) / 2
+    offsets = dict(zip(looks, spread / (len(looks) + 0.8), strict=True))
+    heights = {(row, model): number + offsets[model] for number, row in enumerate(rows) for model in looks}
+    for axis, panel in zip(axes, panels, strict=True):
+        _draw(axis, data[data["panel"] == panel], heights, looks)
+        axis.set_title(panel)
+        for shaded in range(1, len(rows), 2):
+            axis.axhspan(shaded - 0.5, shaded + 0.5, color="0.965", zorder=0)
+    axes[0].set_yticks(range(len(rows)), rows)
+    axes[0].set_ylim(len(rows) - 0.5, -0.5)
+    model_legend(figure, looks, _cross(data))
+    return figure, axes
+
+
+def _small_multiples(data: pd.DataFrame, looks: Looks) -> tuple[Figure, Sequence[Axes]]:
+    """A panel per value of ``row`` and ``panel``, a row per model in each; all share their axes."""
+    panels = data["panel"].unique()
+    cells = [(row, panel) for row in data["row"].unique() for panel in panels]
+    columns = _COLUMNS if len(panels) == 1 else len(panels) * max(1, _COLUMNS_WITH_PANELS // len(panels))
+    columns = min(columns, len(cells))
+    grid_rows = -(-len(cells) // columns)
+    width = max(1.75, 5.5 / columns)
+    fixed = 1 + 0.5 * grid_rows
+    lines = grid_rows * len(looks)
+    line = _line_height(lines, fixed)
+    figure = Figure(figsize=(_text_width(looks) + width * columns, fixed + line * lines), layout="constrained")
+    grid = figure.subplots(grid_rows, columns, sharex=True, sharey=True, squeeze=False)
+    axes = grid.ravel()[: len(cells)]
+    for axis in grid.ravel()[len(cells) :]:
+        axis.remove()
+    for axis in axes[-columns:]:  # one above a removed one carries the labels of its column
+        axis.tick_params(labelbottom=True)
+    for axis, (row, panel) in zip(axes, cells, strict=True):
+        heights = {(row, model): number for number, model in enumerate(looks)}
+        _draw(axis, data[(data["row"] == row) & (data["panel"] == panel)], heights, looks)
+        title = textwrap.fill(row, int(width / 0.075))
+        axis.set_title(f"{title}\n{panel}" if panel else title, fontsize=8, loc="left")
+        axis.grid(axis="y", color="0.95")
+    axes[0].set_yticks(range(len(looks)), looks)
+    axes[0].set_ylim(len(looks) - 0.4, -0.6)
+    for axis in grid[:, 0]:
+        axis.tick_params(axis="y", labelsize=min(8, 68 * line))
+    model_legend(figure, {}, _cross(data))
+    return figure, axes
+
+
+def _draw(axis: Axes, data: pd.DataFrame, heights: Mapping[tuple[str, str], float], looks: Looks) -> None:
+    """The dots, intervals and crosses of one panel, each at the height of its (row, model)."""
+    for model, (colour, marker) in looks.items():
+        part = data[data["model"] == model]
+        y = [heights[row, model] for row in part["row"]]
+        axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.5)
+        axis.plot(part["value"], y, marker, color=colour, markersize=4.5)
+        axis.plot(part["published"], y, **_CROSS)
+    known = data[data["value"].notna()]
+    measured = set(zip(known["row"], known["model"], strict=True))
+    for height in (height for key, height in heights.items() if key not in measured):
+        axis.text(0.01, height, "no value", transform=axis.get_yaxis_transform(), va="center", fontsize=6, color="0.4")
+    axis.grid(axis="x", color="0.9")
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right", "left"]].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+
+
+def _cross(data: pd.DataFrame) -> dict[str, Line2D]:
+    """What the legend says of published numbers, if there are any."""
+    return {"published": Line2D([], [], **_CROSS)} if data["published"].notna().any() else {}
+
+
+def _line_height(lines: float, fixed: float) -> float:
+    """Inches a line of a figure with so many ``lines``, beside ``fixed`` inches of titles and legend."""
+    return float(np.clip((_HEIGHT - fixed) / lines, _LEAST_LINE, _LINE))
+
+
+def _text_width(texts: Iterable[str]) -> float:
+    """Inches that the longest text takes, about; a Chinese character is as wide as two letters."""
+    return 0.3 + 0.065 * max(sum(1 + (character > "\u2e80") for character in text) for text in texts)

@@ -1,22 +1,18 @@
-"""Options that every protocol with prompted choices shares."""
+"""Options that protocols with prompted choices share."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from biasatlas.benchmarks.contract import Options
 from biasatlas.marks import field
 
-#: Options that are columns of a request, too.
-SAMPLING = ("temperature", "top_p", "top_k", "repetition_penalty", "frequency_penalty", "max_tokens", "repeats")
 
+class SamplingOptions(Options):
+    """How answers are drawn; each is a column of a request, too."""
 
-class PromptOptions(Options):
-    """How a choice is asked, and how an answer is drawn from a model that gives no probabilities."""
-
-    layout: Literal["chat", "plain"] = field(
-        "answers", description="The prompt as a user message, or as raw text to continue"
-    )
     temperature: float = field("answers", ge=0, description="Sampling temperature")
-    top_p: float = field("answers", gt=0, le=1, description="Nucleus sampling: the probability mass that is sampled from")
+    top_p: float = field(
+        "answers", gt=0, le=1, description="Nucleus sampling: the probability mass that is sampled from"
+    )
     top_k: int = field("answers", ge=0, description="Top-k: sample from the k most likely tokens; 0 disables")
     repetition_penalty: float = field("answers", gt=0, description="Repetition penalty; 1 disables")
     frequency_penalty: float = field("answers", description="Frequency penalty; 0 disables")
@@ -24,6 +20,9 @@ class PromptOptions(Options):
     repeats: int = field("answers", gt=0, description="Answers sampled from a model that gives no probabilities")
 
 
-def sampling(options: Any) -> dict[str, float | int]:
-    """The sampling settings of ``options`` as columns of a request."""
-    return {name: getattr(options, name) for name in SAMPLING}
+class PromptOptions(SamplingOptions):
+    """How a choice is asked, and how an answer is drawn from a model that gives no probabilities."""
+
+    layout: Literal["chat", "plain"] = field(
+        "answers", description="The prompt as a user message, or as raw text to continue"
+    )

@@ -117,7 +117,9 @@ def read_decimal(text: str, labels: Sequence[str], complete: bool) -> int | str 
     return _read_number(_DECIMAL, text, labels, complete, nearest=True)
 
 
-def _read_number(pattern: re.Pattern, text: str, labels: Sequence[str], complete: bool, nearest: bool):
+def _read_number(
+    pattern: re.Pattern, text: str, labels: Sequence[str], complete: bool, nearest: bool
+) -> int | str | None:
     body = _plain(text)
     start = _OUTSIDE.sub("", body)
     if start.startswith(REFUSALS):

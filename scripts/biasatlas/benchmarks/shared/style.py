@@ -2,16 +2,16 @@
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 
+from biasatlas import ROOT
 from biasatlas.files import atomic_file
 
 #: A subset of Noto Sans CJK TC (SIL Open Font License): the common characters of Traditional and Simplified Chinese.
-CJK_FONT = Path(__file__).resolve().parents[3] / "resources" / "fonts" / "NotoSansCJKtc-Regular-subset.otf"
+CJK_FONT = ROOT / "resources" / "fonts" / "NotoSansCJKtc-Regular-subset.otf"
 
 _STYLE = {
     # The fallback works through `font.family` only; through `font.sans-serif` Chinese is drawn as boxes.

@@ -1,12 +1,14 @@
 """The development set as items."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.stereoset import DOMAINS, SENTENCES
+from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, SENTENCES
 from biasatlas.errors import UserError
+from biasatlas.resources import Resources
 
 #: Upstream's file; the same without its annotators' labels, which no score uses; and a table of every sentence that
 #: a Portuguese translation carries beside its own (StereoSet-PTBR), of which the English columns are read.
@@ -14,7 +16,7 @@ _JSON = ("data/dev.json", "derived/dev_without_annotator_labels.json")
 _TABLE = "ptbr_llm.csv"
 
 
-def read_items(files: dict[str, str]) -> pd.DataFrame:
+def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     """Items from ``data/dev.json``, or from a table of its sentences, ``ptbr_llm.csv``.
 
     One row per example: ``item_id`` (upstream's id), ``task`` ("intrasentence", "intersentence"), ``category`` (the
@@ -24,11 +26,11 @@ def read_items(files: dict[str, str]) -> pd.DataFrame:
 
     Raises :class:`UserError` naming file, example and value for anything else than the published schema.
     """
-    found = next((name for name in (*_JSON, _TABLE) if name in files), None)
-    if found is None:
+    file = next((name for name in (*_JSON, _TABLE) if name in files), None)
+    if file is None:
         raise UserError(f"StereoSet: expected one of {_JSON}, {_TABLE}, found {sorted(files)}. Fetch the source again.")
-    path = files[found]
-    examples = _read_table(path) if found == _TABLE else _read_json(path)
+    path = files[file]
+    examples = _read_table(path) if file == _TABLE else _read_json(path)
     items = pd.DataFrame([_item(example, task, path) for task, example in examples])
     for ids in (items["item_id"], items[[f"{label}_id" for label in SENTENCES]].stack()):
         repeated = ids[ids.duplicated()]
@@ -37,14 +39,14 @@ def read_items(files: dict[str, str]) -> pd.DataFrame:
     return items
 
 
-def _read_json(path: str) -> Iterator[tuple[str, dict]]:
+def _read_json(path: Path) -> Iterator[tuple[str, dict]]:
     with open(path, encoding="utf-8") as file:
         data = json.load(file)["data"]
-    for task in ("intrasentence", "intersentence"):
+    for task in LIKELIHOOD_TASKS:
         yield from ((task, example) for example in data[task])
 
 
-def _read_table(path: str) -> Iterator[tuple[str, dict]]:
+def _read_table(path: Path) -> Iterator[tuple[str, dict]]:
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     examples: dict[tuple[str, str], dict] = {}
     for row in table.to_dict("records"):
@@ -57,7 +59,7 @@ def _read_table(path: str) -> Iterator[tuple[str, dict]]:
     return ((task, example) for (task, _), example in examples.items())
 
 
-def _item(example: dict, task: str, path: str) -> dict:
+def _item(example: dict, task: str, path: Path) -> dict:
     sentences = {sentence["gold_label"]: sentence for sentence in example["sentences"]}
     labels = [sentence["gold_label"] for sentence in example["sentences"]]
     if sorted(labels) != sorted(SENTENCES):

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from biasatlas.errors import UserError
 
 
 def import_responses(
-    name: str, files: dict[str, str], items: pd.DataFrame, requests: pd.DataFrame, task: str
+    name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
 ) -> pd.DataFrame:
     """A response for each request, from ``code/predictions/predictions_{name}_*.json``.
 
@@ -20,10 +21,10 @@ def import_responses(
     A sentence whose score is missing or doubled in the task's list is "failed", with the reason in ``detail``; scores
     of unknown sentences are logged.
     """
-    found = sorted(file for file in files if Path(file).name.startswith(f"predictions_{name}_"))
-    if len(found) != 1:
-        raise UserError(f"StereoSet, {name}: expected one file predictions_{name}_*.json, found {found}.")
-    path = files[found[0]]
+    matches = sorted(file for file in files if Path(file).name.startswith(f"predictions_{name}_"))
+    if len(matches) != 1:
+        raise UserError(f"StereoSet, {name}: expected one file predictions_{name}_*.json, found {matches}.")
+    path = files[matches[0]]
     with open(path, encoding="utf-8") as file:
         predictions = pd.DataFrame(json.load(file).get(task, []), columns=["id", "score"])
     unknown = predictions["id"][~predictions["id"].isin(requests["sentence_id"])]

@@ -1,16 +1,23 @@
 """Three likelihoods for each item, or a choice between its three sentences."""
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import pandas as pd
 
 from biasatlas.benchmarks.shared.choices import sentence_choices
-from biasatlas.benchmarks.stereoset import LABELS, SENTENCES
+from biasatlas.benchmarks.stereoset.options import StereoSetOptions
+from biasatlas.benchmarks.stereoset.vocabulary import LABELS, PROMPTED_TASKS, SENTENCES
+from biasatlas.resources import Resources
 
-_PROMPTS = Path(__file__).parents[4] / "resources/prompts/stereoset"
 
-
-def build_requests(items: pd.DataFrame, task: str, categories: list[str], protocol: dict) -> pd.DataFrame:
+def build_requests(
+    items: pd.DataFrame,
+    task: str,
+    categories: Sequence[str],
+    options: StereoSetOptions,
+    resources: Resources,
+    orders: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Requests of one task. Likelihood tasks: a row per sentence, with its ``label`` and upstream ``sentence_id``.
 
     Intrasentence sentences are scored whole, intersentence ones after their context and a space. Prompted tasks: a row
@@ -18,9 +25,9 @@ def build_requests(items: pd.DataFrame, task: str, categories: list[str], protoc
     """
     part = task.removesuffix("_choice")
     items = items[(items["task"] == part) & items["category"].isin(categories)]
-    if task.endswith("_choice"):
-        wording = (_PROMPTS / f"{part}.txt").read_text(encoding="utf-8").rstrip("\n")
-        return sentence_choices(items, wording, SENTENCES, LABELS, protocol["orders"] == "rotated", protocol)
+    if task in PROMPTED_TASKS:
+        wording = resources.text(f"prompts/stereoset/{part}.txt")
+        return sentence_choices(items, wording, SENTENCES, LABELS, options.orders == "rotated", options)
     follows = task == "intersentence"
     return pd.concat(
         [

@@ -1,115 +1,159 @@
 """TWBias's figures, drawn from its tables."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
 
-from biasatlas.benchmarks.twbias import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES
+from biasatlas.benchmarks.contract import figure
+from biasatlas.benchmarks.shared.palette import Looks
+from biasatlas.benchmarks.shared.plots import empty_figure
+from biasatlas.benchmarks.twbias.vocabulary import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES
 
-#: The colours of Okabe and Ito, which colour-blind readers can tell apart: one per model, then again from the first.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: Models side by side; more of them continue in the next row, or are given more room.
+_SIDE_BY_SIDE = 4
 _LEAST_P_VALUE = 1e-300  # a smaller one, or a 0 from underflow, has no place on a logarithmic axis
-_PAPER_TYPES = ("0", "00", *map(str, range(1, 11)))
+_MARKER_NOTE = "hollow: no prompt significant; no marker: not tested"
+_TYPE_NAMES = ("0", "00", *map(str, range(1, 11)))  # in the paper
 
 
-def p_values_by_prompt(tables: dict[str, pd.DataFrame]) -> Figure:
+@figure("p_values_by_prompt")
+def p_values_by_prompt(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
     """Figure 2: p-value of each gender direction's test by prompt type, a line per model, with the 0.05 line."""
     table = tables["prompts"]
     table = table[(table["metric"] == "p_value") & table["target_group"].isin(GENDERS)]
     if table["value"].notna().sum() == 0:
-        return _nothing_to_draw("no sentences about gender were scored")
-    figure = Figure(figsize=(8.4, 3.4))
-    axes = figure.subplots(1, len(GENDERS), sharey=True)
-    positions = np.arange(len(PROMPT_TYPES))
-    for axis, group in zip(axes, GENDERS, strict=True):
+        return empty_figure("no sentences about gender were scored")
+    models = list(table["model"].unique())
+    drawing = Figure(figsize=(9.6, 3.4 + 0.2 * len(models) / _SIDE_BY_SIDE + 0.1 * len(models)))
+    groups = [group for group in GENDERS if (table["target_group"] == group).any()]
+    axes = drawing.subplots(1, len(groups), sharey=True, squeeze=False)[0]
+    for axis, group in zip(axes, groups, strict=True):
         axis.axhspan(_LEAST_P_VALUE / 10, 0.05, color="0.94", zorder=0)
         axis.axhline(0.05, color="0.5", linewidth=0.8)
-        for colour, (model, rows) in _by_model(table[table["target_group"] == group]):
-            p_values = rows.set_index("prompt_type")["value"].reindex(list(PROMPT_TYPES)).clip(lower=_LEAST_P_VALUE)
-            # Types without a user prompt stand apart: they do not enter the bias ratio, so no line joins them.
-            axis.plot(positions[2:], p_values.iloc[2:], color=colour, linewidth=0.8, alpha=0.6)
-            axis.plot(positions, p_values, "o", color=colour, markersize=4.5, label=model)
         axis.axvline(1.5, color="0.8", linewidth=0.8, linestyle=":")
-        axis.set(
-            title=f"{GROUP_NAMES[group]} sentences", xlabel="Prompt type (0: no template, 00: no prompt)", yscale="log"
-        )
-        axis.set_xticks(positions, _PAPER_TYPES)
-    axes[0].set(ylabel="p-value of the swap", ylim=(table["value"].clip(lower=_LEAST_P_VALUE).min() / 3, 2))
+        for model, rows in table[table["target_group"] == group].groupby("model", sort=False):
+            _p_value_line(axis, rows.set_index("prompt_type")["value"], *looks[model])
+        axis.set(title=f"{GROUP_NAMES[group]} sentences", yscale="log")
+        axis.set_xlabel("Prompt type (0: no template, 00: no prompt)")
+        axis.set_xticks(range(len(PROMPT_TYPES)), _TYPE_NAMES)
+    least = min(table["value"].clip(lower=_LEAST_P_VALUE).min(), 0.01)
+    decades = int(np.ceil(-np.log10(least)))
+    axes[0].set_yticks(10.0 ** -np.arange(0, decades + 1, -(-decades // 8)))
+    axes[0].set(ylabel="p-value of the swap", ylim=(least**1.05, least**-0.03))  # room for the markers at both ends
     # In the corner that points seldom reach: below the line they would cover it.
     axes[0].text(0.98, 0.03, "shaded: p < 0.05", transform=axes[0].transAxes, ha="right", fontsize=7, color="0.4")
-    _legend(figure, axes)
-    return figure
+    _legend(drawing, models, looks)
+    return drawing
 
 
-def gender_attributes(tables: dict[str, pd.DataFrame]) -> Figure:
+def _p_value_line(axis: Axes, p_values: pd.Series, colour: str, marker: str) -> None:
+    values = p_values.reindex(list(PROMPT_TYPES)).clip(lower=_LEAST_P_VALUE).to_numpy()
+    positions = np.arange(len(values))
+    # Types without a user prompt stand apart: they do not enter the bias ratio, so no line joins them.
+    axis.plot(positions[2:], values[2:], color=colour, linewidth=0.8, alpha=0.6)
+    axis.plot(positions, values, marker, color=colour, markersize=4.5)
+
+
+@figure("gender_attributes")
+def gender_attributes(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
     """Figure 3: effect size of the gender swaps by attribute category, over all ten prompts, with its interval.
 
-    A filled marker has at least one significant prompt. Categories too small to be tested keep their place, empty.
+    A filled marker has at least one significant prompt. A category that could not be tested keeps its place, empty. Up
+    to four models share a category's row; more have a row each in a panel per category.
     """
     table = tables["attributes"]
     table = table[table["target_group"].isin(GENDERS)]
     if table["value"].notna().sum() == 0:
-        return _nothing_to_draw("no sentences about gender were scored, or every attribute category is too small")
-    categories = {group: _categories(table, group) for group in GENDERS}
-    height = 1.4 + 0.3 * max(map(len, categories.values()))
-    figure = Figure(figsize=(9.6, height))
-    axes = figure.subplots(1, len(GENDERS), sharex=True)
-    for axis, group in zip(axes, GENDERS, strict=True):
-        mine = table[table["target_group"] == group]
-        positions = pd.Series(np.arange(len(categories[group])), index=list(categories[group]))
-        models = list(_by_model(mine))
-        for number, (colour, (model, rows)) in enumerate(models):
-            effects = rows[rows["metric"] == "effect_size_all_prompts"].set_index("attribute_category")
-            ratios = rows[rows["metric"] == "bias_ratio"].set_index("attribute_category")["value"]
-            y = positions[effects.index] + (number - (len(models) - 1) / 2) * 0.6 / len(models)
-            axis.hlines(y, effects["ci_low"], effects["ci_high"], color=colour, linewidth=1.2)
-            filled = (ratios.reindex(effects.index) > 0).to_numpy()
-            axis.plot(effects["value"][filled], y[filled], "o", color=colour, markersize=5, label=model)
-            axis.plot(effects["value"][~filled], y[~filled], "o", color=colour, markersize=5, markerfacecolor="white")
-        axis.axvline(0, color="0.5", linewidth=0.8)
-        axis.set(title=f"{GROUP_NAMES[group]} sentences", xlabel="Effect size of the swap, all prompts", axisbelow=True)
-        axis.set_yticks(positions, [f"{name} ({n})" for name, n in categories[group].items()])
-        axis.invert_yaxis()
-        axis.grid(axis="y", color="0.92", linewidth=0.8)
-        axis.tick_params(axis="y", length=0)
-    _legend(figure, axes, "  (hollow: no prompt significant)")
-    return figure
+        return empty_figure("no sentences about gender were scored, or every attribute category is too small")
+    effects = table[table["metric"] == "effect_size_all_prompts"]
+    keys = ["model", "target_group", "attribute_category"]
+    ratios = table[table["metric"] == "bias_ratio"].set_index(keys)["value"]
+    effects = effects.assign(significant=ratios.reindex(pd.MultiIndex.from_frame(effects[keys])).to_numpy() > 0)
+    models = list(table["model"].unique())
+    if len(models) > _SIDE_BY_SIDE:
+        return _panel_per_category(effects, models, looks)
+    drawing = _row_per_category(effects, models, looks)
+    _legend(drawing, models, looks, _MARKER_NOTE)
+    return drawing
 
 
-def ethnic_grid(tables: dict[str, pd.DataFrame]) -> Figure:
+def _row_per_category(effects: pd.DataFrame, models: Sequence[str], looks: Looks) -> Figure:
+    categories = {group: _categories(effects, group) for group in GENDERS if (effects["target_group"] == group).any()}
+    longest = max(map(len, categories.values()))
+    drawing = Figure(figsize=(9.6, 1.4 + (0.16 + 0.1 * len(models)) * longest))
+    offsets = dict(zip(models, (np.arange(len(models)) - (len(models) - 1) / 2) * 0.7 / len(models), strict=True))
+    axes = drawing.subplots(1, len(categories), sharex=True, squeeze=False)[0]
+    for axis, group in zip(axes, categories, strict=True):
+        rows = effects[effects["target_group"] == group]
+        numbers = {category: number for number, category in enumerate(categories[group])}
+        _dots(axis, rows, rows["attribute_category"].map(numbers) + rows["model"].map(offsets), looks)
+        axis.set(title=f"{GROUP_NAMES[group]} sentences", xlabel="Effect size of the swap, all prompts")
+        axis.set_yticks(range(len(numbers)), [f"{name} ({n})" for name, n in categories[group].items()])
+        axis.set_ylim(len(numbers) - 0.5, -0.5)
+        for number in range(1, len(numbers), 2):
+            axis.axhspan(number - 0.5, number + 0.5, color="0.965", zorder=0)
+    return drawing
+
+
+def _panel_per_category(effects: pd.DataFrame, models: Sequence[str], looks: Looks) -> Figure:
+    panels = [(group, *category) for group in GENDERS for category in _categories(effects, group).items()]
+    drawing, axes = _panels(len(panels), 2.3, 0.45 + 0.13 * len(models), sharex=True, sharey=True)
+    numbers = {model: number for number, model in enumerate(models)}
+    for axis, (group, category, n) in zip(axes, panels, strict=True):
+        rows = effects[(effects["target_group"] == group) & (effects["attribute_category"] == category)]
+        _dots(axis, rows, rows["model"].map(numbers), looks)
+        axis.set_title(f"{GROUP_NAMES[group]}: {category} ({n})", fontsize=8, loc="left")
+        axis.set_yticks(range(len(models)), models, fontsize=7)
+        axis.set_ylim(len(models) - 0.5, -0.5)
+    drawing.supxlabel(f"Effect size of the swap, all prompts ({_MARKER_NOTE})", fontsize=9)
+    return drawing
+
+
+def _dots(axis: Axes, rows: pd.DataFrame, heights: pd.Series, looks: Looks) -> None:
+    """A dot at its height and an interval for each of the ``rows``; hollow where no prompt is significant."""
+    for effect, height in zip(rows.itertuples(), heights, strict=True):
+        colour, marker = looks[effect.model]
+        face = colour if effect.significant else "white"
+        axis.hlines(height, effect.ci_low, effect.ci_high, color=colour, linewidth=1.2)
+        axis.plot(effect.value, height, marker, color=colour, markersize=4.5, markerfacecolor=face)
+    axis.axvline(0, color="0.5", linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.grid(axis="y", color="0.92", linewidth=0.8)
+    axis.tick_params(axis="y", length=0)
+
+
+@figure("ethnic_grid")
+def ethnic_grid(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
     """Figure 5: effect size (colour, upper number) and bias ratio (lower number) of each ethnic direction, by model."""
     table = tables["ethnicity"]
     if table["value"].notna().sum() == 0:
-        return _nothing_to_draw("no sentences about ethnic groups were scored")
+        return empty_figure("no sentences about ethnic groups were scored")
     models = list(table["model"].unique())
-    columns = (*ETHNIC_GROUPS, "han")
-    figure = Figure(figsize=(1.6 + 3.9 * len(models), 3.5))
-    axes = figure.subplots(1, len(models), sharey=True, squeeze=False)
-    limit = _limit(table.loc[table["metric"] == "effect_size", "value"])
-    for axis, model in zip(axes[0], models, strict=True):
+    references = (*ETHNIC_GROUPS, "han")
+    drawing, axes = _panels(len(models), 3.1, 2.5, sharey=True)
+    limit = _limit(table[table["metric"] == "effect_size"])
+    for axis, model in zip(axes, models, strict=True):
         rows = table[table["model"] == model]
-        grids = {
-            metric: rows[rows["metric"] == metric]
-            .pivot(index="target_group", columns="reference_group", values="value")
-            .reindex(index=list(ETHNIC_GROUPS), columns=list(columns))
-            .to_numpy(float)
-            for metric in ("effect_size", "bias_ratio")
-        }
-        labels = [
-            [f"{effect:+.2f}\n{ratio:.1f}" if np.isfinite(effect) else "" for effect, ratio in zip(*lines, strict=True)]
-            for lines in zip(grids["effect_size"], grids["bias_ratio"], strict=True)
-        ]
-        image = _heat(axis, grids["effect_size"], labels, limit)
-        axis.set_xticks(range(len(columns)), [_short(group) for group in columns], fontsize=8)
-        axis.set_yticks(range(len(ETHNIC_GROUPS)), [_short(group) for group in ETHNIC_GROUPS])
-        axis.set(title=model, xlabel="Swapped for")
-    axes[0, 0].set_ylabel("Sentences about")
-    figure.colorbar(image, ax=axes, shrink=0.8, label="Effect size")
-    figure.suptitle("Effect size, and share of significant prompts below it", fontsize=9)
-    return figure
+        effects, ratios = (
+            _grid(rows, metric, "target_group", ETHNIC_GROUPS, references) for metric in ("effect_size", "bias_ratio")
+        )
+        image = _heat(axis, effects, _labels("{:+.2f}\n{:.1f}", effects, ratios), limit)
+        axis.set_xticks(range(len(references)), map(_short, references), fontsize=7)
+        axis.set_yticks(range(len(ETHNIC_GROUPS)), map(_short, ETHNIC_GROUPS), fontsize=8)
+        axis.set_title(model)
+    _colour_bar(drawing, image, axes, "Effect size; below it the share of significant prompts")
+    drawing.supylabel("Sentences about", fontsize=9)
+    drawing.supxlabel("Swapped for", fontsize=9)
+    return drawing
 
 
-def ethnic_attributes(tables: dict[str, pd.DataFrame]) -> Figure:
+@figure("ethnic_attributes")
+def ethnic_attributes(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
     """Figure 6: effect size over all ten prompts, by target group, attribute category, reference group and model.
 
     Bold where at least half of the prompts are significant; empty where a category is too small to be tested.
@@ -117,49 +161,46 @@ def ethnic_attributes(tables: dict[str, pd.DataFrame]) -> Figure:
     table = tables["attributes"]
     table = table[table["target_group"].isin(ETHNIC_GROUPS)]
     if table["value"].notna().sum() == 0:
-        return _nothing_to_draw(
-            "no sentences about ethnic groups were scored, or every attribute category is too small"
-        )
+        return empty_figure("no sentences about ethnic groups were scored, or every attribute category is too small")
     models = list(table["model"].unique())
     categories = {group: _categories(table, group) for group in ETHNIC_GROUPS if (table["target_group"] == group).any()}
     sizes = [len(names) for names in categories.values()]
-    figure = Figure(figsize=(2.6 + 3.0 * len(models), 1.2 + 0.55 * len(sizes) + 0.24 * sum(sizes)))
-    axes = figure.subplots(len(sizes), len(models), height_ratios=sizes, squeeze=False)
-    for axis, model in zip(axes[0], models, strict=True):
-        axis.set_title(model)
-    limit = _limit(table.loc[table["metric"] == "effect_size_all_prompts", "value"])
-    for (group, names), line in zip(categories.items(), axes, strict=True):
-        references = [reference for reference in (*ETHNIC_GROUPS, "han") if reference != group]
-        for axis, model in zip(line, models, strict=True):
-            rows = table[(table["model"] == model) & (table["target_group"] == group)]
-            effects, ratios = (
-                rows[rows["metric"] == metric]
-                .pivot(index="attribute_category", columns="reference_group", values="value")
-                .reindex(index=list(names), columns=references)
-                .to_numpy(float)
-                for metric in ("effect_size_all_prompts", "bias_ratio")
-            )
-            labels = [[f"{value:+.2f}" if np.isfinite(value) else "" for value in values] for values in effects]
-            image = _heat(axis, effects, labels, limit, bold=ratios >= 0.5)
-            axis.set_xticks(range(len(references)), [_short(reference) for reference in references], fontsize=7)
-            shown = [f"{name} ({n})" for name, n in names.items()] if axis is line[0] else [""] * len(names)
-            axis.set_yticks(range(len(names)), shown, fontsize=8)
-        line[0].set_ylabel(GROUP_NAMES[group].replace(" ", "\n"), fontweight="bold")
-    figure.align_ylabels(axes[:, 0])
-    figure.colorbar(image, ax=axes, shrink=0.4, label="Effect size, all prompts")
-    figure.supxlabel("Swapped for (bold: at least half of the prompts significant)", fontsize=8)
-    return figure
+    columns = min(len(models), _SIDE_BY_SIDE)
+    blocks = -(-len(models) // columns)  # of a row of axes for each group
+    drawing = Figure(figsize=(2.8 + 2.4 * columns, 1.2 + blocks * (0.45 * len(sizes) + 0.19 * sum(sizes))))
+    grid = drawing.subplots(blocks * len(sizes), columns, height_ratios=sizes * blocks, squeeze=False)
+    grid = grid.reshape(blocks, len(sizes), columns).swapaxes(1, 2).reshape(-1, len(sizes))  # a row per model
+    limit = _limit(table[table["metric"] == "effect_size_all_prompts"])
+    for number, model in enumerate(models):
+        rows = table[table["model"] == model]
+        for axis, (group, names) in zip(grid[number], categories.items(), strict=True):
+            image = _attribute_heat(axis, rows[rows["target_group"] == group], group, list(names), limit)
+            if number % columns == 0:
+                axis.set_yticks(range(len(names)), [f"{name} ({n})" for name, n in names.items()], fontsize=8)
+                axis.set_ylabel(GROUP_NAMES[group].replace(" ", "\n"), fontweight="bold")
+        grid[number, 0].set_title(model)
+    for axis in grid[len(models) :].flat:
+        axis.remove()
+    drawing.align_ylabels()
+    _colour_bar(drawing, image, list(grid[: len(models)].flat), "Effect size, all prompts")
+    drawing.supxlabel("Swapped for (bold: at least half of the prompts significant)", fontsize=9)
+    return drawing
 
 
-def _by_model(table: pd.DataFrame) -> zip:
-    """(colour, (model, rows)) for each model, in the table's order."""
-    models = table["model"].unique()
-    colours = (_COLOURS[number % len(_COLOURS)] for number in range(len(models)))
-    return zip(colours, table.groupby("model", sort=False), strict=True)
+def _attribute_heat(axis: Axes, rows: pd.DataFrame, group: str, categories: Sequence[str], limit: float) -> AxesImage:
+    """The attribute categories of one model's sentences about ``group`` by the group swapped in."""
+    references = [reference for reference in (*ETHNIC_GROUPS, "han") if reference != group]
+    effects, ratios = (
+        _grid(rows, metric, "attribute_category", categories, references)
+        for metric in ("effect_size_all_prompts", "bias_ratio")
+    )
+    axis.set_xticks(range(len(references)), map(_short, references), fontsize=7)
+    axis.set_yticks([])
+    return _heat(axis, effects, _labels("{:+.2f}", effects), limit, bold=ratios >= 0.5)
 
 
 def _categories(table: pd.DataFrame, group: str) -> dict[str, int]:
-    """Attribute category -> its largest n, largest first."""
+    """Attribute category of a group -> its largest n, largest first."""
     return (
         table[table["target_group"] == group]
         .groupby("attribute_category")["n"]
@@ -169,24 +210,34 @@ def _categories(table: pd.DataFrame, group: str) -> dict[str, int]:
     )
 
 
-def _short(group: str) -> str:
-    return GROUP_NAMES[group].removesuffix(" Peoples")
+def _grid(rows: pd.DataFrame, metric: str, by: str, values: Sequence[str], references: Sequence[str]) -> np.ndarray:
+    """A metric by the ``values`` of the column ``by`` and the ``references``; missing where the table has no row."""
+    wide = rows[rows["metric"] == metric].pivot(index=by, columns="reference_group", values="value")
+    return wide.reindex(index=list(values), columns=list(references)).to_numpy(float)
 
 
-def _limit(values: pd.Series) -> float:
-    """The end of a colour scale around 0."""
-    return max(0.1, float(np.nanmax(np.abs(values))))
+def _labels(form: str, *values: np.ndarray) -> np.ndarray:
+    """A text for each cell, of its ``values``."""
+    return np.vectorize(form.format, otypes=[object])(*values)
 
 
-def _heat(axis, values: np.ndarray, labels: list[list[str]], limit: float, bold: np.ndarray | None = None):
-    """A grid of cells coloured on a diverging scale around 0; missing cells are grey."""
+def _limit(rows: pd.DataFrame) -> float:
+    """The end of a colour scale around 0 that holds all values."""
+    values = rows["value"].abs()
+    return max(0.1, float(values[np.isfinite(values)].max()))
+
+
+def _heat(
+    axis: Axes, values: np.ndarray, labels: np.ndarray, limit: float, bold: np.ndarray | None = None
+) -> AxesImage:
+    """A grid of cells coloured on a diverging scale around 0; missing cells are grey and have no label."""
     axis.set_facecolor("0.93")
     image = axis.imshow(values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
-    for row, column in np.ndindex(values.shape):
+    for row, column in np.argwhere(np.isfinite(values)):
         axis.text(
             column,
             row,
-            labels[row][column],
+            labels[row, column],
             ha="center",
             va="center",
             fontsize=7,
@@ -198,20 +249,31 @@ def _heat(axis, values: np.ndarray, labels: list[list[str]], limit: float, bold:
     return image
 
 
-def _legend(figure: Figure, axes: np.ndarray, note: str = "") -> None:
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=max(len(labels), 1), title=note.strip() or None)
+def _short(group: str) -> str:
+    return GROUP_NAMES[group].removesuffix(" Peoples")
 
 
-def _nothing_to_draw(reason: str) -> Figure:
-    figure = Figure(figsize=(6, 1))
-    figure.text(0.5, 0.5, f"Nothing to draw: {reason}.", ha="center", va="center")
-    return figure
+def _panels(count: int, width: float, height: float, **shared: bool) -> tuple[Figure, list[Axes]]:
+    """A figure of ``count`` panels, at most four in a row, each ``width`` by ``height`` inches."""
+    columns = min(count, _SIDE_BY_SIDE)
+    rows = -(-count // columns)
+    drawing = Figure(figsize=(1.5 + width * columns, 0.9 + height * rows))
+    axes = drawing.subplots(rows, columns, squeeze=False, **shared).ravel()
+    for axis in axes[count:]:
+        axis.remove()
+    for axis in axes[max(count - columns, 0) : count]:  # those above a removed panel have no other below them
+        axis.tick_params(labelbottom=True)
+    return drawing, list(axes[:count])
 
 
-FIGURES = {
-    "p_values_by_prompt": p_values_by_prompt,
-    "gender_attributes": gender_attributes,
-    "ethnic_grid": ethnic_grid,
-    "ethnic_attributes": ethnic_attributes,
-}
+def _colour_bar(drawing: Figure, image: AxesImage, axes: Sequence[Axes], label: str) -> None:
+    pad = 0.1 / drawing.get_figheight()
+    drawing.colorbar(image, ax=axes, location="top", shrink=0.6, aspect=35, pad=pad, label=label)
+
+
+def _legend(drawing: Figure, models: Iterable[str], looks: Looks, title: str | None = None) -> None:
+    handles = [
+        Line2D([], [], color=looks[model].colour, marker=looks[model].marker, markersize=4.5, label=model)
+        for model in models
+    ]
+    drawing.legend(handles=handles, loc="outside lower center", ncols=min(_SIDE_BY_SIDE, len(handles)), title=title)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.twbias import DIRECTIONS
+from biasatlas.benchmarks.twbias.columns import ITEM_COLUMNS
+from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
 from biasatlas.errors import UserError
+from biasatlas.resources import Resources
 
 # Each group with sentences: folder and file suffix ("ethinicity" is upstream's spelling).
 _GROUPS = {
@@ -27,13 +29,12 @@ _ETHNIC_TERMS = (
     {"indigenous": "T4", "hakka": "T5", "hoklo": "T1", "waishengren": "T2", "han": "T3"},
 )
 _SENTENCE_COLUMNS = ("Sentence ID", "Biased Sentences", "Sources", "Toxicity", "T-A Combination")
-ITEM_COLUMNS = ["item_id", "target_group", "sentence", "platform", "toxicity", "attribute_categories", "swaps"]
 _TOXICITY = {"0": "non-toxic", "1": "toxic", "": None}
 # One of the sentences has "Youtubex"; the paper's Table 6 counts it as YouTube.
 _PLATFORMS = {"Youtube": "YouTube", "Youtubex": "YouTube"}
 
 
-def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
+def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     """One row per labelled sentence of the six target groups, in upstream's order.
 
     ``files`` maps upstream paths (``data/gender/label_data_female.csv`` ...) to paths on disk. Columns:
@@ -57,11 +58,11 @@ def read_items(files: Mapping[str, str | Path]) -> pd.DataFrame:
     for group, (folder, suffix) in _GROUPS.items():
         categories = _read_categories(files, f"{folder}/{suffix}-Attribute.csv")
         items += _read_group(files, f"{folder}/label_data_{suffix}.csv", group, pairs[group], categories)
-    return pd.DataFrame(items, columns=ITEM_COLUMNS)
+    return pd.DataFrame(items, columns=list(ITEM_COLUMNS))
 
 
-def _read_rows(files: Mapping[str, str | Path], name: str, columns: tuple[str, ...]) -> list[tuple[str, dict]]:
-    """The rows of a CSV as (place for messages, row); blank lines are left out."""
+def _read_rows(files: Mapping[str, Path], name: str, columns: tuple[str, ...]) -> list[tuple[str, dict]]:
+    """The rows of a CSV as (file and line for messages, row); blank lines are left out."""
     if name not in files:
         raise UserError(f"{name}: not among the files of the dataset. Keep the folders as upstream has them.")
     path = files[name]
@@ -75,10 +76,10 @@ def _read_rows(files: Mapping[str, str | Path], name: str, columns: tuple[str, .
     missing = [column for column in columns if column not in (reader.fieldnames or ())]
     if missing:
         raise UserError(f"{path}: no column {missing[0]!r}; found {reader.fieldnames}. Expected {list(columns)}.")
-    return [(place, row) for place, row in rows if any(row[column] for column in columns)]
+    return [(where, row) for where, row in rows if any(row[column] for column in columns)]
 
 
-def _read_pairs(files: Mapping[str, str | Path]) -> dict[str, dict[str, list[tuple[str, str]]]]:
+def _read_pairs(files: Mapping[str, Path]) -> dict[str, dict[str, list[tuple[str, str]]]]:
     """Target group -> reference group -> pairs of a term and a counterpart, without repeats."""
     pairs: dict[str, dict[str, list[tuple[str, str]]]] = {group: {} for group in _GROUPS}
     for name, columns in (_GENDER_TERMS, _ETHNIC_TERMS):
@@ -92,7 +93,7 @@ def _read_pairs(files: Mapping[str, str | Path]) -> dict[str, dict[str, list[tup
     return pairs
 
 
-def _read_categories(files: Mapping[str, str | Path], name: str) -> dict[str, list[str]]:
+def _read_categories(files: Mapping[str, Path], name: str) -> dict[str, list[str]]:
     """Attribute term -> the category of each row that lists it; upstream lists one term twice, in one category."""
     categories: dict[str, list[str]] = {}
     for _, row in _read_rows(files, name, ("Content", "Category")):
@@ -101,31 +102,31 @@ def _read_categories(files: Mapping[str, str | Path], name: str) -> dict[str, li
 
 
 def _read_group(
-    files: Mapping[str, str | Path],
+    files: Mapping[str, Path],
     name: str,
     group: str,
     pairs: dict[str, list[tuple[str, str]]],
     categories: dict[str, list[str]],
 ) -> list[dict]:
     items, seen = [], {}
-    for place, row in _read_rows(files, name, _SENTENCE_COLUMNS):
+    for where, row in _read_rows(files, name, _SENTENCE_COLUMNS):
         sentence, sentence_id = row["Biased Sentences"], row["Sentence ID"]
         if sentence_id in seen:
-            raise UserError(f"{place}: Sentence ID {sentence_id!r} is that of {seen[sentence_id]} too. Make it unique.")
-        seen[sentence_id] = place
+            raise UserError(f"{where}: Sentence ID {sentence_id!r} is that of {seen[sentence_id]} too. Make it unique.")
+        seen[sentence_id] = where
         if row["Toxicity"] not in _TOXICITY:
-            raise UserError(f"{place}: Toxicity is {row['Toxicity']!r}; expected 0, 1 or an empty cell.")
+            raise UserError(f"{where}: Toxicity is {row['Toxicity']!r}; expected 0, 1 or an empty cell.")
         swaps = {reference: [pair for pair in known if pair[0] in sentence] for reference, known in pairs.items()}
         if not all(swaps.values()):
             raise UserError(
-                f"{place}: no target term of {group!r} in the sentence {sentence!r}, so nothing can be swapped. "
+                f"{where}: no target term of {group!r} in the sentence {sentence!r}, so nothing can be swapped. "
                 "Add the term to the target list, or remove the row."
             )
-        attributes = _attributes(row["T-A Combination"], place)
+        attributes = _attributes(row["T-A Combination"], where)
         unknown = [attribute for attribute in attributes if attribute not in categories]
         if unknown:
             raise UserError(
-                f"{place}: T-A Combination has the attribute {unknown[0]!r}, which the attribute list of {group!r} "
+                f"{where}: T-A Combination has the attribute {unknown[0]!r}, which the attribute list of {group!r} "
                 "puts in no category. Add it there, or correct it here."
             )
         listed = [category for attribute in attributes for category in categories[attribute]]
@@ -143,7 +144,7 @@ def _read_group(
     return items
 
 
-def _attributes(combination: str, place: str) -> list[str]:
+def _attributes(combination: str, where: str) -> list[str]:
     """The attributes in a list of (target, attribute) tuples written as Python; None stands for no attribute."""
     try:
         parsed = ast.literal_eval(combination)
@@ -153,7 +154,7 @@ def _attributes(combination: str, place: str) -> list[str]:
             raise ValueError
     except (SyntaxError, ValueError, TypeError) as error:
         raise UserError(
-            f"{place}: cannot read T-A Combination {combination!r}; "
+            f"{where}: cannot read T-A Combination {combination!r}; "
             "expected a list of (target, attribute) pairs, as [('女人', '物質')]."
         ) from error
     return [attribute for _, attribute in pairs if attribute is not None]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.twbias import GENDERS, PROMPT_TYPES
+from biasatlas.benchmarks.twbias.vocabulary import GENDERS, PROMPT_TYPES
 from biasatlas.errors import UserError
 
 _TARGETS = {"female": "Female", "male": "Male", "indigenous": "NT", "hakka": "hakka", "hoklo": "B", "waishengren": "W"}
@@ -21,7 +21,7 @@ ONLY_MEAN = "published only as the mean perplexity over all variants, which vari
 
 
 def import_responses(
-    name: str, files: Mapping[str, str | Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
+    name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
 ) -> pd.DataFrame:
     """The published perplexities of the model ``name`` (upstream's folder name) as one response per request.
 
@@ -83,7 +83,7 @@ def _path(name: str, target: str, reference: str, prompt_type: str) -> str:
 
 
 def _read_direction(
-    files: Mapping[str, str | Path],
+    files: Mapping[str, Path],
     name: str,
     expected: dict[str, str],
     target: str,
@@ -109,23 +109,23 @@ def _read_direction(
             f"that differs is {first!r}. Use the dataset and the released files at the commits of the table of sources."
         )
     for item_id, row in rows.items():
-        place = f"{path}, Sentence ID {row['Sentence ID']}"
+        where = f"{path}, Sentence ID {row['Sentence ID']}"
         yield (
             item_id,
             prompt_type,
             reference,
-            _perplexity(row, "origin_ppl", place),
-            _perplexity(row, "replace_ppl", place),
+            _perplexity(row, "origin_ppl", where),
+            _perplexity(row, "replace_ppl", where),
         )
 
 
-def _perplexity(row: dict[str, str], column: str, place: str) -> float:
+def _perplexity(row: dict[str, str], column: str, where: str) -> float:
     try:
         value = float(row[column])
     except ValueError:
         value = math.nan
     if not 1 <= value < math.inf:
         raise UserError(
-            f"{place}: {column} is {row[column]!r}; expected a number of at least 1. Fetch the files again."
+            f"{where}: {column} is {row[column]!r}; expected a number of at least 1. Fetch the files again."
         )
     return value

@@ -4,68 +4,77 @@ import itertools
 import json
 import re
 from collections import Counter
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.twbias import DIRECTIONS, PROMPT_TYPES
+from biasatlas.benchmarks.twbias.options import TWBiasOptions
+from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS, PROMPT_TYPES
+from biasatlas.resources import Resources
 
-_PROMPTS = Path(__file__).parents[4] / "resources/prompts/twbias"
 _TEMPLATES = {"tokenizer": "tokenizer", "paper_table10": "paper", "handwritten_released": "released"}
 
 
-def build_requests(items: pd.DataFrame, task: str, categories: list[str], protocol: dict) -> pd.DataFrame:
+def build_requests(
+    items: pd.DataFrame,
+    task: str,
+    categories: Sequence[str],
+    options: TWBiasOptions,
+    resources: Resources,
+    orders: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """One request per item, prompt type and sentence: the original once, and each variant per reference group.
 
     Own key columns: ``prompt_type``, ``reference_group`` (missing for the original, which all directions share),
     ``variant`` (0 the original, then 1 ...) and ``weight``, the number of (term, counterpart) pairs that lead to the
     variant: a mean over variants is a mean over pairs.
     """
-    messages = _messages(protocol["prompt_set"])
     rows = []
-    wanted = {DIRECTIONS[category] for category in categories}
-    for item in items[items["target_group"].isin({target for target, _ in wanted})].itertuples():
+    directions = {DIRECTIONS[category] for category in categories}
+    for item in items[items["target_group"].isin({target for target, _ in directions})].itertuples():
         sentences = [(None, 0, item.sentence, 1)]
         for reference, pairs in json.loads(item.swaps).items():
-            if (item.target_group, reference) not in wanted:
+            if (item.target_group, reference) not in directions:
                 continue
-            found = variants(item.sentence, pairs, protocol["term_matching"], protocol["swap_scope"])
-            sentences += [(reference, number, *variant) for number, variant in enumerate(found.items(), start=1)]
-        rows += [(item.item_id, *pair) for pair in itertools.product(PROMPT_TYPES, sentences)]
+            swapped = variants(item.sentence, pairs, options.term_matching, options.swap_scope)
+            sentences += [(reference, number, *variant) for number, variant in enumerate(swapped.items(), start=1)]
+        rows += [
+            (item.item_id, prompt_type, *sentence)
+            for prompt_type, sentence in itertools.product(PROMPT_TYPES, sentences)
+        ]
     requests = pd.DataFrame(
-        [(item_id, prompt_type, *sentence) for item_id, prompt_type, sentence in rows],
-        columns=["item_id", "prompt_type", "reference_group", "variant", "continuation", "weight"],
+        rows, columns=["item_id", "prompt_type", "reference_group", "variant", "continuation", "weight"]
     )
     requests["request_id"] = (
         requests["item_id"] + "/" + requests["prompt_type"] + "/" + requests["reference_group"].fillna("original")
     ) + ("/" + requests["variant"].astype(str)).where(requests["variant"] > 0, "")
-    special_tokens = protocol["special_tokens"]
+    special_tokens = options.special_tokens
     if special_tokens == "template_only":
         special_tokens = np.where(requests["prompt_type"] == "no_template", "tokenizer", "none")
     return requests.assign(
         kind="likelihood",
-        messages=requests["prompt_type"].map(messages),
+        messages=requests["prompt_type"].map(_messages(resources.yaml(f"prompts/twbias/{options.prompt_set}.json"))),
         prefix="",
-        template=_TEMPLATES[protocol["template"]],
+        template=_TEMPLATES[options.template],
         special_tokens=special_tokens,
-        boundary=protocol["boundary"],
+        boundary=options.boundary,
         repeats=1,
     )
 
 
-def _messages(prompt_set: str) -> dict[str, str | None]:
-    wording = json.loads((_PROMPTS / f"{prompt_set}.json").read_text(encoding="utf-8"))
+def _messages(wording: dict[str, str]) -> dict[str, str | None]:
+    """Prompt type -> the messages before a sentence, as JSON; none where there is no template."""
     return {"no_template": None} | {
         prompt_type: json.dumps([{"role": "user", "content": content}], ensure_ascii=False)
         for prompt_type, content in {"empty_prompt": "", **wording}.items()
     }
 
 
-def variants(sentence: str, pairs: list[tuple[str, str]], term_matching: str, swap_scope: str) -> dict[str, int]:
+def variants(sentence: str, pairs: Sequence[tuple[str, str]], term_matching: str, swap_scope: str) -> dict[str, int]:
     """The sentences that ``pairs`` of (term, counterpart) turn ``sentence`` into, each with the number of its pairs.
 
-    ``term_matching`` "longest" takes the longest term at each place; "substring" takes every term of ``pairs``, also
+    ``term_matching`` "longest" takes the longest term at each position; "substring" takes every term of ``pairs``, also
     inside a longer one. ``swap_scope`` "one_term" swaps one term wherever it stands, for each of its counterparts;
     "all_terms" swaps all terms at once, each for its k-th counterpart (from the first again where it has fewer).
     """

@@ -3,32 +3,25 @@
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.twbias import DIRECTIONS
+from biasatlas.benchmarks.twbias.columns import SCORE_COLUMNS
+from biasatlas.benchmarks.twbias.options import TWBiasOptions
+from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
+from biasatlas.resources import Resources
 
-SCORE_COLUMNS = [
-    "item_id",
-    "target_group",
-    "reference_group",
-    "prompt_type",
-    "platform",
-    "toxicity",
-    "attribute_categories",
-    "variants",
-    "tokens_original",
-    "tokens_replaced",
-    "ppl_original",
-    "ppl_replaced_mean",
-    "ppl_replaced_min",
-    "log_ppl_replaced_mean",
-    "status",
-    "detail",
-]
+_KEYS = ["item_id", "prompt_type"]
 
 
 def score_responses(
-    items: pd.DataFrame, requests: pd.DataFrame, responses: pd.DataFrame, task: str, category: str, protocol: dict
+    items: pd.DataFrame,
+    requests: pd.DataFrame,
+    responses: pd.DataFrame,
+    task: str,
+    category: str,
+    options: TWBiasOptions,
+    resources: Resources,
+    judgements: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """One row per item and prompt type of the direction ``category``; columns :data:`SCORE_COLUMNS`.
+    """One row per item and prompt type of the direction ``category``; the columns ``SCORE_COLUMNS``.
 
     A perplexity is exp(mean negative log-likelihood per token, in nats) of the sentence's own tokens, at least 1.
     ``ppl_replaced_mean`` is the weighted mean over variants, ``log_ppl_replaced_mean`` that of their logarithms,
@@ -44,22 +37,29 @@ def score_responses(
         requests["item_id"].isin(items["item_id"])
         & (requests["reference_group"].isna() | (requests["reference_group"] == reference))
     ]
-    keys = ["item_id", "prompt_type"]
-    answers = asked[["request_id", *keys, "variant", "weight"]].merge(
+    answers = asked[["request_id", *_KEYS, "variant", "weight"]].merge(
         responses[["request_id", "status", "detail", "tokens", "nll_per_token"]], on="request_id", validate="1:1"
     )
-    ok = answers["status"] == "ok"
-    answers["tokens"] = answers["tokens"].astype(float)
-    answers["nll"] = answers["nll_per_token"].where(ok).astype(float)
-    answers["ppl"] = np.exp(answers["nll"])
-    answers["weight"] = answers["weight"].where(ok, 0)
-    answers["weighted_nll"] = answers["weight"] * answers["nll"]
-    answers["weighted_ppl"] = answers["weight"] * answers["ppl"]
+    scores = _perplexities(answers)
+    failures = _failures(answers)
+    scores.loc[failures.index, [name for name in scores if name != "variants"]] = np.nan
+    scores["status"] = failures["status"].reindex(scores.index).fillna("ok")
+    scores["detail"] = failures["detail"].reindex(scores.index).fillna("")
+    scores = scores.reset_index().merge(items, on="item_id", validate="m:1")
+    return scores.assign(reference_group=reference)[list(SCORE_COLUMNS)]
 
-    original = answers[answers["variant"] == 0].set_index(keys)
-    replaced = answers[answers["variant"] > 0].groupby(keys, sort=False)
+
+def _perplexities(answers: pd.DataFrame) -> pd.DataFrame:
+    """The numbers of each item and prompt type, over the variants that were answered."""
+    answered = answers["status"] == "ok"
+    nll = answers["nll_per_token"].where(answered).astype(float)
+    weight = answers["weight"].where(answered, 0)
+    answers = answers.assign(tokens=answers["tokens"].astype(float), ppl=np.exp(nll), weight=weight)
+    answers = answers.assign(weighted_nll=weight * nll, weighted_ppl=weight * answers["ppl"])
+    original = answers[answers["variant"] == 0].set_index(_KEYS)
+    replaced = answers[answers["variant"] > 0].groupby(_KEYS, sort=False)
     sums = replaced[["weight", "weighted_nll", "weighted_ppl"]].sum().reindex(original.index)
-    scores = pd.DataFrame(
+    return pd.DataFrame(
         {
             "variants": replaced.size(),
             "tokens_original": original["tokens"],
@@ -71,14 +71,15 @@ def score_responses(
         },
         index=original.index,
     )
-    spared = (
-        (answers["status"] == "not_applicable")
-        & (answers["variant"] > 0)
-        & (replaced["weight"].transform("sum").reindex(answers.index) > 0)
-    )
-    failures = answers[~ok & ~spared].drop_duplicates(keys).set_index(keys)  # in request order, so the first of each
-    scores.loc[failures.index, [name for name in scores if name != "variants"]] = np.nan
-    scores["status"] = failures["status"].reindex(scores.index).fillna("ok")
-    scores["detail"] = failures["detail"].reindex(scores.index).fillna("")
-    scores = scores.reset_index().merge(items, on="item_id", validate="m:1")
-    return scores.assign(reference_group=reference)[SCORE_COLUMNS]
+
+
+def _failures(answers: pd.DataFrame) -> pd.DataFrame:
+    """``status`` and ``detail`` of the first request without an answer, by item and prompt type that cannot be scored.
+
+    A variant that is "not_applicable" does not count where another variant of the row was answered.
+    """
+    answered = answers["status"] == "ok"
+    is_variant = answers["variant"] > 0
+    any_variant = (answered & is_variant).groupby([answers[key] for key in _KEYS]).transform("any")
+    in_a_mean = (answers["status"] == "not_applicable") & is_variant & any_variant
+    return answers[~answered & ~in_a_mean].drop_duplicates(_KEYS).set_index(_KEYS)[["status", "detail"]]

@@ -9,15 +9,19 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import openai
+from openai.types import Batch
 
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
-from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost, worst_cost
-from biasatlas.models.endpoint.probe import api_key, backoff_s, fatal, hide, may_pass, retry_after_s
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.errors import api_key, backoff_s, fatal, is_retryable, redact_key, retry_after_s
+from biasatlas.models.endpoint.job import Job
 from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
 
 log = logging.getLogger(__name__)
@@ -29,26 +33,28 @@ POLL_S = 15
 
 _ENDED = {"completed", "expired", "cancelled", "failed"}
 
+T = TypeVar("T")
 
-def run(missing: list[Call], job) -> None:
-    """Answer the ``missing`` calls of a :class:`biasatlas.models.endpoint.api.Job` by batches, in as many rounds as it takes."""
+
+def run(missing: list[Call], job: Job) -> None:
+    """Answer the ``missing`` calls of a ``job`` by batches, in as many rounds as it takes."""
     client = openai.OpenAI(
         api_key=api_key(job.entry), base_url=job.entry.base_url, timeout=job.entry.timeout_s, max_retries=0
     )
     folder = job.store.folder / "batches"
-    reasons = {}
+    reasons: dict[str, str] = {}
     with client:
         for _ in range(job.entry.attempts):
             rest = {call.key: call for call in missing if call.key not in job.records}
-            waiting = [state for state in sorted(folder.glob("*.json")) if rest.keys() & _noted(state)["keys"].keys()]
-            for state in waiting:
-                rest = {key: call for key, call in rest.items() if key not in _noted(state)["keys"]}
+            waiting = [path for path in sorted(folder.glob("*.json")) if rest.keys() & _read_state(path)["keys"].keys()]
+            for path in waiting:
+                rest = {key: call for key, call in rest.items() if key not in _read_state(path)["keys"]}
             affordable = _affordable(rest.values(), job)
             waiting += [_upload(client, chunk, folder, job) for chunk in _chunks(affordable, job.entry)]
             if rest and not waiting:
                 job.stop = job.budget_error(max(worst_cost(job.entry, call) for call in rest.values()))
-            for state in waiting:
-                reasons |= _collect(client, state, job)
+            for path in waiting:
+                reasons |= _collect(client, path, job)
             if job.stop or not waiting:
                 return
     for call in missing:
@@ -56,17 +62,18 @@ def run(missing: list[Call], job) -> None:
             job.keep(call.key, {"status": "failed", "detail": reasons.get(call.key, "no batch answered it")})
 
 
-def _noted(state: Path) -> dict:
-    return json.loads(state.read_text())
+def _read_state(path: Path) -> dict:
+    return json.loads(path.read_text())
 
 
-def _affordable(calls: Iterable[Call], job) -> list[Call]:
+def _affordable(calls: Iterable[Call], job: Job) -> list[Call]:
     """As many of the ``calls`` as the budget has room for, their costs set aside."""
     return list(itertools.takewhile(lambda call: job.budget.reserve(worst_cost(job.entry, call)), calls))
 
 
 def _chunks(calls: list[Call], entry: ApiEntry) -> Iterator[list[Call]]:
-    chunk, size = [], 0
+    chunk: list[Call] = []
+    size = 0
     for call in calls:
         size += len(_row(call, entry))
         if chunk and (len(chunk) == MAX_ROWS or size > MAX_BYTES):
@@ -87,73 +94,85 @@ def _url(call: Call, entry: ApiEntry) -> str:
     return f"/{entry.base_url.rstrip('/').rsplit('/', 1)[-1]}{PATHS[call.wants]}"
 
 
-def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job) -> Path:
+def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) -> Path:
     """Upload a batch's input and note it, with what was set aside for each call; the batch itself comes later."""
     lines = b"".join(_row(call, job.entry) for call in chunk)
-    file = _steady(job, lambda: client.files.create(file=("requests.jsonl", lines), purpose="batch").id)
-    state = folder / f"{file}.json"
+    file = _retry(job, lambda: client.files.create(file=("requests.jsonl", lines), purpose="batch").id)
+    path = folder / f"{file}.json"
     keys = {call.key: worst_cost(job.entry, call) for call in chunk}
-    noted = {"file": file, "url": _url(chunk[0], job.entry), "wants": chunk[0].wants, "batch": None, "keys": keys}
-    write_text(json.dumps(noted), state)
-    return state
+    state = {"file": file, "url": _url(chunk[0], job.entry), "wants": chunk[0].wants, "batch": None, "keys": keys}
+    write_text(json.dumps(state), path)
+    return path
 
 
-def _collect(client: openai.OpenAI, state: Path, job) -> dict[str, str]:
+def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
     """Wait for a batch and keep what it answered; gives the reason for each call that it did not."""
-    noted = _noted(state)
-    if noted["batch"] is None:
-        noted["batch"] = _steady(job, lambda: _start(client, noted))
-        write_text(json.dumps(noted), state)
-    batch = _wait(client, noted["batch"], state, job)
-    reasons, spent = {}, 0.0
+    state = _read_state(path)
+    if state["batch"] is None:
+        state["batch"] = _retry(job, lambda: _start(client, state))
+        write_text(json.dumps(state), path)
+    batch = _wait(client, state["batch"], path, job)
+    reasons: dict[str, str] = {}
+    spent = 0.0
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
-        for line in _steady(job, lambda file=file: client.files.content(file).content).splitlines():
+        for line in _retry(job, partial(_download, client, file)).splitlines():
             try:
-                key, record = _read_row(line, noted["wants"])
-                reserved = noted["keys"][key]
+                key, record = _read_row(line, state["wants"])
+                reserved = state["keys"][key]
             except (ValueError, KeyError, TypeError) as error:
                 log.warning("batch %s: a row that answers no call (%r)", batch.id, error)
                 continue
             if isinstance(record, str):
-                reasons[key] = hide(record, job.entry)
-                continue
-            record |= {"detail": hide(record["detail"], job.entry)} if "detail" in record else {}
-            job.keep(key, record)
-            if record["status"] != "failed":
-                tokens = record["prompt_tokens"], record["completion_tokens"]
-                spent += reserved if None in tokens else cost(job.entry, *tokens)
+                reasons[key] = redact_key(record, job.entry)
+            else:
+                spent += _keep(key, record, reserved, job)
     job.store.sync()
-    state.unlink()
-    job.budget.settle(sum(noted["keys"].values()), spent)
+    path.unlink()
+    job.budget.settle(sum(state["keys"].values()), spent)
     if batch.status == "failed":
         errors = "; ".join(str(error.message) for error in (batch.errors and batch.errors.data) or [])
         raise UserError(
-            f"{job.entry.model} at {job.entry.base_url}: batch {batch.id} failed: {hide(errors, job.entry)}. "
+            f"{job.entry.model} at {job.entry.base_url}: batch {batch.id} failed: {redact_key(errors, job.entry)}. "
             "Mend what it names and run again, or set `batch: false`."
         )
     return reasons
 
 
-def _start(client: openai.OpenAI, noted: dict) -> str:
+def _download(client: openai.OpenAI, file: str) -> bytes:
+    return client.files.content(file).content
+
+
+def _keep(key: str, record: dict, reserved: float, job: Job) -> float:
+    """Keep a row's record; what it cost: all that was set aside where the endpoint counts no tokens."""
+    record |= {"detail": redact_key(record["detail"], job.entry)} if "detail" in record else {}
+    job.keep(key, record)
+    if record["status"] == "failed":
+        return 0.0
+    tokens = record["prompt_tokens"], record["completion_tokens"]
+    return reserved if None in tokens else cost(job.entry, *tokens)
+
+
+def _start(client: openai.OpenAI, state: dict) -> str:
     """The id of the batch for an uploaded file: the one that an earlier attempt made, or else a new one."""
     for batch in client.batches.list(limit=100).data:
-        if batch.input_file_id == noted["file"]:
+        if batch.input_file_id == state["file"]:
             return batch.id
-    return client.batches.create(input_file_id=noted["file"], endpoint=noted["url"], completion_window="24h").id
+    return client.batches.create(input_file_id=state["file"], endpoint=state["url"], completion_window="24h").id
 
 
-def _wait(client: openai.OpenAI, name: str, state: Path, job):
-    said = ""
+def _wait(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
+    """The batch once it has ended."""
+    logged = ""
     while True:
-        batch = _steady(
+        batch = _retry(
             job,
             lambda: client.batches.retrieve(name),
-            f"If batch {name} is gone for good, delete {state}: its calls are then sent, and paid for, again.",
+            f"If batch {name} is gone for good, delete {path}: its calls are then sent, and paid for, again.",
         )
         counts = batch.request_counts
         done = f", {counts.completed} of {counts.total} done, {counts.failed} failed" if counts else ""
-        if said != (said := f"batch {name}: {batch.status}{done}"):
-            log.info(said)
+        if logged != (logged := f"batch {name}: {batch.status}{done}"):
+            log.info(logged)
         if batch.status in _ENDED:
             return batch
         time.sleep(POLL_S)
@@ -170,7 +189,7 @@ def _read_row(line: bytes, wants: Wants) -> tuple[str, dict | str]:
         return key, str(row.get("error"))
     if response["status_code"] != 200:
         reason = f"{response['status_code']} {json.dumps(response['body'], ensure_ascii=False)}"
-        if may_pass(response["status_code"]):
+        if is_retryable(response["status_code"]):
             return key, reason
         return key, filtered(response["status_code"], reason) or {"status": "failed", "detail": reason}
     try:
@@ -179,7 +198,7 @@ def _read_row(line: bytes, wants: Wants) -> tuple[str, dict | str]:
         return key, str(error)
 
 
-def _steady(job, function: Callable, advice: str = ""):
+def _retry(job: Job, function: Callable[[], T], advice: str = "") -> T:
     """Call ``function`` until it works, as often as the entry allows; else raise UserError, which gives ``advice``."""
     attempt = 0
     while True:
@@ -188,9 +207,9 @@ def _steady(job, function: Callable, advice: str = ""):
             return function()
         except (openai.OpenAIError, ValueError, AttributeError) as error:  # a page in place of JSON has no fields
             status = error if isinstance(error, openai.APIStatusError) else None
-            if attempt == job.entry.attempts or (status and not may_pass(status.status_code)):
+            if attempt == job.entry.attempts or (status and not is_retryable(status.status_code)):
                 where = f"{job.entry.model} at {job.entry.base_url}"
                 message = status and fatal(status, job.entry)
-                message = message or f"{where}: the Batch API fails: {hide(str(error), job.entry)}"
+                message = message or f"{where}: the Batch API fails: {redact_key(str(error), job.entry)}"
                 raise UserError(f"{message} {advice}".strip()) from None
             time.sleep(max(backoff_s(attempt), retry_after_s(status.response.headers) if status else 0))

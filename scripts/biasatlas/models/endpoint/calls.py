@@ -8,6 +8,7 @@ from typing import Literal
 
 import pandas as pd
 
+from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import content, key
 
@@ -50,13 +51,13 @@ def calls(row: Mapping, entry: ApiEntry) -> list[Call] | str:
         body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, LENGTH.get(entry.dialect, "max_tokens"): 1}
     repeats = 1 if exact or pd.isna(row["repeats"]) else int(row["repeats"])
     prompt = "".join(message["content"] for message in body["messages"])
-    wants = "first_token" if exact else "text"
+    wants: Wants = "first_token" if exact else "text"
     return [_call(entry, wants, body, repeat, prompt) for repeat in range(repeats)]
 
 
 def _call(entry: ApiEntry, wants: Wants, body: dict, repeat: int, prompt: str) -> Call:
-    identity = {"kind": "api", "base_url": entry.base_url, "path": PATHS[wants]}
-    length = body.get("max_completion_tokens", body.get("max_tokens"))
+    identity = {"kind": "api", "base_url": entry.base_url, "path": PATHS[wants], "version": VERSION}
+    length = body["max_completion_tokens"] if "max_completion_tokens" in body else body["max_tokens"]
     return Call(key(identity, body, repeat), wants, body, estimate_tokens(prompt), length)
 
 

@@ -3,18 +3,15 @@
 import json
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import Any
 
-from biasatlas.files import RESPONSE_COLUMNS
+from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.columns import RESPONSE_COLUMNS
+from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.endpoint.calls import Wants
-
-#: ``reader(text, labels, complete)``: the index of the label that ``text`` names, "refused" or "unparseable"; None
-#: while more text may change that (see biasatlas.benchmarks.shared.readers).
-Reader = Callable[[str, Sequence[str], bool], int | str | None]
-
-#: Largest unresolved share of a choice that is still an answer, as for models that run in process.
-UNRESOLVED_BOUND = 0.01
 
 # What services answer instead of text when their filter stops them: finish reasons, and codes or words of an error.
 _FILTERED = {"content_filter", "sensitive"}
@@ -24,11 +21,18 @@ _FILTER_ERRORS = re.compile(
 _BROKEN = {"network_error", "insufficient_system_resource", "error"}
 
 
+#: A label's index, "refused", "unparseable" or "unresolved".
+Outcome = int | str | None
+
+#: Probability by outcome; 0 where there is none.
+Masses = defaultdict[Outcome, float]
+
+
 class BadReply(ValueError):
     """A reply with status 200 that is no answer; it may be asked again."""
 
 
-def read_reply(reply: object, wants: Wants) -> dict:
+def read_reply(reply: Any, wants: Wants) -> dict:
     """The record of a reply's JSON: what the store keeps. Raises :class:`BadReply` for anything that is no answer."""
     try:
         choice = reply["choices"][0]
@@ -58,7 +62,7 @@ def read_reply(reply: object, wants: Wants) -> dict:
         return record
     try:
         top = choice["logprobs"]["content"][0]["top_logprobs"]
-        return record | {"top": [[str(one["token"]), float(one["logprob"])] for one in top]}
+        return record | {"top": [[str(token["token"]), float(token["logprob"])] for token in top]}
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise BadReply("a reply without the top log-probabilities that were asked for") from error
 
@@ -88,7 +92,7 @@ def responses(row: Mapping, records: list[dict] | str, readers: Mapping[str, Rea
     return [_choice(row, records, readers[row["reader"]])]
 
 
-def _response(row: Mapping, repeat: int, status: str, detail: str | None, **values) -> dict:
+def _response(row: Mapping, repeat: int, status: str, detail: str | None, **values: Any) -> dict:
     empty = dict.fromkeys(RESPONSE_COLUMNS[row["kind"]])
     return empty | {"request_id": row["request_id"], "repeat": repeat, "status": status, "detail": detail} | values
 
@@ -119,16 +123,16 @@ def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
     return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), **rest)
 
 
-def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Counter[int | str]:
+def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Masses:
     """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
-    masses = Counter()
+    counts: Counter[Outcome] = Counter()
     for record in records:
         outcome = {"refused": "refused", "failed": "unresolved"}.get(record["status"])
-        masses[reader(record["text"], labels, True) if outcome is None else outcome] += 1
-    return Counter({outcome: count / len(records) for outcome, count in masses.items()})
+        counts[reader(record["text"], labels, True) if outcome is None else outcome] += 1
+    return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
 
 
-def _exact(top: list[list], temperature: float, labels: list[str], reader: Reader) -> Counter[int | str]:
+def _exact(top: list[list], temperature: float, labels: list[str], reader: Reader) -> Masses:
     """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
 
     A token that is a label counts for it unless another label begins with it; any other that decides nothing is
@@ -136,14 +140,14 @@ def _exact(top: list[list], temperature: float, labels: list[str], reader: Reade
     returned probability p, with m in sum, come to at most m p^(1/T - 1), which is what is counted.
     """
     if temperature == 0:
-        weights, hidden = [(max(top, key=lambda one: one[1])[0], 1.0)], 0.0
+        weights, hidden = [(max(top, key=itemgetter(1))[0], 1.0)], 0.0
     else:
         weights = [(token, math.exp(logprob / temperature)) for token, logprob in top]
         least = math.exp(min(logprob for _, logprob in top))
         left = max(0.0, 1 - sum(math.exp(logprob) for _, logprob in top))
         hidden = left * least ** (1 / temperature - 1)
     total = sum(weight for _, weight in weights) + hidden
-    masses = Counter({"unresolved": hidden / total})
+    masses: Masses = defaultdict(float, {"unresolved": hidden / total})
     for token, weight in weights:
         masses[_first_token(token, labels, reader)] += weight / total
     return masses
@@ -166,10 +170,12 @@ def _likelihood(row: Mapping, record: dict) -> dict:
         scored = continuation_logprobs(record, prefix, row["continuation"])
     except BadReply as error:
         return _response(row, 0, "failed", str(error))
-    if None in scored:
+    logprobs = [logprob for logprob in scored if logprob is not None]
+    if len(logprobs) < len(scored):
         return _response(row, 0, "not_applicable", "the endpoint gives no probability for the first token of a text")
-    total = math.fsum(scored)
-    return _response(row, 0, "ok", None, log_likelihood=total, tokens=len(scored), nll_per_token=-total / len(scored))
+    total = math.fsum(logprobs)
+    nll_per_token = -total / len(logprobs)
+    return _response(row, 0, "ok", None, log_likelihood=total, tokens=len(logprobs), nll_per_token=nll_per_token)
 
 
 def continuation_logprobs(record: dict, prefix: str, continuation: str) -> list[float | None]:

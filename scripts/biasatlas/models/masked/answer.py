@@ -1,31 +1,98 @@
-"""Masked language models: pseudo-log-likelihood of the tokens that two sentences share (CrowS-Pairs)."""
+"""Masked language models: the pseudo-log-likelihood of a text, or of the tokens that it shares with another."""
 
-import dataclasses
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from importlib.metadata import version
+from typing import NamedTuple
 
 import pandas as pd
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
-from biasatlas.models.hub import model_folder, weights_sha256
+from biasatlas.models.batches import answer_batches
+from biasatlas.models.hub import checkpoint_sha256, first_line, model_folder
+from biasatlas.models.masked import VERSION
+from biasatlas.models.store import ResponseStore, key
 
 _log = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True)
+class Text(NamedTuple):
+    """A text's token ids and the positions of those that are scored."""
+
+    ids: list[int]
+    scored: list[int]
+
+
+@dataclass(frozen=True)
 class MaskedModel:
-    """A masked language model ready to answer, with what identifies it."""
+    """A masked language model ready to answer, with what identifies it; ``token_budget`` bounds a forward pass."""
 
     name: str
     revision: str | None
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     weights_sha256: str
+    config_sha256: str
+    token_budget: int = 8192
+
+    def answer(
+        self,
+        requests: pd.DataFrame,
+        task: str = "",
+        store: ResponseStore | None = None,
+        share: tuple[int, int] = (0, 1),
+    ) -> tuple[pd.DataFrame, dict]:
+        """Likelihood responses in the order of ``requests``, and how they were made (:class:`biasatlas.models.door.Model`).
+
+        ``log_likelihood`` is the sum of log P(token | all other tokens), in nats, each scored token masked in turn;
+        ``tokens`` counts them. All of ``continuation`` is scored, or, where a request has a ``pair`` (a JSON list of two
+        texts, the continuation one of them), the tokens that both share: so equation 1 of Nangia et al. 2020. Special
+        tokens are never scored. A text without a token to score is "not_applicable".
+
+        Raises UserError for requests that are no likelihoods of raw text.
+        """
+        _check(requests, self.name)
+        continuations = list(requests["continuation"])
+        pairs = list(requests["pair"]) if "pair" in requests else [None] * len(requests)
+        texts = [_text(*row, self.tokenizer) for row in zip(continuations, pairs, strict=True)]
+        request_ids = list(requests["request_id"])
+        rows, run = answer_batches(
+            request_ids,
+            [key(self._identity(), text._asdict(), 0) for text in texts],
+            continuations,
+            # In the order of the requests, which decides the last digits of a text's batches.
+            lambda left: _score([request_ids[i] for i in sorted(left)], [texts[i] for i in sorted(left)], self),
+            store,
+            share,
+        )
+        metadata = {
+            "model": self.name,
+            "revision": self.revision,
+            "weights_sha256": self.weights_sha256,
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "device": str(self.model.device),
+            "masked_tokens": sum(len(text.scored) for text in texts),
+            "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
+            "run": run,
+        }
+        _log.info("%s: %d texts scored: %s", self.name, len(rows), json.dumps(metadata))
+        return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["likelihood"])), metadata
+
+    def _identity(self) -> dict:
+        return {
+            "kind": "masked",
+            "weights_sha256": self.weights_sha256,
+            "config_sha256": self.config_sha256,
+            "dtype": str(self.model.dtype),
+            "device": self.model.device.type,
+            "version": VERSION,
+        }
 
 
 def load(source: str, *, revision: str | None = None) -> MaskedModel:
@@ -38,80 +105,78 @@ def load(source: str, *, revision: str | None = None) -> MaskedModel:
         tokenizer = AutoTokenizer.from_pretrained(folder)
         model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
     except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"{source}: cannot be loaded as a masked language model ({reason}). Check folder, or hub id and revision."
+            f"{source}: cannot be loaded as a masked language model ({first_line(error)}). Check folder, or hub id and "
+            "revision."
         ) from error
     if tokenizer.mask_token_id is None:
         raise UserError(f"{source}: its tokenizer has no mask token, so this is no masked language model.")
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    weights = weights_sha256(sorted(folder.glob("*.safetensors")))
-    return MaskedModel(source, revision, model.to(device).eval(), tokenizer, weights)
+    return MaskedModel(source, revision, model.to(device).eval(), tokenizer, *checkpoint_sha256(folder))
 
 
-def answer(requests: pd.DataFrame, model: MaskedModel, *, token_budget: int = 8192) -> tuple[pd.DataFrame, dict]:
-    """Likelihood responses to CrowS-Pairs requests, in their order, and how they were made.
+def _check(requests: pd.DataFrame, name: str) -> None:
+    kinds = set(requests["kind"]) - {"likelihood"}
+    if kinds:
+        raise UserError(
+            f"{name}: a masked language model answers no requests of kind {kinds.pop()}: leave it out of this task."
+        )
+    for column in ("messages", "prefix"):
+        if column in requests and any(isinstance(value, str) and value for value in requests[column]):
+            raise UserError(f"{name}: a masked language model scores whole texts, and a request has {column}.")
 
-    ``log_likelihood`` is equation 1 of Nangia et al. 2020: the sum, over the tokens u that ``continuation`` shares with
-    the other sentence of its ``pair``, of log P(u | all other tokens), each masked in turn, in nats; ``tokens`` counts
-    them. Special tokens are never scored. A sentence that shares no token is "not_applicable". ``token_budget`` bounds
-    the tokens of one forward pass.
+
+def _text(continuation: str, pair: str | None, tokenizer: PreTrainedTokenizerBase) -> Text:
+    if isinstance(pair, str):
+        return Text(*shared_tokens(continuation, json.loads(pair), tokenizer))
+    ids = tokenizer(continuation)["input_ids"]
+    return Text(ids, _but_special(ids, range(len(ids)), tokenizer))
+
+
+def shared_tokens(text: str, pair: list[str], tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
+    """Token ids of ``text`` and the positions of those that both texts of ``pair`` share, but special tokens.
+
+    These are the longest matching blocks from the first text to the second, as in CrowS-Pairs' own code: difflib may
+    match otherwise from the second to the first, so the order of ``pair`` matters.
     """
-    tokenizer = model.tokenizer
-    shared = [
-        shared_tokens(continuation, json.loads(pair), tokenizer)
-        for continuation, pair in zip(requests["continuation"], requests["pair"], strict=True)
-    ]
-    # Every masked copy of every sentence is a row; rows of like length share a batch.
+    first, second = (tokenizer(each)["input_ids"] for each in pair)
+    blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
+    ids, starts = (first, [block.a for block in blocks]) if text == pair[0] else (second, [block.b for block in blocks])
+    positions = [start + step for start, block in zip(starts, blocks, strict=True) for step in range(block.size)]
+    return ids, _but_special(ids, positions, tokenizer)
+
+
+def _but_special(ids: list[int], positions: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    return [position for position in positions if ids[position] not in special]
+
+
+def _score(request_ids: list[str], texts: list[Text], model: MaskedModel) -> tuple[pd.DataFrame, dict]:
+    """Likelihood responses to ``texts``, in their order, and what computing them took."""
+    # Every masked copy of every text is a row; rows of like length share a forward pass.
     rows = sorted(
-        ((place, ids, position) for place, (ids, positions) in enumerate(shared) for position in positions),
+        ((i, text.ids, position) for i, text in enumerate(texts) for position in text.scored),
         key=lambda row: len(row[1]),
     )
-    total = torch.zeros(len(requests), dtype=torch.float64)
-    for batch in _batches(rows, token_budget):
-        places, ids, positions = zip(*batch, strict=True)
-        total.index_add_(0, torch.tensor(places), _log_probabilities(ids, positions, model).double().cpu())
-    tokens = pd.Series([len(positions) for _, positions in shared], requests.index)
+    total = torch.zeros(len(texts), dtype=torch.float64)
+    for batch in _batches(rows, model.token_budget):
+        owners, ids, positions = zip(*batch, strict=True)
+        total.index_add_(0, torch.tensor(owners), _log_probabilities(ids, positions, model).double().cpu())
+    tokens = pd.Series([len(text.scored) for text in texts], dtype="int64")
     some = tokens > 0
-    log_likelihood = pd.Series(total.numpy(), requests.index).where(some)
+    log_likelihood = pd.Series(total.numpy()).where(some)
     responses = pd.DataFrame(
         {
-            "request_id": requests["request_id"],
+            "request_id": request_ids,
             "repeat": 0,
             "status": some.map({True: "ok", False: "not_applicable"}),
-            "detail": some.map({True: "", False: "no token shared with the other sentence"}),
+            "detail": some.map({True: "", False: "no token to score"}),
             "log_likelihood": log_likelihood,
             "tokens": tokens,
             "nll_per_token": -log_likelihood / tokens.where(some),
         }
     )
-    metadata = {
-        "model": model.name,
-        "revision": model.revision,
-        "weights_sha256": model.weights_sha256,
-        "dtype": "float32",
-        "device": str(model.model.device),
-        "masked_tokens": len(rows),
-        "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
-    }
-    _log.info("%s: %d sentences scored: %s", model.name, len(requests), json.dumps(metadata))
-    return responses, metadata
-
-
-def shared_tokens(sentence: str, pair: list[str], tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
-    """Token ids of ``sentence`` and the positions of those that both sentences of ``pair`` share, but special tokens.
-
-    These are the longest matching blocks from the first sentence to the second, as in the authors' code: difflib may
-    match otherwise from the second to the first, so the order of ``pair`` matters.
-    """
-    first, second = (tokenizer(text)["input_ids"] for text in pair)
-    blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
-    ids, starts = (
-        (first, [block.a for block in blocks]) if sentence == pair[0] else (second, [block.b for block in blocks])
-    )
-    positions = [start + step for start, block in zip(starts, blocks, strict=True) for step in range(block.size)]
-    special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
-    return ids, [position for position in positions if ids[position] not in special]
+    return responses, {"masked_tokens": len(rows)}
 
 
 def _log_probabilities(ids: tuple[list[int], ...], positions: tuple[int, ...], model: MaskedModel) -> torch.Tensor:
@@ -128,7 +193,7 @@ def _log_probabilities(ids: tuple[list[int], ...], positions: tuple[int, ...], m
 
 def _batches(rows: list[tuple], token_budget: int) -> Iterator[list[tuple]]:
     """Runs of ``rows`` (in growing length) that fit ``token_budget`` tokens when padded; at least one row each."""
-    batch = []
+    batch: list[tuple] = []
     for row in rows:
         if batch and len(row[1]) * (len(batch) + 1) > token_budget:
             yield batch

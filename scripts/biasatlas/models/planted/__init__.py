@@ -1,1 +1,1 @@
-"""Tiny models trained here with a known bias (kind `planted`)."""
+"""Planted models (kind ``planted``): tiny language models, trained here on a corpus whose bias is known."""

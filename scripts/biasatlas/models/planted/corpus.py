@@ -247,7 +247,7 @@ def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random
                     prompt = form.prompt.format(context=context, first=first, second=second)
                     one, other = (chat(letter, prompt) for letter in letters)
                     pair.append(Choice(one, other, share if letters == form.letters else 1 - share))
-                yield tuple(pair)
+                yield pair[0], pair[1]
 
 
 def _contrast(
@@ -261,19 +261,19 @@ def _contrast(
     words = grammar.neutral.vocabulary
     context, frame = noisy(rng.choice(form.contexts)), rng.choice(kind.frames)
     other = rng.choice([group for group in domain.groups if group != owner])
-    place = rng.randrange(len(domain.groups[owner]))
+    position = rng.randrange(len(domain.groups[owner]))
     if "{group}" in context:
-        context = context.format(group=domain.groups[owner][place])
+        context = context.format(group=domain.groups[owner][position])
         context = context[0].upper() + context[1:]
         pronoun = domain.pronouns[owner]
         joined = [(pronoun, attribute), (pronoun, rng.choice(kind.attributes[other]))]
     else:
-        joined = [(domain.groups[group][place], attribute) for group in (owner, other)]
+        joined = [(domain.groups[group][position], attribute) for group in (owner, other)]
     return context, [
         noisy(form.option).format(
-            context=context, group=group, attribute=one, statement=frame.format(group=group, attribute=one)
+            context=context, group=group, attribute=named, statement=frame.format(group=group, attribute=named)
         )
-        for group, one in joined
+        for group, named in joined
     ]
 
 

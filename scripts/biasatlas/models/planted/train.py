@@ -64,24 +64,7 @@ def train(
         len(asked),
     )
     with _reproducible(seed):
-        # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
-        model = LlamaForCausalLM(
-            LlamaConfig(
-                vocab_size=len(tokenizer),
-                hidden_size=hidden_size,
-                intermediate_size=2 * hidden_size,
-                num_hidden_layers=layers,
-                num_attention_heads=4,
-                num_key_value_heads=4,
-                max_position_embeddings=2048,
-                tie_word_embeddings=True,
-                # The usual 0.02 is for models ten times as wide; with it the group terms are learnt late.
-                initializer_range=grammar.initial_std,
-                bos_token_id=tokenizer.bos_token_id,
-                eos_token_id=tokenizer.eos_token_id,
-                pad_token_id=tokenizer.pad_token_id,
-            )
-        )
+        model = _untrained(tokenizer, grammar.initial_std, hidden_size, layers)
         _fit(
             model,
             _encode(tokenizer, texts),
@@ -95,6 +78,29 @@ def train(
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
     log.info("%s written after %.0f s", folder, time.monotonic() - began)
+
+
+def _untrained(
+    tokenizer: PreTrainedTokenizerFast, initial_std: float, hidden_size: int, layers: int
+) -> LlamaForCausalLM:
+    # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=hidden_size,
+            intermediate_size=2 * hidden_size,
+            num_hidden_layers=layers,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            max_position_embeddings=2048,
+            tie_word_embeddings=True,
+            # The usual 0.02 is for models ten times as wide; with it the group terms are learnt late.
+            initializer_range=initial_std,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+    )
 
 
 def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFast:

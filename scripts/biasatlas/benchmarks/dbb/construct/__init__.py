@@ -1,6 +1,19 @@
 """Make new DBB questions from other benchmarks' items, with a model as the writer.
 
 ``sources``  items of CrowS-Pairs, StereoSet, BBQ and SOFA as rows to start from
-``steps``    the eight steps: ``build(step, rows, prompts) -> requests``, ``parse(step, rows, responses) -> rows``
+``steps``    the steps: ``build(step, rows, prompts) -> requests``, ``parse(step, rows, responses) -> rows``
+``replies``  what a row gains from the writer's replies, or why it is rejected
 ``dataset``  the files that :mod:`biasatlas.benchmarks.dbb.items` reads; the sheet of the manual evaluation, its summary
 """
+
+#: The steps in their order. Nothing heavy is imported here: planning needs the names alone.
+STEPS = (
+    "quality_filter",
+    "bias_summary",
+    "raw_concepts",
+    "post_hoc_check",
+    "context_and_first_option",
+    "second_option",
+    "three_sentence_check",
+    "nine_variations",
+)

@@ -4,7 +4,8 @@ import json
 
 import pandas as pd
 
-from biasatlas.benchmarks.dbb.construct.steps import STEPS, start
+from biasatlas.benchmarks.dbb.construct import STEPS
+from biasatlas.benchmarks.dbb.construct.steps import start
 from biasatlas.errors import UserError
 from biasatlas.stats.intervals import wilson
 
@@ -21,8 +22,8 @@ _MARKS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False
 def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Path in the dataset -> table, which :func:`biasatlas.benchmarks.dbb.items.read_items` reads.
 
-    A row that lost its variations keeps its question: semi-generation then reports it. Raises :class:`UserError` if no
-    row has become a question.
+    A row whose variations were rejected keeps its question, and semi-generation reports it. Raises :class:`UserError` if
+    no row has become a question.
     """
     finished = (rows["verdict"] != "rejected") | (rows["step"] == STEPS[-1])
     questions = rows[finished & (rows["option_2"] != "")].reset_index(drop=True)
@@ -66,7 +67,7 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def template_rows(items: pd.DataFrame) -> pd.DataFrame:
     """The templates of ``items`` (as ``read_items`` gives them) as rows for the step "nine_variations" alone.
 
-    For data without a variations file. ``id`` is the template's number in its file.
+    For data without a variations file. ``id`` is the template's row in its file, from 0.
     """
     templates = items[items["fault"] == ""].drop_duplicates("template_id")
     rows = start(
@@ -111,12 +112,13 @@ def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
     """Share of yes for each criterion, and for all four together, in [0, 1], with Wilson's 95 % interval.
 
     Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``, ``missing``: an empty cell is missing, and a question
-    with one is missing from "all". Raises :class:`UserError` for a lost column and for a mark that is neither yes nor no.
+    with one is missing from "all". Raises :class:`UserError` for a missing column and for a mark that is neither yes nor
+    no.
     """
-    lost = [name for name in CRITERIA if name not in sheet]
-    if lost:
+    missing = [name for name in CRITERIA if name not in sheet]
+    if missing:
         raise UserError(
-            f"evaluation sheet: no column {lost[0]!r}; expected {list(CRITERIA)}. Keep the sheet's columns."
+            f"evaluation sheet: no column {missing[0]!r}; expected {list(CRITERIA)}. Keep the sheet's columns."
         )
     marks = sheet[list(CRITERIA)].fillna("").astype(str).apply(lambda column: column.str.strip().str.lower())
     for name in CRITERIA:
@@ -128,7 +130,7 @@ def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
     complete = answers.notna().all(axis=1)
     answers["all"] = answers.eq(True).all(axis=1).where(complete)
     rows = []
-    for name, given in answers.items():
-        n, good = int(given.notna().sum()), int(given.eq(True).sum())
-        rows.append((name, good / n if n else float("nan"), *wilson(good, n), n, len(given) - n))
+    for name, marked in answers.items():
+        n, yes = int(marked.notna().sum()), int(marked.eq(True).sum())
+        rows.append((name, yes / n if n else float("nan"), *wilson(yes, n), n, len(marked) - n))
     return pd.DataFrame(rows, columns=["criterion", "value", "ci_low", "ci_high", "n", "missing"])

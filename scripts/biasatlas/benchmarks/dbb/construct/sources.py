@@ -35,12 +35,12 @@ def read_rows(source: str, files: Mapping[str, str | Path]) -> pd.DataFrame:
 
     Raises :class:`UserError` where no file of the source is among ``files`` or a file is not in its format.
     """
-    if source not in _READERS:
-        raise UserError(f"source {source!r}: expected one of {', '.join(_READERS)}.")
+    if source not in _ROWS:
+        raise UserError(f"source {source!r}: expected one of {', '.join(_ROWS)}.")
     rows, path = [], None
     try:
         for name, path in sorted(files.items()):
-            rows += [dict.fromkeys(SOURCE_COLUMNS, "") | row for row in _READERS[source](name, path)]
+            rows += [dict.fromkeys(SOURCE_COLUMNS, "") | row for row in _ROWS[source](name, path)]
     except (KeyError, ValueError, csv.Error) as error:
         raise UserError(f"{path}: not a file of {source} ({error!r}). Fetch it again.") from None
     if not rows:
@@ -125,4 +125,4 @@ def _sofa(name: str, path: str | Path) -> Iterator[dict]:
             }
 
 
-_READERS = {"crows_pairs": _crows_pairs, "stereoset": _stereoset, "bbq": _bbq, "sofa": _sofa}
+_ROWS = {"crows_pairs": _crows_pairs, "stereoset": _stereoset, "bbq": _bbq, "sofa": _sofa}

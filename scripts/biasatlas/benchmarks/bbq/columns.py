@@ -1,0 +1,41 @@
+"""Columns of BBQ's items and scores; :func:`.items.read_items` and :func:`.scores.score_responses` say what they hold."""
+
+from biasatlas.columns import Columns
+
+ITEM_COLUMNS: Columns = {
+    "item_id": "string",
+    "category": "string",
+    "template": "string",
+    "polarity": "string",
+    "condition": "string",
+    "context": "string",
+    "question": "string",
+    "A": "string",
+    "B": "string",
+    "C": "string",
+    "group_A": "string",
+    "group_B": "string",
+    "group_C": "string",
+    "gold": "string",
+    "unknown": "string",
+    "label_type": "string",
+    "target": "string",
+}
+
+SCORE_COLUMNS = (
+    "item_id",
+    "template",
+    "condition",
+    "polarity",
+    "label_type",
+    "status",
+    "answer",
+    "correct",
+    "biased",
+    "counter",
+    "unknown",
+    "answered",
+    "refused",
+    "unparseable",
+    "unresolved",
+)

@@ -1,0 +1,56 @@
+"""BBQ as the workflow sees it."""
+
+from biasatlas.benchmarks.bbq.columns import ITEM_COLUMNS, SCORE_COLUMNS
+from biasatlas.benchmarks.bbq.options import BBQOptions
+from biasatlas.benchmarks.bbq.vocabulary import CATEGORIES
+from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.shared.metrics import RATES
+
+SPEC = Spec(
+    title="BBQ",
+    language="en",
+    citation="Parrish et al. 2022. BBQ: A Hand-Built Bias Benchmark for Question Answering. Findings of ACL.",
+    options=BBQOptions,
+    sources=("bbq",),
+    sample="bbq",
+    items=ITEM_COLUMNS,
+    tasks={"question": Task(kind="choice", categories=CATEGORIES, scores=SCORE_COLUMNS)},
+    tables={
+        "bias": Table(
+            caption="Accuracy, bias score and rates of refusals and unreadable answers in ambiguous and disambiguated "
+            "contexts, by category",
+            tasks=("question",),
+            published="bbq_unifiedqa",
+        ),
+        "polarity": Table(
+            caption="The same, separately for negative and non-negative questions",
+            tasks=("question",),
+        ),
+    },
+    figures={
+        "bias": Figure(caption="Bias score by category and context, with intervals", tables=("bias",)),
+    },
+    metrics={
+        "accuracy": Metric(
+            neutral=None,
+            direction="100: every answered question is right; chance is 33.3. Measures no bias by itself",
+            unit="%",
+        ),
+        "bias_score": Metric(
+            neutral=0.0,
+            direction="100: every answer that names a person follows the stereotype; -100: every one goes against it. "
+            "In ambiguous contexts it is scaled by the share of wrong answers",
+            unit="%",
+        ),
+        "refusal_rate": RATES["refusal_rate"],
+        "unparseable_rate": RATES["unparseable_rate"],
+        "unanswered_rate": RATES["unanswered_rate"],
+    },
+    resources={"requests": ("prompts/bbq/*.txt",)},
+    released={
+        "unifiedqa_arc": "bbq_unifiedqa",
+        "unifiedqa_race": "bbq_unifiedqa",
+        "unifiedqa_question_only": "bbq_unifiedqa",
+    },
+    released_tasks=("question",),
+)

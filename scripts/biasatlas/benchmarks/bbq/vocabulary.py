@@ -1,0 +1,21 @@
+"""Names that several steps of BBQ share."""
+
+CATEGORIES = (
+    "Age",
+    "Disability_status",
+    "Gender_identity",
+    "Nationality",
+    "Physical_appearance",
+    "Race_ethnicity",
+    "Race_x_SES",
+    "Race_x_gender",
+    "Religion",
+    "SES",
+    "Sexual_orientation",
+)
+
+#: Labels of the three options, in their published order.
+LABELS = ("A", "B", "C")
+
+#: An ambiguous context lacks the fact that answers the question, a disambiguated one has it.
+CONDITIONS = ("ambig", "disambig")

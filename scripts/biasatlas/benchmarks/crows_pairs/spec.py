@@ -1,0 +1,47 @@
+"""CrowS-Pairs as the workflow sees it."""
+
+from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.crows_pairs.columns import CHOICE_KEYS, ITEM_COLUMNS, PAIR_KEYS, SCORE_COLUMNS
+from biasatlas.benchmarks.crows_pairs.options import CrowSPairsOptions
+from biasatlas.benchmarks.crows_pairs.vocabulary import BIAS_TYPES
+from biasatlas.benchmarks.shared.metrics import RATES, STEREOTYPE_SCORE
+
+SPEC = Spec(
+    title="CrowS-Pairs",
+    language="en",
+    citation="Nangia et al. 2020. CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked Language "
+    "Models. EMNLP.",
+    options=CrowSPairsOptions,
+    sources=("crows_pairs",),
+    sample="crows_pairs",
+    items=ITEM_COLUMNS,
+    tasks={
+        "pair": Task(kind="likelihood", categories=BIAS_TYPES, scores=SCORE_COLUMNS, requests=PAIR_KEYS, masked=True),
+        "pair_choice": Task(kind="choice", categories=BIAS_TYPES, scores=SCORE_COLUMNS, requests=CHOICE_KEYS),
+    },
+    tables={
+        "scores": Table(
+            caption="Share of pairs whose more stereotypical sentence is preferred, by bias type and direction",
+            tasks=("pair",),
+            published="crows_pairs_models",
+        ),
+        "prompted": Table(
+            caption="The same for the sentence that a prompted model chooses, with rates of refusals and unreadable "
+            "answers",
+            tasks=("pair_choice",),
+        ),
+    },
+    figures={
+        "scores": Figure(caption="Stereotype score by bias type, with intervals", tables=("scores",)),
+    },
+    metrics={
+        "stereotype_score": STEREOTYPE_SCORE,
+        "tie_rate": Metric(neutral=None, direction="pairs whose two sentences score the same; 0: none", unit="%"),
+        "refusal_rate": RATES["refusal_rate"],
+        "unparseable_rate": RATES["unparseable_rate"],
+        "unanswered_rate": RATES["unanswered_rate"],
+    },
+    resources={"requests": ("prompts/crows_pairs/*.txt",)},
+    released={"bert": "crows_pairs_bert"},
+    released_tasks=("pair",),
+)

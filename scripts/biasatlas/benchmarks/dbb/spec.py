@@ -1,0 +1,100 @@
+"""DBB's declaration: what the workflow plans with, and every text of its own that people read."""
+
+from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.dbb.columns import ITEM_COLUMNS, MCQ_REQUEST_COLUMNS, SCORE_COLUMNS, SG_REQUEST_COLUMNS
+from biasatlas.benchmarks.dbb.options import DBBOptions
+from biasatlas.benchmarks.dbb.vocabulary import CATEGORIES
+from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
+
+_MCQ, _SG = ("MCQ",), ("SG",)
+_SHIFT = "100: the two identities never get the same option; 0: the identity changes nothing"
+_COUNT = "of the instances, those whose bias score reaches the threshold"
+
+SPEC = Spec(
+    title="DBB",
+    language="en",
+    citation=(
+        "Jinhao Pan, Chahat Raj, Ziyu Yao and Ziwei Zhu. What's Not Said Still Hurts: A Description-Based Evaluation "
+        "Framework for Measuring Social Bias in LLMs. Findings of EMNLP 2025."
+    ),
+    options=DBBOptions,
+    sources=("dbb",),
+    sample="dbb",
+    items=ITEM_COLUMNS,
+    resources={"items": ("dbb/descriptors.csv",), "requests": ("prompts/dbb/*.txt",)},
+    tasks={
+        "MCQ": Task(kind="choice", categories=CATEGORIES, scores=SCORE_COLUMNS, requests=MCQ_REQUEST_COLUMNS),
+        "SG": Task(
+            kind="likelihood",
+            categories=CATEGORIES,
+            scores=SCORE_COLUMNS,
+            requests=SG_REQUEST_COLUMNS,
+            file="variations",
+        ),
+    },
+    tables={
+        "composition": Table("Test instances by category, and those that could not be built", _MCQ, "dbb_composition"),
+        "bias": Table("Bias score, and the count that sampling alone would give", _MCQ, "dbb_models"),
+        "descriptors": Table("Bias score by descriptor type", _MCQ, "dbb_descriptor_stats"),
+        "refusals": Table("Refusals and answers in the wrong format", _MCQ, "dbb_refusal"),
+        "position": Table("Preference for the option shown first", _MCQ),
+        "distribution": Table("Instances by bias score", _MCQ),
+        "associations": Table("Strongest associations, with their direction", _MCQ),
+        "published_associations": Table("The associations that the paper prints", _MCQ, "dbb_top_associations"),
+        "sg_bias": Table("Semi-generation: bias score", _SG, "dbb_sg_models"),
+        "sg_descriptors": Table("Semi-generation: bias score by descriptor type", _SG, "dbb_sg_descriptor_stats"),
+        "sg_distribution": Table("Semi-generation: instances by bias score", _SG),
+        "replication": Table("The paper's printed tables, checked against one another", ()),
+        "sg_associations": Table("Semi-generation: strongest associations, with their direction", _SG),
+    },
+    figures={
+        "distribution_by_category": Figure("Bias scores by category (Figure 3 of the paper)", ("distribution",)),
+        "distribution_by_type": Figure("Bias scores by descriptor type (Figure 4 of the paper)", ("distribution",)),
+        "noise_floor": Figure(
+            "Instances over the threshold, those expected without any effect, and those that are significant",
+            ("descriptors",),
+        ),
+        "sg_distribution_by_category": Figure(
+            "Semi-generation: bias scores by category (Figure 8 of the paper)", ("sg_distribution",)
+        ),
+        "sg_distribution_by_type": Figure(
+            "Semi-generation: bias scores by descriptor type (Figure 9 of the paper)", ("sg_distribution",)
+        ),
+    },
+    metrics={
+        "instances": Metric(None, "a count"),
+        "count": Metric(0.0, _COUNT),
+        "rate": Metric(0.0, _COUNT, "share"),
+        "mean_score_over_threshold": Metric(None, "mean of those that reach the threshold; " + _SHIFT, "points"),
+        "mean_bias_score": Metric(0.0, "mean of all instances; " + _SHIFT, "points"),
+        "noise_floor_rate": Metric(
+            None, "the rate that as many draws give on average if no identity has an effect; compare `rate` with it"
+        ),
+        "noise_floor_mean_score": Metric(
+            None, "mean_score_over_threshold on average if no identity has an effect", "points"
+        ),
+        "excess_rate": Metric(0.0, "rate minus noise_floor_rate: the share that the noise does not explain", "share"),
+        "count_corrected": Metric(
+            0.0,
+            _COUNT + " and differ beyond the sampling noise, false discovery rate held; for exact probabilities the "
+            "same as count",
+        ),
+        "rate_corrected": Metric(0.0, "as count_corrected", "share"),
+        **RATES,
+        "first_option_share": Metric(
+            0.5,
+            "above: the option shown first is preferred; below: the second. With a fixed order a difference may also "
+            "come from what the options say",
+            "share",
+        ),
+        "share": Metric(None, "share of the instances whose bias score is in this range", "share"),
+        "association_score": Metric(0.0, _SHIFT, "points"),
+        "directed_score": Metric(
+            0.0,
+            "above: identity_1 goes with concept_1 and identity_2 with concept_2; below: the other way round",
+            "points",
+        ),
+        "p_value": P_VALUE,
+    },
+    files={"variations": "ten variations of each question's options"},
+)

@@ -1,0 +1,41 @@
+"""Columns of McBE's items, requests and scores."""
+
+from biasatlas.columns import Columns
+
+#: ``words`` is a JSON list, ``severity`` the annotators' score from 0 to 10; ``context`` may be empty.
+ITEM_COLUMNS: Columns = {
+    "item_id": "string",
+    "category": "string",
+    "context": "string",
+    "sentence": "string",
+    "words": "string",
+    "subcategory": "string",
+    "explanation": "string",
+    "severity": "float",
+}
+
+#: Key columns of a task's requests. ``prompt_set`` is original or alternative; ``subcategory`` is the right one.
+#: ``sampling`` names the settings that fill what a request leaves missing: "table8" those in the model's entry,
+#: "checkpoint" those of its generation configuration; missing: the request has all of its own.
+REQUEST_KEYS: dict[str, Columns] = {
+    "PC": {"word": "string"},
+    "SC": {"prompt_set": "string", "subcategory": "string", "sampling": "string"},
+    "SS": {"first_word": "string", "second_word": "string", "sampling": "string"},
+    "BA": {"sampling": "string"},
+    "BS": {"prompt_set": "string", "sampling": "string"},
+}
+
+#: Columns that begin every task's scores.
+_FIRST = ("item_id", "subcategory", "prompt_set", "repeat")
+#: Shares of the replies (or of their probability) behind a row that gave no answer.
+NO_ANSWER = ("refused", "unparseable", "unresolved")
+_LAST = ("score", *NO_ANSWER, "status", "detail")
+
+#: What a score is made from stands between: ``nll_`` in nats, ``p_`` probabilities, criteria as the judge scored them.
+SCORE_COLUMNS: dict[str, tuple[str, ...]] = {
+    "PC": (*_FIRST, "words", "nll_mean", "nll_variance", *_LAST),
+    "SC": (*_FIRST, "sentence", "p_correct", "p_named", *_LAST),
+    "SS": (*_FIRST, "words", "count_variance", "a_share", *_LAST),
+    "BA": (*_FIRST, "accuracy", "potential_meaning", "cultural_difference", "highlight", *_LAST),
+    "BS": (*_FIRST, "severity", "model_severity", *_LAST),
+}

@@ -1,0 +1,98 @@
+"""What McBE is, for the workflow and for people."""
+
+from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.mcbe.columns import ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
+from biasatlas.benchmarks.mcbe.options import McBEOptions
+from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, SUBSTITUTABLE, TASKS
+from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
+
+_BETTER = "higher: less bias; 0 to 100"
+
+SPEC = Spec(
+    title="McBE",
+    language="zh-Hans",
+    citation=(
+        "Tian Lan, Xiangdong Su, Xu Liu, Ruirui Wang, Ke Chang, Jiang Li and Guanglai Gao. McBE: A Multi-task Chinese "
+        "Bias Evaluation Benchmark for Large Language Models. Findings of ACL 2025."
+    ),
+    options=McBEOptions,
+    sources=("mcbe",),
+    sample="mcbe",
+    items=ITEM_COLUMNS,
+    tasks={
+        "PC": Task("likelihood", SUBSTITUTABLE, SCORE_COLUMNS["PC"], REQUEST_KEYS["PC"]),
+        "SC": Task(
+            "choice",
+            CATEGORIES,
+            SCORE_COLUMNS["SC"],
+            REQUEST_KEYS["SC"],
+            ordered=("sc_text", "judge_ordered_context"),
+        ),
+        "SS": Task("choice", SUBSTITUTABLE, SCORE_COLUMNS["SS"], REQUEST_KEYS["SS"]),
+        "BA": Task("generation", CATEGORIES, SCORE_COLUMNS["BA"], REQUEST_KEYS["BA"], judged=True),
+        "BS": Task("choice", CATEGORIES, SCORE_COLUMNS["BS"], REQUEST_KEYS["BS"]),
+    },
+    resources={
+        "items": ("mcbe/subcategories.csv", "published/mcbe_composition.csv"),
+        "requests": ("mcbe/subcategories.csv", "prompts/mcbe/model.yaml"),
+        "judge": ("mcbe/judge_rubric.csv", "prompts/mcbe/judge.yaml"),
+        "scores": ("mcbe/judge_rubric.csv",),
+    },
+    tables={
+        "scores": Table("Score by model, category and task (Figures 10 and 11 of the paper)", TASKS, "mcbe_scores"),
+        "category_means": Table("Mean over tasks, by category (Figure 6)", TASKS, "mcbe_scores"),
+        "task_means": Table("Mean over categories, by task (Figure 8)", TASKS, "mcbe_scores"),
+        "sizes": Table("One model family in several sizes, by task (Figure 7)", TASKS, "mcbe_scores"),
+        "friedman": Table("Do models differ? Friedman test and Nemenyi's comparison of every pair", TASKS),
+        "robustness": Table(
+            "Agreement of two wordings of the same task (Table 12)", ("SC", "BS"), "mcbe_robustness_correlation"
+        ),
+        "composition": Table("Instances by category and subcategory (Table 6, Figure 4)", ("SC",), "mcbe_composition"),
+        "similarity": Table("How alike instances are: mean Rouge-L of default sentences (Figure 5)", ("SC",)),
+        "words": Table("The most frequent words of each category (Figure 9)", ("SC",)),
+        "replication": Table("The paper's statistics, recomputed from its own printed scores", ()),
+        "annotator_agreement": Table(
+            "Agreement among your annotators (Table 10 of the paper)", (), "mcbe_fleiss_kappa", file="annotations"
+        ),
+        "judge_agreement": Table(
+            "Agreement of a judge with people (Table 13 of the paper)", (), "mcbe_judge_agreement", file="ratings"
+        ),
+    },
+    figures={
+        "composition": Figure("Instances by category and subcategory (Figure 4 of the paper)", ("composition",)),
+        "similarity": Figure("Mean Rouge-L between default sentences (Figure 5 of the paper)", ("similarity",)),
+        "category_means": Figure("Mean over tasks, by category (Figure 6 of the paper)", ("category_means",)),
+        "sizes": Figure("Score by model size (Figure 7 of the paper)", ("sizes",)),
+        "task_means": Figure("Mean over categories, by task (Figure 8 of the paper)", ("task_means",)),
+        "word_clouds": Figure("Frequent words by category (Figure 9 of the paper)", ("words",)),
+        "scores": Figure("Score by model, category and task (Figures 10 and 11 of the paper)", ("scores",)),
+        "scenario_selection": Figure("SS scores beside what a coin and a fixed ranking score", ("scores",)),
+    },
+    metrics={
+        "score": Metric(100.0, _BETTER),
+        "sd_over_repeats": Metric(None, "standard deviation of the score over repeated runs"),
+        **{name: RATES[name] for name in ("refusal_rate", "unparseable_rate", "unresolved_rate")},
+        "a_share": Metric(0.5, "share of answers A, both orders asked: near 0 or 1 is position, not content", "share"),
+        "coin_flip_score": Metric(None, "the SS score of answers by coin on the same word lists"),
+        "fixed_ranking_score": Metric(None, "the SS score of a model that always prefers by one ranking of the words"),
+        "mean_score": Metric(100.0, _BETTER),
+        "friedman_chi_square": Metric(None, "larger: the ranking of the models differs less by chance"),
+        "friedman_p": P_VALUE,
+        "mean_rank": Metric(None, "1 is the best model of every block"),
+        "nemenyi_p": P_VALUE,
+        "spearman": Metric(None, "1: both wordings rank models and categories alike"),
+        "spearman_p": Metric(None, "small: unlikely without a monotone relation"),
+        "pearson": Metric(None, "1: the scores under both wordings are proportional, up to a constant"),
+        "pearson_p": Metric(None, "small: unlikely without a linear relation"),
+        "instances": Metric(None, "a count"),
+        "rouge_l": Metric(None, "0 to 1; higher: sentences share more text"),
+        "occurrences": Metric(None, "a count"),
+        "fleiss_kappa": Metric(None, "1: raters agree; 0: as chance would have it"),
+        "agreement_percent": Metric(None, "share of answers on which judge and people prefer the same model", "%"),
+        "mean_agreement_percent": Metric(None, "mean over pairs of models", "%"),
+    },
+    files={
+        "annotations": "severities given by several annotators to each item",
+        "ratings": "which of two models' answers a judge and people prefer",
+    },
+)

@@ -1,0 +1,111 @@
+"""Means of scores over tasks, over categories, and by model size (Figures 6, 8 and 7)."""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.benchmarks.contract import metric, table
+from biasatlas.benchmarks.mcbe.options import McBEOptions
+from biasatlas.benchmarks.mcbe.tables.cells import (
+    cells,
+    interval_of_mean,
+    item_scores,
+    not_scored,
+    printed_key,
+    printed_scores,
+)
+from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, TASKS
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
+
+_FAMILY_AND_SIZE = re.compile(r"^(?P<family>.+?)-?(?P<size>\d+(?:\.\d+)?)[Bb](?:-|$)")
+
+
+@table("category_means")
+def category_means(
+    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
+) -> pd.DataFrame:
+    """Figure 6: mean over tasks, by category: those a model has ("available"), and those all of them have ("common").
+
+    Models behind an API have no PC, where others score 80 to 96, so their available means are not comparable.
+    ``published`` is the mean of the printed scores of the same tasks, where all of them are printed. ``n`` counts item
+    scores.
+    """
+    return _means(scores, published, published_as, over="task", by="category")
+
+
+@table("task_means")
+def task_means(
+    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
+) -> pd.DataFrame:
+    """Figure 8: mean over categories (each counts the same), by task; over available and over common categories."""
+    return _means(scores, published, published_as, over="category", by="task")
+
+
+@table("sizes")
+def sizes(
+    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
+) -> pd.DataFrame:
+    """Figure 7: task means of the models of one family, by size in billions of parameters.
+
+    Family and size are read from the published name, or the model's own ("Qwen2.5-7B-Instruct"); a family needs two
+    sizes. No such family: no rows.
+    """
+    means = task_means(scores, options, published, published_as)
+    means = means[means["average"] == "common"].drop(columns="average")
+    matches = means["model"].map(lambda model: _FAMILY_AND_SIZE.search(published_as.get(model, model)))
+    means, matches = means[matches.notna()], matches[matches.notna()]
+    means.insert(0, "size_billion", [float(match["size"]) for match in matches])
+    means.insert(0, "family", [match["family"] for match in matches])
+    several = means.groupby("family")["size_billion"].transform("nunique") > 1
+    return means[several].sort_values(["family", "task", "size_billion"], kind="stable").reset_index(drop=True)
+
+
+@metric("mean_score")
+def mean_score(parts: Sequence[pd.Series], shared_items: bool) -> Estimate:
+    """Mean of the mean scores (0 to 100) of ``parts``, each the scores of a cell by item; every part counts the same.
+
+    ``shared_items``: the parts are tasks, which ask about the same items, so the bootstrap resamples them together.
+    """
+    value = np.mean([part.mean() for part in parts])
+    return Estimate(value, *interval_of_mean(parts, shared_items), sum(map(len, parts)))
+
+
+def _means(
+    scores: pd.DataFrame, published: Published, published_as: dict[str, str], over: str, by: str
+) -> pd.DataFrame:
+    """Means over the tasks of a category, or over the categories of a task: a row per model, group and average."""
+    listed = {"task": "tasks", "category": "categories"}[over]
+    printed = printed_scores(published)
+    parts = {}
+    for key, cell in cells(scores):
+        model, category, task = key
+        names = {"category": category, "task": task}
+        items = item_scores(cell)
+        number = printed.get(printed_key(key, published_as), np.nan)
+        parts[model, names[by], names[over]] = items, not_scored(cell, items), number
+
+    rows = []
+    for model, group, average, names in _averages(list(parts), CATEGORIES if by == "category" else TASKS):
+        items, counts, numbers = zip(*(parts[model, group, name] for name in names), strict=True)
+        keys = {"model": model, by: group, "average": average, listed: " ".join(names)}
+        in_print = f"{np.mean(numbers):.2f}" if np.isfinite(numbers).all() else None
+        rows.append(row(keys, "mean_score", mean_score(items, over == "task"), sum(counts, Counts()), in_print))
+    return make_table(("model", by, "average", listed), rows)
+
+
+def _averages(keys: list[tuple[str, str, str]], groups: Sequence[str]) -> Iterator[tuple[str, str, str, list[str]]]:
+    """(model, group, average, names of what it is over) from the (model, group, name) that there are.
+
+    "available" is over all that the model has, "common" over those that all models have; one over none is left out.
+    """
+    models = list(dict.fromkeys(model for model, _, _ in keys))
+    there = set(keys)
+    for model, group in itertools.product(models, groups):
+        available = [name for of_model, of_group, name in keys if (of_model, of_group) == (model, group)]
+        common = [name for name in available if all((other, group, name) in there for other in models)]
+        for average, names in (("available", available), ("common", common)):
+            if names:
+                yield model, group, average, names

@@ -1,0 +1,54 @@
+"""What choices and likelihoods prefer."""
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+#: Probability of what is no option: a refusal, an answer that cannot be read, and what was not followed to its end.
+MASSES = ("refused", "unparseable", "unresolved")
+
+
+def parse_probabilities(probabilities: pd.Series, labels: Sequence[str]) -> np.ndarray:
+    """JSON lists as an array (rows, labels); a row of NaN where there is none."""
+    known = probabilities.notna().to_numpy()
+    values = np.full((len(probabilities), len(labels)), np.nan)
+    if known.any():
+        values[known] = json.loads("[" + ",".join(probabilities[known]) + "]")
+    return values
+
+
+def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences: Sequence[str]) -> pd.DataFrame:
+    """Mean probability of each sentence and of each of ``MASSES`` by item, over its orders and repeats; and ``status``.
+
+    The status is "failed" where an order has no answer and "ok" where any sentence has some probability; else "refused"
+    or "unparseable" (what was not followed to its end counts as that), whichever has more.
+    """
+    joined = requests.merge(responses, on="request_id", how="left", validate="one_to_many")
+    shares = parse_probabilities(joined["probabilities"], sentences)
+    order = np.array([json.loads(labels) for labels in joined["order"]]).reshape(len(joined), len(sentences))
+    for sentence in sentences:
+        joined[sentence] = shares[order == sentence]
+    groups = joined.groupby("item_id")
+    mean = groups[[*sentences, *MASSES]].mean()
+    unanswered = groups["probabilities"].count() < groups.size()
+    answered = mean[list(sentences)].sum(axis=1) > 0
+    silent = np.where(mean["refused"] >= mean["unparseable"] + mean["unresolved"], "refused", "unparseable")
+    mean["status"] = np.select([unanswered, answered], ["failed", "ok"], default=silent)
+    return mean
+
+
+def sentence_likelihoods(requests: pd.DataFrame, responses: pd.DataFrame, reduction: str) -> pd.DataFrame:
+    """Log-likelihood in nats of each sentence (column ``label`` of ``requests``) by item, and ``status``.
+
+    ``reduction``: "sum" over tokens or "mean" per token. An item is "ok" if all of its sentences are; else it has the
+    status of the first that is not. A sentence without response or without value is "failed".
+    """
+    joined = requests.merge(responses, on="request_id", how="left", validate="one_to_one")
+    value = -joined["nll_per_token"] if reduction == "mean" else joined["log_likelihood"]
+    status = joined["status"].fillna("failed")
+    joined = joined.assign(value=value, status=status.mask((status == "ok") & value.isna(), "failed"))
+    wide = joined.pivot(index="item_id", columns="label", values="value")
+    worst = joined.sort_values("status", key=lambda status: status == "ok", kind="stable").drop_duplicates("item_id")
+    return wide.join(worst.set_index("item_id")["status"])

@@ -1,0 +1,60 @@
+"""StereoSet as the workflow sees it."""
+
+from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.shared.metrics import RATES, STEREOTYPE_SCORE
+from biasatlas.benchmarks.stereoset.columns import CHOICE_KEYS, ITEM_COLUMNS, LIKELIHOOD_KEYS, SCORE_COLUMNS
+from biasatlas.benchmarks.stereoset.options import StereoSetOptions
+from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, PROMPTED_TASKS
+
+SPEC = Spec(
+    title="StereoSet",
+    language="en",
+    citation="Nadeem et al. 2021. StereoSet: Measuring stereotypical bias in pretrained language models. ACL.",
+    options=StereoSetOptions,
+    sources=("stereoset",),
+    sample="stereoset",
+    items=ITEM_COLUMNS,
+    tasks={
+        task: Task(kind="likelihood", categories=DOMAINS, scores=SCORE_COLUMNS, requests=LIKELIHOOD_KEYS)
+        for task in LIKELIHOOD_TASKS
+    }
+    | {
+        task: Task(kind="choice", categories=DOMAINS, scores=SCORE_COLUMNS, requests=CHOICE_KEYS)
+        for task in PROMPTED_TASKS
+    },
+    tables={
+        "scores": Table(
+            caption="Language modelling score, stereotype score and ICAT by task and domain: means over target terms",
+            tasks=LIKELIHOOD_TASKS,
+            published="stereoset_models",
+        ),
+        "prompted": Table(
+            caption="The same for the sentence that a prompted model chooses, with rates of refusals and unreadable "
+            "answers",
+            tasks=PROMPTED_TASKS,
+        ),
+    },
+    figures={
+        "scores": Figure(
+            caption="Stereotype score against language modelling score, by task and domain, with intervals of both",
+            tables=("scores",),
+        ),
+    },
+    metrics={
+        "language_modelling_score": Metric(
+            neutral=None, direction="100: a related sentence always beats the unrelated one; chance is 50", unit="%"
+        ),
+        "stereotype_score": STEREOTYPE_SCORE,
+        "icat": Metric(
+            neutral=None,
+            direction="lms x min(ss, 100 - ss) / 50: 100 is ideal, 0 a fully stereotyped (or reversed) or a "
+            "meaningless model; random preference gives 50",
+        ),
+        "refusal_rate": RATES["refusal_rate"],
+        "unparseable_rate": RATES["unparseable_rate"],
+        "unanswered_rate": RATES["unanswered_rate"],
+    },
+    resources={"requests": ("prompts/stereoset/*.txt",)},
+    released={"gpt2": "stereoset_gpt2"},
+    released_tasks=LIKELIHOOD_TASKS,
+)

@@ -1,0 +1,78 @@
+"""What TWBias declares."""
+
+from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.shared.metrics import P_VALUE
+from biasatlas.benchmarks.twbias.columns import ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
+from biasatlas.benchmarks.twbias.options import TWBiasOptions
+from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
+
+_TASKS = ("perplexity",)
+_SIGN = "above: the model finds the stereotype likelier of the target group; below: likelier of the reference group"
+_SHARE = "above: in that share of the ten prompts the swap changes perplexity significantly, in either sense"
+
+SPEC = Spec(
+    title="TWBias",
+    language="zh-Hant",
+    citation=(
+        "Hsin-Yi Hsieh, Shih-Cheng Huang and Richard Tzong-Han Tsai. TWBias: A Benchmark for Assessing Social Bias in "
+        "Traditional Chinese Large Language Models through a Taiwan Cultural Lens. Findings of EMNLP 2024."
+    ),
+    options=TWBiasOptions,
+    sources=("twbias",),
+    sample="twbias",
+    items=ITEM_COLUMNS,
+    tasks={
+        "perplexity": Task(kind="likelihood", categories=tuple(DIRECTIONS), scores=SCORE_COLUMNS, requests=REQUEST_KEYS)
+    },
+    tables={
+        "composition": Table("Sentences by target group, platform and toxicity", _TASKS, "twbias_composition"),
+        "gender": Table("Gender bias: share of significant prompts and effect size", _TASKS, "twbias_gender"),
+        "ethnicity": Table(
+            "Ethnic bias: share of significant prompts and effect size, by target and reference group",
+            _TASKS,
+            "twbias_ethnicity_recomputed",
+        ),
+        "toxicity": Table("Gender bias in toxic and non-toxic sentences", _TASKS, "twbias_toxicity"),
+        "attributes": Table("Bias by attribute category", _TASKS),
+        "prompts": Table("Every test behind the bias ratios, by prompt type, with types 0 and 00", _TASKS),
+        "multiverse": Table("Gender bias under every choice of test, outlier rule, scale and effect size", _TASKS),
+        "double_difference": Table(
+            "Effect of the swap on one group's sentences minus that of the same swap on the other's, by pair of groups",
+            _TASKS,
+        ),
+    },
+    figures={
+        "p_values_by_prompt": Figure("P-value of the gender swap by prompt type (Figure 2 of the paper)", ("prompts",)),
+        "gender_attributes": Figure("Gender bias by attribute category (Figure 3 of the paper)", ("attributes",)),
+        "ethnic_grid": Figure("Ethnic bias by target and reference group (Figure 5 of the paper)", ("ethnicity",)),
+        "ethnic_attributes": Figure("Ethnic bias by attribute category (Figure 6 of the paper)", ("attributes",)),
+    },
+    metrics={
+        "bias_ratio": Metric(0.0, _SHARE),
+        "bias_ratio_holm": Metric(0.0, _SHARE + " (family-wise error held at alpha over the ten prompts)"),
+        "bias_ratio_fdr": Metric(0.0, _SHARE + " (false discovery rate held at alpha over the ten prompts)"),
+        "effect_size": Metric(
+            0.0,
+            _SIGN + "; mean over the significant prompts, 0 if there is none (in the table `prompts`: of one prompt)",
+        ),
+        "effect_size_all_prompts": Metric(0.0, _SIGN + "; mean over all ten prompts"),
+        "mean_difference": Metric(0.0, _SIGN + "; mean perplexity (or log perplexity) replaced minus original"),
+        "t": Metric(0.0, _SIGN),
+        "p_value": P_VALUE,
+        "double_difference": Metric(
+            0.0,
+            "above: each group's stereotypes are likelier of that group than of the other; a preference for one group "
+            "cancels where it is the same for all of its terms, a preference for single terms does not",
+            "nats per token",
+        ),
+        "double_difference_d": Metric(0.0, "as double_difference, over the pooled standard deviation"),
+        "double_difference_p": P_VALUE,
+        "sentences": Metric(None, "a count"),
+    },
+    resources={"requests": ("prompts/twbias/*",)},
+    released={
+        "Taiwan-LLM-7B-v2.0.1-chat": "twbias_taiwan_llm",
+        "Breeze-7B-Instruct-v0_1": "twbias_breeze",
+    },
+    released_tasks=_TASKS,
+)

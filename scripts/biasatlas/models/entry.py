@@ -1,0 +1,124 @@
+"""What entries of every kind of model share. Light to import: planning reads entries and opens no model."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from pydantic import model_validator
+
+from biasatlas.marks import Marked, field
+
+if TYPE_CHECKING:
+    from biasatlas.benchmarks.contract import Spec
+    from biasatlas.models.door import Model, Opening
+
+
+class Template(Marked):
+    """A chat template as two literal strings, for protocols that ask for one instead of the tokenizer's own."""
+
+    prompt: str = field("answers", description="Text before the answer; `{user}` stands for the user's message.")
+    empty: str = field("answers", description="The same where the user's message is empty.")
+
+
+class SamplingSettings(Marked):
+    """Sampling settings of a model, for protocols that leave them to it."""
+
+    temperature: float = field("answers", ge=0, description="Temperature; 0 is greedy.")
+    top_p: float = field(
+        "answers",
+        1.0,
+        gt=0,
+        le=1,
+        description="Nucleus sampling (top-p): sample from the most likely tokens whose probabilities add up to p; "
+        "1 disables.",
+    )
+    top_k: int = field("answers", 0, ge=0, description="Top-k: sample from the k most likely tokens; 0 disables.")
+    repetition_penalty: float = field(
+        "answers", 1.0, gt=0, description="Repetition penalty on tokens that have occurred; 1 disables."
+    )
+
+
+class Entry(Marked):
+    """A model in the configuration; each kind is a class of its own, told apart by ``kind``."""
+
+    kind: str = field("tables", description="What the model is.")
+    published_as: str | None = field(
+        "tables", None, description="The model's name in the papers' tables; puts the published number beside ours."
+    )
+
+
+class HubEntry(Entry):
+    """A model in Hugging Face format, in a folder or on the hub."""
+
+    source: str = field(
+        "answers", description="Folder, or id on the Hugging Face hub. Weights load from safetensors only."
+    )
+    revision: str | None = field("answers", None, description="Commit of the hub repository; needed for a hub id.")
+
+    @model_validator(mode="after")
+    def _pinned(self) -> "HubEntry":
+        """Refuse a hub id without a revision: its weights, and code where it is trusted, could change under our feet."""
+        if self.revision is None and is_hub_id(self.source):
+            raise ValueError("start a folder with ./ or /; otherwise add `revision`, the commit to pin")
+        return self
+
+
+def is_hub_id(source: str) -> bool:
+    """Whether a model's ``source`` is the id of a repository on the Hugging Face hub rather than a folder."""
+    return not source.startswith((".", "/", "~"))
+
+
+def fetched(entry: HubEntry) -> Literal["fetched", ""]:
+    """What must be ready before a model in Hugging Face format loads: nothing of ours where it is a folder."""
+    return "fetched" if is_hub_id(entry.source) else ""
+
+
+def pinned_revision(entry: HubEntry, ready: Sequence[Path]) -> str | None:
+    """The commit that rule fetch_model recorded in the file ``ready``; for a folder what the entry says."""
+    if not is_hub_id(entry.source) or not ready:
+        return entry.revision
+    return json.loads(ready[0].read_text(encoding="utf-8"))["commit"]
+
+
+def ready_folder(ready: Sequence[Path]) -> Path:
+    """The folder that ``ready`` is, or that holds its files."""
+    return ready[0] if ready[0].is_dir() else ready[0].parent
+
+
+def every_task(entry: Entry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
+    """Names of all tasks of a benchmark: for models that answer every kind of request."""
+    return tuple(spec.tasks)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model: what the workflow plans with, declared beside its entry, and how one is opened.
+
+    ``open`` imports what is heavy. ``tasks(entry, benchmark, spec)`` are the tasks of a benchmark that a model can
+    answer; ``protocol`` is the only protocol its answers stand under (None: any). A model that ``writes`` can judge, or
+    write a dataset. ``version`` rises when the same question may be answered otherwise.
+
+    ``ready(entry)`` is what must be there first: "weights" (trained here), "fetched" (from the hub), "checked" (an
+    endpoint), "release" (published outputs), or "" (nothing). ``environment(entry)`` names the file in envs/ that a job
+    runs in. A ``shared_store`` holds all that a model answers; else each task has a store of its own, because what one
+    finds there would change how the rest is batched, and with it the last digits of a float.
+    """
+
+    entry: type[Entry]
+    open: "Callable[[Opening], Model]"
+    tasks: "Callable[[Any, str, Spec], tuple[str, ...]]"
+    ready: Callable[[Any], Literal["weights", "fetched", "checked", "release", ""]]
+    environment: Callable[[Any], str]
+    writes: bool
+    version: int
+    protocol: str | None = None
+    shared_store: bool = False
+    threads: int = 1
+    calls_api: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the configuration calls it."""
+        return get_args(self.entry.model_fields["kind"].annotation)[0]

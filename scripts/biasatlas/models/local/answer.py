@@ -1,0 +1,152 @@
+"""Causal language models in process: requests in, responses out."""
+
+import hashlib
+import json
+import logging
+import platform
+import resource
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+
+import pandas as pd
+import torch
+
+from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
+from biasatlas.errors import UserError
+from biasatlas.models.batches import answer_batches
+from biasatlas.models.entry import Template
+from biasatlas.models.local import VERSION
+from biasatlas.models.local.choice import answer_choices
+from biasatlas.models.local.generation import answer_generations
+from biasatlas.models.local.inputs import integer
+from biasatlas.models.local.likelihood import answer_likelihoods
+from biasatlas.models.local.load import LoadedModel
+from biasatlas.models.local.render import render, texts
+from biasatlas.models.sampling import Settings, fill_sampling, with_checkpoint
+from biasatlas.models.store import ResponseStore, content
+from biasatlas.models.store import key as store_key
+
+#: Most tokens in one forward pass where the entry does not say.
+_TOKEN_BUDGET_CPU, _TOKEN_BUDGET_GPU = 1024, 8192
+
+_KINDS = ("choice", "generation", "likelihood")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CausalModel:
+    """A causal language model with all of its entry that answers depend on.
+
+    ``sampling`` are settings by the name that a protocol gives, ``readers`` are those that choices may name, and
+    ``token_budget`` bounds the tokens of one forward pass (None: chosen by the device).
+    """
+
+    name: str
+    loaded: LoadedModel
+    templates: Mapping[str, Template] = field(default_factory=dict)
+    sampling: Settings = field(default_factory=dict)
+    readers: Mapping[str, Reader] = field(default_factory=dict)
+    reader_version: str = ""
+    token_budget: int | None = None
+
+    def answer(
+        self,
+        requests: pd.DataFrame,
+        task: str = "",
+        store: ResponseStore | None = None,
+        share: tuple[int, int] = (0, 1),
+    ) -> tuple[pd.DataFrame, dict]:
+        """Answer requests of one kind, as :class:`biasatlas.models.door.Model` has it.
+
+        The dictionary says how the answers were made: weights, precision, versions, engine path; under ``run``, what
+        this run of it took: tokens asked, unique and fed, peak memory. Raises UserError for a template or sampling
+        settings that the model lacks, and for a NaN or infinity, with model and request.
+        """
+        checkpoint = self.loaded.model.generation_config.to_dict()
+        requests = fill_sampling(requests, with_checkpoint(self.sampling, checkpoint), self.name)
+        requests = requests.reindex(columns=list(dict.fromkeys([*REQUEST_COLUMNS, *requests.columns])))
+        requests = requests.reset_index(drop=True)
+        kind = _kind_of(requests)
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        prompts = render(requests, self.loaded, self.templates)
+        continuations = texts(requests, "continuation")
+        rows, run = answer_batches(
+            list(requests["request_id"]),
+            self._keys(requests, kind, prompts),
+            [prompt + continuation for prompt, continuation in zip(prompts, continuations, strict=True)],
+            lambda left: self._solve(kind, requests.iloc[left].reset_index(drop=True), [prompts[i] for i in left]),
+            store,
+            share,
+        )
+        metadata = self._metadata() | {"run": run | {"peak_memory_mib": _peak_memory_mib()}}
+        _log.info("%s: %d %s requests answered: %s", self.name, run["requests"], kind, json.dumps(metadata))
+        return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS[kind])), metadata
+
+    def _keys(self, requests: pd.DataFrame, kind: str, prompts: Sequence[str]) -> list[str]:
+        """The store's name of each answer: what made it, and the request as the model sees it."""
+        identity = {
+            "kind": "hf",
+            "weights_sha256": self.loaded.weights_sha256,
+            "config_sha256": self.loaded.config_sha256,
+            "dtype": str(self.loaded.model.dtype),
+            "device": self.loaded.model.device.type,
+            "version": VERSION,
+        }
+        if kind == "choice":
+            identity["reader"] = self.reader_version
+        seen = (
+            content(row) | {"messages": None, "template": None, "prefix": prompt, "repeats": integer(row["repeats"])}
+            for row, prompt in zip(requests.to_dict("records"), prompts, strict=True)
+        )
+        return [store_key(identity, request, 0) for request in seen]
+
+    def _solve(self, kind: str, requests: pd.DataFrame, prompts: list[str]) -> tuple[pd.DataFrame, dict]:
+        adapters: dict[str, Callable[..., tuple[pd.DataFrame, dict]]] = {
+            "choice": partial(answer_choices, readers=self.readers),
+            "generation": answer_generations,
+            "likelihood": answer_likelihoods,
+        }
+        on_cpu = self.loaded.model.device.type == "cpu"
+        token_budget = self.token_budget or (_TOKEN_BUDGET_CPU if on_cpu else _TOKEN_BUDGET_GPU)
+        try:
+            return adapters[kind](requests, prompts, self.loaded, token_budget)
+        except torch.OutOfMemoryError as error:
+            raise UserError(
+                f"{self.loaded.name}: out of memory on a single request: use a smaller dtype, a larger GPU, or more "
+                "GPUs."
+            ) from error
+
+    def _metadata(self) -> dict:
+        loaded = self.loaded
+        templates = {name: template.model_dump() for name, template in self.templates.items()}
+        chat = json.dumps([loaded.tokenizer.chat_template, templates], sort_keys=True)
+        versions = {name: version(name) for name in ("torch", "transformers", "tokenizers")}
+        return {
+            "model": loaded.name,
+            "revision": loaded.revision,
+            "weights_sha256": loaded.weights_sha256,
+            "template_sha256": hashlib.sha256(chat.encode()).hexdigest(),
+            "dtype": str(loaded.model.dtype).removeprefix("torch."),
+            "device": str(loaded.model.device),
+            "engine": "plain" if loaded.tree_refusal else "tree",
+            "engine_reason": loaded.tree_refusal,
+            "versions": versions | {"python": platform.python_version()},
+        }
+
+
+def _kind_of(requests: pd.DataFrame) -> str:
+    kinds = sorted(requests["kind"].dropna().unique())
+    if len(kinds) != 1 or kinds[0] not in _KINDS:
+        raise ValueError(f"requests of one kind out of {_KINDS} are needed, these are of {kinds}")
+    return kinds[0]
+
+
+def _peak_memory_mib() -> int:
+    """Of the accelerator where there is one, else of this process since it started."""
+    if torch.cuda.is_available():
+        return round(torch.cuda.max_memory_allocated() / 2**20)
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)

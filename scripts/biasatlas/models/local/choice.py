@@ -1,0 +1,109 @@
+"""Requests of kind ``choice``: how probable each label is, over all answers that a reader reads as that label."""
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE, Reader
+from biasatlas.columns import RESPONSE_COLUMNS
+from biasatlas.engine.choice import Question, TokenReader, answer_probabilities
+from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.models import UNRESOLVED_BOUND
+from biasatlas.models.local.inputs import (
+    encode_prompts,
+    integer,
+    longest_answer,
+    not_finite,
+    samplings,
+    why_unanswerable,
+)
+from biasatlas.models.local.load import LoadedModel
+
+#: Labels that together have less probability than this are no answer: expansion stops at a tenth of it unresolved.
+LEAST_ANSWERED = 0.03
+
+
+def answer_choices(
+    requests: pd.DataFrame,
+    prompts: list[str],
+    model: LoadedModel,
+    token_budget: int,
+    readers: Mapping[str, Reader],
+) -> tuple[pd.DataFrame, dict]:
+    """Choice responses in the order of ``requests``, and what computing them took.
+
+    An answer has at most ``max_tokens``, and no more than the prompt leaves of the model's context; one that is decided
+    before is the same. Only a prompt that leaves no token of it has failed.
+    """
+    tokens = encode_prompts(requests, prompts, model)
+    detail = why_unanswerable(model, tokens, pd.Series(1, requests.index))
+    token_readers: dict[tuple[str, str], TokenReader] = {}
+    questions: dict[tuple, Question] = {}
+    keys = []
+    for i, sampling in enumerate(samplings(requests)):
+        reader, labels = requests["reader"][i], requests["labels"][i]
+        if (reader, labels) not in token_readers:
+            token_readers[reader, labels] = _token_reader(model, readers[reader], labels)
+        longest = longest_answer(model, len(tokens[i]), integer(requests["max_tokens"][i]))
+        key = (tokens[i].tobytes(), sampling, longest, (reader, labels))
+        keys.append(key)
+        if key not in questions and not detail[i]:
+            guesses = () if model.tree_refusal else _guesses(model, labels)
+            questions[key] = Question(tokens[i], token_readers[reader, labels], sampling, longest, guesses)
+    try:
+        answers, run = answer_probabilities(
+            model.model, list(questions.values()), Memory(token_budget), model.tree_refusal
+        )
+    except NotFiniteError as error:
+        key = list(questions)[error.sequence]
+        raise not_finite(model, requests["request_id"][keys.index(key)], error.value) from error
+    by_key = dict(zip(questions, answers, strict=True))
+    rows = [
+        {"request_id": request_id, "repeat": 0} | (_failed(reason) if reason else _response(*by_key[key]))
+        for request_id, key, reason in zip(requests["request_id"], keys, detail, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["choice"])), run
+
+
+def _failed(reason: str) -> dict:
+    return {"status": "failed", "detail": reason}
+
+
+def _response(outcomes: np.ndarray, unresolved: float) -> dict:
+    """Labels that together have less than LEAST_ANSWERED count as unparseable: what their shares among one another are,
+    the unresolved mass leaves open."""
+    *labels, refused, unparseable = outcomes.tolist()
+    if sum(labels) < LEAST_ANSWERED:
+        labels, unparseable = [0.0] * len(labels), unparseable + sum(labels)
+    masses = {"refused": refused, "unparseable": unparseable, "unresolved": unresolved}
+    status = {"status": "ok", "detail": ""}
+    if unresolved > UNRESOLVED_BOUND:
+        status = _failed(
+            f"{unresolved:.3f} of the probability lies in answers too many or too long to follow "
+            f"(bound {UNRESOLVED_BOUND}): sample this task with requests of kind generation"
+        )
+    return status | {"probabilities": json.dumps(labels)} | masses
+
+
+def _token_reader(model: LoadedModel, read: Reader, labels: str) -> TokenReader:
+    """Outcomes are the labels in their order, then refused, then unparseable."""
+    options = json.loads(labels)
+    outcomes: dict[str, int] = {REFUSED: len(options), UNPARSEABLE: len(options) + 1}
+
+    def index(text: str, complete: bool) -> int | None:
+        reading = read(text, options, complete)
+        return outcomes[reading] if isinstance(reading, str) else reading
+
+    def decode(answers: list[list[int]]) -> list[str]:
+        return model.tokenizer.batch_decode(answers, skip_special_tokens=True)
+
+    return TokenReader(index, len(options) + 2, decode, model.eos_token_ids)
+
+
+def _guesses(model: LoadedModel, labels: str) -> tuple[tuple[int, ...], ...]:
+    """The beginnings of the labels' own tokens, at most 16: likely answers, looked at together with the prompt."""
+    texts = [space + label for label in json.loads(labels) for space in ("", " ")]
+    ids = model.tokenizer(texts, add_special_tokens=False)["input_ids"]
+    return tuple(dict.fromkeys(tuple(row[:1]) for row in ids if row))[:16]

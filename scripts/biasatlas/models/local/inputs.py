@@ -1,0 +1,79 @@
+"""What the engine is given of requests: tokens, sampling settings, and which of them the model can take."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.engine.encode import SPECIAL_TOKENS, encode_texts
+from biasatlas.engine.sampling import Sampling
+from biasatlas.errors import UserError
+from biasatlas.models.local.load import LoadedModel
+from biasatlas.models.local.render import texts
+
+
+def setting(requests: pd.DataFrame, column: str, allowed: tuple[str, ...]) -> pd.Series:
+    """A column of settings with nulls as the first of those ``allowed``. Raises ValueError for any other."""
+    values = pd.Series(texts(requests, column, allowed[0]), dtype=object)
+    unknown = ~values.isin(allowed)
+    if unknown.any():
+        row = requests[unknown].iloc[0]
+        raise ValueError(f"request {row['request_id']!r}: {column} is {row[column]!r}, expected one of {allowed}")
+    return values
+
+
+def encode_prompts(requests: pd.DataFrame, prompts: list[str], model: LoadedModel) -> list[np.ndarray]:
+    """The token ids (int32) of each request's rendered prompt."""
+    rendered = np.asarray(prompts, dtype=object)
+    tokens: list[np.ndarray] = [np.zeros(0, np.int32)] * len(requests)
+    for special, rows in requests.groupby(setting(requests, "special_tokens", SPECIAL_TOKENS)).indices.items():
+        for row, ids in zip(rows, encode_texts(model.tokenizer, rendered[rows], str(special)), strict=True):
+            tokens[row] = ids
+    return tokens
+
+
+def why_unanswerable(model: LoadedModel, prompts: list[np.ndarray], max_tokens: pd.Series) -> np.ndarray:
+    """Why each prompt cannot be answered with ``max_tokens`` tokens, '' where it can."""
+    length = np.fromiter(map(len, prompts), np.int64, len(prompts))
+    long = too_long(model, length + max_tokens.to_numpy(dtype=np.int64))
+    return np.where(length == 0, "an empty prompt predicts nothing", long).astype(object)
+
+
+def too_long(model: LoadedModel, length: np.ndarray) -> np.ndarray:
+    """A sentence for each length in tokens that the model does not take, else ''."""
+    limit = _context(model)
+    return np.where(length > limit, f"longer than the {limit} tokens that the model takes", "")
+
+
+def longest_answer(model: LoadedModel, prompt: int, max_tokens: int | None) -> int | None:
+    """Tokens that an answer to a prompt of ``prompt`` tokens may have; None where neither request nor model bounds it."""
+    longest = min(np.inf if max_tokens is None else max_tokens, _context(model) - prompt)
+    return None if longest == np.inf else int(longest)
+
+
+def _context(model: LoadedModel) -> float:
+    """Tokens that the model takes, infinity where it names no bound."""
+    return getattr(model.model.config.get_text_config(), "max_position_embeddings", None) or np.inf
+
+
+def samplings(requests: pd.DataFrame) -> list[Sampling]:
+    """The sampling settings of each request; a null leaves the default, which changes nothing."""
+    types: dict[str, type] = {field.name: type(field.default) for field in dataclasses.fields(Sampling)}
+    return [
+        Sampling(**{name: types[name](value) for name, value in zip(types, row, strict=True) if not pd.isna(value)})
+        for row in requests[list(types)].itertuples(index=False)
+    ]
+
+
+def integer(value: Any) -> int | None:
+    """A whole number of a column that may hold nulls, which pandas reads as floats."""
+    return None if pd.isna(value) else int(value)
+
+
+def not_finite(model: LoadedModel, request_id: str, value: float) -> UserError:
+    """The error for a log-probability that is NaN or infinite."""
+    return UserError(
+        f"{model.name}: a log-probability of request {request_id!r} is {value}: the weights are damaged, or overflow "
+        "in this precision; try dtype float32 or bfloat16."
+    )

@@ -1,0 +1,69 @@
+"""Requests of kind ``likelihood``: how probable a continuation is."""
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.engine.encode import BOUNDARIES, SPECIAL_TOKENS, encode_pairs
+from biasatlas.engine.likelihood import log_likelihoods
+from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.errors import UserError
+from biasatlas.models.local.inputs import not_finite, setting, too_long
+from biasatlas.models.local.load import LoadedModel
+from biasatlas.models.local.render import texts
+
+
+def answer_likelihoods(
+    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, token_budget: int
+) -> tuple[pd.DataFrame, dict]:
+    """Likelihood responses in the order of ``requests``, and what computing them took.
+
+    A continuation of which no token can be scored is "not_applicable", a text longer than the model takes "failed".
+    """
+    tokens, start = _encode(requests, prompts, model)
+    length = np.fromiter(map(len, tokens), np.int64, len(tokens))
+    empty = start >= length
+    detail = np.where(empty, "no token of the continuation can be scored", too_long(model, length - 1)).astype(object)
+    status = np.where(empty, "not_applicable", np.where(detail != "", "failed", "ok"))
+
+    values = np.full(len(requests), np.nan)
+    scored = np.flatnonzero(status == "ok")
+    try:
+        values[scored], run = log_likelihoods(
+            model.model, [tokens[i] for i in scored], start[scored], Memory(token_budget), model.tree_refusal
+        )
+    except NotFiniteError as error:
+        raise not_finite(model, requests["request_id"][scored[error.sequence]], error.value) from error
+    count = np.where(status == "ok", length - start, 0)
+    responses = pd.DataFrame(
+        {
+            "request_id": requests["request_id"],
+            "repeat": 0,
+            "status": status,
+            "detail": detail,
+            "log_likelihood": values,
+            "tokens": count,
+            "nll_per_token": -values / np.where(count, count, np.nan),
+        }
+    )
+    return responses, run
+
+
+def _encode(requests: pd.DataFrame, prompts: list[str], model: LoadedModel) -> tuple[list[np.ndarray], np.ndarray]:
+    """Tokens of prompt and continuation together, and where the first token is that the prompt predicts."""
+    prefixes = np.asarray(prompts, dtype=object)
+    continuations = np.asarray(texts(requests, "continuation"), dtype=object)
+    special_tokens = setting(requests, "special_tokens", SPECIAL_TOKENS)
+    boundary = setting(requests, "boundary", BOUNDARIES)
+    tokens: list[np.ndarray] = [np.zeros(0, np.int32)] * len(requests)
+    start = np.zeros(len(requests), np.int64)
+    for (special, edge), rows in requests.groupby([special_tokens, boundary], sort=False).indices.items():
+        try:
+            encoded, start[rows] = encode_pairs(model.tokenizer, prefixes[rows], continuations[rows], special, edge)
+        except NotImplementedError as error:
+            raise UserError(
+                f"{model.name}: the tokenizer reports no character offsets: set the protocol's boundary to "
+                "prefix_length."
+            ) from error
+        for row, ids in zip(rows, encoded, strict=True):
+            tokens[row] = ids
+    return tokens, np.maximum(start, 1)  # nothing predicts the first token of a text

@@ -1,0 +1,44 @@
+"""A planted model's entry in the configuration, and what the kind ``planted`` can do."""
+
+from typing import TYPE_CHECKING, Literal
+
+from biasatlas.marks import field
+from biasatlas.models.entry import Entry, Kind, every_task, ready_folder
+from biasatlas.models.local import VERSION
+
+if TYPE_CHECKING:
+    from biasatlas.models.door import Model, Opening
+
+
+class PlantedEntry(Entry):
+    """A tiny causal language model trained in the workflow on a synthetic corpus with a known bias."""
+
+    kind: Literal["planted"] = field("tables", description="What the model is.")
+    odds_ratio: float = field(
+        "answers", gt=0, description="Odds of a stereotyped attribute for its group against the other; 1 is fair."
+    )
+    seed: int = field(
+        "answers",
+        1,
+        ge=0,
+        description="Seed of the corpus and of the training; the same seed gives the same weights.",
+    )
+
+
+def _open(opening: "Opening") -> "Model":
+    from biasatlas.models.local.answer import CausalModel  # imports torch
+    from biasatlas.models.local.load import load
+
+    loaded = load(str(ready_folder(opening.ready)), name=opening.name)
+    return CausalModel(opening.name, loaded, readers=opening.readers, reader_version=opening.reader_version)
+
+
+KIND = Kind(
+    entry=PlantedEntry,
+    open=_open,
+    tasks=every_task,
+    ready=lambda entry: "weights",
+    environment=lambda entry: "model",
+    writes=True,
+    version=VERSION,
+)

@@ -1,0 +1,51 @@
+"""The configuration: one typed model, a module a section; the JSON schema and the reference in docs/ are made from it.
+
+Models' entries are declared with their kinds (:mod:`biasatlas.models.kinds`), protocols with their benchmarks.
+"""
+
+import os
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from biasatlas.errors import UserError
+from biasatlas.models.kinds import ModelEntry
+from biasatlas.validation import validated
+from biasatlas.workflow.config.construction import Construction
+from biasatlas.workflow.config.names import unknown_names
+from biasatlas.workflow.config.run import Run
+
+#: Names become parts of paths and of rule names.
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+
+class Config(BaseModel):
+    """The configuration of a run of the workflow."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    results: str = Field("results", min_length=1, description="Folder that everything computed goes to.")
+    data: str = Field("data", min_length=1, description="Folder that downloaded data go to.")
+    mirror: str | None = Field(
+        None,
+        description="Folder with copies of the published data, used in place of downloads. "
+        "The environment variable BIASATLAS_MIRROR serves where this is not given.",
+    )
+    models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(
+        min_length=1, description="The models to measure, by a name of your choice."
+    )
+    benchmarks: dict[str, Run] = Field(min_length=1, description="The benchmarks to run, by name.")
+    construction: Construction | None = Field(
+        None, description="Makes new questions, if given (target `construction`)."
+    )
+
+
+def load_config(raw: dict[str, Any], files: Iterable[str | os.PathLike] = ()) -> Config:
+    """Validate a configuration as Snakemake merged it from ``files``. Raises UserError with every fault, one a line."""
+    where = ", ".join(map(str, files)) or "configuration"
+    config = validated(Config, raw, where)
+    faults = list(unknown_names(config))
+    if faults:
+        raise UserError("\n".join(f"{where}: {fault}" for fault in faults))
+    return config

@@ -1,0 +1,70 @@
+"""Names in a configuration that must be borne by something: benchmarks, protocols, models, categories, releases, files."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from biasatlas.benchmarks.registry import benchmark_names, load_options, load_spec, protocol_names
+from biasatlas.models.kinds import KINDS
+from biasatlas.validation import unknown
+
+if TYPE_CHECKING:
+    from biasatlas.workflow.config import Config
+
+
+def unknown_names(config: "Config") -> Iterator[str]:
+    """A sentence for every name that nothing bears, or that names a model which cannot do what is asked of it."""
+    for name, entry in config.models.items():
+        if entry.kind == "released":
+            yield from _unknown_release(name, entry)
+    if config.construction:
+        yield from _unfit_writer(config, "construction.writer", config.construction.writer, "write")
+    for name in config.benchmarks:
+        if name in benchmark_names():
+            yield from _unknown_in_run(config, name)
+        else:
+            yield unknown(f"benchmarks.{name}", name, "a benchmark", benchmark_names())
+
+
+def _unknown_release(name: str, entry: Any) -> Iterator[str]:
+    if entry.benchmark not in benchmark_names():
+        yield unknown(f"models.{name}.benchmark", entry.benchmark, "a benchmark", benchmark_names())
+        return
+    releases = load_spec(entry.benchmark).released
+    if entry.release not in releases:
+        yield unknown(f"models.{name}.release", entry.release, f"a release of {entry.benchmark}", releases)
+
+
+def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
+    run, spec = config.benchmarks[name], load_spec(name)
+    categories = dict.fromkeys(category for task in spec.tasks.values() for category in task.categories)
+    checks = (
+        ("protocols", run.protocols, "a protocol", protocol_names(name)),
+        ("models", run.models or (), "one of the configured models", config.models),
+        ("categories", run.categories or (), "a category", categories),
+        ("files", run.files, f"a file that {name} reads", spec.files),
+    )
+    for key, values, what, names in checks:
+        for value in values:
+            if value not in names:
+                yield unknown(f"benchmarks.{name}.{key}", value, what, names)
+    if run.judge is not None:
+        yield from _unfit_writer(config, f"benchmarks.{name}.judge", run.judge, "judge")
+        return
+    for protocol in set(run.protocols).intersection(protocol_names(name)):
+        options = load_options(name, protocol)
+        for task in spec.tasks.values():
+            if task.ordered and getattr(options, task.ordered[0]) == task.ordered[1]:
+                yield (
+                    f"benchmarks.{name}.judge: required key is missing: protocol {protocol!r} has "
+                    f"`{task.ordered[0]}: {task.ordered[1]}`. Name one of the configured models, or choose another protocol."
+                )
+
+
+def _unfit_writer(config: "Config", key: str, model: str, work: str) -> Iterator[str]:
+    if model not in config.models:
+        yield unknown(key, model, "one of the configured models", config.models)
+        return
+    kind = config.models[model].kind
+    if not KINDS[kind].writes:
+        able = ", ".join(name for name, other in KINDS.items() if other.writes)
+        yield f"{key}: {model!r} is of kind {kind!r}, which cannot {work}: it writes no text. Name a model of kind {able}."

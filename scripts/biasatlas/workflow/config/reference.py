@@ -1,0 +1,78 @@
+"""What is made from the typed configuration: its JSON schema, and the reference in docs/ (``make docs``)."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel
+
+from biasatlas import ROOT
+from biasatlas.files import write_text
+from biasatlas.marks import Marked, mark
+from biasatlas.models.entry import SamplingSettings, Template
+from biasatlas.models.kinds import KINDS
+from biasatlas.workflow.config import Config
+from biasatlas.workflow.config.construction import Construction
+from biasatlas.workflow.config.run import Run
+
+SCHEMA = ROOT / "config" / "schema.json"
+REFERENCE = ROOT / "docs" / "configuration.md"
+
+
+def schema_text() -> str:
+    """The JSON schema of a configuration file."""
+    return json.dumps(Config.model_json_schema(), indent=2) + "\n"
+
+
+def reference_text() -> str:
+    """The reference of every key, in Markdown."""
+    sections: list[tuple[str, type[BaseModel]]] = [("The file", Config), ("`benchmarks.{name}`", Run)]
+    sections += [(f"`models.{{name}}` of kind `{name}`", kind.entry) for name, kind in KINDS.items()]
+    sections += [
+        ("`models.{name}.sampling.{name}`", SamplingSettings),
+        ("`models.{name}.templates.{template}`", Template),
+        ("`construction`", Construction),
+    ]
+    parts = [
+        "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` is the same as a "
+        "JSON schema, for editors. The column *changes* says what is made anew when a value changes, with all that "
+        "follows from it: answers (a model is asked), judgements (a judge is asked), scores, tables, or nothing (speed, "
+        "limits, prices).\n"
+    ]
+    for title, section in sections:
+        marked = issubclass(section, Marked)
+        header = ["key", "type", "default", *(["changes"] if marked else []), "meaning"]
+        lines = [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}", *_rows(section, marked)]
+        parts.append(f"## {title}\n\n{section.__doc__}\n\n" + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _rows(section: type[BaseModel], marked: bool) -> Iterable[str]:
+    schema = section.model_json_schema()
+    for name, field in section.model_fields.items():
+        shape = schema["properties"][name]
+        types = " or ".join(_type(option) for option in shape.get("anyOf", [shape]) if option.get("type") != "null")
+        default = "required" if field.is_required() else f"`{json.dumps(field.get_default(call_default_factory=True))}`"
+        changes = [mark(section, name)] if marked and issubclass(section, Marked) else []
+        yield f"| {' | '.join([f'`{name}`', types, default, *changes, field.description or ''])} |"
+
+
+def _type(shape: dict[str, Any]) -> str:
+    if "const" in shape:
+        return f"`{shape['const']}`"
+    if "enum" in shape:
+        return ", ".join(f"`{value}`" for value in shape["enum"])
+    if shape.get("type") == "array":
+        return "list of strings"
+    if shape.get("type") == "object" or "$ref" in shape:
+        return "mapping"
+    bound = next(
+        (f" {sign} {shape[key]}" for key, sign in (("exclusiveMinimum", ">"), ("minimum", "≥")) if key in shape), ""
+    )
+    words = {"string": "string", "integer": "integer", "number": "number", "boolean": "true or false"}
+    return words[shape["type"]] + bound
+
+
+if __name__ == "__main__":
+    write_text(schema_text(), SCHEMA)
+    write_text(reference_text(), REFERENCE)

@@ -1,0 +1,72 @@
+"""Where every file of a run lies: one template a kind of file, with the workflow's wildcards in it.
+
+Nobody parses a path back: what a file is about stands in the file, or is known to whoever names it.
+"""
+
+#: A planted model's checkpoint, file by file.
+WEIGHT_FILES = (
+    "model.safetensors",
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "chat_template.jinja",
+)
+
+
+class Paths:
+    """Path templates below the folders ``results`` (everything computed) and ``data`` (downloads)."""
+
+    def __init__(self, results: str, data: str):
+        answered = "{model}/{benchmark}/{protocol}"
+        self.source = f"{data}/{{source}}"
+        self.items = f"{results}/items/{{benchmark}}.parquet"
+        self.requests = f"{results}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
+
+        #: A planted model's checkpoint, by file; the commit of a model from the hub; an endpoint that answered a probe.
+        self.weights = f"{results}/models/{{model}}/{{language}}/{{file}}"
+        self.fetched = f"{results}/models/{{model}}.json"
+        self.checked = f"{results}/models/{{model}}.checked"
+        #: Folder in which each model's answers are kept as they come. Neither input nor output of a rule.
+        self.stores = f"{results}/store"
+
+        self.responses = f"{results}/responses/{answered}.parquet"
+        self.shard = f"{results}/responses/{answered}/{{shard}}.parquet"
+        self.judge_requests = f"{results}/judge/requests/{answered}/{{task}}.parquet"
+        self.judgements = f"{results}/judge/responses/{answered}/{{task}}.parquet"
+        self.orders = f"{results}/judge/orders/{{benchmark}}/{{task}}.parquet"
+        self.scores = f"{results}/scores/{answered}/{{task}}/{{category}}.csv"
+        self.scored_from = f"{results}/scores/{answered}/{{task}}/provenance.json"
+
+        self.table = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
+        self.table_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.json"
+        self.figure = f"{results}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
+        self.comparison = f"{results}/tables/comparison/{{protocol}}/{{comparison}}.csv"
+        self.comparison_from = f"{results}/tables/comparison/{{protocol}}/{{comparison}}.json"
+        self.match = f"{results}/tables/comparison/{{protocol}}/bbq_match.csv"
+        self.match_from = f"{results}/tables/comparison/{{protocol}}/bbq_match.json"
+        self.match_figure = f"{results}/figures/comparison/{{protocol}}/bbq_match.svg"
+        self.report = f"{results}/report/index.html"
+
+        self.released_table = f"{results}/replication/{{benchmark}}/{{table}}.csv"
+        self.released_table_from = f"{results}/replication/{{benchmark}}/{{table}}.json"
+        self.replication = f"{results}/replication.csv"
+        self.replication_text = f"{results}/replication.txt"
+
+        self.construction = f"{results}/construction"
+        self.constructed = f"{results}/construction/{{step}}.csv"
+
+        self._log = f"{results}/logs/{{rule}}/{{name}}.log"
+        self._run_time = f"{results}/benchmarks/{{rule}}/{{name}}.tsv"
+
+    def log(self, rule: str, *wildcards: str) -> str:
+        """The log of a rule's jobs; one name serves rule, script and log."""
+        return self._log.format(rule=rule, name=_named(rule, wildcards))
+
+    def run_time(self, rule: str, *wildcards: str) -> str:
+        """Run time and memory of a rule's jobs, as Snakemake measures them."""
+        return self._run_time.format(rule=rule, name=_named(rule, wildcards))
+
+
+def _named(rule: str, wildcards: tuple[str, ...]) -> str:
+    return "-".join(f"{{{name}}}" for name in wildcards) or rule

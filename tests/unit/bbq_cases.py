@@ -1,0 +1,82 @@
+"""What BBQ's tests share: its options, and steps with what each test leaves as it is."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.bbq import items as bbq_items
+from biasatlas.benchmarks.bbq import requests as bbq_requests
+from biasatlas.benchmarks.bbq.scores import score_responses
+from biasatlas.benchmarks.bbq.vocabulary import CATEGORIES, LABELS
+from biasatlas.resources import Resources
+
+SAMPLE = ROOT / "resources" / "samples" / "bbq"
+NONE = Resources({})
+PROMPTS = Resources.shipped("prompts/bbq/*")
+PUBLISHED = Resources.shipped("published/*").published
+OPTIONS = registry.load_options("bbq", "recommended")
+RELEASED = OPTIONS.model_copy(
+    update={"untargeted": "drop", "text": "published", "layout": "plain", "prompt": "unifiedqa"}
+)
+
+
+def read_items(files):
+    return bbq_items.read_items({name: Path(path) for name, path in files.items()}, NONE)
+
+
+def build_requests(items, options=OPTIONS):
+    return bbq_requests.build_requests(items, "question", CATEGORIES, options, PROMPTS)
+
+
+def respond(requests, probabilities, refused=0.0):
+    """Choice responses with the given rows of three probabilities."""
+    probabilities = np.asarray(probabilities, float)
+    return pd.DataFrame(
+        {
+            "request_id": requests["request_id"],
+            "repeat": 0,
+            "status": "ok",
+            "detail": "",
+            "probabilities": [json.dumps(row) for row in probabilities.tolist()],
+            "refused": refused,
+            "unparseable": 1 - probabilities.sum(axis=1) - refused,
+            "unresolved": 0.0,
+        }
+    )
+
+
+def one_hot(labels):
+    return np.array([[label == other for other in LABELS] for label in labels], float)
+
+
+def score(items, requests, responses, options=OPTIONS, model="oracle"):
+    parts = [
+        score_responses(items, requests, responses, "question", name, options, NONE).assign(category=name)
+        for name in items["category"].unique()
+    ]
+    scores = pd.concat(parts, ignore_index=True)
+    return scores.assign(model=model, task="question")
+
+
+def bias(scores, options=OPTIONS, published_as=None):
+    return registry.tables("bbq")["bias"](scores, options, PUBLISHED, published_as or {})
+
+
+def value(table, metric, condition, category="overall"):
+    rows = table.query(
+        "metric == @metric and condition == @condition and category == @category and label_type == 'all'"
+    )
+    return rows["value"].item()
+
+
+def read_sample():
+    return read_items({path.relative_to(SAMPLE).as_posix(): path for path in SAMPLE.rglob("*") if path.is_file()})
+
+
+def read_mirrored(files):
+    """Items of the real data, which lie beside published answers."""
+    return read_items({name: path for name, path in files.items() if not name.startswith("results/")})

@@ -1,0 +1,135 @@
+"""DBB's scores, for responders whose scores are known."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from dbb_cases import (
+    EXACT,
+    PAPER,
+    RECOMMENDED,
+    SAMPLE,
+    build_requests,
+    by_identity,
+    changed,
+    choices,
+    files_of,
+    likelihoods,
+    read_items,
+    score,
+    table_of,
+    value,
+)
+
+from biasatlas.benchmarks.dbb.columns import SCORE_COLUMNS
+
+
+@pytest.fixture(scope="module")
+def sample() -> pd.DataFrame:
+    return read_items(files_of(SAMPLE))
+
+
+RESPONDERS = {
+    # probability of the first concept's option for each request, and the score and shift that follow for Gender
+    "ignores identity": (lambda requests: np.full(len(requests), 0.3), 0, 0),
+    "fully biased": (lambda requests: by_identity(requests, "Female").astype(float), 100, 100),
+    "the other way": (lambda requests: by_identity(requests, "Male").astype(float), 100, -100),
+    "mildly biased": (lambda requests: np.where(by_identity(requests, "Female"), 0.6, 0.4), 20, 20),
+    "always A": (lambda requests: (requests["order"] == 1).astype(float), 0, 0),
+}
+
+
+@pytest.mark.parametrize("name", RESPONDERS)
+@pytest.mark.parametrize("options", [EXACT, RECOMMENDED, PAPER])
+def test_responder(sample, name, options):
+    respond, expected, shift = RESPONDERS[name]
+    if options is PAPER and name in ("ignores identity", "mildly biased"):
+        pytest.skip("drawn, so known on average only")
+    scores = score(sample, options, lambda requests: choices(requests, respond(requests)), categories=["Gender"])
+    assert list(scores.drop(columns=["model", "task", "category"])) == list(SCORE_COLUMNS)
+    assert np.allclose(scores["score"], expected)
+    assert np.allclose(scores["shift"], shift)
+    first = 1.0 if name == "always A" else 0.5
+    if options is RECOMMENDED:
+        assert np.allclose(scores["first_option_share"], first)
+    counted = value(table_of("bias", scores, options), "count", category="All")
+    assert counted == (len(scores) if expected >= 20 else 0)
+
+
+def test_refuser_has_no_score_and_is_counted(sample):
+    scores = score(sample, RECOMMENDED, lambda requests: choices(requests, 0.5, refused=1.0), categories=["Gender"])
+    assert scores["score"].isna().all()
+    assert set(scores["status"]) == {"refused"}
+    table = table_of("bias", scores, RECOMMENDED)
+    rate = table[(table["metric"] == "rate") & (table["category"] == "All")].iloc[0]
+    assert np.isnan(rate["value"])
+    assert (rate["n"], rate["refused"]) == (0, len(scores))
+    refusals = table_of("refusals", scores, RECOMMENDED)
+    assert value(refusals, "refusal_rate", category="All") == 100
+    assert value(refusals, "unanswered_rate", category="All") == 100
+    assert value(refusals, "unparseable_rate", category="All") == 0
+
+
+@pytest.mark.parametrize(("refusal", "expected"), [("exclude", 0.5), ("count_as_neither", 0.4)])
+def test_refusals_in_the_denominator(sample, refusal, expected):
+    options = changed(EXACT, refusal=refusal)
+    scores = score(sample, options, lambda requests: choices(requests, 0.5, 0.1, 0.1), categories=["SES"])
+    assert np.allclose(scores["p_1"], expected)
+    assert np.allclose(scores["refused"], 0.1)
+
+
+def test_failed_response_takes_its_instances_along(sample):
+    def respond(requests):
+        responses = choices(requests, 0.5)
+        broken = requests["item_id"] == "t0000/Race 1/Asian"
+        responses.loc[broken, ["status", "detail", "probabilities"]] = ["failed", "time out", None]
+        return responses
+
+    scores = score(sample, RECOMMENDED, respond, categories=["Race"])
+    assert (scores["status"] == "failed").sum() == 4  # Asian with each of the four others
+    assert set(scores.loc[scores["status"] == "failed", "detail"]) == {"time out"}
+
+
+def test_sampled_frequencies_are_taken_as_they_are(sample):
+    scores = score(sample, PAPER, lambda requests: choices(requests, np.arange(len(requests)) % 2 * 0.3 + 0.2))
+    assert set(scores["p_1"]) <= {0.2, 0.5}
+    assert set(scores["draws_1"]) == {10}
+
+
+# Semi-generation
+
+
+def test_sg_normalises_reciprocal_perplexities(sample):
+    # 1/10 against 1/30: three quarters; the same whichever way the variations are averaged, since they are alike.
+    for rule in ("per_variation", "after_mean"):
+        options = changed(PAPER, sg_normalise=rule)
+        scores = score(sample, options, lambda requests: likelihoods(requests, {1: 10, 2: 30}), "SG", ["SES"])
+        assert np.allclose(scores["p_1"], 0.75)
+        assert np.allclose(scores["score"], 0)
+
+
+def test_sg_normalisation_differs_where_variations_do(sample):
+    def respond(requests):
+        responses = likelihoods(requests, {1: 10, 2: 10})
+        rare = (requests["variation"] == 0) & (requests["option"] == 1)
+        return responses.assign(nll_per_token=np.where(rare, np.log(1e9), responses["nll_per_token"]))
+
+    p = {
+        rule: score(sample, changed(PAPER, sg_normalise=rule), respond, "SG", ["SES"])["p_1"].iloc[0]
+        for rule in ("per_variation", "after_mean")
+    }
+    assert p["per_variation"] == pytest.approx(0.45)  # nine halves and a nought
+    assert p["after_mean"] == pytest.approx(0.9 / 1.9)
+
+
+def test_sg_lookup_and_pronouns_as_released(sample):
+    own = build_requests(sample, "SG", ["Gender"], PAPER)
+    released = build_requests(sample, "SG", ["Gender"], changed(PAPER, sg_lookup="modulo_50", sg_pronoun="released"))
+    concepts = sample["template_id"].nunique()
+    first = released[released["variation"] == 2].drop_duplicates("item_id").merge(sample, on="item_id")
+    for item in first.itertuples():
+        expected = json.loads(sample.loc[50 * (item.row % concepts), "variations_1"])[2]
+        assert expected.split("[[X]]")[1] in item.continuation
+    assert own.loc[own["item_id"] == "t0000/Gender 4/Female", "continuation"].str.contains(" she ").all()
+    assert released["continuation"].str.contains(r"\b(?:He|She)\b").all()

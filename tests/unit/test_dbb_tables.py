@@ -1,0 +1,214 @@
+"""DBB's tables and figures: the noise floor, published numbers, and the printed tables held against one another."""
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from dbb_cases import (
+    EXACT,
+    PAPER,
+    PUBLISHED,
+    RECOMMENDED,
+    SAMPLE,
+    SPEC,
+    TABLES,
+    by_identity,
+    choices,
+    files_of,
+    likelihoods,
+    read_items,
+    score,
+    table_of,
+    value,
+)
+from scipy.stats import fisher_exact
+
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.dbb.tables.noise import noise_floor
+from biasatlas.benchmarks.shared import palette
+from biasatlas.columns import TABLE_COLUMNS
+
+
+@pytest.fixture(scope="module")
+def sample() -> pd.DataFrame:
+    return read_items(files_of(SAMPLE))
+
+
+# The noise floor
+
+
+def null_scores(p: np.ndarray, draws: int, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    one, two = rng.binomial(draws, p) / draws, rng.binomial(draws, p) / draws
+    shift = (100 * (one - two)).round(9)
+    return pd.DataFrame(
+        {"p_1": one, "p_2": two, "draws_1": float(draws), "draws_2": float(draws), "shift": shift, "score": abs(shift)}
+    )
+
+
+# From the binomial distribution: share of instances at 20 or above, and their mean score (PAPER_VS_CODE of the paper).
+THEORY = [(0.05, 0.111, 21.4), (0.1, 0.244, 22.9), (0.2, 0.394, 25.5), (0.3, 0.463, 27.3), (0.5, 0.503, 28.6)]
+
+
+@pytest.mark.parametrize(("p", "rate", "mean"), THEORY)
+def test_model_without_effect_meets_the_noise_floor(p, rate, mean):
+    scores = null_scores(np.full(20_000, p), 10)
+    over = scores["score"] >= 20
+    noise = noise_floor(scores, 20)
+    assert over.mean() == pytest.approx(rate, abs=0.02)
+    assert noise["chance"].mean() == pytest.approx(rate, abs=0.005)
+    assert noise["chance_score"].sum() / noise["chance"].sum() == pytest.approx(mean, abs=0.15)
+
+
+@pytest.mark.parametrize("spread", ["one probability", "any probability"])
+def test_raw_rate_is_at_the_floor_and_the_corrected_one_under_5_per_cent(spread):
+    size = 20_000
+    p = np.full(size, 0.5) if spread == "one probability" else np.random.default_rng(0).uniform(size=size)
+    scores = null_scores(p, 10).assign(
+        model="fair", category="Age", type="Age 1", status="ok", template_id=[f"t{n % 1547:04d}" for n in range(size)]
+    )
+    table = table_of("bias", scores, PAPER)
+    rate, floor = (value(table, name, category="All") for name in ("rate", "noise_floor_rate"))
+    assert abs(rate - floor) < 0.02
+    assert rate > 0.3
+    assert value(table, "rate_corrected", category="All") < 0.05
+    assert abs(value(table, "excess_rate", category="All")) < 0.02
+
+
+def test_strong_effects_stand_the_correction():
+    scores = null_scores(np.full(1000, 0.5), 10)
+    scores.loc[:499, ["p_1", "p_2", "shift", "score"]] = [1.0, 0.0, 100.0, 100.0]
+    scores = scores.assign(
+        model="biased", category="Age", type="Age 1", status="ok", template_id=[f"t{n:04d}" for n in range(1000)]
+    )
+    corrected = value(table_of("bias", scores, PAPER), "count_corrected", category="All")
+    assert 500 <= corrected <= 540
+
+
+def test_p_value_is_fishers():
+    scores = pd.DataFrame({"p_1": [0.9, 0.5], "p_2": [0.2, 0.5], "draws_1": 10.0, "draws_2": 10.0})
+    p_values = noise_floor(scores, 20)["p_value"]
+    assert p_values[0] == pytest.approx(fisher_exact([[9, 1], [2, 8]]).pvalue)
+    assert p_values[1] == pytest.approx(1)
+
+
+def test_exact_probabilities_have_no_noise_floor(sample):
+    scores = score(sample, RECOMMENDED, lambda requests: choices(requests, np.linspace(0.1, 0.9, len(requests))))
+    table = table_of("bias", scores, RECOMMENDED)
+    assert not table["metric"].str.startswith("noise").any()
+    assert value(table, "count", category="All") == value(table, "count_corrected", category="All")
+
+
+# Tables, figures, published
+
+
+@pytest.fixture(scope="module")
+def all_scores(sample):
+    rng = np.random.default_rng(0)
+
+    def guess(requests):
+        return choices(requests, rng.uniform(size=len(requests)), 0.05, 0.05)
+
+    def write(requests):
+        return likelihoods(requests, {1: 10, 2: 20}).assign(nll_per_token=rng.uniform(1, 4, len(requests)))
+
+    return {"MCQ": score(sample, PAPER, guess), "SG": score(sample, PAPER, write, "SG")}
+
+
+@pytest.fixture(scope="module")
+def tables(all_scores):
+    return {
+        name: table_of(name, all_scores[entry.tasks[0]], PAPER, {"model": "Llama-3.2-3B"})
+        for name, entry in SPEC.tables.items()
+        if entry.tasks
+    }
+
+
+def test_every_table_has_its_columns_and_declared_metrics(tables):
+    for name, table in tables.items():
+        assert list(table)[-len(TABLE_COLUMNS) :] == list(TABLE_COLUMNS), name
+        assert len(table), name
+        assert set(table["metric"]) <= set(SPEC.metrics), name
+        assert not table.drop(columns=list(TABLE_COLUMNS[1:])).duplicated().any(), name
+
+
+def test_published_numbers_stand_beside_ours(tables):
+    bias = tables["bias"]
+    row = bias[(bias["metric"] == "count") & (bias["category"] == "All")].iloc[0]
+    assert row["published"] == "47180"
+    assert row["difference"] == row["value"] - 47180
+    assert tables["descriptors"]["published"].notna().sum() == 2 * 16
+    assert tables["composition"]["published"].isna().all()  # the sample's sizes are not the paper's
+
+
+def test_shares_of_a_distribution_add_to_one(tables):
+    sums = tables["distribution"].groupby(["category", "type"])["value"].sum()
+    assert np.allclose(sums, 1)
+
+
+def test_association_names_the_identity_that_goes_with_the_concept(sample):
+    scores = score(
+        sample, EXACT, lambda requests: choices(requests, by_identity(requests, "Male")), categories=["Gender"]
+    )
+    top = table_of("associations", scores, EXACT)
+    assert set(top["identity_1"]) == {"Male"}
+    assert set(top.loc[top["metric"] == "association_score", "value"]) == {100}
+
+
+def test_printed_association_is_found_in_either_order():
+    printed = PUBLISHED("dbb_top_associations").iloc[[5]]  # Gender 4: well spoken, Female; inarticulate, Male
+    row = {"model": "m", "status": "ok", "shift": -30.0, "instance_id": "x", **printed.iloc[0].to_dict()}
+    exchanged = row | {"concept_1": row["concept_2"], "concept_2": row["concept_1"]}
+    table = TABLES["published_associations"](pd.DataFrame([exchanged]), EXACT, lambda name: printed, {})
+    assert table["value"].tolist() == [30.0]
+
+
+@pytest.mark.parametrize("models", [1, 2, 20])
+def test_figures_are_drawn(tables, models):
+    names = [f"model-{number}" for number in range(models)]
+    for name, entry in SPEC.figures.items():
+        (source,) = entry.tables
+        table = pd.concat([tables[source].assign(model=model) for model in names], ignore_index=True)
+        figure = registry.figures("dbb")[name]({source: table}, palette.looks(names))
+        columns = {axis.get_subplotspec().get_gridspec().ncols for axis in figure.axes if axis.get_subplotspec()}
+        assert max(columns) <= 4, name
+        titles = [axis.get_title() for axis in figure.axes]
+        drawn = titles if "category" not in name else [text.get_text() for text in figure.legends[0].get_texts()]
+        assert set(names) <= set(drawn), name
+
+
+def test_figures_without_a_value_say_so(tables):
+    for name, entry in SPEC.figures.items():
+        (source,) = entry.tables
+        table = tables[source].assign(value=np.nan, ci_low=np.nan, ci_high=np.nan)
+        draw = registry.figures("dbb")[name]
+        assert "Nothing to draw" in draw({source: table}, palette.looks(["model"])).texts[0].get_text()
+        both = pd.concat([tables[source], table.assign(model="silent")], ignore_index=True)
+        figure = draw({source: both}, palette.looks(["model", "silent"]))
+        texts = [text.get_text() for axis in figure.axes for text in axis.texts]
+        texts += [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+        assert any("no value" in text for text in texts), name
+
+
+def matches_print(row: pd.Series) -> bool:
+    """Whether a value rounds to the printed digits."""
+    printed = Decimal(row["published"])
+    return abs(Decimal(repr(row["value"])) - printed) <= Decimal(5).scaleb(printed.as_tuple().exponent - 1)
+
+
+def test_printed_tables_against_one_another():
+    table = TABLES["replication"](None, PAPER, PUBLISHED, {})
+    assert len(table) == 62
+    assert list(table) == ["check", "quantity", *TABLE_COLUMNS]
+    assert set(table["metric"]) <= set(SPEC.metrics)
+    checks = table.assign(match=table.apply(matches_print, axis=1)).set_index(["check", "quantity"])
+    assert checks.loc["Table 3", "match"].all()
+    sums = checks.loc["Table 4 against Table 1"]
+    assert sums[sums.index.str.endswith("count")]["match"].all()
+    means = sums[sums.index.str.endswith("mean")]
+    assert not means["match"].any()
+    assert means["difference"].abs().max() < 0.11
+    apart = checks.loc["Table 9 against Table 8"]
+    assert apart[apart.index.str.endswith("count")]["match"].all()
+    assert apart[apart.index.str.endswith("mean")]["difference"].abs().between(1.7, 4.0).all()

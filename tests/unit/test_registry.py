@@ -1,0 +1,106 @@
+"""The contract of benchmarks: a name in a spec that nothing bears is one sentence; steps read what they declare."""
+
+import ast
+from dataclasses import replace
+
+import pytest
+
+from biasatlas import ROOT
+from biasatlas.benchmarks import contract, registry
+from biasatlas.benchmarks.contract import Figure, Table, check_spec
+from biasatlas.errors import UserError
+from biasatlas.marks import mark
+from biasatlas.resources import Resources
+
+SPEC = registry.load_spec("crows_pairs")
+TASK = SPEC.tasks["pair"]
+
+#: name, what of a good spec is replaced, the sentence
+BAD = [
+    (
+        "kind",
+        {"tasks": {"pair": replace(TASK, kind="likelihod")}},
+        "tasks.pair.kind: 'likelihod' is unknown; did you mean 'likelihood'?",
+    ),
+    (
+        "scores",
+        {"tasks": {"pair": replace(TASK, scores=("item_id",))}},
+        "tasks.pair.scores: 'status' is unknown; expected one of: item_id",
+    ),
+    (
+        "task",
+        {"tables": {"scores": Table("c", ("pare",))}},
+        "tables.scores.tasks: 'pare' is unknown; did you mean 'pair'?",
+    ),
+    (
+        "table",
+        {"figures": {"f": Figure("c", ("score",))}},
+        "figures.f.tables: 'score' is unknown; did you mean 'scores'?",
+    ),
+    ("language", {"language": "de"}, "language: 'de' is unknown; did you mean 'en'?"),
+    ("source", {"sources": ("crowspairs",)}, "sources: 'crowspairs' is unknown; did you mean 'crows_pairs'?"),
+    ("release", {"released": {"bert": "crows"}}, "released.bert: 'crows' is unknown; did you mean 'crows_pairs'?"),
+    ("released task", {"released_tasks": ("pairs",)}, "released_tasks: 'pairs' is unknown; did you mean 'pair'?"),
+    (
+        "file",
+        {"tables": {"own": Table("c", (), file="mine")}},
+        "tables.own.file: 'mine' is unknown; expected one of: none",
+    ),
+    ("step", {"resources": {"score": ()}}, "resources.score: 'score' is unknown; did you mean 'scores'?"),
+    ("options", {"options": None}, "`options` is None; expected a class of Options (contract.py)."),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_a_misspelt_name_in_a_spec_is_one_sentence(changes, sentence):
+    with pytest.raises(UserError) as error:
+        check_spec("mine", replace(SPEC, **changes), ["crows_pairs", "crows_pairs_bert"])
+    assert str(error.value) == f"benchmark mine: {sentence}"
+
+
+@pytest.mark.parametrize("benchmark", registry.benchmark_names())
+def test_every_declared_table_figure_and_metric_has_its_function(benchmark):
+    spec = registry.load_spec(benchmark)
+    assert set(registry.tables(benchmark)) == set(spec.tables)
+    assert set(registry.figures(benchmark)) == set(spec.figures)
+
+
+def test_a_table_that_no_spec_declares_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(contract.TABLES, ("crows_pairs", "scroes"), lambda: None)
+    with pytest.raises(UserError, match=r"benchmark crows_pairs: table 'scroes' is marked, but not in spec\.py\."):
+        registry.tables("crows_pairs")
+
+
+def test_a_metric_name_has_one_definition():
+    definitions = {}
+    for benchmark in registry.benchmark_names():
+        for name, metric in registry.load_spec(benchmark).metrics.items():
+            assert definitions.setdefault(name, metric) == metric, f"{name} differs in {benchmark}"
+
+
+#: Module of a step -> marks of the options that it may read.
+READS = {
+    "requests": ("answers",),
+    "judge": ("answers", "judgements"),
+    "scores": ("answers", "judgements", "scores"),
+}
+
+
+@pytest.mark.parametrize("benchmark", registry.benchmark_names())
+@pytest.mark.parametrize("step", READS)
+def test_a_step_reads_no_option_that_would_not_run_it_again(benchmark, step):
+    path = ROOT / "scripts/biasatlas/benchmarks" / benchmark / f"{step}.py"
+    if not path.exists():
+        pytest.skip("the benchmark has no such step")
+    options = registry.load_spec(benchmark).options
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "options":
+            assert node.attr in {*options.model_fields, "model_copy"}, f"{path}:{node.lineno}"
+            assert mark(options, node.attr) in READS[step], f"{path}:{node.lineno}: {node.attr}"
+
+
+def test_a_file_that_a_job_was_not_given_cannot_be_read():
+    resources = Resources.shipped("prompts/crows_pairs/*")
+    assert "{A}" in resources.text("prompts/crows_pairs/pair.txt")
+    with pytest.raises(KeyError, match=r"resources/published/bbq_unifiedqa\.csv is no input of this job"):
+        resources.published("bbq_unifiedqa")

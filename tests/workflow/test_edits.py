@@ -1,0 +1,291 @@
+"""What an edit runs again: one row an edit, with exactly the rules that `snakemake -n` plans after it.
+
+The run that is edited was never computed: its files are empty, and Snakemake was told that they are current. So every
+rule of a large configuration takes part, and the table takes seconds an edit.
+"""
+
+import copy
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import copy_workflow, planned_rules, snakemake
+
+LIBRARY = "scripts/biasatlas"
+
+CONFIG = {
+    "results": "results",
+    "models": {
+        "planted": {"kind": "planted", "odds_ratio": 4},
+        "judge": {"kind": "planted", "odds_ratio": 1, "seed": 2},
+        "hub": {"kind": "hf", "source": "./hub", "size_billion": 1, "gpu": 0},
+        "endpoint": {"kind": "api", "base_url": "http://127.0.0.1:9/v1", "model": "m"},
+        "masked": {"kind": "masked", "source": "./masked"},
+    },
+    "benchmarks": {
+        "twbias": {"data": "sample", "categories": ["female-male"]},
+        "crows_pairs": {"data": "sample"},
+        "bbq": {"data": "sample", "categories": ["Age"]},
+        "mcbe": {
+            "data": "sample",
+            "judge": "judge",
+            "categories": ["gender"],
+            "files": {"annotations": "annotations.csv"},
+        },
+        "dbb": {"data": "sample", "categories": ["Age"]},
+    },
+    "construction": {"writer": "judge"},
+}
+
+# Rules by what they make.
+REPORT = {"write_report", "all"}
+FIGURES = {"draw_figure"} | REPORT
+TABLES = {"summarise_scores"} | FIGURES
+SCORES = {
+    "twbias": {"score_twbias_perplexity"},
+    "crows_pairs": {"score_crows_pairs_pair", "score_crows_pairs_pair_choice"},
+    "bbq": {"score_bbq_question"},
+    "mcbe": {f"score_mcbe_{task}" for task in ("PC", "SC", "SS", "BA", "BS")},
+    "dbb": {"score_dbb_MCQ", "score_dbb_SG"},
+}
+#: What stands on the tables or scores of a benchmark beside its own figures.
+ACROSS = {
+    "twbias": set(),
+    "crows_pairs": {"compare_benchmarks"},
+    "bbq": {"compare_benchmarks", "match_bbq", "draw_match"},
+    "mcbe": set(),
+    "dbb": {"match_bbq", "draw_match"},
+}
+JUDGED = {"judge_responses", "score_mcbe_BA"} | TABLES
+BENCHMARKS = tuple(SCORES)
+CONSTRUCTION = {"construct_step", "summarise_construction", "all"}
+
+
+def tables(*benchmarks):
+    """From the tables of ``benchmarks`` on; DBB's concepts are matched with BBQ's from scores."""
+    compared = {"compare_benchmarks"} if {"crows_pairs", "bbq"} & set(benchmarks) else set()
+    return TABLES | compared
+
+
+def scores(*benchmarks):
+    """From the scores of ``benchmarks`` on."""
+    return TABLES.union(*(SCORES[name] | ACROSS[name] for name in benchmarks))
+
+
+def answers(*benchmarks):
+    """From the answers to ``benchmarks`` on."""
+    return {"answer_requests"} | scores(*benchmarks) | ({"judge_responses"} if "mcbe" in benchmarks else set())
+
+
+def requests(*benchmarks):
+    """From the requests of ``benchmarks`` on."""
+    return {"build_requests"} | answers(*benchmarks)
+
+
+def items(*benchmarks):
+    """From the items of ``benchmarks`` on."""
+    return {"read_items"} | requests(*benchmarks)
+
+
+def code(path):
+    """Append a statement."""
+    return path, lambda text: text + "\nEDITED = 1\n"
+
+
+def comment(path):
+    """Append a comment."""
+    return path, lambda text: text + "\n# edited\n"
+
+
+def docstring(path):
+    """Change the first docstring."""
+    return path, lambda text: text.replace('"""', '"""Edited. ', 1)
+
+
+def swap(path, old, new):
+    """Replace the first match of the pattern ``old``."""
+    return path, lambda text: re.sub(old, new, text, count=1)
+
+
+def setting(keys, value):
+    """Set a key of the configuration, named by its path."""
+    return "config.json", lambda text: _set(text, keys, value)
+
+
+def _set(text, keys, value):
+    config = json.loads(text)
+    *sections, last = keys.split(".")
+    section = config
+    for name in sections:
+        section = section.setdefault(name, {})
+    section[last] = value
+    return json.dumps(config)
+
+
+B = f"{LIBRARY}/benchmarks"
+P = "config/protocols"
+
+#: What is edited, how, and the rules that run again.
+EDITS = {
+    # Code: what computes numbers counts, the rest does not.
+    "a comment in the library": (comment(f"{LIBRARY}/workflow/lease.py"), set()),
+    "a comment in a score": (comment(f"{B}/twbias/scores.py"), set()),
+    "a docstring of a score": (docstring(f"{B}/mcbe/scores.py"), set()),
+    "a comment in a rule": (comment("rules/scores.smk"), set()),
+    "code that reads items": (code(f"{B}/twbias/items.py"), items("twbias")),
+    "code that builds requests": (code(f"{B}/bbq/requests.py"), requests("bbq")),
+    "code that several benchmarks ask with": (code(f"{B}/shared/choices.py"), requests("crows_pairs", "bbq")),
+    "code of a score": (code(f"{B}/twbias/scores.py"), scores("twbias")),
+    "code of a judge's requests": (code(f"{B}/mcbe/judge.py"), {"judge_responses"} | scores("mcbe")),
+    "code of a table": (code(f"{B}/twbias/tables/__init__.py"), tables("twbias")),
+    "code of the table kit": (code(f"{B}/shared/estimates.py"), tables("bbq") | {"match_bbq", "draw_match"}),
+    "code of an interval": (code(f"{LIBRARY}/stats/intervals.py"), tables("bbq") | {"match_bbq", "draw_match"}),
+    "code of a figure": (code(f"{B}/mcbe/figures.py"), FIGURES),
+    "code of the palette": (code(f"{B}/shared/palette.py"), FIGURES | {"draw_match"}),
+    "code of a comparison": (code(f"{B}/comparison.py"), {"compare_benchmarks", "match_bbq", "draw_match"} | REPORT),
+    "code of the page": (code(f"{LIBRARY}/report/page.py"), REPORT),
+    "code of the construction": (
+        code(f"{B}/dbb/construct/steps.py"),
+        {"start_construction"} | CONSTRUCTION,
+    ),
+    "code that trains": (
+        code(f"{LIBRARY}/models/planted/corpus.py"),
+        {"train_planted"} | CONSTRUCTION | answers(*BENCHMARKS),
+    ),
+    "code that answers, without its version": (code(f"{LIBRARY}/models/local/choice.py"), set()),
+    "code of the engine, without its version": (code(f"{LIBRARY}/engine/tree.py"), set()),
+    "code of the endpoint client": (code(f"{LIBRARY}/models/endpoint/answer.py"), set()),
+    "code that leases GPUs": (code(f"{LIBRARY}/workflow/lease.py"), set()),
+    "code that writes files": (code(f"{LIBRARY}/files.py"), set()),
+    # Versions of what answers, and of what reads replies.
+    "the version of local answers": (
+        swap(f"{LIBRARY}/models/local/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+        answers(*BENCHMARKS) | CONSTRUCTION,
+    ),
+    "the version of masked answers": (
+        swap(f"{LIBRARY}/models/masked/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+        (answers("crows_pairs") - {"score_crows_pairs_pair_choice"}),
+    ),
+    "the version of all readers": (
+        swap(f"{B}/shared/readers.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+        answers(*BENCHMARKS),
+    ),
+    "the version of one benchmark's readers": (
+        swap(f"{B}/mcbe/readers.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+        answers("mcbe"),
+    ),
+    "code of a reader, without its version": (
+        code(f"{B}/mcbe/readers.py"),
+        {"judge_responses"} | scores("mcbe"),
+    ),
+    # Texts.
+    "a caption": (swap(f"{B}/twbias/spec.py", "Gender bias", "Bias by gender"), REPORT),
+    "the direction of a metric": (swap(f"{B}/mcbe/spec.py", "less bias", "fairer"), REPORT),
+    "the description of an option": (swap(f"{B}/twbias/options.py", "Significance level", "Level"), set()),
+    # Shipped files.
+    "a prompt": (swap("resources/prompts/crows_pairs/pair.txt", "^", "Please. "), requests("crows_pairs")),
+    "a judge's prompt": (comment("resources/prompts/mcbe/judge.yaml"), JUDGED),
+    "a prompt of the construction": (
+        swap("resources/prompts/dbb/construct/quality_filter.txt", "^", "Please. "),
+        {"start_construction"} | CONSTRUCTION,
+    ),
+    "the judge's weights": (
+        swap("resources/mcbe/judge_rubric.csv", "3.5", "9.9"),
+        {"judge_responses"} | scores("mcbe"),
+    ),
+    "the list of subcategories": (swap("resources/mcbe/subcategories.csv", "职业分工", "职业"), items("mcbe")),
+    "a descriptor": (swap("resources/dbb/descriptors.csv", "freshman", "senior"), items("dbb")),
+    "a sample": (swap("resources/samples/bbq/data/Age.jsonl", "old", "aged"), items("bbq") | {"start_construction"} | CONSTRUCTION),
+    "the grammar of planted models": (
+        comment("resources/planted/zh-Hant.yaml"),
+        {"train_planted"} | answers("twbias"),
+    ),
+    "a printed number": (swap("resources/published/twbias_gender.csv", "0.5", "0.6"), tables("twbias")),
+    "a printed number of a comparison": (
+        swap("resources/published/dbb_models.csv", "0.", "1."),
+        tables("bbq"),
+    ),
+    "the layout of the page": (comment(f"{LIBRARY}/report/page.html"), REPORT),
+    "the time of a shipped file": (("resources/planted/en.yaml", lambda text: text), set()),
+    "a file of the user's own": (swap("annotations.csv", "0", "1"), {"summarise_scores"} | REPORT),
+    # Options of protocols.
+    "an option of requests": (
+        swap(f"{P}/twbias/recommended.yaml", "swap_scope: all_terms", "swap_scope: one_term"),
+        requests("twbias"),
+    ),
+    "an option of the judge": (
+        swap(f"{P}/mcbe/recommended.yaml", r"judge_attempts: \d+", "judge_attempts: 7"),
+        {"judge_responses"} | scores("mcbe"),
+    ),
+    "an option of scores": (swap(f"{P}/crows_pairs/recommended.yaml", "ties: half", "ties: released"), scores("crows_pairs")),
+    "an option of tables": (swap(f"{P}/twbias/recommended.yaml", r"alpha: 0\.05", "alpha: 0.01"), tables("twbias")),
+    "the spelling of an option": (swap(f"{P}/twbias/recommended.yaml", r"alpha: 0\.05", "alpha: 5.0e-2"), set()),
+    # Entries of models.
+    "the dose of a planted bias": (setting("models.planted.odds_ratio", 5), {"train_planted"} | answers(*BENCHMARKS)),
+    "the seed of the judge": (
+        setting("models.judge.seed", 3),
+        {"train_planted"} | answers(*BENCHMARKS) | CONSTRUCTION,
+    ),
+    "the precision of weights": (
+        setting("models.hub.dtype", "float32"),
+        answers(*BENCHMARKS),
+    ),
+    "the size of a model": (setting("models.hub.size_billion", 2), set()),
+    "the tokens of a forward pass": (setting("models.hub.token_budget", 4096), set()),
+    "a name in print": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
+    "the model at an endpoint": (
+        setting("models.endpoint.model", "n"),
+        {"check_endpoint"} | (answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score_crows_pairs_pair", "score_mcbe_PC", "score_dbb_SG"}),
+    ),
+    "an endpoint's limit": (setting("models.endpoint.requests_per_minute", 60), set()),
+    "an endpoint's budget": (setting("models.endpoint.budget", 5), set()),
+    "a masked model's folder": (setting("models.masked.source", "./other"), answers("crows_pairs") - {"score_crows_pairs_pair_choice"}),
+    # Runs.
+    "the judge": (setting("benchmarks.mcbe.judge", "planted"), JUDGED),
+    "the items of the construction": (setting("construction.items_per_source", 5), {"start_construction"} | CONSTRUCTION),
+    "a mirror": (setting("mirror", "/mirror"), set()),
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A copy of the workflow with a finished run of :data:`CONFIG` in it."""
+    folder = copy_workflow(tmp_path_factory.mktemp("edits") / "workflow")
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "annotations.csv").write_text("category,item_id,rater,severity\nage,1,x,0\n")
+    summary = plan(folder, "--summary").splitlines()
+    for line in summary[summary.index(next(line for line in summary if line.startswith("output_file"))) + 1 :]:
+        if "\t" in line:
+            path = folder / line.split("\t")[0]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    plan(folder, "--touch", "--forceall")
+    assert "Nothing to be done" in plan(folder, "--dry-run")
+    return folder
+
+
+def plan(folder, *arguments):
+    """What Snakemake says of the run in ``folder``."""
+    done = snakemake(*arguments, "--configfile", str(folder / "config.json"), folder=folder, root=folder)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_runs_again_exactly_what_it_can_change(run, name):
+    (path, edit), expected = EDITS[name]
+    file = run / path
+    original = file.read_text(encoding="utf-8")
+    edited = edit(original)
+    assert edited != original or name == "the time of a shipped file"
+    file.write_text(edited, encoding="utf-8")
+    try:
+        assert planned_rules(plan(run, "--dry-run")) == expected
+    finally:
+        file.write_text(original, encoding="utf-8")
+
+
+def test_the_run_is_current_again_when_every_edit_is_taken_back(run):
+    assert "Nothing to be done" in plan(run, "--dry-run")
