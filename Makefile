@@ -24,7 +24,6 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile rules
-	$(BIN)/snakemake --lint
 
 docs: $(READY) ## write docs/configuration.md and config/schema.json from the typed configuration
 	PYTHONPATH=scripts $(BIN)/python -m biasatlas.workflow.config.reference

@@ -7,7 +7,8 @@ import pytest
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import contract, registry
-from biasatlas.benchmarks.contract import Figure, Table, check_spec
+from biasatlas.benchmarks.contract import Figure, Table
+from biasatlas.benchmarks.registry import check_spec
 from biasatlas.errors import UserError
 from biasatlas.marks import mark
 from biasatlas.resources import Resources

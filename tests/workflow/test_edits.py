@@ -4,11 +4,8 @@ The run that is edited was never computed: its files are empty, and Snakemake wa
 rule of a large configuration takes part, and the table takes seconds an edit.
 """
 
-import copy
 import json
-import os
 import re
-from pathlib import Path
 
 import pytest
 from conftest import copy_workflow, planned_rules, snakemake
@@ -197,7 +194,10 @@ EDITS = {
     ),
     "the list of subcategories": (swap("resources/mcbe/subcategories.csv", "职业分工", "职业"), items("mcbe")),
     "a descriptor": (swap("resources/dbb/descriptors.csv", "freshman", "senior"), items("dbb")),
-    "a sample": (swap("resources/samples/bbq/data/Age.jsonl", "old", "aged"), items("bbq") | {"start_construction"} | CONSTRUCTION),
+    "a sample": (
+        swap("resources/samples/bbq/data/Age.jsonl", "old", "aged"),
+        items("bbq") | {"start_construction"} | CONSTRUCTION,
+    ),
     "the grammar of planted models": (
         comment("resources/planted/zh-Hant.yaml"),
         {"train_planted"} | answers("twbias"),
@@ -219,7 +219,10 @@ EDITS = {
         swap(f"{P}/mcbe/recommended.yaml", r"judge_attempts: \d+", "judge_attempts: 7"),
         {"judge_responses"} | scores("mcbe"),
     ),
-    "an option of scores": (swap(f"{P}/crows_pairs/recommended.yaml", "ties: half", "ties: released"), scores("crows_pairs")),
+    "an option of scores": (
+        swap(f"{P}/crows_pairs/recommended.yaml", "ties: half", "ties: released"),
+        scores("crows_pairs"),
+    ),
     "an option of tables": (swap(f"{P}/twbias/recommended.yaml", r"alpha: 0\.05", "alpha: 0.01"), tables("twbias")),
     "the spelling of an option": (swap(f"{P}/twbias/recommended.yaml", r"alpha: 0\.05", "alpha: 5.0e-2"), set()),
     # Entries of models.
@@ -237,14 +240,21 @@ EDITS = {
     "a name in print": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
     "the model at an endpoint": (
         setting("models.endpoint.model", "n"),
-        {"check_endpoint"} | (answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score_crows_pairs_pair", "score_mcbe_PC", "score_dbb_SG"}),
+        {"check_endpoint"}
+        | (answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score_crows_pairs_pair", "score_mcbe_PC", "score_dbb_SG"}),
     ),
     "an endpoint's limit": (setting("models.endpoint.requests_per_minute", 60), set()),
     "an endpoint's budget": (setting("models.endpoint.budget", 5), set()),
-    "a masked model's folder": (setting("models.masked.source", "./other"), answers("crows_pairs") - {"score_crows_pairs_pair_choice"}),
+    "a masked model's folder": (
+        setting("models.masked.source", "./other"),
+        answers("crows_pairs") - {"score_crows_pairs_pair_choice"},
+    ),
     # Runs.
     "the judge": (setting("benchmarks.mcbe.judge", "planted"), JUDGED),
-    "the items of the construction": (setting("construction.items_per_source", 5), {"start_construction"} | CONSTRUCTION),
+    "the items of the construction": (
+        setting("construction.items_per_source", 5),
+        {"start_construction"} | CONSTRUCTION,
+    ),
     "a mirror": (setting("mirror", "/mirror"), set()),
 }
 

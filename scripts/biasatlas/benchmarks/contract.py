@@ -17,15 +17,13 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step:
 Nothing heavy is imported here: planning reads specs alone.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from biasatlas.columns import Columns
-from biasatlas.errors import UserError
 from biasatlas.marks import Marked
-from biasatlas.validation import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,40 +130,6 @@ class Spec:
     released: Mapping[str, str] = field(default_factory=dict)
     released_tasks: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
-
-
-def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
-    """``spec``, if all that it names exists. Raises UserError for the first that does not, with the nearest that does."""
-    if not isinstance(spec, Spec):
-        raise UserError(f"benchmark {name}: `spec.SPEC` is {type(spec).__name__}; expected a Spec (contract.py).")
-    if not (isinstance(spec.options, type) and issubclass(spec.options, Options)):
-        raise UserError(f"benchmark {name}: `options` is {spec.options!r}; expected a class of Options (contract.py).")
-    for key, value, known in _named(spec, sources):
-        if value not in known:
-            raise UserError(f"benchmark {name}: {key}: {value!r} is unknown{nearest(value, known)}")
-    return spec
-
-
-def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Collection[str]]]:
-    """Each name in ``spec``: where it stands, the name, and those that exist."""
-    yield "language", spec.language, LANGUAGES
-    yield from (("sources", source, sources) for source in spec.sources)
-    yield from ((f"resources.{step}", step, get_args(Step)) for step in spec.resources)
-    yield from ((f"released.{release}", source, sources) for release, source in spec.released.items())
-    yield from (("released_tasks", task, spec.tasks) for task in spec.released_tasks)
-    for name, task in spec.tasks.items():
-        yield f"tasks.{name}.kind", task.kind, get_args(Kind)
-        yield f"tasks.{name}.scores", "status", task.scores
-        if task.file:
-            yield f"tasks.{name}.file", task.file, spec.files
-        if task.ordered:
-            yield f"tasks.{name}.ordered", task.ordered[0], spec.options.model_fields
-    for name, table in spec.tables.items():
-        yield from ((f"tables.{name}.tasks", task_name, spec.tasks) for task_name in table.tasks)
-        if table.file:
-            yield f"tables.{name}.file", table.file, spec.files
-    for name, figure in spec.figures.items():
-        yield from ((f"figures.{name}.tables", table_name, spec.tables) for table_name in figure.tables)
 
 
 class ReadItems(Protocol):

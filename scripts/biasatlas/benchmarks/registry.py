@@ -1,21 +1,21 @@
 """Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import get_args
 
 from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.shared import readers as shared
-from biasatlas.benchmarks.shared.readers import READERS, Reader
 from biasatlas.errors import UserError
 from biasatlas.resources import names
 from biasatlas.sources import load_sources
-from biasatlas.validation import read_yaml, validated
+from biasatlas.validation import nearest, read_yaml, validated
 
 _PROTOCOLS = ROOT / "config" / "protocols"
 
@@ -31,7 +31,41 @@ def benchmark_names() -> tuple[str, ...]:
 def load_spec(benchmark: str) -> Spec:
     """The declaration of a benchmark. Raises UserError for a name in it that nothing bears."""
     spec = getattr(_module(benchmark, "spec"), "SPEC", None)
-    return contract.check_spec(benchmark, spec, load_sources())
+    return check_spec(benchmark, spec, load_sources())
+
+
+def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
+    """``spec``, if all that it names exists. Raises UserError for the first that does not, with the nearest that does."""
+    if not isinstance(spec, Spec):
+        raise UserError(f"benchmark {name}: `spec.SPEC` is {type(spec).__name__}; expected a Spec (contract.py).")
+    if not (isinstance(spec.options, type) and issubclass(spec.options, Options)):
+        raise UserError(f"benchmark {name}: `options` is {spec.options!r}; expected a class of Options (contract.py).")
+    for key, value, known in _named(spec, sources):
+        if value not in known:
+            raise UserError(f"benchmark {name}: {key}: {value!r} is unknown{nearest(value, known)}")
+    return spec
+
+
+def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Collection[str]]]:
+    """Each name in ``spec``: where it stands, the name, and those that exist."""
+    yield "language", spec.language, contract.LANGUAGES
+    yield from (("sources", source, sources) for source in spec.sources)
+    yield from ((f"resources.{step}", step, get_args(contract.Step)) for step in spec.resources)
+    yield from ((f"released.{release}", source, sources) for release, source in spec.released.items())
+    yield from (("released_tasks", task, spec.tasks) for task in spec.released_tasks)
+    for name, task in spec.tasks.items():
+        yield f"tasks.{name}.kind", task.kind, get_args(contract.Kind)
+        yield f"tasks.{name}.scores", "status", task.scores
+        if task.file:
+            yield f"tasks.{name}.file", task.file, spec.files
+        if task.ordered:
+            yield f"tasks.{name}.ordered", task.ordered[0], spec.options.model_fields
+    for name, table in spec.tables.items():
+        yield from ((f"tables.{name}.tasks", task_name, spec.tasks) for task_name in table.tasks)
+        if table.file:
+            yield f"tables.{name}.file", table.file, spec.files
+    for name, figure in spec.figures.items():
+        yield from ((f"figures.{name}.tables", table_name, spec.tables) for table_name in figure.tables)
 
 
 def resource_names(benchmark: str, step: contract.Step) -> list[str]:
@@ -104,9 +138,9 @@ def figures(benchmark: str) -> Mapping[str, contract.DrawFigure]:
     return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
 
 
-def readers(benchmark: str) -> dict[str, Reader]:
+def readers(benchmark: str) -> dict[str, shared.Reader]:
     """The readers of replies that a benchmark's requests may name: those of all, and its own."""
-    return READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
+    return shared.READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
 
 
 def reader_version(benchmark: str) -> str:
