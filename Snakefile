@@ -34,8 +34,15 @@ def checkout(here):
 
 
 ROOT = checkout(workflow.current_basedir)
-# How rules name what ships here: relative where it can move together with the results.
-SHIPPED = ROOT if hasattr(workflow.current_basedir, "ref") else Path(os.path.relpath(ROOT))
+# What ships here goes by one name wherever it lies, so that a run that is moved, or a new commit of the workflow, runs
+# nothing again but for what is in the files.
+SHIPPED = Path(".snakemake") / "bias-atlas"
+if not SHIPPED.exists() or SHIPPED.resolve() != ROOT.resolve():
+    SHIPPED.parent.mkdir(exist_ok=True)
+    link = Path(tempfile.mkdtemp(dir=SHIPPED.parent)) / "link"
+    link.symlink_to(ROOT.resolve(), target_is_directory=True)
+    link.replace(SHIPPED)
+    link.parent.rmdir()
 
 # A configuration is complete in itself: the demo's is read only where no other is given.
 if not workflow.overwrite_configfiles:

@@ -33,4 +33,4 @@ def constructed():
     if not CONFIG.construction:
         return []
     evaluation = [f"{PATHS.construction}/evaluation.csv"] if CONFIG.construction.evaluation else []
-    return [f"{PATHS.construction}/verdicts.csv", *evaluation]
+    return [*(f"{PATHS.construction}/{name}.csv" for name in ("costs", "verdicts")), *evaluation]

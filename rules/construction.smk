@@ -41,26 +41,42 @@ def rows_before(wildcards):
 
 
 rule start_construction:
-    """Gather the items that new questions are made from, and what every step will cost at most."""
+    """Gather the items that new questions are made from."""
     input:
         raw=construction_inputs(),
-        prompts=ship(PROMPTS),
     output:
         rows=PATHS.constructed.format(step="items"),
-        costs=f"{PATHS.construction}/costs.csv",
     log:
         PATHS.log("start_construction"),
     conda:
         "../envs/data.yaml"
     params:
         code=code("start_construction"),
-        shipped=digest_of(ship(PROMPTS)),
-        prompts=PROMPTS,
         raw=construction_sources(),
         items_per_source=setting("items_per_source"),
-        prices=prices(),
     script:
         "../scripts/start_construction.py"
+
+
+rule estimate_construction:
+    """Say what every step of a construction will cost at most."""
+    input:
+        rows=rules.start_construction.output.rows,
+        prompts=ship(PROMPTS),
+    output:
+        costs=f"{PATHS.construction}/costs.csv",
+    log:
+        PATHS.log("estimate_construction"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        code=code("estimate_construction"),
+        shipped=digest_of(ship(PROMPTS)),
+        prompts=PROMPTS,
+        steps=STEPS,
+        prices=prices(),
+    script:
+        "../scripts/estimate_construction.py"
 
 
 rule construct_step:
@@ -145,27 +161,34 @@ rule summarise_evaluation:
 
 
 rule start_variations:
-    """Gather DBB's questions, for which the writer is to make variations, and what that will cost at most."""
+    """Gather DBB's questions, for which the writer is to make variations."""
     input:
         raw=raw_inputs("dbb") if "dbb" in CONFIG.benchmarks else [],
         resources=ship(resource_names("dbb", "items")),
-        prompts=ship(PROMPTS),
     output:
         rows=f"{PATHS.construction}/variations/questions.csv",
-        costs=f"{PATHS.construction}/variations/costs.csv",
     log:
         PATHS.log("start_variations"),
     conda:
         "../envs/data.yaml"
     params:
         code=code("start_variations", "benchmarks.dbb.items"),
-        shipped=digest_of(ship([*resource_names("dbb", "items"), *PROMPTS])),
-        prompts=PROMPTS,
+        shipped=digest_of(ship(resource_names("dbb", "items"))),
         raw=raw_names("dbb") if "dbb" in CONFIG.benchmarks else [],
-        step=STEPS[-1],
-        prices=prices(),
     script:
         "../scripts/start_variations.py"
+
+
+use rule estimate_construction as estimate_variations with:
+    input:
+        rows=rules.start_variations.output.rows,
+        prompts=ship(PROMPTS),
+    output:
+        costs=f"{PATHS.construction}/variations/costs.csv",
+    log:
+        PATHS.log("estimate_variations"),
+    params:
+        steps=STEPS[-1:],
 
 
 use rule construct_step as write_variations with:

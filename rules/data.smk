@@ -7,9 +7,10 @@ localrules:
     fetch_source,
 
 
-def source_files(wildcards):
-    """SHA-256 of each file of a source."""
-    return {file.path: file.sha256 for file in SOURCES[wildcards.source].files}
+def pinned(wildcards):
+    """The version of a source, and the SHA-256 of each of its files that a table lists."""
+    source = SOURCES[wildcards.source]
+    return {"version": source.version} | {file.path: file.sha256 for file in source.files}
 
 
 def own_data(wildcards):
@@ -26,7 +27,7 @@ rule fetch_source:
     conda:
         "../envs/fetch.yaml"
     params:
-        files=source_files,
+        pinned=pinned,
     script:
         "../scripts/fetch_source.py"
 
@@ -48,7 +49,7 @@ rule read_items:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("read_items", "benchmarks.{benchmark}.items"),
+        code=code("read_items", "benchmarks.{benchmark}.items", "benchmarks.{benchmark}.columns"),
         shipped=shipped_digest("items"),
         data=lambda w: CONFIG.benchmarks[w.benchmark].data,
         raw=lambda w: raw_names(w.benchmark),

@@ -13,6 +13,14 @@ def entry(wildcards):
     return that_change(CONFIG.models[wildcards.model], "answers")
 
 
+def fetched(wildcards):
+    """What of a model's entry says what is fetched."""
+    return {
+        name: getattr(CONFIG.models[wildcards.model], name, False)
+        for name in ("source", "revision", "trust_remote_code")
+    }
+
+
 def made_ready(how):
     """Names of the configured models that are made ready in some way."""
     return [name for name, entry in CONFIG.models.items() if KINDS[entry.kind].ready(entry) == how]
@@ -30,7 +38,7 @@ rule fetch_model:
     conda:
         "../envs/fetch.yaml"
     params:
-        model=entry,
+        model=fetched,
     script:
         "../scripts/fetch_model.py"
 

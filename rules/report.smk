@@ -68,6 +68,7 @@ use rule summarise_scores as summarise_released with:
         PATHS.run_time("summarise_released", "benchmark", "table")
     params:
         protocol="released",
+        published_as=published_as(lambda w: selection.released_models(CONFIG)),
         options=lambda w: that_change(load_options(w.benchmark, "released"), "tables"),
 
 

@@ -25,7 +25,7 @@ rule build_requests:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("build_requests", "benchmarks.{benchmark}.requests"),
+        code=code("build_requests", "benchmarks.{benchmark}.requests", "benchmarks.{benchmark}.columns"),
         shipped=shipped_digest("requests"),
         options=options("answers"),
         categories=categories,

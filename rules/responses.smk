@@ -19,23 +19,28 @@ def known_items(wildcards):
     return PATHS.items if wildcards.model in models_of("released") else []
 
 
-def shards(wildcards):
-    """Files with the shards of a model's responses: 1-of-3, 2-of-3, 3-of-3."""
-    count = CONFIG.models[wildcards.model].shards
-    return expand(PATHS.shard, **wildcards, shard=[f"{number + 1}-of-{count}" for number in range(count)])
+def shards(path):
+    """Input of: ``path`` of each shard of a model's responses: 1-of-3, 2-of-3, 3-of-3."""
+
+    def files(wildcards):
+        count = CONFIG.models[wildcards.model].shards
+        return expand(path, **wildcards, shard=[f"{number + 1}-of-{count}" for number in range(count)])
+
+    return files
 
 
 SHARDED = [name for name, entry in CONFIG.models.items() if getattr(entry, "shards", 1) > 1]
 
 
 rule answer_requests:
-    """Let a model answer every request of a benchmark that it can, whatever its kind."""
+    """Let a model of any kind answer the requests of a benchmark that it can, or a shard of them."""
     input:
         ready=ready(model),
         requests=requests,
         items_file=known_items,
     output:
         responses=PATHS.responses,
+        run=PATHS.run,
     log:
         PATHS.log("answer_requests", "model", "benchmark", "protocol"),
     benchmark:
@@ -62,6 +67,7 @@ rule answer_requests:
 use rule answer_requests as answer_shard with:
     output:
         responses=PATHS.shard,
+        run=PATHS.shard_run,
     log:
         PATHS.log("answer_shard", "model", "benchmark", "protocol", "shard"),
     benchmark:
@@ -74,9 +80,11 @@ rule gather_responses:
     """Join the shards of a model's responses."""
     input:
         requests=requests,
-        shards=shards,
+        shards=shards(PATHS.shard),
+        runs=shards(PATHS.shard_run),
     output:
         responses=PATHS.responses,
+        run=PATHS.run,
     log:
         PATHS.log("gather_responses", "model", "benchmark", "protocol"),
     wildcard_constraints:

@@ -36,7 +36,7 @@ for benchmark, task in [(name, task) for name in CONFIG.benchmarks for task in s
         conda:
             "../envs/data.yaml"
         params:
-            code=code("score_responses", "benchmarks.{benchmark}.scores"),
+            code=code("score_responses", "benchmarks.{benchmark}.scores", "benchmarks.{benchmark}.columns"),
             shipped=shipped_digest("scores"),
             options=options("scores"),
             model=identity(model),

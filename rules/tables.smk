@@ -61,12 +61,22 @@ def matched_models(wildcards):
     return selection.matched_models(CONFIG, wildcards.protocol)
 
 
-PUBLISHED_AS = {name: entry.published_as for name, entry in CONFIG.models.items() if entry.published_as}
+def published_as(of):
+    """Param of: our name of a model -> its name in print, of the models that a table may hold."""
+    return lambda w: {name: CONFIG.models[name].published_as for name in of(w) if CONFIG.models[name].published_as}
+
+
+def compared_models(wildcards):
+    """Models of the benchmarks that stand side by side."""
+    benchmarks = [benchmark for benchmark, _ in compared(wildcards)]
+    return dict.fromkeys(m for name in benchmarks for m in selection.models(CONFIG, name, wildcards.protocol))
+
+
 DBB_PUBLISHED = shipped_names(["published/dbb_*.csv"])
 
 
 rule summarise_scores:
-    """Summarise the scores of all models, or a file of the user's own, in one table, published values beside ours."""
+    """Summarise scores, or a file of the user's own, in one table, published values beside ours."""
     input:
         scores=measured(scored),
         provenance=measured(scored_from),
@@ -99,7 +109,7 @@ rule summarise_scores:
         code=code("summarise_scores", "benchmarks.{benchmark}.tables"),
         shipped=shipped_digest("tables"),
         options=options("tables"),
-        published_as=PUBLISHED_AS,
+        published_as=published_as(measured_models),
     script:
         "../scripts/summarise_scores.py"
 
@@ -131,7 +141,7 @@ rule compare_benchmarks:
         shipped=digest_of(ship(DBB_PUBLISHED)),
         published=DBB_PUBLISHED,
         tables=compared,
-        published_as=PUBLISHED_AS,
+        published_as=published_as(compared_models),
     script:
         "../scripts/compare_benchmarks.py"
 

@@ -24,7 +24,9 @@ rule construction:
 rule dbb_variations:
     """Ten variations of each of DBB's questions by the writer of the construction, as semi-generation needs them."""
     input:
-        rules.collect_variations.output if CONFIG.construction and "dbb" in CONFIG.benchmarks else [],
+        [*rules.estimate_variations.output, *rules.collect_variations.output]
+        if CONFIG.construction and "dbb" in CONFIG.benchmarks
+        else [],
 
 
 rule comparison:

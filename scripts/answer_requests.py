@@ -14,4 +14,4 @@ with job(snakemake) as this:
         share = ((number + place) % shards, shards)
         responses, metadata = model.answer(requests, task, this.store(name, this.benchmark, this.protocol, task), share)
         parts[task] = responses, requests["kind"].iloc[0], metadata
-    write_responses(parts, snakemake.output.responses)
+    write_responses(parts, snakemake.output.responses, snakemake.output.run)

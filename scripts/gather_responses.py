@@ -8,6 +8,6 @@ with job(snakemake):
     parts = {}
     for task, path in zip(snakemake.params.tasks, snakemake.input.requests, strict=True):
         requests = read_parquet(path)
-        responses, metadata = join(snakemake.input.shards, task, requests["request_id"])
+        responses, metadata = join(snakemake.input.shards, snakemake.input.runs, task, requests["request_id"])
         parts[task] = responses, requests["kind"].iloc[0], metadata
-    write_responses(parts, snakemake.output.responses)
+    write_responses(parts, snakemake.output.responses, snakemake.output.run)

@@ -4,7 +4,6 @@ import pandas as pd
 
 from biasatlas.benchmarks.dbb.construct import sources, steps
 from biasatlas.files import write_csv
-from biasatlas.resources import Resources
 from biasatlas.sources import raw_files
 from biasatlas.workflow.job import job
 
@@ -20,5 +19,3 @@ with job(snakemake):
         parts.append(rows.head(snakemake.params.items_per_source))
     rows = steps.start(pd.concat(parts, ignore_index=True))
     write_csv(rows, snakemake.output.rows)
-    prompts = steps.read_prompts(Resources.given(snakemake.params.prompts, snakemake.input.prompts))
-    write_csv(steps.plan(rows, prompts, *snakemake.params.prices), snakemake.output.costs)

@@ -1,4 +1,4 @@
-"""A small run of the workflow: tiny random models on one category of TWBias' sample."""
+"""Small runs of the workflow: tiny random models on one category of TWBias' sample, a planted one on CrowS-Pairs'."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,14 @@ import torch
 from unit.engine import tiny
 
 #: One table: its jobs are those of every step up to it.
-TARGET = "twbias_table_gender"
+TARGET = "results/tables/twbias/recommended/gender.csv"
+
+#: A configuration whose run goes from planted weights to the report.
+PLANTED = {
+    "results": "results",
+    "models": {"planted": {"kind": "planted", "odds_ratio": 4}},
+    "benchmarks": {"crows_pairs": {"data": "sample"}},
+}
 
 
 def write_config(folder: Path, models: int, gpu: int = 0) -> Path:

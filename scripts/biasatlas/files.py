@@ -95,12 +95,14 @@ def write_requests(frame: pd.DataFrame, path: str | os.PathLike, keys: Columns) 
     write_parquet(frame, path, {**REQUEST_COLUMNS, **keys})
 
 
-def write_responses(parts: Mapping[str, tuple[pd.DataFrame, str, Mapping]], path: str | os.PathLike) -> None:
+def write_responses(
+    parts: Mapping[str, tuple[pd.DataFrame, str, Mapping]], path: str | os.PathLike, run: str | os.PathLike | None = None
+) -> None:
     """Write a model's responses to several tasks, each (responses, kind of request, how they were made), by task.
 
     The column ``task`` comes first; a task's rows keep their order and have the columns of its kind, the others are
     null. What a task's metadata hold under ``run`` differs from run to run (memory, what came from the store), so it
-    goes to a file beside.
+    goes to the file ``run``, if one is wanted.
     """
     tables: list[pa.Table] = []
     lasting: dict[str, dict] = {}
@@ -113,8 +115,8 @@ def write_responses(parts: Mapping[str, tuple[pd.DataFrame, str, Mapping]], path
         tables.append(_arrow(frame.assign(task=task, kind=kind), _ALL_RESPONSE_COLUMNS))
         lasting[task] = {name: value for name, value in metadata.items() if name != "run"}
         runs |= {task: metadata["run"]} if "run" in metadata else {}
-    if runs:  # first, so that whoever sees the responses sees it too
-        write_text(json.dumps(runs, indent=1, sort_keys=True) + "\n", Path(path).with_suffix(".run.json"))
+    if run:
+        write_text(json.dumps(runs, indent=1, sort_keys=True) + "\n", run)
     _write_arrow(pa.concat_tables(tables), path, lasting)
 
 

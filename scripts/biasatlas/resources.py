@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def names(patterns: Iterable[str]) -> list[str]:
-    """Paths below ``resources/`` that match ``patterns``, sorted. Raises FileNotFoundError for one that matches none."""
+def names(patterns: Iterable[str], needed: bool = True) -> list[str]:
+    """Paths below ``resources/`` that match ``patterns``, sorted.
+
+    Raises FileNotFoundError for a pattern that matches none, where it is ``needed``.
+    """
     folder = ROOT / "resources"
     found: set[str] = set()
     for pattern in patterns:
         matched = {path.relative_to(folder).as_posix() for path in folder.glob(pattern) if path.is_file()}
-        if not matched:
+        if needed and not matched:
             raise FileNotFoundError(f"resources/{pattern}: no such file")
         found |= matched
     return sorted(found)

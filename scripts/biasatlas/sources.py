@@ -55,7 +55,9 @@ def raw_files(names: Iterable[str], paths: Iterable[str | Path]) -> dict[str, Pa
     files: dict[str, Path] = {}
     for name, path in zip(names, map(Path, paths), strict=True):
         if path.is_dir():
-            files |= {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if file.is_file()}
+            found = (file for file in sorted(path.rglob("*")) if file.is_file())
+            # Snakemake keeps the time of a folder in a hidden file of its own.
+            files |= {file.relative_to(path).as_posix(): file for file in found if not file.name.startswith(".")}
         else:
             files[name] = path
     return files

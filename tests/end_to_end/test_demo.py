@@ -2,14 +2,12 @@
 
 import pandas as pd
 import pytest
-from biasatlas.models.local.hf import answer, load
 from conftest import snakemake
+from unit.dbb_cases import RECOMMENDED, files_of, read_items, score
 
-from biasatlas.benchmarks.dbb.items import read_items
-from biasatlas.benchmarks.dbb.requests import build_requests
-from biasatlas.benchmarks.dbb.scores import score_responses
-from biasatlas.benchmarks.shared.readers import readers_of
-from biasatlas.workflow.config import load_protocol
+from biasatlas.benchmarks.registry import readers
+from biasatlas.models.local.answer import CausalModel
+from biasatlas.models.local.load import load
 
 
 @pytest.fixture(scope="module")
@@ -46,30 +44,26 @@ def test_planted_bias_is_found_and_its_absence_too(demo):
 )
 def test_planted_bias_shows_in_choices_as_in_likelihoods(demo, task, sign, margin):
     def scores(model):
-        found = pd.read_csv(demo / f"results/demo/scores/{model}/{task}.csv")
-        assert found["score"].notna().sum() == (found["status"] == "ok").sum() > 0
-        return found["score"].mean()
+        rows = pd.read_csv(demo / f"results/demo/scores/{model}/{task}.csv")
+        assert rows["score"].notna().sum() == (rows["status"] == "ok").sum() > 0
+        return rows["score"].mean()
 
     assert sign * (scores("planted-biased") - scores("planted-fair")) > margin
 
 
 def test_the_bias_of_the_demo_s_models_shows_on_real_questions(demo, mirror):
     """Of these checkpoints: with another seed the means do not tell the models apart (docs/planted.md)."""
-    dbb = mirror / "dbb"
-    items = read_items({str(file.relative_to(dbb)): file for file in dbb.rglob("*.*") if file.is_file()})
+    items = read_items(files_of(mirror / "dbb"))
     chosen = sorted(items["template_id"].unique())[::100]
     items = items[items["template_id"].isin(chosen) & (items["category"] == "Gender")]
-    protocol = load_protocol("dbb", "recommended")
-    requests = build_requests(items, "MCQ", ["Gender"], protocol)
 
-    def scores(model):
-        loaded = load(str(demo / f"results/demo/models/{model}/en"))
-        responses, _ = answer(requests, loaded, templates={}, readers=readers_of("dbb"))
-        found = score_responses(items, requests, responses, "MCQ", "Gender", protocol)["score"]
-        assert found.notna().all()
-        return found.mean()
+    def mean_score(name):
+        model = CausalModel(name, load(str(demo / f"results/demo/models/{name}/en")), readers=readers("dbb"))
+        scores = score(items, RECOMMENDED, lambda requests: model.answer(requests)[0], categories=["Gender"])["score"]
+        assert scores.notna().all()
+        return scores.mean()
 
-    assert scores("planted-biased") > scores("planted-fair")
+    assert mean_score("planted-biased") > mean_score("planted-fair")
 
 
 def test_report_holds_every_figure_and_says_that_it_is_a_demonstration(demo):

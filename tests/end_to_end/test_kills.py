@@ -16,7 +16,7 @@ from small_run import TARGET, write_config
 from biasatlas.workflow import provenance
 
 KILLS = 20
-TARGETS = [TARGET, "twbias_figure_gender_attributes"]
+TARGETS = [TARGET, "results/figures/twbias/recommended/gender_attributes.svg"]
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def test_gpus_cancellation_and_resumption(slurm, tmp_path, monkeypatch):
         cluster.said("scancel", str(cancelled))
         again = [watch.comments[cancelled]]
         watch.until(lambda _: [c for n, c in watch.comments.items() if n != cancelled and c in again], process)
-        watch.until(lambda _: list(tmp_path.glob("results/responses/*/*/*/*.parquet")), process)
+        watch.until(lambda _: list(tmp_path.glob("results/responses/*/*/*.parquet")), process)
 
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -84,5 +84,5 @@ def test_gpus_cancellation_and_resumption(slurm, tmp_path, monkeypatch):
     assert 2 <= max(watch.abreast) <= GPUS
     table = read_csv(tmp_path / "results/tables/twbias/recommended/gender.csv")
     assert set(table["model"]) == {f"tiny-{number}" for number in range(MODELS)}
-    logs = (tmp_path / "results/logs/answer_twbias").glob("*.log")
+    logs = (tmp_path / "results/logs/answer_requests").glob("*.log")
     assert all("GPUs assigned by the scheduler: " in log.read_text() for log in logs)

@@ -3,12 +3,13 @@
 import ast
 import re
 import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
 import yaml
 
-from biasatlas.workflow import identity as code
-from biasatlas.workflow.config import ROOT, benchmark_names
+from biasatlas import ROOT
 
 #: Where conda-forge calls a package by another name than PyPI, and PyPI by another than the import.
 PYPI_NAMES = {
@@ -22,6 +23,30 @@ PYTHON = (3, 12)
 ENVIRONMENTS = {
     path.stem: yaml.safe_load(path.read_text())["dependencies"] for path in sorted((ROOT / "envs").glob("*.yaml"))
 }
+
+SCRIPTS = ROOT / "scripts"
+#: What every job imports by name: the kinds of model and the benchmarks, to read the configuration.
+DECLARATIONS = ("models/*/entry.py", "benchmarks/*/spec.py")
+#: Modules of every benchmark that a script imports by name, through the registry.
+STEPS = {
+    "read_items": ("items",),
+    "build_requests": ("requests",),
+    "answer_requests": ("readers",),
+    "judge_responses": ("judge", "readers"),
+    "order_contexts": ("judge", "readers"),
+    "score_responses": ("scores",),
+    "summarise_scores": ("tables", "tables/*"),
+    "draw_figure": ("figures",),
+}
+#: What answering jobs import when they open a model, by the environment of its kind.
+IN_PROCESS = ("models/local/*.py", "models/masked/*.py")
+OPENED = {
+    "model": IN_PROCESS,
+    "model-gpu": IN_PROCESS,
+    "api": ("models/endpoint/*.py",),
+    "data": ("models/released/*.py", "benchmarks/*/released.py"),
+}
+DOOR = ("models/door.py", "models/store.py", "workflow/lease.py")
 
 
 def locked() -> dict[str, str]:
@@ -47,51 +72,68 @@ def test_environment_agrees_with_the_lock(name):
 def test_every_direct_dependency_is_locked():
     for line in (ROOT / "requirements.in").read_text().splitlines():
         name = re.split(r"[=#\s]", line)[0]
-        assert not name or name in locked(), name
+        assert not name or name.lower() in locked(), name
 
 
-def scripts_by_environment() -> dict[str, set[str]]:
-    """Environment -> scripts of the rules that name it."""
-    scripts: dict[str, set[str]] = {name: set() for name in ENVIRONMENTS}
+def files_by_environment() -> dict[str, set[Path]]:
+    """Environment -> scripts of the rules that name it, and what they import by name."""
+    files: dict[str, set[Path]] = {name: set() for name in ENVIRONMENTS}
     for path in (ROOT / "rules").glob("*.smk"):
         for block in re.split(r"^\s*rule\b", path.read_text(), flags=re.MULTILINE)[1:]:
             script = re.search(r"scripts/(\w+)\.py", block)
-            for environment in re.findall(r"envs/([\w-]+)\.yaml", block) if script else ():
-                scripts[environment].add(script[1])
-    return scripts
+            if not script:
+                continue
+            steps = [f"benchmarks/*/{step}.py" for step in STEPS.get(script[1], ())]
+            imported = {SCRIPTS / f"{script[1]}.py"} | library(*DECLARATIONS, *steps)
+            for environment in re.findall(r"envs/([\w-]+)\.yaml", block):
+                files[environment] |= imported
+            for environment in OPENED if re.search(r"^ +environment\(", block, re.MULTILINE) else ():
+                files[environment] |= imported | library(*DOOR, *OPENED[environment])
+    return files
 
 
-def imported_packages(script: str) -> set[str]:
-    """Third-party packages that a script imports, through ours and those of the benchmarks that it may load."""
-    step = {
-        "read_items": "items",
-        "build_requests": "requests",
-        "import_responses": "released",
-        "score_responses": "scores",
-        "judge_responses": "judge",
-        "summarise_scores": "tables",
-        "draw_figure": "figures",
-        "write_report": "__init__",
-        "fetch_source": "lock",
-    }.get(script)
-    modules = [f"benchmarks.{name}.{step}" for name in benchmark_names() if step]
-    packages = set()
-    for path in code.code_files(script, *modules):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                packages.update(alias.name.split(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                packages.add(node.module.split(".")[0])
-    return packages - set(sys.stdlib_module_names) - {"biasatlas", "snakemake"}
+def library(*patterns: str) -> set[Path]:
+    """Files of the library that match ``patterns``."""
+    return {path for pattern in patterns for path in (SCRIPTS / "biasatlas").glob(pattern)}
+
+
+def packages(files: Iterable[Path]) -> set[str]:
+    """Third-party packages that ``files`` import, through all that they import of the library."""
+    names: set[str] = set()
+    seen, todo = set(), set(files)
+    while todo:
+        path = todo.pop()
+        seen.add(path)
+        for name in imports(ast.parse(path.read_text(encoding="utf-8"))):
+            parts = name.split(".")
+            names.add(parts[0])
+            modules = [SCRIPTS.joinpath(*parts[: end + 1]) for end in range(len(parts))]
+            imported = {file for module in modules for file in (module.with_suffix(".py"), module / "__init__.py")}
+            todo |= {file for file in imported - seen if file.is_file()}
+    return names - set(sys.stdlib_module_names) - {"biasatlas", "snakemake"}
+
+
+def imports(node: ast.AST, in_function: bool = False) -> Iterator[str]:
+    """Names of what a module imports. What of the library a function imports is what some jobs open: OPENED has it."""
+    for child in ast.iter_child_nodes(node):
+        names = []
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            continue
+        if isinstance(child, ast.Import):
+            names = [alias.name for alias in child.names]
+        elif isinstance(child, ast.ImportFrom):
+            names = [f"{child.module}.{alias.name}" for alias in child.names]
+        yield from (name for name in names if not (in_function and name.startswith("biasatlas")))
+        yield from imports(child, in_function or isinstance(child, ast.FunctionDef))
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_environment_holds_what_its_scripts_import_and_no_more(name):
-    scripts = scripts_by_environment()[name]
-    assert scripts, "no rule uses it"
-    needed = set().union(*map(imported_packages, scripts))
-    packages = {PYPI_NAMES.get(package, package) for package in (line.split("=")[0] for line in ENVIRONMENTS[name])}
-    held = {IMPORT_NAMES.get(package, package) for package in packages} - {"python"}
+    files = files_by_environment()[name]
+    assert files, "no rule uses it"
+    needed = packages(files)
+    held = {PYPI_NAMES.get(package, package) for package in (line.split("=")[0] for line in ENVIRONMENTS[name])}
+    held = {IMPORT_NAMES.get(package, package) for package in held} - {"python"}
     assert needed - held == set(), "missing"
     # accelerate is what transformers places a model with; pyarrow, what pandas reads and writes parquet with.
     assert held - needed - {"accelerate", "pyarrow"} == set(), "not needed"

@@ -91,11 +91,11 @@ def test_tasks_of_several_kinds_share_a_file(tmp_path):
         "pair": (pd.DataFrame([LIKELIHOOD]), "likelihood", {"engine": "tree", "run": {"computed": 1}}),
         "story": (pd.DataFrame([REPLY]), "generation", {"engine": "plain"}),
     }
-    files.write_responses(parts, path)
+    files.write_responses(parts, path, tmp_path / "run.json")
     assert files.read_responses(path, "pair").to_dict("records") == [LIKELIHOOD]
     assert files.read_responses(path, "story").to_dict("records") == [REPLY]
     assert files.read_metadata(path) == {"pair": {"engine": "tree"}, "story": {"engine": "plain"}}
-    assert '"computed": 1' in path.with_suffix(".run.json").read_text()
+    assert '"computed": 1' in (tmp_path / "run.json").read_text()
 
 
 @pytest.mark.parametrize(

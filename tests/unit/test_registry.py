@@ -48,6 +48,26 @@ BAD = [
         "tables.own.file: 'mine' is unknown; expected one of: none",
     ),
     ("step", {"resources": {"score": ()}}, "resources.score: 'score' is unknown; did you mean 'scores'?"),
+    (
+        "sample",
+        {"sample": "crows"},
+        "sample: resources/samples/crows/**/* is no file. Correct its path in spec.py.",
+    ),
+    (
+        "resource",
+        {"resources": {"requests": ("prompts/crows_pairs/pairs.txt",)}},
+        "requests: resources/prompts/crows_pairs/pairs.txt is no file. Correct its path in spec.py.",
+    ),
+    (
+        "published",
+        {"tables": {"own": Table("c", (), published="crows_pairs_model")}},
+        "tables.own.published: 'crows_pairs_model' is unknown; did you mean 'crows_pairs_models'?",
+    ),
+    (
+        "value of an option",
+        {"tasks": {"pair": replace(TASK, ordered=("ties", "hlaf"))}, "tables": {}, "figures": {}, "released_tasks": ()},
+        "tasks.pair.ordered: 'hlaf' is unknown; did you mean 'half'?",
+    ),
     ("options", {"options": None}, "`options` is None; expected a class of Options (contract.py)."),
 ]
 

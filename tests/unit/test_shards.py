@@ -82,12 +82,12 @@ def files(tmp_path):
             "task": (frame, "generation", METADATA | {"run": run}),
             "other": (likelihoods(number), "likelihood", other),
         }
-        write_responses(parts, paths[-1])
-    return paths
+        write_responses(parts, paths[-1], paths[-1].with_suffix(".json"))
+    return paths, [path.with_suffix(".json") for path in paths]
 
 
 def test_shards_join_in_the_order_of_the_requests(files):
-    joined, metadata = join(files, "task", ["a", "b", "c"])
+    joined, metadata = join(*files, "task", ["a", "b", "c"])
     assert list(joined.columns) == list(RESPONSE_COLUMNS["generation"])
     assert joined[["request_id", "repeat"]].to_numpy().tolist() == [["a", 0], ["b", 0], ["c", 0], ["c", 1]]
     assert list(joined["text"][:3]) == ["y", "z", "x"] and pd.isna(joined["text"][3])
@@ -95,7 +95,7 @@ def test_shards_join_in_the_order_of_the_requests(files):
 
 
 def test_each_task_is_joined_apart(files):
-    joined, metadata = join(files, "other", ["o3", "o1", "o2"])
+    joined, metadata = join(*files, "other", ["o3", "o1", "o2"])
     assert list(joined.columns) == list(RESPONSE_COLUMNS["likelihood"])
     assert joined["log_likelihood"].tolist() == [-4.5, -1.5, -3.0]
     assert metadata == {"run": {"requests": 3, "peak_memory_mib": 1}}
@@ -103,13 +103,13 @@ def test_each_task_is_joined_apart(files):
 
 def test_a_request_without_an_answer_is_never_dropped(files):
     with pytest.raises(KeyError, match="d"):
-        join(files, "task", ["a", "b", "c", "d"])
+        join(*files, "task", ["a", "b", "c", "d"])
 
 
 def test_shards_of_different_weights_are_refused(files):
     frame, run = responses([("b", 0, "z")]), {"run": {"peak_memory_mib": 1}}
-    write_responses({"task": (frame, "generation", METADATA | {"weights_sha256": "def"} | run)}, files[2])
+    write_responses({"task": (frame, "generation", METADATA | {"weights_sha256": "def"} | run)}, files[0][2])
     with pytest.raises(UserError, match=r"3-of-3.*weights_sha256 is 'def', in .*1-of-3.*'abc'.*[Rr]emove"):
-        join(files, "task", ["a", "b", "c"])
-    write_responses({"task": (frame, "generation", METADATA | {"engine_reason": "off by 0.2"} | run)}, files[2])
-    assert join(files, "task", ["a", "b", "c"])[1]["engine_reason"] == "off by 0.1"
+        join(*files, "task", ["a", "b", "c"])
+    write_responses({"task": (frame, "generation", METADATA | {"engine_reason": "off by 0.2"} | run)}, files[0][2])
+    assert join(*files, "task", ["a", "b", "c"])[1]["engine_reason"] == "off by 0.1"

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from api_server import MODEL, Server, written
 from conftest import snakemake
+from unit.dbb_cases import files_of, read_items
 
+from biasatlas.benchmarks.dbb.construct import STEPS
 from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA
-from biasatlas.benchmarks.dbb.construct.steps import STEPS
-from biasatlas.benchmarks.dbb.items import read_items
 from biasatlas.files import read_parquet
 
 TARGETS = ("construction", "dbb_variations", "results/items/dbb.parquet")
@@ -66,8 +66,7 @@ def test_every_step_keeps_its_rows_but_the_malformed_one(run):
 
 def test_the_dataset_is_in_dbbs_format(run):
     _, made, _ = run
-    dataset = made / "dataset"
-    items = read_items({str(path.relative_to(dataset)): path for path in dataset.rglob("*.csv")})
+    items = read_items(files_of(made / "dataset"))
     assert len(items) == 6 * 50
     assert (items[["fault", "fault_sg"]] == "").all(axis=None)
     assert {len(set(json.loads(text))) for text in (*items["variations_1"], *items["variations_2"])} == {10}

@@ -20,10 +20,11 @@ CONFIG = {
         "hub": {"kind": "hf", "source": "./hub", "size_billion": 1, "gpu": 0},
         "endpoint": {"kind": "api", "base_url": "http://127.0.0.1:9/v1", "model": "m"},
         "masked": {"kind": "masked", "source": "./masked"},
+        "published": {"kind": "released", "benchmark": "crows_pairs", "release": "bert"},
     },
     "benchmarks": {
         "twbias": {"data": "sample", "categories": ["female-male"]},
-        "crows_pairs": {"data": "sample"},
+        "crows_pairs": {"data": "sample", "protocols": ["recommended", "released"]},
         "bbq": {"data": "sample", "categories": ["Age"]},
         "mcbe": {
             "data": "sample",
@@ -56,8 +57,10 @@ ACROSS = {
     "dbb": {"match_bbq", "draw_match"},
 }
 JUDGED = {"judge_responses", "score_mcbe_BA"} | TABLES
+RELEASED = {"answer_requests", "score_crows_pairs_pair"} | TABLES
 BENCHMARKS = tuple(SCORES)
 CONSTRUCTION = {"construct_step", "summarise_construction", "all"}
+STARTED = {"start_construction", "estimate_construction"} | CONSTRUCTION
 
 
 def tables(*benchmarks):
@@ -133,7 +136,7 @@ EDITS = {
     "a comment in a rule": (comment("rules/scores.smk"), set()),
     "code that reads items": (code(f"{B}/twbias/items.py"), items("twbias")),
     "code that builds requests": (code(f"{B}/bbq/requests.py"), requests("bbq")),
-    "code that several benchmarks ask with": (code(f"{B}/shared/choices.py"), requests("crows_pairs", "bbq")),
+    "code that several benchmarks ask with": (code(f"{B}/shared/choices.py"), requests("crows_pairs", "bbq", "dbb")),
     "code of a score": (code(f"{B}/twbias/scores.py"), scores("twbias")),
     "code of a judge's requests": (code(f"{B}/mcbe/judge.py"), {"judge_responses"} | scores("mcbe")),
     "code of a table": (code(f"{B}/twbias/tables/__init__.py"), tables("twbias")),
@@ -145,17 +148,26 @@ EDITS = {
     "code of the page": (code(f"{LIBRARY}/report/page.py"), REPORT),
     "code of the construction": (
         code(f"{B}/dbb/construct/steps.py"),
-        {"start_construction"} | CONSTRUCTION,
+        STARTED,
     ),
     "code that trains": (
         code(f"{LIBRARY}/models/planted/corpus.py"),
         {"train_planted"} | CONSTRUCTION | answers(*BENCHMARKS),
     ),
     "code that answers, without its version": (code(f"{LIBRARY}/models/local/choice.py"), set()),
-    "code of the engine, without its version": (code(f"{LIBRARY}/engine/tree.py"), set()),
+    "code of the engine, without its version": (code(f"{LIBRARY}/engine/choice.py"), set()),
+    "code of the engine that planted models are trained with": (
+        code(f"{LIBRARY}/engine/tree.py"),
+        {"train_planted"} | CONSTRUCTION | answers(*BENCHMARKS),
+    ),
+    "code that imports published outputs": (code(f"{B}/crows_pairs/released.py"), RELEASED),
+    "columns of a benchmark": (code(f"{B}/bbq/columns.py"), items("bbq")),
     "code of the endpoint client": (code(f"{LIBRARY}/models/endpoint/answer.py"), set()),
     "code that leases GPUs": (code(f"{LIBRARY}/workflow/lease.py"), set()),
-    "code that writes files": (code(f"{LIBRARY}/files.py"), set()),
+    "code that reads and writes files": (
+        code(f"{LIBRARY}/files.py"),
+        items(*BENCHMARKS) | STARTED,
+    ),
     # Versions of what answers, and of what reads replies.
     "the version of local answers": (
         swap(f"{LIBRARY}/models/local/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
@@ -186,7 +198,7 @@ EDITS = {
     "a judge's prompt": (comment("resources/prompts/mcbe/judge.yaml"), JUDGED),
     "a prompt of the construction": (
         swap("resources/prompts/dbb/construct/quality_filter.txt", "^", "Please. "),
-        {"start_construction"} | CONSTRUCTION,
+        {"estimate_construction"} | CONSTRUCTION,
     ),
     "the judge's weights": (
         swap("resources/mcbe/judge_rubric.csv", "3.5", "9.9"),
@@ -196,7 +208,7 @@ EDITS = {
     "a descriptor": (swap("resources/dbb/descriptors.csv", "freshman", "senior"), items("dbb")),
     "a sample": (
         swap("resources/samples/bbq/data/Age.jsonl", "old", "aged"),
-        items("bbq") | {"start_construction"} | CONSTRUCTION,
+        items("bbq") | STARTED,
     ),
     "the grammar of planted models": (
         comment("resources/planted/zh-Hant.yaml"),
@@ -249,11 +261,12 @@ EDITS = {
         setting("models.masked.source", "./other"),
         answers("crows_pairs") - {"score_crows_pairs_pair_choice"},
     ),
+    "an endpoint's price": (setting("models.endpoint.price_input_per_million", 5), set()),
     # Runs.
     "the judge": (setting("benchmarks.mcbe.judge", "planted"), JUDGED),
     "the items of the construction": (
         setting("construction.items_per_source", 5),
-        {"start_construction"} | CONSTRUCTION,
+        STARTED,
     ),
     "a mirror": (setting("mirror", "/mirror"), set()),
 }
@@ -270,7 +283,7 @@ def run(tmp_path_factory):
         if "\t" in line:
             path = folder / line.split("\t")[0]
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
+            path.touch() if path.suffix else path.mkdir()  # a source of raw data is a folder
     plan(folder, "--touch", "--forceall")
     assert "Nothing to be done" in plan(folder, "--dry-run")
     return folder

@@ -9,7 +9,7 @@ from small_run import write_config
 
 from biasatlas.files import read_metadata
 
-RESPONSES = "results/responses/tiny-0/twbias/recommended/perplexity.parquet"
+RESPONSES = "results/responses/tiny-0/twbias/recommended.parquet"
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_fetched_once_and_used_without_a_network(config, tmp_path, monkeypatch):
     assert fetched == {"source": "owner/tiny", "revision": "main", "commit": COMMIT}
     run = snakemake(RESPONSES, *arguments, folder=tmp_path)
     assert run.returncode == 0, run.stdout
-    metadata = read_metadata(tmp_path / RESPONSES)
+    metadata = read_metadata(tmp_path / RESPONSES)["perplexity"]
     assert (metadata["model"], metadata["revision"]) == ("owner/tiny", COMMIT)
 
 

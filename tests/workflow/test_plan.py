@@ -1,12 +1,11 @@
-"""Planning: every shipped configuration plans, bad ones are refused before any job, an edit reruns what it should."""
+"""Planning: every shipped configuration plans, and bad ones are refused before any job."""
 
 import json
 import re
-import shutil
 
 import pytest
 from api_server import MODEL, Server, said
-from conftest import ROOT, snakemake
+from conftest import ROOT, copy_workflow, snakemake
 
 from biasatlas.files import read_parquet
 
@@ -27,7 +26,7 @@ def test_a_bad_configuration_is_one_message_and_no_job(tmp_path):
     )
     run = snakemake("--configfile", str(config), folder=tmp_path)
     assert run.returncode != 0
-    assert f"error: {config}: models.planted-biased.odds_ratio: this key is needed and not there\n" in run.stdout
+    assert f"error: {config}: models.planted-biased.odds_ratio: required key is missing\n" in run.stdout
     assert f"\n{config}: models.planted-biased.odds_ration: unknown key; did you mean 'odds_ratio'?" in run.stdout
     assert "Traceback" not in run.stdout
     assert not (tmp_path / "results").exists()
@@ -40,46 +39,9 @@ def test_every_target_explains_itself(tmp_path):
     assert all(re.match(r"\w+ \(.+\)$", line) for line in targets), targets
 
 
-@pytest.fixture
-def clone(tmp_path):
-    """A copy of the workflow that a test may edit."""
-    copy = tmp_path / "clone"
-    everywhere = shutil.ignore_patterns("__pycache__", ".*_cache")
-    made_here = {".git", ".venv", ".snakemake", "results", "data"}
-    shutil.copytree(
-        ROOT,
-        copy,
-        ignore=lambda folder, names: everywhere(folder, names) | (made_here if folder == str(ROOT) else set()),
-    )
-    return copy
-
-
-def planned_rules(output: str) -> set[str]:
-    """Names of the rules in the job statistics of a dry run."""
-    table = output.split("Job stats:", 1)[1].split("total", 1)[0] if "Job stats:" in output else ""
-    return {line.split()[0] for line in table.splitlines()[3:] if line.strip()}
-
-
-def test_an_edited_module_reruns_the_rules_that_use_it(clone, tmp_path):
-    target = "results/demo/requests/twbias/recommended/perplexity.parquet"
-    run = snakemake(target, folder=tmp_path, root=clone)
-    assert run.returncode == 0, run.stdout
-    assert "Nothing to be done" in snakemake("--dry-run", target, folder=tmp_path, root=clone).stdout
-    for module, rules in (
-        ("items", {"read_items", "build_requests"}),
-        ("requests", {"build_requests"}),
-        ("tables", set()),
-    ):
-        path = clone / "scripts/biasatlas/benchmarks/twbias" / f"{module}.py"
-        original = path.read_text()
-        path.write_text(original + "\n# edited\n")
-        run = snakemake("--dry-run", target, folder=tmp_path, root=clone)
-        assert planned_rules(run.stdout) == rules, run.stdout
-        path.write_text(original)
-
-
-def test_a_judge_orders_the_contexts_before_the_requests_are_built(clone, tmp_path):
+def test_a_judge_orders_the_contexts_before_the_requests_are_built(tmp_path):
     """McBE's `sc_text: judge_ordered_context`, in a protocol of the user's own."""
+    clone = copy_workflow(tmp_path / "clone")
     protocols = clone / "config/protocols/mcbe"
     text = (protocols / "released.yaml").read_text()
     (protocols / "ordered.yaml").write_text(text.replace("sc_text: context_first", "sc_text: judge_ordered_context"))
@@ -98,7 +60,7 @@ def test_a_judge_orders_the_contexts_before_the_requests_are_built(clone, tmp_pa
             run = snakemake(target, "--configfile", str(config), folder=tmp_path, root=clone)
             if not judge:
                 assert run.returncode != 0 and not (tmp_path / "results").exists()
-                assert "error: benchmarks.mcbe.judge: this key is needed and not there" in run.stdout
+                assert f"error: {config}: benchmarks.mcbe.judge: required key is missing" in run.stdout
         assert run.returncode == 0, run.stdout
     replies = {body["messages"][-1]["content"]: first(body, body["messages"][-1]["content"]) for body in server.bodies}
     assert set(replies.values()) == {"1", "2"}

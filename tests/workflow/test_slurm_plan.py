@@ -39,9 +39,9 @@ def test_shards_are_jobs_and_joining_them_is_none(tmp_path):
         return Counter(submissions(run.stdout))
 
     whole, parts = planned(1), planned(3)
-    assert whole["answer_twbias"] == whole["answer_mcbe"] == 1
-    assert parts - whole == {"answer_twbias_shard": 3, "answer_mcbe_shard": 3, "gather_responses": 1}
-    assert whole - parts == {"answer_twbias": 1, "answer_mcbe": 1}
+    assert whole["answer_requests"] == 2
+    assert parts - whole == {"answer_shard": 6, "gather_responses": 1}
+    assert whole - parts == {"answer_requests": 2}
 
 
 def test_memory_and_time_grow_with_size_and_attempt(tmp_path):
@@ -51,10 +51,10 @@ def test_memory_and_time_grow_with_size_and_attempt(tmp_path):
             f"models: {{m: {{kind: hf, source: ./m, size_billion: {size_billion}, gpu: 2}}}}\n"
             "benchmarks: {twbias: {data: sample}}\n"
         )
-        target = "results/responses/m/twbias/recommended/perplexity.parquet"
+        target = "results/responses/m/twbias/recommended.parquet"
         arguments = ["--dry-run", "--quiet", "host", "--attempt", str(attempt), "--configfile", str(config)]
         output = snakemake(target, *arguments, folder=tmp_path).stdout
-        answer = output.partition("rule answer_twbias")[2]
+        answer = output.partition("rule answer_requests")[2]
         return tuple(int(re.search(rf"{name}=(\d+)", answer)[1]) for name in ("gpu", "mem_mb", "runtime"))
 
     small, large, again = asked(1, 1), asked(7, 1), asked(7, 2)

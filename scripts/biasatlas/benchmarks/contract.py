@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from biasatlas.columns import Columns
+from biasatlas.errors import UserError
 from biasatlas.marks import Marked
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def _register(functions: dict, names: tuple[str, ...]) -> Callable[[F], F]:
         benchmark = function.__module__.partition(".benchmarks.")[2].partition(".")[0]
         for name in names:
             if (benchmark, name) in functions:
-                raise ValueError(f"{benchmark}: two functions are marked {name!r}")
+                raise UserError(f"benchmark {benchmark}: two functions are marked with the name {name!r}.")
             functions[benchmark, name] = function
         return function
 

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pkgutil import iter_modules
+from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
@@ -17,20 +16,23 @@ from biasatlas.resources import names
 from biasatlas.sources import load_sources
 from biasatlas.validation import nearest, read_yaml, validated
 
+_FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
 
 
 @cache
 def benchmark_names() -> tuple[str, ...]:
     """Names of all benchmarks: the folders of :mod:`biasatlas.benchmarks` that have a spec."""
-    folders = (module.name for module in iter_modules(benchmarks.__path__) if module.ispkg)
-    return tuple(sorted(name for name in folders if _has(name, "spec")))
+    return tuple(sorted(path.parent.name for path in _FOLDER.glob("*/spec.py")))
 
 
 @cache
 def load_spec(benchmark: str) -> Spec:
     """The declaration of a benchmark. Raises UserError for a name in it that nothing bears."""
-    spec = getattr(_module(benchmark, "spec"), "SPEC", None)
+    try:
+        spec = getattr(_module(benchmark, "spec"), "SPEC", None)
+    except TypeError as error:  # a field of a spec, task or option that is missing, unknown or not marked
+        raise UserError(f"benchmark {benchmark}: {error}.") from error
     return check_spec(benchmark, spec, load_sources())
 
 
@@ -43,6 +45,11 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
     for key, value, known in _named(spec, sources):
         if value not in known:
             raise UserError(f"benchmark {name}: {key}: {value!r} is unknown{nearest(value, known)}")
+    files = [("sample", f"samples/{spec.sample}/**/*")]
+    files += [(step, pattern) for step, patterns in spec.resources.items() for pattern in patterns]
+    for key, pattern in files:
+        if not names([pattern], needed=False):
+            raise UserError(f"benchmark {name}: {key}: resources/{pattern} is no file. Correct its path in spec.py.")
     return spec
 
 
@@ -59,20 +66,23 @@ def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Col
         if task.file:
             yield f"tasks.{name}.file", task.file, spec.files
         if task.ordered:
-            yield f"tasks.{name}.ordered", task.ordered[0], spec.options.model_fields
+            option, value = task.ordered
+            yield f"tasks.{name}.ordered", option, spec.options.model_fields
+            yield f"tasks.{name}.ordered", value, get_args(spec.options.model_fields[option].annotation)
     for name, table in spec.tables.items():
         yield from ((f"tables.{name}.tasks", task_name, spec.tasks) for task_name in table.tasks)
         if table.file:
             yield f"tables.{name}.file", table.file, spec.files
+        if table.published:
+            yield f"tables.{name}.published", table.published, [Path(path).stem for path in names(["published/*.csv"])]
     for name, figure in spec.figures.items():
         yield from ((f"figures.{name}.tables", table_name, spec.tables) for table_name in figure.tables)
 
 
 def resource_names(benchmark: str, step: contract.Step) -> list[str]:
     """The shipped files that a step of a benchmark reads, below ``resources/``; its printed tables are given to ``tables``."""
-    patterns = load_spec(benchmark).resources.get(step, ())
-    printed = [f"published/{benchmark}_*.csv"] if step == "tables" else []
-    return names((*patterns, *printed))
+    printed = names([f"published/{benchmark}_*.csv"], needed=False) if step == "tables" else []
+    return [*names(load_spec(benchmark).resources.get(step, ())), *printed]
 
 
 def protocol_names(benchmark: str) -> list[str]:
@@ -161,7 +171,7 @@ def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) 
 
 
 def _has(benchmark: str, module: str) -> bool:
-    return find_spec(f"{benchmarks.__name__}.{benchmark}.{module}") is not None
+    return (_FOLDER / benchmark / f"{module}.py").exists()
 
 
 def _module(benchmark: str, module: str) -> ModuleType:

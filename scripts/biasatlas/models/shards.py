@@ -43,11 +43,13 @@ def _common(a: str, b: str) -> int:
     return bisect.bisect_left(range(min(len(a), len(b))), True, key=lambda n: a[: n + 1] != b[: n + 1])
 
 
-def join(paths: Sequence[str | os.PathLike], task: str, request_ids: Sequence[str]) -> tuple[pd.DataFrame, dict]:
+def join(
+    paths: Sequence[str | os.PathLike], runs: Sequence[str | os.PathLike], task: str, request_ids: Sequence[str]
+) -> tuple[pd.DataFrame, dict]:
     """The responses to ``task`` in the files of all shards, in the order of ``request_ids``, then repeat, and how they
     were made.
 
-    Under ``run``, counts are added up and memory is the largest. Raises UserError where weights, precision, versions or
+    ``runs`` are the files with what each shard took: under ``run``, counts are added up and memory is the largest. Raises UserError where weights, precision, versions or
     the like differ between shards, KeyError for a request that no shard answered.
     """
     metadata = [read_metadata(path)[task] for path in paths]
@@ -58,11 +60,11 @@ def join(paths: Sequence[str | os.PathLike], task: str, request_ids: Sequence[st
                     f"{path}: {name} is {other.get(name)!r}, in {paths[0]} it is {metadata[0].get(name)!r}: one model's "
                     "answers must all be made alike. Remove the older of these files and run again."
                 )
-    runs = [json.loads(Path(path).with_suffix(".run.json").read_text(encoding="utf-8"))[task] for path in paths]
+    taken = [json.loads(Path(run).read_text(encoding="utf-8"))[task] for run in runs]
     run: Counter[str] = Counter()
-    for counts in runs:
+    for counts in taken:
         run.update(counts)
-    run["peak_memory_mib"] = max(counts["peak_memory_mib"] for counts in runs)
+    run["peak_memory_mib"] = max(counts["peak_memory_mib"] for counts in taken)
     # A shard without an answer does not say of which kind its rows would be.
     parts = [part for path in paths if len(part := read_responses(path, task))]
     responses = pd.concat(parts).set_index("request_id").loc[list(request_ids)].reset_index()

@@ -73,7 +73,7 @@ def cell(value: object) -> str:
     """A table cell: four significant digits, an empty cell for what is missing."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    if isinstance(value, float):
+    if isinstance(value, float) and math.isfinite(value):
         return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
     return str(value)
 

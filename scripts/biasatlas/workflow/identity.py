@@ -20,8 +20,11 @@ from biasatlas.models.kinds import KINDS
 
 SCRIPTS = ROOT / "scripts"
 
-#: Where numbers are made. All else that a script imports moves bytes from here to there.
-MAKERS = ("biasatlas.benchmarks", "biasatlas.stats", "biasatlas.models.planted", "biasatlas.report")
+#: Where numbers are made, or read and written. All else that a script imports (locks, logs, the choice of jobs) is not.
+MAKERS = (
+    *("biasatlas.benchmarks", "biasatlas.stats", "biasatlas.report", "biasatlas.models.planted", "biasatlas.engine"),
+    *("biasatlas.columns", "biasatlas.files", "biasatlas.resources", "biasatlas.sources", "biasatlas.userfiles"),
+)
 
 #: Modules of those that say what there is, and compute nothing: names, options (their values are params), texts.
 DECLARATIONS = {"contract", "registry", "spec", "options", "prompting", "entry"}
@@ -101,6 +104,8 @@ def answer_identity(entry: Entry, benchmark: str | None) -> dict:
     Golden tests say when a version must be raised.
     """
     versions = {"answers": KINDS[entry.kind].version, "readers": reader_version(benchmark) if benchmark else ""}
+    if entry.kind == "released":  # no model answers, and nothing is stored: the reader of a format is code as any other
+        versions["import"] = code_of("answer_requests", f"benchmarks.{benchmark}.released")
     return {"kind": entry.kind, "versions": versions} | that_change(entry, "answers")
 
 

@@ -32,6 +32,9 @@ class Paths:
 
         self.responses = f"{results}/responses/{answered}.parquet"
         self.shard = f"{results}/responses/{answered}/{{shard}}.parquet"
+        #: What a run of the answering took (memory, what came from the store): beside, for it differs from run to run.
+        self.run = f"{results}/responses/{answered}.run.json"
+        self.shard_run = f"{results}/responses/{answered}/{{shard}}.run.json"
         self.judge_requests = f"{results}/judge/requests/{answered}/{{task}}.parquet"
         self.judgements = f"{results}/judge/responses/{answered}/{{task}}.parquet"
         self.orders = f"{results}/judge/orders/{{benchmark}}/{{task}}.parquet"

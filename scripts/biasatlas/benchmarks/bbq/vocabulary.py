@@ -16,6 +16,3 @@ CATEGORIES = (
 
 #: Labels of the three options, in their published order.
 LABELS = ("A", "B", "C")
-
-#: An ambiguous context lacks the fact that answers the question, a disambiguated one has it.
-CONDITIONS = ("ambig", "disambig")

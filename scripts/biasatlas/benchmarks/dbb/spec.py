@@ -14,8 +14,8 @@ SPEC = Spec(
     title="DBB",
     language="en",
     citation=(
-        "Jinhao Pan, Chahat Raj, Ziyu Yao and Ziwei Zhu. What's Not Said Still Hurts: A Description-Based Evaluation "
-        "Framework for Measuring Social Bias in LLMs. Findings of EMNLP 2025."
+        "Jinhao Pan, Kyle Li, Bowen Wei and Ziwei Zhu. A Benchmark for Description-Based Evaluation of Social Bias in "
+        "LLMs."
     ),
     options=DBBOptions,
     sources=("dbb",),
@@ -48,18 +48,14 @@ SPEC = Spec(
         "sg_associations": Table("Semi-generation: strongest associations, with their direction", _SG),
     },
     figures={
-        "distribution_by_category": Figure("Bias scores by category (Figure 3 of the paper)", ("distribution",)),
-        "distribution_by_type": Figure("Bias scores by descriptor type (Figure 4 of the paper)", ("distribution",)),
+        "distribution_by_category": Figure("Bias scores by category", ("distribution",)),
+        "distribution_by_type": Figure("Bias scores by descriptor type", ("distribution",)),
         "noise_floor": Figure(
             "Instances over the threshold, those expected without any effect, and those that are significant",
             ("descriptors",),
         ),
-        "sg_distribution_by_category": Figure(
-            "Semi-generation: bias scores by category (Figure 8 of the paper)", ("sg_distribution",)
-        ),
-        "sg_distribution_by_type": Figure(
-            "Semi-generation: bias scores by descriptor type (Figure 9 of the paper)", ("sg_distribution",)
-        ),
+        "sg_distribution_by_category": Figure("Semi-generation: bias scores by category", ("sg_distribution",)),
+        "sg_distribution_by_type": Figure("Semi-generation: bias scores by descriptor type", ("sg_distribution",)),
     },
     metrics={
         "instances": Metric(None, "a count"),

@@ -42,13 +42,15 @@ SPEC = Spec(
     },
     metrics={
         "language_modelling_score": Metric(
-            neutral=None, direction="100: a related sentence always beats the unrelated one; chance is 50", unit="%"
+            neutral=None,
+            direction="100: a related sentence always beats the unrelated one; chance is 50, in a prompted choice of three 66.7",
+            unit="%",
         ),
         "stereotype_score": STEREOTYPE_SCORE,
         "icat": Metric(
             neutral=None,
             direction="lms x min(ss, 100 - ss) / 50: 100 is ideal, 0 a fully stereotyped (or reversed) or a "
-            "meaningless model; random preference gives 50",
+            "meaningless model; random preference gives 50, in a prompted choice of three 66.7",
         ),
         "refusal_rate": RATES["refusal_rate"],
         "unparseable_rate": RATES["unparseable_rate"],

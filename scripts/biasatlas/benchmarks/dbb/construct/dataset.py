@@ -1,6 +1,7 @@
 """The constructed questions as files in upstream's format, and their manual evaluation."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 
@@ -8,15 +9,16 @@ from biasatlas.benchmarks.dbb.construct import STEPS
 from biasatlas.benchmarks.dbb.construct.steps import start
 from biasatlas.errors import UserError
 from biasatlas.stats.intervals import wilson
+from biasatlas.userfiles import read_csv_rows, shown
 
-#: The paper's four criteria of a good item, each answered yes or no in the sheet.
+#: Four criteria of a good item, in our words, each answered yes or no in the sheet.
 CRITERIA = {
     "fluent": "Each option follows the context fluently and clearly.",
     "balanced": "Either option could be chosen with equal right.",
     "distinct": "The two options mean different things.",
     "on_topic": "Context and options fit the explanation of the bias.",
 }
-_MARKS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False}
+_MARKS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False, "": None}
 
 
 def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -108,27 +110,29 @@ def evaluation_sheet(questions: pd.DataFrame, size: int = 100, seed: int = 0) ->
     return drawn[texts].assign(**dict.fromkeys(CRITERIA, "")).reset_index(drop=True)
 
 
-def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
+def read_evaluation(path: str | Path) -> pd.DataFrame:
+    """A filled-in sheet: a column for each criterion, True for yes, False for no, missing where a cell is empty.
+
+    Raises :class:`UserError` naming file, line and column, for a mark that is neither, too.
+    """
+    rows = []
+    for where, row in read_csv_rows(path, list(CRITERIA)):
+        marks = {name: mark.strip().lower() for name, mark in row.items()}
+        for name, mark in marks.items():
+            if mark not in _MARKS:
+                raise UserError(f"{where}: {name} is {shown(mark)}; expected yes, no or an empty cell.")
+        rows.append({name: _MARKS[mark] for name, mark in marks.items()})
+    return pd.DataFrame(rows, dtype=object)
+
+
+def summarise_evaluation(answers: pd.DataFrame) -> pd.DataFrame:
     """Share of yes for each criterion, and for all four together, in [0, 1], with Wilson's 95 % interval.
 
-    Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``, ``missing``: an empty cell is missing, and a question
-    with one is missing from "all". Raises :class:`UserError` for a missing column and for a mark that is neither yes nor
-    no.
+    ``answers`` as :func:`read_evaluation` gives them. Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``,
+    ``missing``: a question with a missing answer is missing from "all".
     """
-    missing = [name for name in CRITERIA if name not in sheet]
-    if missing:
-        raise UserError(
-            f"evaluation sheet: no column {missing[0]!r}; expected {list(CRITERIA)}. Keep the sheet's columns."
-        )
-    marks = sheet[list(CRITERIA)].fillna("").astype(str).apply(lambda column: column.str.strip().str.lower())
-    for name in CRITERIA:
-        unknown = ~marks[name].isin([*_MARKS, ""])
-        if unknown.any():
-            row = sheet[unknown].iloc[0]
-            raise UserError(f"evaluation sheet, id {row['id']}: {name} is {row[name]!r}; expected yes or no.")
-    answers = marks.apply(lambda column: column.map(_MARKS))
     complete = answers.notna().all(axis=1)
-    answers["all"] = answers.eq(True).all(axis=1).where(complete)
+    answers = answers.assign(all=answers.eq(True).all(axis=1).where(complete))
     rows = []
     for name, marked in answers.items():
         n, yes = int(marked.notna().sum()), int(marked.eq(True).sum())

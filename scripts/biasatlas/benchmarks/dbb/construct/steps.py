@@ -178,7 +178,7 @@ def _reply(response: Mapping[str, str] | None) -> str:
     return response["text"].strip()
 
 
-def plan(
+def worst_costs(
     rows: pd.DataFrame,
     prompts: Mapping[str, str],
     price_input_per_million: float,
