@@ -200,9 +200,9 @@ def matches_print(row: pd.Series) -> bool:
 def test_printed_tables_against_one_another():
     table = TABLES["replication"](None, PAPER, PUBLISHED, {})
     assert len(table) == 62
-    assert list(table) == ["check", "quantity", *TABLE_COLUMNS]
+    assert list(table) == ["printed_in", "quantity", *TABLE_COLUMNS]
     assert set(table["metric"]) <= set(SPEC.metrics)
-    checks = table.assign(match=table.apply(matches_print, axis=1)).set_index(["check", "quantity"])
+    checks = table.assign(match=table.apply(matches_print, axis=1)).set_index(["printed_in", "quantity"])
     assert checks.loc["Table 3", "match"].all()
     sums = checks.loc["Table 4 against Table 1"]
     assert sums[sums.index.str.endswith("count")]["match"].all()

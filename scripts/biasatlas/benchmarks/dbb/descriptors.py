@@ -1,12 +1,14 @@
 """The fifty descriptors of DBB: the paper's Table 10, and the released file's text of each."""
 
-import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from biasatlas.benchmarks.dbb.vocabulary import TABLE_10_NAMES, TYPES
 from biasatlas.errors import UserError
+from biasatlas.userfiles import read_json, shown
+from biasatlas.validation import unknown
 
 #: The released file's order of a template's fifty rows: category, its key there, types, identities.
 _FILE_ORDER = (
@@ -76,13 +78,13 @@ def read_descriptors(table_10: pd.DataFrame, path: str | Path | None) -> pd.Data
 def _read_released(path: str | Path, paper: pd.Series) -> tuple[dict[Key, str], dict[Key, str]]:
     """The file's texts, found by content; and for those not found, the reason."""
     texts: dict[Key, str] = {}
-    unknown: list[str] = []
+    strange: list[str] = []
     for category_key, group, text in _released_entries(path):
         category, types, identity = _position(category_key, group)
         matches = (type_ for type_ in types if identity and _is_same(text, paper[type_, identity]))
         type_ = next(matches, None)
         if identity is None or type_ is None:
-            unknown.append(f"{category_key}, {group}: {text!r}")
+            strange.append(f"{category_key}, {group}: {text!r}")
             continue
         name = TABLE_10_NAMES.get(category)
         if name and paper[type_, identity].startswith(name):
@@ -90,7 +92,7 @@ def _read_released(path: str | Path, paper: pd.Series) -> tuple[dict[Key, str], 
         texts[type_, identity] = text
     faults = {
         key: f"{Path(path).name}: no descriptor of {key[0]}, {key[1]}, as the paper's Table 10 has it"
-        + (f"; not in that table: {unknown[0]}" if unknown else "")
+        + (f"; not in that table: {strange[0]}" if strange else "")
         for key in paper.index
         if key not in texts
     }
@@ -99,23 +101,29 @@ def _read_released(path: str | Path, paper: pd.Series) -> tuple[dict[Key, str], 
 
 def _released_entries(path: str | Path) -> list[tuple[str, str, str]]:
     """(category's key, group, text) of every descriptor in the file, without the names and the unused group."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path}: not JSON ({error}). Fetch it again.") from None
+    content = read_json(path)
     known = sorted(key for _, key, _, _ in _FILE_ORDER)
-    unknown = sorted(set(content) - {*known, "name"})
-    if unknown:
-        raise UserError(f"{path}: unknown category {unknown[0]!r}; expected {known}. Correct or remove it.")
+    if not isinstance(content, dict) or not all(isinstance(groups, dict) for groups in content.values()):
+        raise UserError(f"{path}: expected {{category: {{group: [[descriptor, ...], ...]}}}}. Fetch it again.")
+    for key in content:
+        if key not in {*known, "name"}:
+            raise UserError(unknown(str(path), key, "a category", known))
     return [
-        # An entry is a text, or a text with its pronouns.
-        (key, group, entry if isinstance(entry, str) else entry[0])
+        (key, group, _text(entry, f"{path}, {key}, {group}"))
         for key in content
         if key != "name"
         for group, entries in content[key].items()
         if (key, group) not in _UNUSED
-        for entry in entries
+        for entry in (entries if isinstance(entries, list) else [entries])
     ]
+
+
+def _text(entry: Any, where: str) -> str:
+    """The text of an entry, which is a text or a list of it and its pronouns."""
+    text = entry[0] if isinstance(entry, list) and entry else entry
+    if not isinstance(text, str):
+        raise UserError(f"{where}: {shown(entry)}. Expected a text, or a list that begins with one.")
+    return text
 
 
 def _position(category_key: str, group: str) -> tuple[str, tuple[str, ...], str | None]:

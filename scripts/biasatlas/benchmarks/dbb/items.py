@@ -1,10 +1,9 @@
 """Read DBB's question templates and cross them with the descriptors of its five categories: one item per question."""
 
-import csv
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -13,11 +12,13 @@ from biasatlas.benchmarks.dbb.descriptors import read_descriptors
 from biasatlas.benchmarks.dbb.vocabulary import PLACEHOLDER, VARIATIONS
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
+from biasatlas.userfiles import read_csv_rows, shown
 
 _QUESTIONS = re.compile(r"Questions/[^/]*_all_data_questions[^/]*\.csv")
 _VARIATIONS = re.compile(r"Questions/[^/]*_more_contexts_questions[^/]*\.csv")
 _CONCEPTS = re.compile(r"concept_lists/[^/]*\.csv")
 _DESCRIPTORS = re.compile(r"data/descriptors\.json")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _QUESTION_COLUMNS = ("Context", "s1", "s2", "bias type1", "bias type2", "bias_type")
 _VARIATION_COLUMNS = ("id", "s1", "s2", "bias type1", "bias type2")
 _CONCEPT_COLUMNS = ("id", "Concept1", "Concept2", "Explanation", "bias_type", "target")
@@ -61,7 +62,7 @@ def read_items(files: Mapping[str, str | Path], resources: Resources) -> pd.Data
     """
     path, templates = _read_templates(files)
     if all(template["fault"] for template in templates):
-        reason = templates[0]["fault"] if templates else "it has no rows"
+        reason = templates[0]["fault"]
         raise UserError(f"{path}: no usable question template: {reason}. Compare its columns with docs/dbb.md.")
     _add_variations(files, templates)
     sources = _read_sources(files)
@@ -81,15 +82,9 @@ def _find(files: Mapping[str, str | Path], pattern: re.Pattern) -> str | Path | 
     return matches[0] if matches else None
 
 
-def _read_rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dict]]:
-    """(line number, row) of a CSV. utf-8-sig: spreadsheets put a byte order mark before the first column's name."""
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [column for column in columns if column not in (reader.fieldnames or ())]
-        if missing:
-            raise UserError(f"{path}: no column {missing[0]!r}; found {reader.fieldnames}. Expected {list(columns)}.")
-        for row in reader:
-            yield reader.line_num, {name: row[name] or "" for name in columns}
+def _place(where: str) -> str:
+    """File and line as items can name them: without the folder, which differs from machine to machine."""
+    return Path(where).name
 
 
 def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[dict]]:
@@ -100,7 +95,7 @@ def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[d
             "Questions/*_all_data_questions*.csv: not among the files of the dataset. Keep upstream's folders."
         )
     templates = []
-    for line, row in _read_rows(path, _QUESTION_COLUMNS):
+    for where, row in read_csv_rows(path, _QUESTION_COLUMNS):
         options = row["s1"].strip(), row["s2"].strip()
         fault = ""
         if PLACEHOLDER not in row["Context"]:
@@ -118,7 +113,7 @@ def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[d
                 "option_2": options[1],
                 "variations_1": json.dumps([options[0]], ensure_ascii=False),
                 "variations_2": json.dumps([options[1]], ensure_ascii=False),
-                "fault": f"{Path(path).name}, line {line}: {fault}" if fault else "",
+                "fault": f"{_place(where)}: {fault}" if fault else "",
                 "fault_sg": "",
             }
         )
@@ -160,21 +155,18 @@ def _read_variations(
     path: str | Path, templates: list[dict]
 ) -> tuple[list[list[tuple[str, str]]], dict[int, str], list[str]]:
     """The pairs of options of each template; by template, what says that they are another's; rows of no template."""
-    name = Path(path).name
     pairs: list[list[tuple[str, str]]] = [[] for _ in templates]
     mismatches, unknown = {}, []
-    for line, row in _read_rows(path, _VARIATION_COLUMNS):
-        if not (row["id"].isdigit() and int(row["id"]) < len(templates)):
-            unknown.append(f"{name}, line {line}: id {row['id']!r} is no question's (0 to {len(templates) - 1})")
+    for where, row in read_csv_rows(path, _VARIATION_COLUMNS):
+        if not (_NUMBER.fullmatch(row["id"]) and int(row["id"]) < len(templates)):
+            unknown.append(f"{_place(where)}: id {shown(row['id'])} is no question's (0 to {len(templates) - 1})")
             continue
         number = int(row["id"])
         pairs[number].append((row["s1"].strip(), row["s2"].strip()))
         expected = templates[number]["concept_1"], templates[number]["concept_2"]
         concepts = row["bias type1"].strip(), row["bias type2"].strip()
         if concepts != expected:
-            mismatches[number] = (
-                f"{name}, line {line}: id {number} is of the concepts {expected}, the row of {concepts}"
-            )
+            mismatches[number] = f"{_place(where)}: id {number} is of the concepts {expected}, the row of {concepts}"
     return pairs, mismatches, unknown
 
 
@@ -189,10 +181,10 @@ def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]
     if path is None:
         return {}
     sources = {}
-    for _, row in _read_rows(path, _CONCEPT_COLUMNS):
+    for _, row in read_csv_rows(path, _CONCEPT_COLUMNS):
         if re.fullmatch(r"[0-9a-f]{32}", row["id"]):
             source = "stereoset"
-        elif not row["id"].isdigit():
+        elif not _NUMBER.fullmatch(row["id"]):
             source = "own"
         elif row["target"].startswith("["):
             source = "sofa"

@@ -12,7 +12,7 @@ from wordcloud import WordCloud
 
 from biasatlas.benchmarks.contract import figure
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES, TASKS
-from biasatlas.benchmarks.shared.palette import COLOURS, Look, Looks
+from biasatlas.benchmarks.shared.palette import Look, Looks
 from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure
 from biasatlas.benchmarks.shared.style import CJK_FONT
 
@@ -126,7 +126,9 @@ def sizes(tables: Tables, looks: Looks) -> Figure:
 
 def _draw_sizes(axis: Axes, table: pd.DataFrame) -> None:
     """A line per task over the sizes of one family."""
-    colours = dict(zip(TASKS, COLOURS, strict=False))
+    # Not the palette's colours, which stand for models.
+    shades = colormaps["viridis"].resampled(len(TASKS) + 1)
+    colours = {task: shades(position) for position, task in enumerate(TASKS)}
     for task in [task for task in TASKS if task in set(table["task"])]:
         rows, colour = table[table["task"] == task].sort_values("size_billion"), colours[task]
         axis.plot(rows["size_billion"], rows["value"], "o-", color=colour, markersize=4.5, label=task)

@@ -276,4 +276,7 @@ def _legend(drawing: Figure, models: Iterable[str], looks: Looks, title: str | N
         Line2D([], [], color=looks[model].colour, marker=looks[model].marker, markersize=4.5, label=model)
         for model in models
     ]
-    drawing.legend(handles=handles, loc="outside lower center", ncols=min(_SIDE_BY_SIDE, len(handles)), title=title)
+    # As many columns as the longest name leaves room for, at about 0.07 inches a letter.
+    longest = max((len(handle.get_label()) for handle in handles), default=0)
+    columns = max(1, min(len(handles), int(drawing.get_figwidth() / (0.5 + 0.07 * longest))))
+    drawing.legend(handles=handles, loc="outside lower center", ncols=columns, title=title)

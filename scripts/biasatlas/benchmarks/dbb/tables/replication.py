@@ -20,7 +20,7 @@ def replication(
 ) -> pd.DataFrame:
     """A row for each printed number that other printed numbers imply; no score is read.
 
-    ``check`` names the tables and ``quantity`` the number. ``value`` is what the others give, ``published`` what is
+    ``printed_in`` names the tables and ``quantity`` the number. ``value`` is what the others give, ``published`` what is
     printed and ``difference`` the first minus the second, in exact decimals. ``n`` is 0: no unit was scored.
     """
     composition = published("dbb_composition").astype({"test_instances": int})
@@ -31,12 +31,12 @@ def replication(
         *_totals("Table 4", published("dbb_descriptor_stats"), composition),
         *_totals("Table 9", published("dbb_sg_descriptor_stats"), composition),
     ]
-    return make_table(["check", "quantity"], rows)
+    return make_table(["printed_in", "quantity"], rows)
 
 
-def _row(check: str, quantity: str, metric: str, value: float, printed: str) -> dict[str, object]:
+def _row(printed_in: str, quantity: str, metric: str, value: float, printed: str) -> dict[str, object]:
     difference = Decimal(repr(value)) - Decimal(printed)
-    keys = {"check": check, "quantity": quantity}
+    keys = {"printed_in": printed_in, "quantity": quantity}
     return row(keys, metric, Estimate(value), published=printed) | {"difference": float(difference)}
 
 
@@ -59,22 +59,22 @@ def _table_1(models: pd.DataFrame) -> pd.DataFrame:
     return wide.rename(columns=names).reset_index()
 
 
-def _sums(check: str, by_type: pd.DataFrame, by_model: pd.DataFrame) -> Iterator[dict[str, object]]:
+def _sums(printed_in: str, by_type: pd.DataFrame, by_model: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Counts add up over types; the mean over all is the mean over types weighted by their counts."""
     numbers = by_type.assign(count=by_type["count"].astype(int), mean_score=by_type["mean_score"].astype(float))
     numbers["sum_score"] = (numbers["count"] * numbers["mean_score"]).fillna(0)
     sums = numbers.groupby("model")[["count", "sum_score"]].sum()
     for printed in by_model.to_dict("records"):
         count, total = sums.loc[printed["model"]]
-        yield _row(check, f"{printed['model']}: count", "count", int(count), printed["count"])
-        yield _row(check, f"{printed['model']}: weighted mean", _MEAN, float(total / count), printed["mean_score"])
+        yield _row(printed_in, f"{printed['model']}: count", "count", int(count), printed["count"])
+        yield _row(printed_in, f"{printed['model']}: weighted mean", _MEAN, float(total / count), printed["mean_score"])
 
 
-def _totals(check: str, by_type: pd.DataFrame, composition: pd.DataFrame) -> Iterator[dict[str, object]]:
+def _totals(printed_in: str, by_type: pd.DataFrame, composition: pd.DataFrame) -> Iterator[dict[str, object]]:
     """The size printed for each type: templates times its pairs."""
     sizes = by_type.drop_duplicates("type").set_index("type")["total"]
     for type_, identities in IDENTITIES.items():
         quantity = f"{type_}: instances"
-        yield _row(check, quantity, "instances", TEMPLATES * comb(len(identities), 2), sizes[type_])
+        yield _row(printed_in, quantity, "instances", TEMPLATES * comb(len(identities), 2), sizes[type_])
     total = int(sizes.astype(int).sum())
-    yield _row(check, "all types: instances", "instances", total, str(composition["test_instances"].sum()))
+    yield _row(printed_in, "all types: instances", "instances", total, str(composition["test_instances"].sum()))
