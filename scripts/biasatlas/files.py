@@ -96,7 +96,9 @@ def write_requests(frame: pd.DataFrame, path: str | os.PathLike, keys: Columns) 
 
 
 def write_responses(
-    parts: Mapping[str, tuple[pd.DataFrame, str, Mapping]], path: str | os.PathLike, run: str | os.PathLike | None = None
+    parts: Mapping[str, tuple[pd.DataFrame, str, Mapping]],
+    path: str | os.PathLike,
+    run: str | os.PathLike | None = None,
 ) -> None:
     """Write a model's responses to several tasks, each (responses, kind of request, how they were made), by task.
 

@@ -1,6 +1,8 @@
 """What a person reads when a file of theirs is not what was expected: one line a fault, with the nearest valid name."""
 
 import difflib
+import os
+import re
 import types
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,8 +10,10 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from biasatlas.errors import UserError
+from biasatlas.userfiles import read_json, read_text, shown
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -21,33 +25,99 @@ _BOUNDS = {
     "less_than_equal": ("at most", "le"),
 }
 
+_WHOLE, _NUMBER, _SWITCH, _MAPPING = "a whole number", "a number", "true or false", "a mapping of keys"
 
-def read_yaml(path: str | Path) -> Any:
-    """What a YAML file holds. Raises UserError where it is not YAML, with the line, or not UTF-8."""
+#: Pydantic's fault with a value's type -> what was expected.
+_TYPES = {
+    "string_type": "text",
+    **dict.fromkeys(("int_type", "int_parsing", "int_parsing_size", "int_from_float"), _WHOLE),
+    **dict.fromkeys(("float_type", "float_parsing"), _NUMBER),
+    "finite_number": "a finite number",
+    **dict.fromkeys(("bool_type", "bool_parsing"), _SWITCH),
+    "list_type": "a list",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), _MAPPING),
+}
+
+_NAME_RULE = "use letters, digits, '.', '_' and '-' in a name, a letter or digit first, and 100 characters at most"
+_KEY_RULE = "YAML does not read this key as text; put it in quotes"
+
+#: What may be a key or a password: a key's usual beginning, a long run of letters and digits, what stands before a URL's
+#: host, and its query.
+_SECRET = re.compile(
+    r"\b(?:sk|hf|gsk|xai|ghp|nvapi)[-_][\w-]{12,}|\bAIza[\w-]{20,}|\b(?=\w*\d)[A-Za-z0-9]{32,}\b"
+    r"|(?<=://)[^/@\s]+(?=@)|(?<=\?)[^'\"]+"
+)
+
+
+def masked(text: str) -> str:
+    """``text`` with dots in place of what may be a key or a password."""
+    return _SECRET.sub("...", text)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without what it would lose in silence: a key that stands twice, or that is not read as text (`yes:` is true)."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            fault = ""
+            if not isinstance(key, yaml.ScalarNode):
+                fault = "a key is a list or a mapping. Give it a name"
+            elif key.tag == "tag:yaml.org,2002:merge":
+                continue
+            elif key.tag != "tag:yaml.org,2002:str":
+                fault = f"YAML does not read the key {key.value} as text. Put it in quotes"
+            elif key.value in lines:
+                fault = f"the key {key.value!r} stands in line {lines[key.value]}, too. Keep one of them"
+            if fault:
+                raise yaml.constructor.ConstructorError(problem=fault, problem_mark=key.start_mark)
+            lines[key.value] = key.start_mark.line + 1
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: str | os.PathLike) -> Any:
+    """What a YAML file holds, or a JSON file by its suffix.
+
+    Raises UserError where it is no such file, with the line; where a key stands twice or is no text; and where
+    :func:`biasatlas.userfiles.read_text` does.
+    """
+    if Path(path).suffix == ".json":
+        return read_json(path)
+    text = read_text(path)
     try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}.") from None
+        return yaml.load(text, Loader=_Loader)
+    except yaml.constructor.ConstructorError as error:
+        raise UserError(f"{path}, line {_line(error)}: {error.problem}.") from None
+    except yaml.MarkedYAMLError as error:
+        tab = "'\\t'" in str(error.problem)
+        remedy = (
+            "Indent with spaces, not with tabs" if tab else "Look for a bracket, quotation mark or indent above, too"
+        )
+        raise UserError(f"{path}, line {_line(error)}: not YAML: {error.problem}. {remedy}.") from None
+    except Exception as error:  # PyYAML passes on whatever a value makes Python raise
+        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}. Correct it.") from None
+
+
+def _line(error: yaml.MarkedYAMLError) -> int:
+    mark = error.problem_mark or error.context_mark
+    return mark.line + 1 if mark else 1
 
 
 def validated(model: type[M], raw: Any, where: str) -> M:
-    """``raw`` as a ``model``. Raises UserError with every fault of the file ``where``, one a line."""
+    """``raw`` as a ``model``.
+
+    Raises UserError with every fault of the file ``where``, one a line: file, key, value, what was expected, and the
+    closest valid spelling.
+    """
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        raise UserError(explain(error, model, where)) from None
-
-
-def explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
-    """Pydantic's faults as one line each: file, key, value, what was expected and the closest valid spelling."""
-    return "\n".join(f"{where}: {_fault(fault, model)}" for fault in error.errors())
+        raise UserError("\n".join(f"{where}: {_fault(fault, model)}" for fault in error.errors())) from None
 
 
 def unknown(key: str, value: object, what: str, known: Iterable[str]) -> str:
     """The sentence on a name that nothing bears."""
-    return f"{key}: {value!r} is not {what}{nearest(value, known)}"
+    return f"{key}: {masked(shown(value))} is not {what}{nearest(value, known)}"
 
 
 def nearest(value: object, known: Iterable[str]) -> str:
@@ -61,46 +131,72 @@ def nearest(value: object, known: Iterable[str]) -> str:
 
 
 def _fault(fault: Any, model: type[BaseModel]) -> str:
-    parts, section = _walk(model, fault["loc"])
-    key, value, kind = ".".join(map(str, parts)), fault["input"], fault["type"]
+    keys, section, field = _walk(model, fault["loc"])
+    key, kind, context = ".".join(map(str, keys)) or "the file", fault["type"], fault.get("ctx", {})
+    value = _value(fault["input"], field)
+    if fault["loc"][-1:] == ("[key]",) or kind == "invalid_key":
+        return f"{key}: {_NAME_RULE if kind == 'string_pattern_mismatch' else _KEY_RULE}"
     match kind:
         case "extra_forbidden":
             return f"{key}: unknown key{nearest(fault['loc'][-1], section)}"
         case "missing":
             return f"{key}: required key is missing"
-        case "literal_error":
-            values = [name.strip("' ") for name in fault["ctx"]["expected"].replace(" or ", ", ").split(",")]
-            return f"{key}: {value!r} is not allowed{nearest(value, values)}"
-        case "union_tag_invalid":
-            values = [name.strip("' ") for name in fault["ctx"]["expected_tags"].split(",")]
-            return f"{key}.kind: {fault['ctx']['tag']!r} is not a kind of model{nearest(fault['ctx']['tag'], values)}"
         case "union_tag_not_found":
             return f"{key}.kind: required key is missing"
-        case "string_pattern_mismatch" if (
-            "_" in fault["ctx"]["pattern"] and parts[:1] == ["models"] and len(parts) == 2
-        ):
-            return f"{key}: use letters, digits, '.', '_' and '-' in a name, a letter or digit first"
+        case "union_tag_invalid":
+            kinds = _alternatives(context["expected_tags"])
+            return f"{key}.kind: {context['tag']!r} is not a kind of model{nearest(context['tag'], kinds)}"
+        case "literal_error":
+            return f"{key}: {value} is not allowed{nearest(fault['input'], _alternatives(context['expected']))}"
         case "value_error":
-            return f"{key}: {fault['ctx']['error']}"
+            return f"{key}: {context['error']}"
+        case "too_short" | "string_too_short":
+            return f"{key}: must not be empty"
+        case "string_pattern_mismatch" if field and field.description:
+            return f"{key}: got {value}; expected: {field.description}"
         case _ if kind in _BOUNDS:
             words, bound = _BOUNDS[kind]
-            return f"{key}: must be {words} {fault['ctx'][bound]:g}, got {value!r}"
-        case "too_short":
-            return f"{key}: must not be empty"
+            return f"{key}: must be {words} {context[bound]:,.15g}, got {value}"
+        case _ if kind in _TYPES:
+            return f"{key}: expected {_TYPES[kind]}, got {value}{_remedy(kind, fault['input'])}"
         case _:
-            message = fault["msg"].replace("Input should be a", "expected a")
-            message = message.replace("valid dictionary", "mapping of keys").partition(" or instance of")[0]
-            return f"{key or 'the file'}: {message}, got {value!r}"
+            return f"{key}: {fault['msg']}, got {value}"
 
 
-def _walk(model: type[BaseModel], path: tuple) -> tuple[list[Any], list[str]]:
-    """The keys of the file along pydantic's ``path``, and the valid keys of the section that its last one stands in.
+def _value(value: object, field: FieldInfo | None) -> str:
+    """``value`` as messages quote it; what a field keeps out of sight (``repr=False``) stays there."""
+    if field and not field.repr:
+        return "a value that is not shown"
+    return "nothing" if value is None else masked(shown(value))
+
+
+def _alternatives(words: str) -> list[str]:
+    """The values in pydantic's "'a', 'b' or 'c'"."""
+    return re.findall("'([^']*)'", words)
+
+
+def _remedy(kind: str, value: object) -> str:
+    """How to write a value that YAML read as another type than the ``kind`` of fault is about."""
+    if value is None:
+        return "; fill it in, or write {}" if _TYPES[kind] == _MAPPING else "; fill it in, or remove the key"
+    if kind == "string_type" and not isinstance(value, list | dict):
+        return ", as YAML reads it; put it in quotes"
+    if kind == "list_type" and isinstance(value, str):
+        return "; put it in brackets: [a, b]"
+    if _TYPES[kind] in (_WHOLE, _NUMBER) and isinstance(value, str):
+        return "; write it without quotes, and with an exponent as 1.0e+6"
+    return ""
+
+
+def _walk(model: type[BaseModel], path: tuple) -> tuple[list[Any], list[str], FieldInfo | None]:
+    """The keys of the file along pydantic's ``path``, the valid keys of the section that the last stands in, its field.
 
     Pydantic puts the tag of a union, and a mark on a mapping's key, into the path; neither is a key of the file.
     """
     here: Any = model
     keys: list[Any] = []
     section: list[str] = []
+    field: FieldInfo | None = None
     for part in path:
         if part == "[key]":
             continue
@@ -112,10 +208,11 @@ def _walk(model: type[BaseModel], path: tuple) -> tuple[list[Any], list[str]]:
         keys.append(part)
         if options:
             section = list(options[0].model_fields)
-            here = options[0].model_fields[part].annotation if part in options[0].model_fields else None
+            field = options[0].model_fields.get(part)
+            here = field.annotation if field else None
         else:
             here = next((get_args(option)[-1] for option in _options(here) if get_args(option)), None)
-    return keys, section
+    return keys, section, field
 
 
 def _options(annotation: Any) -> list[Any]:

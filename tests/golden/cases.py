@@ -1,4 +1,4 @@
-"""What is pinned in this folder: questions of every kind to tiny fixed models, replies of endpoints, texts to read.
+"""What is pinned in this folder: answers of tiny fixed models, calls to endpoints and their replies, texts as read.
 
 Each set names the constants one of which has to be raised when its answers change.
 """
@@ -7,18 +7,15 @@ import importlib
 import json
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-import pandas as pd
-from golden import replies, texts, tiny_models
+from golden import calls, questions, replies, texts, tiny_models
 
 from biasatlas.benchmarks.mcbe.readers import READERS as MCBE_READERS
 from biasatlas.benchmarks.shared.readers import READERS
-from biasatlas.columns import REQUEST_COLUMNS
-from biasatlas.models.entry import Template
 
 FOLDER = Path(__file__).parent
 
@@ -65,57 +62,8 @@ def same(pinned: object, computed: object) -> bool:
     return pinned == computed
 
 
-USER = json.dumps([{"role": "user", "content": "Who said that?"}])
-TALK = json.dumps([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}])
-OPEN = json.dumps([{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "It was"}])
-TEMPLATES = {"ours": Template(prompt="USER: {user} ASSISTANT:", empty="ASSISTANT:")}
-
-LIKELIHOODS = [
-    {"continuation": "He said that."},
-    {"prefix": "He said", "continuation": " that."},
-    {"prefix": "He said", "continuation": " that.", "boundary": "prefix_length"},
-    {"prefix": "He said tha", "continuation": "t.", "boundary": "offsets"},
-    {"prefix": "He said tha", "continuation": "t.", "boundary": "prefix_length"},
-    {"prefix": "He said tha", "continuation": "t.", "boundary": "separate"},
-    {"prefix": "He said tha", "continuation": "t.", "boundary": "separate", "special_tokens": "tokenizer"},
-    {"continuation": "He said that.", "special_tokens": "none"},
-    {"continuation": "女人", "special_tokens": "tokenizer"},
-    {"messages": USER, "template": "tokenizer", "continuation": "He"},
-    {"messages": USER, "template": "tokenizer", "prefix": "It was", "continuation": " the man"},
-    {"messages": TALK, "template": "tokenizer", "continuation": "He", "special_tokens": "none"},
-    {"messages": OPEN, "template": "tokenizer", "continuation": " the man"},
-    {"messages": USER, "template": "ours", "continuation": " He"},
-    {"prefix": "He said", "continuation": ""},
-]
-LABELS = {
-    "letter": ["1", "B"],
-    "label": ["n", "nn", "1"],
-    "integer": [str(value) for value in range(11)],
-    "decimal": [f"{value / 2:.1f}" for value in range(21)],
-}
-CHOICES = [
-    {"messages": USER, "template": "tokenizer", "reader": reader, "labels": json.dumps(labels), **settings}
-    for reader, labels in LABELS.items()
-    for settings in ({"top_k": 6, "max_tokens": 3}, {"temperature": 0.5, "top_p": 0.6, "max_tokens": 2})
-]
-GENERATIONS = [
-    {"messages": USER, "template": "tokenizer", "temperature": 0.0, "max_tokens": 12},
-    {"prefix": "He said", "temperature": 1.0, "max_tokens": 12, "repeats": 2},
-    {"prefix": "He said", "temperature": 0.7, "top_p": 0.8, "top_k": 20, "repetition_penalty": 1.2, "max_tokens": 12},
-    {"prefix": "He", "temperature": 1.0, "frequency_penalty": 2.0, "max_tokens": 12},
-]
-PAIR = ["The old man could not work.", "The young lady could not work."]
-TEXTS = [{"continuation": text, "pair": json.dumps(PAIR)} for text in PAIR]
-TEXTS += [{"continuation": PAIR[0]}, {"continuation": "Work!"}]
-
-
-def requests(kind: str, rows: list[dict]) -> pd.DataFrame:
-    rows = [{"request_id": f"r{i}", "item_id": f"i{i}", "kind": kind, "pair": None} | row for i, row in enumerate(rows)]
-    return pd.DataFrame(rows).reindex(columns=[*REQUEST_COLUMNS, "pair"])
-
-
 def answers(model, kind: str, rows: list[dict]) -> list[dict]:
-    responses, _ = model.answer(requests(kind, rows), "task")
+    responses, _ = model.answer(questions.requests(kind, rows), "task")
     rows = json.loads(responses.to_json(orient="records", double_precision=15))
     return [
         row | ({"probabilities": json.loads(row["probabilities"])} if row.get("probabilities") else {}) for row in rows
@@ -123,17 +71,33 @@ def answers(model, kind: str, rows: list[dict]) -> list[dict]:
 
 
 def causal() -> dict:
+    model = _causal_model()
+    return {
+        "likelihood": answers(model, "likelihood", questions.LIKELIHOODS),
+        "choice": answers(model, "choice", questions.CHOICES),
+        "generation": answers(model, "generation", questions.GENERATIONS),
+    }
+
+
+def causal_at_limits() -> dict:
+    """What is nearly unanswered, nearly too long, or drawn and ended as a checkpoint has it."""
+    short = _causal_model(tiny_models.SHORT, tiny_models.OWN_GENERATION)
+    return {
+        "choice": answers(_causal_model(), "choice", questions.OPEN_CHOICES),
+        "full likelihood": answers(short, "likelihood", questions.FULL_LIKELIHOODS),
+        "full choice": answers(short, "choice", questions.FULL_CHOICES),
+        "full generation": answers(short, "generation", questions.FULL_GENERATIONS),
+        "left generation": answers(short, "generation", questions.LEFT_GENERATIONS),
+    }
+
+
+def _causal_model(config: Mapping = tiny_models.NOTHING, generation: Mapping = tiny_models.NOTHING):
     from biasatlas.models.local.answer import CausalModel
     from biasatlas.models.local.load import load
 
     with tempfile.TemporaryDirectory() as folder, ON_CPU:
-        tiny_models.save_causal(Path(folder))
-        model = CausalModel("tiny", load(folder), templates=TEMPLATES, readers=READERS)
-    return {
-        "likelihood": answers(model, "likelihood", LIKELIHOODS),
-        "choice": answers(model, "choice", CHOICES),
-        "generation": answers(model, "generation", GENERATIONS),
-    }
+        tiny_models.save_causal(Path(folder), config, generation)
+        return CausalModel("tiny", load(folder), templates=questions.TEMPLATES, sampling=questions.OWN, readers=READERS)
 
 
 def masked() -> dict:
@@ -141,7 +105,7 @@ def masked() -> dict:
 
     with tempfile.TemporaryDirectory() as folder, ON_CPU:
         tiny_models.save_masked(Path(folder))
-        return {"likelihood": answers(load(folder), "likelihood", TEXTS)}
+        return {"likelihood": answers(load(folder), "likelihood", questions.TEXTS)}
 
 
 def shared_readings() -> dict:
@@ -154,8 +118,11 @@ def mcbe_readings() -> dict:
 
 GOLDEN = [
     Golden("local", ("biasatlas.models.local", "biasatlas.benchmarks.shared.readers"), causal),
+    Golden("local_limits", ("biasatlas.models.local", "biasatlas.benchmarks.shared.readers"), causal_at_limits),
     Golden("masked", ("biasatlas.models.masked",), masked),
     Golden("endpoint", ("biasatlas.models.endpoint",), replies.records),
+    Golden("calls", ("biasatlas.models.endpoint",), calls.bodies),
+    Golden("responses", ("biasatlas.models.endpoint", "biasatlas.benchmarks.shared.readers"), replies.responded),
     Golden("readers", ("biasatlas.benchmarks.shared.readers",), shared_readings),
     Golden("mcbe_readers", ("biasatlas.benchmarks.mcbe.readers", "biasatlas.benchmarks.shared.readers"), mcbe_readings),
 ]

@@ -1,8 +1,9 @@
-"""Replies as endpoints send them, and the records that they become."""
+"""Replies as endpoints send them, the records that they become, and the responses that records become."""
 
 import json
 
-from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
+from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply, responses
 
 USAGE = {"prompt_tokens": 11, "completion_tokens": 3}
 
@@ -46,6 +47,66 @@ ERRORS = [
     (400, "400 context_length_exceeded at most 1301 tokens"),
     (500, "500 content_filter is down"),
 ]
+
+
+def texts(*replies: str) -> list[dict]:
+    return [{"status": "ok", "text": text} for text in replies]
+
+
+def top(logprobs: dict[str, float]) -> list[dict]:
+    return [{"status": "ok", "text": "", "top": [list(pair) for pair in logprobs.items()]}]
+
+
+def echo(tokens: list[str], logprobs: list[float | None], count: int | None) -> list[dict]:
+    return [{"status": "ok", "tokens": tokens, "logprobs": logprobs, "prompt_tokens": count}]
+
+
+FAILED = {"status": "failed", "detail": "500 overloaded"}
+REFUSED = {"status": "refused", "text": ""}
+CUT = {"status": "truncated", "text": "A", "finish_reason": "length", "prompt_tokens": 11, "completion_tokens": 3}
+
+TEXT = {"kind": "generation"}
+LETTERS = {"kind": "choice", "reader": "letter", "labels": '["A", "B"]'}
+NUMBERS = {"kind": "choice", "reader": "integer", "labels": '["1", "10", "2"]'}
+CONTINUATION = {"kind": "likelihood", "prefix": "He said", "continuation": " that."}
+LETTERS_ALL = {"A": -0.5, " B": -1.5, "Sorry": -2.0, "C": -3.5}
+LETTERS_MOST = {"A": -0.2, " B": -1.8}
+
+#: What was asked for, and the records of the calls, or why there were none.
+RECORDS: list[tuple[dict, list[dict] | str]] = [
+    (TEXT, [*texts("Yes."), REFUSED, FAILED, CUT]),
+    (TEXT, "a chat endpoint takes messages only, no raw prefix"),
+    (LETTERS, texts("A", "(b)", "B.", "Sorry, no.", "Neither")),
+    (LETTERS, [*texts("A", "A", "B"), REFUSED]),
+    (LETTERS, [*texts(*"AAAAAAABB"), FAILED]),
+    (LETTERS, [FAILED, FAILED]),
+    (LETTERS, [REFUSED]),
+    (LETTERS, [CUT]),
+    *((LETTERS | {"temperature": temperature}, top(LETTERS_ALL)) for temperature in (0.0, 0.5, 1.0)),
+    (LETTERS | {"temperature": 1.0}, top(LETTERS_MOST)),
+    (LETTERS | {"temperature": 0.5}, top(LETTERS_MOST)),
+    (LETTERS | {"temperature": 0.5}, top({"A": -1.0, "B": -1.2})),
+    (NUMBERS | {"temperature": 1.0}, top({"2": -0.1, "1": -2.4, "10": -5.5})),
+    (CONTINUATION, echo(["He", " said", " th", "at", ".", "x"], [None, -1.5, -2.25, -0.5, -0.25, -9.0], 5)),
+    (CONTINUATION, echo(["<s>", "He", " said that", ".", "x"], [None, -1.5, -2.25, -0.5, -9.0], None)),
+    (CONTINUATION, echo(["He", " sa\ufffd", "\ufffd", " that", ".", "x"], [None, -1.5, -2.0, -0.5, -0.25, -9.0], 5)),
+    (CONTINUATION, echo(["He", "?", "."], [None, -1.5, -2.0], 3)),
+    ({"kind": "likelihood", "prefix": None, "continuation": "He."}, echo(["He", ".", "x"], [None, -1.5, -9.0], 2)),
+    (CONTINUATION, [FAILED]),
+]
+
+
+def responded() -> dict:
+    """The responses to each request, without what is missing in them."""
+    rows = [{"request_id": "r", "temperature": 1.0} | asked for asked, _ in RECORDS]
+    made = [responses(row, given, READERS) for row, (_, given) in zip(rows, RECORDS, strict=True)]
+    return {"responses": [[_present(response) for response in repeats] for repeats in made]}
+
+
+def _present(response: dict) -> dict:
+    if response.get("probabilities"):
+        response = response | {"probabilities": json.loads(response["probabilities"])}
+    return {name: value for name, value in response.items() if value is not None}
 
 
 def records() -> dict:

@@ -2,7 +2,9 @@
 
 import math
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -39,9 +41,25 @@ WORDS = [
     ".",
 ]
 
+NOTHING: Mapping = MappingProxyType({})
+#: A context of 32 tokens.
+SHORT = {"max_position_embeddings": 32}
+#: A generation configuration of a checkpoint's own: "0" (token 17) ends an answer too.
+OWN_GENERATION = {
+    "eos_token_id": [0, 17],
+    "do_sample": True,
+    "temperature": 0.9,
+    "top_p": 0.95,
+    "top_k": 4,
+    "repetition_penalty": 1.1,
+}
 
-def save_causal(folder: Path) -> None:
-    """A Qwen2 model of two layers, with byte-level BPE, a begin token and a chat template, in Hugging Face form."""
+
+def save_causal(folder: Path, config: Mapping = NOTHING, generation: Mapping = NOTHING) -> None:
+    """A Qwen2 model of two layers, with byte-level BPE, a begin token and a chat template, in Hugging Face form.
+
+    ``config`` and ``generation`` are further settings of its configuration and of its generation configuration.
+    """
     special = ["</s>", "<s>"]
     pairs = [tuple(merge.split()) for merge in MERGES]
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -51,7 +69,7 @@ def save_causal(folder: Path) -> None:
     bpe.decoder = decoders.ByteLevel()
     bpe.add_special_tokens(special)
     bpe.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    config = Qwen2Config(
+    architecture = Qwen2Config(
         vocab_size=len(tokens),
         hidden_size=32,
         intermediate_size=48,
@@ -61,8 +79,10 @@ def save_causal(folder: Path) -> None:
         bos_token_id=1,
         eos_token_id=0,
         tie_word_embeddings=False,
+        **config,
     )
-    model = Qwen2ForCausalLM(config).eval()
+    model = Qwen2ForCausalLM(architecture).eval()
+    model.generation_config.update(**generation)
     _fill(model)
     with torch.no_grad():  # letters and digits are what it says first of all, or last
         for token in ["</s>", *"ABmn0123456789"]:

@@ -51,7 +51,10 @@ BAD = [
     (
         "name that is no path",
         raw(models={"a/b": PLANTED}),
-        ["models.a/b: use letters, digits, '.', '_' and '-' in a name, a letter or digit first"],
+        [
+            "models.a/b: use letters, digits, '.', '_' and '-' in a name, a letter or digit first, "
+            "and 100 characters at most"
+        ],
     ),
     (
         "hub id without revision",

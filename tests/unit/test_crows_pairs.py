@@ -231,7 +231,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
         (lambda rows: rows.drop(columns="sent_less"), "no column 'sent_less'"),
         (lambda rows: rows.assign(bias_type="looks"), "bias_type is 'looks'"),
         (lambda rows: rows.assign(stereo_antistereo="pro"), "stereo_antistereo is 'pro'"),
-        (lambda rows: rows.assign(sent_more=""), "a sentence is empty"),
+        (lambda rows: rows.assign(sent_more=""), "sent_more is ''"),
         (lambda rows: pd.concat([rows, rows]), "more than once"),
     ],
 )

@@ -7,6 +7,7 @@ import re
 import pandas as pd
 import pytest
 from dbb_cases import SAMPLE, read_items
+from mirrored import mirrored
 
 from biasatlas.benchmarks.dbb.construct import STEPS, dataset, steps
 from biasatlas.benchmarks.dbb.construct.sources import SOURCE_COLUMNS, read_rows
@@ -215,7 +216,7 @@ def test_nothing_constructed_is_an_error_with_the_reason():
 
 
 def test_plan_bounds_what_is_asked():
-    plan = steps.plan(one_of_each(), PROMPTS, 2.0, 10.0).set_index("step")
+    plan = steps.worst_costs(one_of_each(), PROMPTS, 2.0, 10.0).set_index("step")
     assert plan.loc["quality_filter", "requests"] == 1
     assert plan.loc["nine_variations", "requests"] == 6
     assert plan.loc["all", "requests"] == plan["requests"].iloc[:-1].sum() == 1 + 6 * 3 + 6
@@ -241,11 +242,16 @@ def test_sheet_draws_a_hundred_once_each():
     assert len(dataset.evaluation_sheet(questions(7))) == 7
 
 
-def test_summary_counts_marks_and_what_is_missing():
+def read_sheet(folder, sheet: pd.DataFrame) -> pd.DataFrame:
+    sheet.to_csv(folder / "sheet.csv", index=False)
+    return dataset.read_evaluation(folder / "sheet.csv")
+
+
+def test_summary_counts_marks_and_what_is_missing(tmp_path):
     sheet = dataset.evaluation_sheet(questions(20)).assign(**dict.fromkeys(dataset.CRITERIA, "yes"))
     sheet.loc[0, "fluent"] = "No"
     sheet.loc[1, "distinct"] = ""
-    summary = dataset.summarise_evaluation(sheet).set_index("criterion")
+    summary = dataset.summarise_evaluation(read_sheet(tmp_path, sheet)).set_index("criterion")
     assert summary.loc["fluent", ["value", "n", "missing"]].tolist() == [0.95, 20, 0]
     assert summary.loc["distinct", ["value", "n", "missing"]].tolist() == [1, 19, 1]
     assert summary.loc["all", "value"] == pytest.approx(18 / 19)
@@ -256,12 +262,12 @@ def test_summary_counts_marks_and_what_is_missing():
     ("change", "words"),
     [
         (lambda sheet: sheet.drop(columns="fluent"), "no column 'fluent'"),
-        (lambda sheet: sheet.assign(fluent="maybe"), "fluent is 'maybe'"),
+        (lambda sheet: sheet.assign(fluent="maybe"), "line 2: fluent is 'maybe'"),
     ],
 )
-def test_bad_sheet(change, words):
+def test_bad_sheet(tmp_path, change, words):
     with pytest.raises(UserError, match=words):
-        dataset.summarise_evaluation(change(dataset.evaluation_sheet(questions(3))))
+        read_sheet(tmp_path, change(dataset.evaluation_sheet(questions(3))))
 
 
 # Sources
@@ -279,9 +285,9 @@ def test_sofa_has_each_stereotype_once(tmp_path):
 @pytest.mark.parametrize(
     ("source", "text", "words"),
     [
-        ("sofa", "number,words\n1,x\n", "not a file of sofa"),
+        ("sofa", "number,words\n1,x\n", "no column 'id'"),
         ("nowhere", "", "expected one of crows_pairs"),
-        ("sofa", "id,category,target,stereotype\n", "no items"),
+        ("sofa", "id,category,target,stereotype\n", "no rows"),
     ],
 )
 def test_bad_source(tmp_path, source, text, words):
@@ -295,9 +301,8 @@ def test_bad_source(tmp_path, source, text, words):
     ("source", "count", "first"),
     [("crows_pairs", 1508, "crows_pairs/0"), ("stereoset", 4229, None), ("bbq", None, None)],
 )
-def test_published_sources(mirror, source, count, first):
-    folder = mirror / source
-    rows = read_rows(source, {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()})
+def test_published_sources(tmp_path, source, count, first):
+    rows = read_rows(source, mirrored(source, tmp_path))
     assert rows["row_id"].is_unique
     assert first in (None, rows["row_id"].iloc[0])
     assert len(rows) == count if count else len(rows) > 100

@@ -203,7 +203,7 @@ def test_the_users_variations_take_the_place_of_the_datasets():
             r"id 1 is of the concepts \('one 1', 'two 1'\), the row of \('one 0'",
         ),
         (variations([0] * 9 + [1] * 11), "id 0: 9 rows with both options; expected 10"),
-        (variations([]), "id 0: 0 rows"),
+        (variations([]), "no rows below the header"),
         (variations([0] * 10 + [1] * 10).drop(columns="s2"), "no column 's2'"),
     ],
     ids=["ids from 1", "not ten", "empty", "no column"],
@@ -233,7 +233,7 @@ def test_bad_variations_leave_multiple_choice_alone(tmp_path):
     ("make", "words"),
     [
         (lambda folder: {}, "not among the files"),
-        (lambda folder: write_questions(folder), "no usable question template"),
+        (lambda folder: write_questions(folder), "no rows below the header"),
         (lambda folder: write_questions(folder, ("It rained.", "[[X]] sang.", "[[X]] read.")), "no placeholder"),
     ],
 )

@@ -29,6 +29,7 @@ from biasatlas.models.store import ResponseStore
 
 USER = json.dumps([{"role": "user", "content": "Who said that?"}])
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+OTHER_COMMIT = COMMIT[::-1]
 
 
 class Models(BaseModel):
@@ -132,7 +133,18 @@ def test_a_kind_declares_what_a_job_needs(kind, fields, ready, environment):
 
 
 ANSWERS = {
-    "hf": {"source", "revision", "dtype", "trust_remote_code", "templates", "sampling"},
+    "hf": {
+        "source",
+        "revision",
+        "dtype",
+        "trust_remote_code",
+        "adapter",
+        "adapter_revision",
+        "templates",
+        "template_arguments",
+        "thinking_end",
+        "sampling",
+    },
     "masked": {"source", "revision"},
     "planted": {"odds_ratio", "seed"},
     "released": {"benchmark", "release"},
@@ -168,6 +180,20 @@ def test_a_hub_id_needs_a_revision(kind, source):
         entry(kind=kind, source=source, **size)
     entry(kind=kind, source=source, revision=COMMIT, **size)
     entry(kind=kind, source=f"./{source}", **size)
+
+
+def test_an_adapter_on_the_hub_needs_a_revision_and_is_fetched():
+    model = {"kind": "hf", "source": "./m", "size_billion": 1}
+    with pytest.raises(ValidationError, match=r"add `adapter_revision`"):
+        entry(**model, adapter="owner/lora")
+    assert KINDS["hf"].ready(entry(**model, adapter="owner/lora", adapter_revision="main")) == "fetched"
+    assert KINDS["hf"].ready(entry(**model, adapter="./lora")) == ""
+
+
+@pytest.mark.parametrize("name", ["tokenize", "add_generation_prompt", "chat_template"])
+def test_template_arguments_do_not_change_how_a_template_is_rendered(name):
+    with pytest.raises(ValidationError, match=f"'{name}' is set by the workflow"):
+        entry(kind="hf", source="./m", size_billion=1, template_arguments={name: True})
 
 
 def test_planning_imports_nothing_heavy():
@@ -232,15 +258,24 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(load, "load", spy)
     monkeypatch.setattr(answer, "answer_choices", watch)
     fetched = tmp_path / "m.json"
-    fetched.write_text(json.dumps({"source": "owner/name", "revision": "main", "commit": COMMIT}))
+    commits = {"commit": COMMIT, "adapter_commit": OTHER_COMMIT}
+    fetched.write_text(json.dumps({"source": "owner/name", "revision": "main"} | commits))
     given = {"dtype": "float16", "trust_remote_code": True, "token_budget": 77, "gpu": 4}
+    given |= {"adapter": "owner/lora", "adapter_revision": "main"}
     given["templates"] = {"ours": {"prompt": "USER: {user}", "empty": "USER:"}}
     opened = entry(kind="hf", source="owner/name", revision="main", size_billion=1, **given)
     model = open_model(Opening("judge", opened, (fetched,), gpus=4, readers=READERS, reader_version="1.0"))
     assert loaded == [
         (
             "owner/name",
-            {"revision": COMMIT, "dtype": "float16", "device_map": "auto", "trust_remote_code": True},
+            {
+                "revision": COMMIT,
+                "dtype": "float16",
+                "device_map": "auto",
+                "trust_remote_code": True,
+                "adapter": "owner/lora",
+                "adapter_revision": OTHER_COMMIT,
+            },
         )
     ]
     ask = {

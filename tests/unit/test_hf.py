@@ -181,27 +181,6 @@ def test_a_choice_may_use_what_the_prompt_leaves_of_the_context(model):
     assert "longer than the 1024 tokens" in responses["detail"][3]
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ({"messages": USER, "template": "other"}, ["r0", "other", "ours"]),
-        ({"messages": json.dumps([{"role": "system", "content": "x"}]), "template": "ours"}, ["system", "tokenizer"]),
-    ],
-)
-def test_templates_that_do_not_fit_say_what_to_do(model, row, words):
-    with pytest.raises(UserError) as error:
-        answer(requests([row | {"continuation": "x"}]), model, templates=TEMPLATES)
-    assert all(word in str(error.value) for word in words)
-
-
-def test_a_tokenizer_without_chat_template_says_so(model):
-    bare = dataclasses.replace(
-        model, tokenizer=tiny.PreTrainedTokenizerFast(tokenizer_object=tiny.tokenizer()._tokenizer)
-    )
-    with pytest.raises(UserError, match=r"no chat template.*r0"):
-        answer(requests([{"messages": USER, "template": "tokenizer", "continuation": "x"}]), bare)
-
-
 def test_folders_that_cannot_be_loaded_say_what_to_do(tmp_path, folder, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     empty, pickled, bare = (tmp_path / name for name in ("empty", "pickled", "bare"))

@@ -29,9 +29,9 @@ def test_annotator_agreement(tmp_path):
     assert found["value"] == pytest.approx((3 / 4 - 34 / 64) / (1 - 34 / 64))
     assert (found["published"], found["n"]) == ("0.65", 4)
     assert row(table, category="mean")["published"] == "0.67"
-    with pytest.raises(UserError, match=r"row 2, column severity: '11'"):
+    with pytest.raises(UserError, match=r"line 2, column severity: '11'"):
         agreement(["age,1,1,11"])
-    with pytest.raises(UserError, match=r"row 2, column item_id: nan\. Expected a value"):
+    with pytest.raises(UserError, match=r"line 2: item_id is ''\. Expected a text"):
         agreement(["age,,1,1"])
     with pytest.raises(UserError, match="different numbers of raters"):
         agreement([*rows, "age,9,0,1"])
@@ -47,7 +47,7 @@ def test_judge_agreement(tmp_path):
     assert (row(table, model_a="x")["value"], row(table, model_a="x")["published"]) == (75, "81.3")
     assert row(table, model_a="mean")["published"] == "83.7"
     assert set(table["metric"]) <= set(SPEC.metrics)
-    with pytest.raises(UserError, match=r"row 2, column judge: 'c'. Expected a, b or tie"):
+    with pytest.raises(UserError, match=r"line 2, column judge: 'c'. Expected a, b or tie"):
         agreement(["x,y,1,c,a"], {})
     with pytest.raises(UserError, match="no column 'human'"):
         agreement(["x,y,1,a"], {}, "model_a,model_b,item_id,judge")

@@ -243,9 +243,9 @@ def test_a_model_without_a_prediction_file_is_an_error(sample):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda example: example["sentences"].pop(), "expected one each"),
-        (lambda example: example["sentences"][0].update(gold_label="related"), "expected one each"),
-        (lambda example: example.update(bias_type="age"), "bias_type 'age'"),
+        (lambda example: example["sentences"].pop(), "expected one sentence of each"),
+        (lambda example: example["sentences"][0].update(gold_label="related"), "expected one sentence of each"),
+        (lambda example: example.update(bias_type="age"), "bias_type is 'age'"),
         (lambda example: example["sentences"][0].update(id=example["sentences"][1]["id"]), "more than once"),
     ],
 )

@@ -151,7 +151,7 @@ BAD_INPUT = {
     ),
     "repeated id": (FEMALE, HEADER + ROW + ROW, ["line 3", "Sentence ID '1'", "line 2"]),
     "unknown attribute": (FEMALE, HEADER + ROW.replace("'逛街'", "'飛'"), ["line 2", "'飛'", "attribute list"]),
-    "short row": (FEMALE, HEADER + "1,女生\n", ["line 2", "Toxicity"]),
+    "short row": (FEMALE, HEADER + "1,女生\n", ["line 2", "2 cells where the header has 5"]),
     "no target column": ("data/gender/target_gender.csv", "T1,T3\n男生,女生\n", ["no column 'T2'"]),
 }
 

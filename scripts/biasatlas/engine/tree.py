@@ -31,6 +31,16 @@ def tree_mask(end: torch.Tensor) -> torch.Tensor:
     return ((at <= at[:, None]) & (at[:, None] < end[:, None, :]))[:, None]
 
 
+def decoder(model: PreTrainedModel) -> PreTrainedModel:
+    """The part of a model that turns tokens into hidden states: of a composite model, that of its text."""
+    if model.config.get_text_config() is model.config and model.base_model is not model:
+        return model.base_model
+    found = model.get_decoder()
+    while hasattr(found, "lm_head"):  # some composite models hold a causal model, others its decoder
+        found = found.model
+    return found
+
+
 class Tree:
     """A causal language model that computes every distinct prefix once.
 
@@ -41,6 +51,7 @@ class Tree:
 
     def __init__(self, model: PreTrainedModel, memory: Memory):
         self.model = model
+        self.decoder = decoder(model)
         self.memory = memory
         self.device = model.get_input_embeddings().weight.device
         self.row_tokens, self.pass_tokens = (256, 64) if self.device.type == "cpu" else (512, 512)
@@ -139,14 +150,15 @@ class Tree:
         depth = len(cached.log_probabilities)
         ids, position, end = (torch.as_tensor(a, device=self.device) for a in (layout.ids, layout.position, layout.end))
         mask = torch.nn.functional.pad(tree_mask(end), (depth, 0), value=True)
-        if self.model.config._attn_implementation == "eager":  # adds the mask to the scores: a boolean would be wrong
+        if self.decoder.config._attn_implementation == "eager":  # adds the mask to the scores: a boolean would be wrong
             lowest = torch.finfo(self.model.dtype).min
             mask = torch.zeros(mask.shape, dtype=self.model.dtype, device=self.device).masked_fill_(~mask, lowest)
         # Without the configuration the cache keeps every token; with it, sliding layers would drop the first ones.
         cache = DynamicCache()
         for layer, (key, value) in enumerate(cached.layers):
-            cache.update(key.expand(rows, -1, -1, -1), value.expand(rows, -1, -1, -1), layer)
-        hidden = self.model.base_model(
+            if key is not None:  # layers that look at an image keep nothing of a text
+                cache.update(key.expand(rows, -1, -1, -1), value.expand(rows, -1, -1, -1), layer)
+        hidden = self.decoder(
             input_ids=ids,
             attention_mask=mask,
             position_ids=position,

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Template(Marked):
-    """A chat template as two literal strings, for protocols that ask for one instead of the tokenizer's own."""
+    """A chat template as two literal strings, in place of the tokenizer's own.
+
+    A system message goes before the user's, a blank line between.
+    """
 
     prompt: str = field("answers", description="Text before the answer; `{user}` stands for the user's message.")
     empty: str = field("answers", description="The same where the user's message is empty.")

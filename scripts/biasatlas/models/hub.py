@@ -1,15 +1,20 @@
 """Models on the Hugging Face hub: fetched once, at a known commit; torch is not needed for it."""
 
 import hashlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import huggingface_hub
 
 from biasatlas.errors import UserError
+from biasatlas.models.entry import HubEntry, is_hub_id
 
 #: Files of a checkpoint beside its weights: configuration, tokenizer and, where it is trusted, code.
-CONFIGURATION = ("*.json", "*.jinja", "*.txt", "*.model", "*.py")
+CONFIGURATION = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken", "*.py")
+
+#: Weights in one file, the index of weights in several, and the weights of a LoRA adapter.
+WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"
 
 
 def model_folder(source: str, revision: str | None, trust_remote_code: bool = False) -> Path:
@@ -18,8 +23,9 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
     A snapshot's folder is named after its commit. Code comes along only if ``trust_remote_code``, at a pinned
     ``revision``. Raises UserError where there is no such folder or the hub does not give it.
     """
-    if Path(source).is_dir():
-        return Path(source)
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        return folder
     if source.startswith((".", "/", "~")) or source.count("/") != 1:
         raise UserError(f"{source}: no such folder, and not a hub id (owner/name): correct the model's source.")
     if trust_remote_code and not revision:
@@ -37,11 +43,45 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
         ) from error
 
 
+def fetch(entry: HubEntry) -> dict[str, str | None]:
+    """Download what of an entry is on the hub, and name the commits; jobs then need no network. Raises UserError."""
+    trusted = getattr(entry, "trust_remote_code", False)
+    fetched = {"source": entry.source, "revision": entry.revision}
+    if is_hub_id(entry.source):
+        fetched["commit"] = model_folder(entry.source, entry.revision, trusted).name
+    adapter = getattr(entry, "adapter", None)
+    if adapter and is_hub_id(adapter):
+        revision = getattr(entry, "adapter_revision", None)
+        fetched |= {"adapter": adapter, "adapter_commit": model_folder(adapter, revision).name}
+    return fetched
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that the weights in ``folder`` load from, sorted: one, or those that an index names, there or not.
+
+    Others beside them, as the same weights in another layout, are not loaded. Raises UserError for an unreadable index.
+    """
+    if (folder / WEIGHTS).is_file() or not (folder / INDEX).is_file():
+        return [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else []
+    try:
+        names = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()
+        return [folder / name for name in sorted(set(names))]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{folder / INDEX}: no index of weights ({first_line(error)}): expected JSON with a `weight_map` from tensors "
+            "to files; download it again."
+        ) from error
+
+
 def checkpoint_sha256(folder: Path) -> tuple[str, str]:
     """One hash over the weights in ``folder``, and one over its configuration and tokenizer: both change answers."""
-    weights = sorted(folder.glob("*.safetensors"))
     others = sorted(path for pattern in CONFIGURATION for path in folder.glob(pattern))
-    return _files_sha256(weights), _files_sha256(others)
+    return _files_sha256(weight_files(folder)), _files_sha256(others)
+
+
+def adapter_sha256(folder: Path) -> str:
+    """One hash over the LoRA adapter in ``folder``: its weights and what they are added to."""
+    return _files_sha256([folder / "adapter_config.json", folder / ADAPTER])
 
 
 def _files_sha256(paths: Iterable[Path]) -> str:

@@ -1,24 +1,31 @@
 """The authors' question files and metadata as items."""
 
-import json
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.bbq.vocabulary import LABELS
+from biasatlas.benchmarks.bbq.vocabulary import CATEGORIES, LABELS
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
+from biasatlas.userfiles import check_texts, listed, read_csv_rows, read_json_lines, shown
+from biasatlas.validation import unknown
 
 _METADATA = "analysis_scripts/additional_metadata.csv"
+_METADATA_COLUMNS = ("category", "example_id", "target_loc", "label_type")
 _OPTIONS = ["ans0", "ans1", "ans2"]
+_TEXTS = ("context", "question", *_OPTIONS)
+_LABEL_TYPES = ("label", "name")
 _EXPECTED = {
-    "question_polarity": {"neg", "nonneg"},
-    "context_condition": {"ambig", "disambig"},
-    "label": {0, 1, 2},
+    "question_polarity": ("neg", "nonneg"),
+    "context_condition": ("ambig", "disambig"),
+    "label": (0, 1, 2),
 }
+#: Position of an option as upstream's metadata have it -> its label; "NA" and an empty cell are none.
+_TARGETS = {str(position): label for position, label in enumerate(LABELS)} | {"NA": None, "": None}
 
 
 def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
@@ -35,94 +42,98 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
 
     Raises :class:`UserError` naming file, line and value for anything else than the published schema.
     """
-    names = sorted(name for name in files if name.startswith("data/") and name.endswith(".jsonl"))
+    names = sorted(name for name in files if re.fullmatch(r"data/[^/]*\.jsonl", name))
     if not names or _METADATA not in files:
-        raise UserError(f"BBQ: expected data/*.jsonl and {_METADATA}, found {sorted(files)}. Fetch the whole source.")
+        raise UserError(f"BBQ: expected data/*.jsonl and {_METADATA}, found {listed(files)}. Fetch the whole source.")
     items = pd.concat([_read_category(Path(name).stem, files[name]) for name in names], ignore_index=True)
     metadata = _read_metadata(files[_METADATA])
-    items = items.merge(metadata, on=["category", "example_id"], how="left", validate="one_to_one", indicator=True)
-    unknown = items["item_id"][items["_merge"] == "left_only"]
-    if len(unknown):
+    undescribed = items["item_id"][~items["item_id"].isin(metadata["item_id"])]
+    if len(undescribed):
         raise UserError(
-            f"{files[_METADATA]}: no row for {len(unknown)} items, first {unknown.iloc[0]}. "
+            f"{files[_METADATA]}: no row for {len(undescribed)} items, first {undescribed.iloc[0]}. "
             "Take data and metadata from the same version."
         )
-    items["target"] = _label(items["target_loc"])
+    items = items.merge(metadata, on="item_id", how="left", validate="one_to_one")
     untargeted = items["item_id"][items["target"].isna()]
     if len(untargeted):
         logging.info("%d items have no bias target: %s", len(untargeted), ", ".join(untargeted))
-    return items.drop(columns=["example_id", "target_loc", "_merge"])
-
-
-def _read_category(category: str, path: Path) -> pd.DataFrame:
-    raw = _read_lines(category, path)
-    groups, unknown = _groups(raw["answer_info"], path)
-    items = pd.DataFrame(
-        {
-            "item_id": category + "/" + raw["example_id"].astype(str),
-            "example_id": raw["example_id"],
-            "category": category,
-            "template": category + "/" + raw["question_index"].astype(str),
-            "polarity": raw["question_polarity"],
-            "condition": raw["context_condition"],
-            "context": raw["context"],
-            "question": raw["question"],
-            **dict(zip(LABELS, (raw[option] for option in _OPTIONS), strict=True)),
-            **{f"group_{label}": groups[:, column] for column, label in enumerate(LABELS)},
-        }
-    )
-    items["gold"] = _label(raw["label"])
-    items["unknown"] = _label(pd.Series(unknown))
     return items
 
 
-def _read_lines(category: str, path: Path) -> pd.DataFrame:
-    """The lines of a file as they are, after a look at the fields that scores rest on."""
-    rows = []
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            row = json.loads(line)
-            options = [key for key in row if key.startswith("ans") and key != "answer_info"]
-            if options != _OPTIONS or sorted(row["answer_info"]) != _OPTIONS:
-                raise UserError(f"{path}, line {number}: expected the options {_OPTIONS}, found {options}.")
-            if row["category"] != category:
-                raise UserError(f"{path}, line {number}: category {row['category']!r} in the file of {category!r}.")
-            for key, values in _EXPECTED.items():
-                if row[key] not in values:
-                    raise UserError(f"{path}, line {number}: {key} is {row[key]!r}, expected one of {sorted(values)}.")
-            rows.append(row)
-    raw = pd.DataFrame(rows)
-    repeated = raw["example_id"][raw["example_id"].duplicated()]
-    if len(repeated):
-        raise UserError(f"{path}: example_id {repeated.iloc[0]} occurs more than once; ids must be unique.")
-    return raw
+def _read_category(category: str, path: Path) -> pd.DataFrame:
+    if category not in CATEGORIES:
+        raise UserError(unknown(str(path), category, "a category of BBQ", CATEGORIES))
+    items: dict[int, dict[str, str]] = {}
+    for where, row in read_json_lines(path):
+        _check_line(where, row, category)
+        if row["example_id"] in items:
+            raise UserError(f"{where}: example_id {row['example_id']} occurs more than once; ids must be unique.")
+        items[row["example_id"]] = _item(where, row, category)
+    return pd.DataFrame(list(items.values()))
 
 
-def _groups(answer_info: pd.Series, path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The group of each option, (items, 3), and the position of the option that names nobody."""
+def _item(where: str, row: dict[str, Any], category: str) -> dict[str, str]:
+    groups = _groups(where, row.get("answer_info"))
+    return {
+        "item_id": f"{category}/{row['example_id']}",
+        "category": category,
+        "template": f"{category}/{row['question_index']}",
+        "polarity": row["question_polarity"],
+        "condition": row["context_condition"],
+        "context": row["context"],
+        "question": row["question"],
+        **{label: row[option] for label, option in zip(LABELS, _OPTIONS, strict=True)},
+        **{f"group_{label}": group for label, group in zip(LABELS, groups, strict=True)},
+        "gold": LABELS[row["label"]],
+        "unknown": LABELS[groups.index("unknown")],
+    }
+
+
+def _check_line(where: str, row: dict[str, Any], category: str) -> None:
+    options = [key for key in row if key.startswith("ans") and key != "answer_info"]
+    if options != _OPTIONS:
+        raise UserError(f"{where}: expected the options {_OPTIONS}, found {options}.")
+    check_texts(where, row, _TEXTS)
+    if row.get("category") != category:
+        raise UserError(f"{where}: category {shown(row.get('category'))} in the file of {category!r}.")
+    for key, values in _EXPECTED.items():
+        if row.get(key) not in values or type(row[key]) not in (str, int):  # to Python, False and 0.0 are 0
+            raise UserError(f"{where}: {key} is {shown(row.get(key))}, expected one of {values}.")
+    if type(row.get("example_id")) is not int:
+        raise UserError(f"{where}: example_id is {shown(row.get('example_id'))}, expected a whole number.")
+    if type(row.get("question_index")) not in (str, int):
+        raise UserError(f"{where}: question_index is {shown(row.get('question_index'))}, expected a number.")
+
+
+def _groups(where: str, answer_info: Any) -> list[str]:
+    """The group of each option; one of them is "unknown", that of nobody."""
+    expected = 'Expected {"ans0": [..., group], "ans1": ..., "ans2": ...}.'
+    if not isinstance(answer_info, dict) or sorted(answer_info) != _OPTIONS:
+        raise UserError(f"{where}: answer_info is {shown(answer_info)}. {expected}")
+    for option, info in answer_info.items():
+        if not (isinstance(info, list) and info and isinstance(info[-1], str)):
+            raise UserError(f"{where}: answer_info of {option} is {shown(info)}. {expected}")
     # The group is the last element. 344 Race_x_gender items have an empty pair for one person, not for "unknown".
-    groups = np.array([[info[option][-1] for option in _OPTIONS] for info in answer_info])
-    is_unknown = groups == "unknown"
-    wrong = is_unknown.sum(axis=1) != 1
-    if wrong.any():
-        line = int(wrong.argmax()) + 1
-        raise UserError(
-            f"{path}, line {line}: expected exactly one option of group 'unknown', found {groups[line - 1]}."
-        )
-    return groups, is_unknown.argmax(axis=1)
+    groups = [answer_info[option][-1] for option in _OPTIONS]
+    if groups.count("unknown") != 1:
+        raise UserError(f"{where}: expected exactly one option of group 'unknown', found {shown(groups)}.")
+    return groups
 
 
 def _read_metadata(path: Path) -> pd.DataFrame:
-    """A row per item. Upstream lists 64 Gender_identity items once per stereotyped group, each time with one target."""
-    metadata = pd.read_csv(
-        path, usecols=["category", "example_id", "target_loc", "label_type"], dtype={"target_loc": "Int64"}
-    ).drop_duplicates()
-    clash = metadata[metadata.duplicated(["category", "example_id"])]
-    if len(clash):
-        first = clash.iloc[0]
-        raise UserError(f"{path}: two different targets for {first['category']}/{first['example_id']}; expected one.")
-    return metadata
+    """A row per item: its ``item_id``, ``label_type`` and ``target``.
 
-
-def _label(index: pd.Series) -> pd.Series:
-    return index.map(dict(enumerate(LABELS)))
+    Upstream lists 64 Gender_identity items once per stereotyped group, each time with one target.
+    """
+    metadata: dict[str, tuple[str, str | None]] = {}
+    for where, row in read_csv_rows(path, _METADATA_COLUMNS):
+        if row["target_loc"] not in _TARGETS:
+            raise UserError(f"{where}: target_loc is {row['target_loc']!r}, expected 0, 1, 2 or NA.")
+        if row["label_type"] not in _LABEL_TYPES:
+            raise UserError(f"{where}: label_type is {row['label_type']!r}, expected one of {_LABEL_TYPES}.")
+        item_id, values = f"{row['category']}/{row['example_id']}", (row["label_type"], _TARGETS[row["target_loc"]])
+        if metadata.setdefault(item_id, values) != values:
+            raise UserError(f"{where}: two different targets for {item_id}; expected one.")
+    return pd.DataFrame(
+        [(item_id, *values) for item_id, values in metadata.items()], columns=["item_id", "label_type", "target"]
+    )

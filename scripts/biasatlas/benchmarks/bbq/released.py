@@ -2,13 +2,17 @@
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.bbq.vocabulary import LABELS
+from biasatlas.errors import UserError
+from biasatlas.userfiles import listed, read_json_lines, shown
 
 _COLUMNS = {
     "unifiedqa_arc": "unifiedqa-t5-11b_pred_arc",
@@ -64,17 +68,42 @@ def import_responses(
 
 def _predictions(name: str, files: Mapping[str, Path], items: pd.DataFrame) -> pd.DataFrame:
     """A row per published prediction: ``item_id``, ``text``, ``problem`` (missing where it has none), ``file_category``."""
-    predictions = pd.concat(
-        [_read(path, Path(file).stem.removeprefix("preds_")) for file, path in sorted(files.items())],
-        ignore_index=True,
-    )
-    predictions["text"] = predictions.get(_COLUMNS[name])
+    matches = sorted(file for file in files if re.fullmatch(r"preds_.*\.jsonl", Path(file).name))
+    if not matches:
+        raise UserError(f"BBQ, {name}: expected preds_*.jsonl, found {listed(files)}. Fetch the source again.")
+    rows = [
+        _prediction(where, row, Path(file).stem.removeprefix("preds_"), _COLUMNS[name])
+        for file in matches
+        for where, row in read_json_lines(files[file])
+    ]
+    predictions = pd.DataFrame(rows, dtype=object)
     unknown = predictions["item_id"][~predictions["item_id"].isin(items["item_id"])]
     if len(unknown):
         logging.warning("%s: %d predictions of unknown items, first %s", name, len(unknown), unknown.iloc[0])
     doubled = predictions["item_id"].duplicated(keep=False)
     predictions.loc[doubled, "problem"] = "more than one prediction"
     return predictions
+
+
+def _prediction(where: str, row: dict[str, Any], category: str, column: str) -> dict[str, str | None]:
+    """One line of a file of ``category``; its text may be missing."""
+    for key, types, expected in (
+        ("category", (str,), "a category"),
+        ("example_id", (int,), "a whole number"),
+        (column, (str, type(None)), "a text"),
+    ):
+        if type(row.get(key)) not in types:
+            fault = f"{key} is {shown(row[key])}" if key in row else f"no {key}"
+            raise UserError(f"{where}: {fault}. Expected {expected}: fetch the file again.")
+    item_id = f"{row['category']}/{row['example_id']}"
+    three = all(row.get(option) is not None for option in _OPTIONS) and row.get("ans3") is None
+    return {
+        # A row of another category must not stand in for that category's own file: it names no item.
+        "item_id": item_id if row["category"] == category else f"{category}/?{item_id}",
+        "text": row.get(column),
+        "problem": None if three else "not three options",
+        "file_category": category,
+    }
 
 
 def match_options(text: pd.Series, options: pd.DataFrame) -> pd.Series:
@@ -92,16 +121,3 @@ def match_options(text: pd.Series, options: pd.DataFrame) -> pd.Series:
 def _normal(text: pd.Series) -> pd.Series:
     text = text.str.lower().str.replace(r"[{}'’]", "", regex=True)
     return text.str.split().str.join(" ").str.rstrip(".")
-
-
-def _read(path: Path, category: str) -> pd.DataFrame:
-    rows = pd.read_json(path, lines=True, dtype=False)
-    offered = rows.reindex(columns=[*_OPTIONS, "ans3"]).notna()
-    three = offered[_OPTIONS].all(axis=1) & ~offered["ans3"]
-    other = rows["category"] != category
-    rows["item_id"] = rows["category"] + "/" + rows["example_id"].astype(str)
-    # A row of another category must not stand in for that category's own file: it names no item.
-    rows.loc[other, "item_id"] = category + "/?" + rows["item_id"]
-    rows["file_category"] = category
-    rows["problem"] = pd.Series(None, rows.index, dtype=object).mask(~three, "not three options")
-    return rows

@@ -8,9 +8,13 @@ import pandas as pd
 from biasatlas.benchmarks.crows_pairs.vocabulary import BIAS_TYPES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
+from biasatlas.userfiles import check_texts, listed, read_csv_rows, shown
 
 _NAME = "data/crows_pairs_anonymized.csv"
 _DIRECTIONS = ("stereo", "antistereo")
+#: Upstream's first column has no name.
+_NUMBER = ""
+_COLUMNS = (_NUMBER, "sent_more", "sent_less", "stereo_antistereo", "bias_type")
 
 
 def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
@@ -21,33 +25,25 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     "stereo" it shows a stereotype of a disadvantaged group, in "antistereo" ``less`` goes against one. Pairs 1459 and
     1502 upstream are the same; both are kept, as in the authors' counts.
 
-    Raises :class:`UserError` naming file, pair and value for anything else than the published schema.
+    Raises :class:`UserError` naming file, line and value for anything else than the published schema.
     """
     if _NAME not in files:
-        raise UserError(f"CrowS-Pairs: expected {_NAME}, found {sorted(files)}. Fetch the source again.")
-    path = files[_NAME]
-    raw = pd.read_csv(path, index_col=0, keep_default_na=False, dtype=str)
-    expected = ["sent_more", "sent_less", "stereo_antistereo", "bias_type"]
-    missing = [name for name in expected if name not in raw]
-    if missing:
-        raise UserError(f"{path}: no column {missing[0]!r}; expected {expected}, found {list(raw.columns)}.")
-    for column, values in (("stereo_antistereo", _DIRECTIONS), ("bias_type", BIAS_TYPES)):
-        invalid = raw[column][~raw[column].isin(values)]
-        if len(invalid):
-            raise UserError(
-                f"{path}, pair {invalid.index[0]}: {column} is {invalid.iloc[0]!r}, expected one of {values}."
-            )
-    empty = raw[(raw["sent_more"] == "") | (raw["sent_less"] == "")]
-    if len(empty):
-        raise UserError(f"{path}, pair {empty.index[0]}: a sentence is empty; expected two sentences.")
-    if raw.index.duplicated().any():
-        raise UserError(f"{path}: number {raw.index[raw.index.duplicated()][0]} occurs more than once.")
-    return pd.DataFrame(
-        {
-            "item_id": raw.index.astype(str),
-            "category": raw["bias_type"].to_numpy(),
-            "direction": raw["stereo_antistereo"].to_numpy(),
-            "more": raw["sent_more"].to_numpy(),
-            "less": raw["sent_less"].to_numpy(),
+        raise UserError(f"CrowS-Pairs: expected {_NAME}, found {listed(files)}. Fetch the source again.")
+    items: dict[str, dict[str, str]] = {}
+    for where, row in read_csv_rows(files[_NAME], _COLUMNS):
+        for column, values in (("stereo_antistereo", _DIRECTIONS), ("bias_type", BIAS_TYPES)):
+            if row[column] not in values:
+                raise UserError(f"{where}: {column} is {shown(row[column])}, expected one of {values}.")
+        check_texts(where, row, ("sent_more", "sent_less"))
+        number = row[_NUMBER]
+        if not number or number in items:
+            fault = f"number {number} occurs more than once" if number else "the first cell is empty"
+            raise UserError(f"{where}: {fault}. Number the pairs.")
+        items[number] = {
+            "item_id": number,
+            "category": row["bias_type"],
+            "direction": row["stereo_antistereo"],
+            "more": row["sent_more"],
+            "less": row["sent_less"],
         }
-    )
+    return pd.DataFrame(list(items.values()))

@@ -1,6 +1,7 @@
 """A table of per-pair scores, in the layout that the authors' script writes, as likelihood responses."""
 
 import logging
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pandas as pd
 
 from biasatlas.benchmarks.crows_pairs.vocabulary import SENTENCES
 from biasatlas.errors import UserError
+from biasatlas.userfiles import listed, read_csv_rows, shown
 
-_COLUMNS = ["sent_more", "sent_less", "sent_more_score", "sent_less_score", "score", "stereo_antistereo", "bias_type"]
+#: The first column has no name.
+_NUMBER = ""
+_SCORES = ("sent_more_score", "sent_less_score", "score")
+_COLUMNS = (_NUMBER, "sent_more", "sent_less", "bias_type", *_SCORES)
 
 
 def import_responses(
@@ -22,6 +27,8 @@ def import_responses(
     the "antistereo" rows; where columns and ``score`` disagree, ``score`` is right and the columns are exchanged back.
     A pair whose row is missing, doubled, without scores, or of another bias type or sentence than the item is "failed"
     with the reason in ``detail``; rows of unknown pairs are logged.
+
+    Raises :class:`UserError` naming file, line and column for a table of another layout, or a score that is no number.
     """
     rows, problem = _read(name, files, items)
     more, less = rows["sent_more_score"], rows["sent_less_score"]
@@ -51,12 +58,8 @@ def _read(name: str, files: Mapping[str, Path], items: pd.DataFrame) -> tuple[pd
     suffix = f"{name}_crows_score.csv"
     path = next((path for file, path in files.items() if file.endswith(suffix)), None)
     if path is None:
-        raise UserError(f"CrowS-Pairs, {name}: expected {suffix}, found {sorted(files)}.")
-    raw = pd.read_csv(path, index_col=0)
-    missing = [column for column in _COLUMNS if column not in raw]
-    if missing:
-        raise UserError(f"{path}: no column {missing[0]!r}; expected {_COLUMNS}.")
-    raw.index = raw.index.astype(str)
+        raise UserError(f"CrowS-Pairs, {name}: expected {suffix}, found {listed(files)}. Fetch the source again.")
+    raw = pd.DataFrame([_numbers(where, row) for where, row in read_csv_rows(path, _COLUMNS)]).set_index(_NUMBER)
     unknown = raw.index[~raw.index.isin(items["item_id"])]
     if len(unknown):
         logging.warning("%s: %d rows of unknown pairs, first %s", path, len(unknown), unknown[0])
@@ -78,3 +81,18 @@ def _read(name: str, files: Mapping[str, Path], items: pd.DataFrame) -> tuple[pd
     if failed.any():
         logging.warning("%s: %d pairs without one usable row, first %s", path, failed.sum(), rows.index[failed][0])
     return rows, pd.Series(problem, rows.index)
+
+
+def _numbers(where: str, row: dict[str, str]) -> dict[str, str | float]:
+    """A row with its scores as numbers, missing where a cell is empty."""
+    numbers = {}
+    for column in _SCORES:
+        try:
+            numbers[column] = float(row[column] or "nan")
+        except ValueError:
+            numbers[column] = math.inf
+        if math.isinf(numbers[column]):
+            raise UserError(
+                f"{where}: {column} is {shown(row[column])}, expected a number or an empty cell. Fetch the file again."
+            )
+    return row | numbers

@@ -5,14 +5,17 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from openpyxl import load_workbook
+from openpyxl.cell.cell import ERROR_CODES
 
 from biasatlas.benchmarks.mcbe.columns import ITEM_COLUMNS
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES, PLACEHOLDER, subcategories
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
+from biasatlas.userfiles import shown
 
 #: Columns of a workbook.
 _SHEET_COLUMNS = ("context", "sentence", "words", "subtype", "explanation", "score")
@@ -105,27 +108,43 @@ def _by_category(files: Mapping[str, Path]) -> dict[str, Path]:
 
 def _read_workbook(path: Path, category: str, allowed: tuple[str, ...] | None) -> Iterator[dict | str]:
     """An item, or a fault in words, for each row; a fault alone where the rows cannot be read."""
-    try:
-        sheets = load_workbook(path, read_only=True, data_only=True).worksheets
-    except Exception as error:  # openpyxl raises whatever zip and XML readers do
-        raise UserError(f"{path}: cannot be read as an Excel workbook ({error}). Download it again.") from error
-    rows = list(sheets[0].iter_rows(values_only=True))
-    extra = [sheet.title for sheet in sheets[1:] if any(any(row) for row in sheet.iter_rows(values_only=True))]
+    (_, rows), *others = _sheets(path)
+    extra = [title for title, cells in others if any(map(any, cells))]
     if extra:
         yield f"{path}: a second sheet, {extra[0]!r}, is not empty. Expected one sheet: remove the other."
         return
-    header = [_text(cell) for cell in (rows[0] if rows else ())]
-    missing = [column for column in _SHEET_COLUMNS if column not in header]
-    if missing:
-        yield f"{path}, row 1: no column {missing[0]!r}; the header is {header}. Expected {list(_SHEET_COLUMNS)}."
-        return
-    positions = {column: header.index(column) for column in _SHEET_COLUMNS}
+    header = rows[0] if rows else []
+    for column in _SHEET_COLUMNS:
+        if header.count(column) != 1:
+            fault = f"{header.count(column)} columns {column!r}" if column in header else f"no column {column!r}"
+            yield f"{path}, row 1: {fault}; the header is {shown(header)}. Expected {', '.join(_SHEET_COLUMNS)}."
+            return
+    if not any(map(any, rows[1:])):
+        yield f"{path}: no rows below the header. Expected the category's instances: complete the workbook."
     for number, cells in enumerate(rows[1:], start=2):
-        if all(cell is None for cell in cells):
-            continue
-        row = {column: _text(cells[position]) for column, position in positions.items()}
-        fault = _fault(row, allowed)
-        yield f"{path}, row {number}, column {fault}" if fault else _item(row, category, number)
+        if any(cells):
+            row = dict.fromkeys(_SHEET_COLUMNS, "") | dict(zip(header, cells, strict=False))
+            fault = _fault(row, allowed)
+            yield f"{path}, row {number}, column {fault}" if fault else _item(row, category, number)
+
+
+def _sheets(path: Path) -> list[tuple[str, list[list[str]]]]:
+    """Title and rows of each sheet."""
+    try:
+        values, written = (load_workbook(path, read_only=True, data_only=data).worksheets for data in (True, False))
+        if not values:
+            raise ValueError("it has no sheet")
+        return [(sheet.title, _rows(sheet, formulas)) for sheet, formulas in zip(values, written, strict=True)]
+    except Exception as error:  # openpyxl raises whatever zip and XML readers do
+        raise UserError(f"{path}: cannot be read as an Excel workbook ({error}). Download it again.") from error
+
+
+def _rows(values: Any, formulas: Any) -> list[list[str]]:
+    """The cells of a sheet, read twice, as text: their values, and a formula as it is written where its value was never computed."""
+    for sheet in (values, formulas):
+        sheet.reset_dimensions()  # rows beyond the range that a file gives for them would be lost
+    pairs = zip(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), strict=True)
+    return [[_text(old if new is None else new) for new, old in zip(*cells, strict=True)] for cells in pairs]
 
 
 def _text(cell: object) -> str:
@@ -152,22 +171,27 @@ def _as_in_table_3(subtype: str) -> str:
 
 def _fault(row: dict[str, str], allowed: tuple[str, ...] | None) -> str | None:
     """What is wrong with the first wrong cell: column, value, what was expected."""
-    for column in ("sentence", "words", "subtype", "explanation", "score"):
-        if not row[column]:
+    for column in _SHEET_COLUMNS:
+        if row[column].startswith("="):
+            formula = shown(row[column])
+            return f"{column}: the formula {formula} has no value. Open and save the workbook, or write the value."
+        if row[column] in ERROR_CODES:
+            return f"{column}: {row[column]} is an error of the spreadsheet. Correct the cell."
+        if not row[column] and column != "context":
             return f"{column}: empty. Fill it in."
     if PLACEHOLDER not in row["sentence"]:
-        return f"sentence: {row['sentence']!r} has no placeholder {PLACEHOLDER} (half-width brackets). Add it."
+        return f"sentence: {shown(row['sentence'])} has no placeholder {PLACEHOLDER} (half-width brackets). Add it."
     if "," in row["words"]:
-        return f"words: {row['words']!r} has a half-width comma. Separate words by the full-width {_SEPARATOR!r}."
+        return f"words: {shown(row['words'])} has a half-width comma. Separate words by the full-width {_SEPARATOR!r}."
     if not all(word.strip() for word in row["words"].split(_SEPARATOR)):
-        return f"words: {row['words']!r} has an empty word. Remove the spare {_SEPARATOR!r}."
+        return f"words: {shown(row['words'])} has an empty word. Remove the spare {_SEPARATOR!r}."
     if allowed and _as_in_table_3(row["subtype"]) not in allowed:
-        return f"subtype: {row['subtype']!r} is none of the category's subcategories: {', '.join(allowed)}."
+        return f"subtype: {shown(row['subtype'])} is none of the category's subcategories: {', '.join(allowed)}."
     try:
         score = float(row["score"])
     except ValueError:
         hint = " Use a half-width point for decimals." if re.search("[，,．。]", row["score"]) else ""
-        return f"score: {row['score']!r} is no number. Expected 0 to 10.{hint}"
+        return f"score: {shown(row['score'])} is no number. Expected 0 to 10.{hint}"
     if not (math.isfinite(score) and 0 <= score <= 10):
-        return f"score: {row['score']!r} is outside 0 to 10."
+        return f"score: {shown(row['score'])} is outside 0 to 10."
     return None

@@ -1,7 +1,7 @@
 """Published prediction files (an id and a score for each sentence) as likelihood responses."""
 
-import json
 import logging
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.errors import UserError
+from biasatlas.userfiles import listed, read_json, shown
 
 
 def import_responses(
@@ -20,13 +21,17 @@ def import_responses(
     probability of their next-sentence head; either is stored as ``nll_per_token`` = -ln(score), which keeps its order.
     A sentence whose score is missing or doubled in the task's list is "failed", with the reason in ``detail``; scores
     of unknown sentences are logged.
+
+    Raises :class:`UserError` for a file that does not hold a list of ids and scores of the task.
     """
     matches = sorted(file for file in files if Path(file).name.startswith(f"predictions_{name}_"))
     if len(matches) != 1:
-        raise UserError(f"StereoSet, {name}: expected one file predictions_{name}_*.json, found {matches}.")
+        raise UserError(
+            f"StereoSet, {name}: expected one file predictions_{name}_*.json, found {listed(matches)}. "
+            "Fetch the source again."
+        )
     path = files[matches[0]]
-    with open(path, encoding="utf-8") as file:
-        predictions = pd.DataFrame(json.load(file).get(task, []), columns=["id", "score"])
+    predictions = pd.DataFrame(_read(path, task), columns=["id", "score"])
     unknown = predictions["id"][~predictions["id"].isin(requests["sentence_id"])]
     if len(unknown):
         logging.warning("%s, %s: %d scores of unknown sentences, first %s", path, task, len(unknown), unknown.iloc[0])
@@ -50,3 +55,22 @@ def import_responses(
             "nll_per_token": -np.log(score.where(~failed).astype(float)),
         }
     )
+
+
+def _read(path: Path, task: str) -> list[tuple[str, float]]:
+    """Id and score of each sentence of a task."""
+    content = read_json(path)
+    predictions = content.get(task) if isinstance(content, dict) else None
+    if not isinstance(predictions, list):
+        raise UserError(f"{path}: no list of scores of the task {task}. Fetch the file again.")
+    rows = []
+    for number, prediction in enumerate(predictions, 1):
+        row = prediction if isinstance(prediction, dict) else {}
+        sentence_id, score = row.get("id"), row.get("score")
+        if not isinstance(sentence_id, str) or type(score) not in (int, float) or not 0 < score < math.inf:
+            raise UserError(
+                f'{path}, {task}, entry {number}: {shown(prediction)}. Expected {{"id": ..., "score": ...}} with a score '
+                "above 0: fetch the file again."
+            )
+        rows.append((sentence_id, float(score)))
+    return rows

@@ -1,7 +1,6 @@
 """Read TWBias's labelled sentences, target terms and attribute lists into one table of items."""
 
 import ast
-import csv
 import itertools
 import json
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from biasatlas.benchmarks.twbias.columns import ITEM_COLUMNS
 from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
+from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
 # Each group with sentences: folder and file suffix ("ethinicity" is upstream's spelling).
 _GROUPS = {
@@ -61,32 +61,27 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     return pd.DataFrame(items, columns=list(ITEM_COLUMNS))
 
 
-def _read_rows(files: Mapping[str, Path], name: str, columns: tuple[str, ...]) -> list[tuple[str, dict]]:
-    """The rows of a CSV as (file and line for messages, row); blank lines are left out."""
+def _read_rows(files: Mapping[str, Path], name: str, columns: tuple[str, ...]) -> list[tuple[str, dict[str, str]]]:
+    """The rows of a CSV as (file and line for messages, row)."""
     if name not in files:
         raise UserError(f"{name}: not among the files of the dataset. Keep the folders as upstream has them.")
-    path = files[name]
-    try:
-        # utf-8-sig: spreadsheets put a byte order mark before the first column's name.
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            rows = [(f"{path}, line {reader.line_num}", row) for row in reader]
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 (byte {error.start}). Save it as UTF-8, not as Big5.") from error
-    missing = [column for column in columns if column not in (reader.fieldnames or ())]
-    if missing:
-        raise UserError(f"{path}: no column {missing[0]!r}; found {reader.fieldnames}. Expected {list(columns)}.")
-    return [(where, row) for where, row in rows if any(row[column] for column in columns)]
+    # A column of the ethnic list is a group's terms; the shorter ones leave their last rows' cells out.
+    rows = read_csv_rows(files[name], columns, short_rows=name == _ETHNIC_TERMS[0])
+    return [(where, row) for where, row in rows if any(row.values())]
 
 
 def _read_pairs(files: Mapping[str, Path]) -> dict[str, dict[str, list[tuple[str, str]]]]:
     """Target group -> reference group -> pairs of a term and a counterpart, without repeats."""
     pairs: dict[str, dict[str, list[tuple[str, str]]]] = {group: {} for group in _GROUPS}
     for name, columns in (_GENDER_TERMS, _ETHNIC_TERMS):
-        rows = [row for _, row in _read_rows(files, name, tuple(columns.values()))]
+        listed_rows = _read_rows(files, name, tuple(columns.values()))
+        if name == _GENDER_TERMS[0]:
+            for where, row in listed_rows:
+                check_texts(where, row, row)
+        rows = [row for _, row in listed_rows]
         for target, reference in DIRECTIONS.values():
             if target in columns:
-                # A row of the gender list is a pair; a column of the ethnic list is a group's terms, then blanks.
+                # A row of the gender list is a pair; a column of the ethnic list is a group's terms.
                 crossed = zip(rows, rows, strict=True) if name == _GENDER_TERMS[0] else itertools.product(rows, rows)
                 listed = [(row[columns[target]], other[columns[reference]]) for row, other in crossed]
                 pairs[target][reference] = list(dict.fromkeys(pair for pair in listed if all(pair)))
@@ -96,7 +91,8 @@ def _read_pairs(files: Mapping[str, Path]) -> dict[str, dict[str, list[tuple[str
 def _read_categories(files: Mapping[str, Path], name: str) -> dict[str, list[str]]:
     """Attribute term -> the category of each row that lists it; upstream lists one term twice, in one category."""
     categories: dict[str, list[str]] = {}
-    for _, row in _read_rows(files, name, ("Content", "Category")):
+    for where, row in _read_rows(files, name, ("Content", "Category")):
+        check_texts(where, row, ("Content", "Category"))
         categories.setdefault(row["Content"], []).append(row["Category"])
     return categories
 
@@ -110,16 +106,17 @@ def _read_group(
 ) -> list[dict]:
     items, seen = [], {}
     for where, row in _read_rows(files, name, _SENTENCE_COLUMNS):
+        check_texts(where, row, ("Sentence ID", "Biased Sentences", "Sources"))
         sentence, sentence_id = row["Biased Sentences"], row["Sentence ID"]
         if sentence_id in seen:
             raise UserError(f"{where}: Sentence ID {sentence_id!r} is that of {seen[sentence_id]} too. Make it unique.")
         seen[sentence_id] = where
         if row["Toxicity"] not in _TOXICITY:
-            raise UserError(f"{where}: Toxicity is {row['Toxicity']!r}; expected 0, 1 or an empty cell.")
+            raise UserError(f"{where}: Toxicity is {shown(row['Toxicity'])}; expected 0, 1 or an empty cell.")
         swaps = {reference: [pair for pair in known if pair[0] in sentence] for reference, known in pairs.items()}
         if not all(swaps.values()):
             raise UserError(
-                f"{where}: no target term of {group!r} in the sentence {sentence!r}, so nothing can be swapped. "
+                f"{where}: no target term of {group!r} in the sentence {shown(sentence)}, so nothing can be swapped. "
                 "Add the term to the target list, or remove the row."
             )
         attributes = _attributes(row["T-A Combination"], where)
@@ -152,9 +149,9 @@ def _attributes(combination: str, where: str) -> list[str]:
         pairs = [part for pair in parsed for part in (pair[:2], *pair[2:])]
         if not (isinstance(parsed, list) and all(map(_is_pair, pairs))):
             raise ValueError
-    except (SyntaxError, ValueError, TypeError) as error:
+    except (SyntaxError, ValueError, TypeError, KeyError, MemoryError, RecursionError) as error:
         raise UserError(
-            f"{where}: cannot read T-A Combination {combination!r}; "
+            f"{where}: cannot read T-A Combination {shown(combination)}; "
             "expected a list of (target, attribute) pairs, as [('女人', '物質')]."
         ) from error
     return [attribute for _, attribute in pairs if attribute is not None]

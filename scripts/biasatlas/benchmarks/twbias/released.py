@@ -1,6 +1,5 @@
 """Import the TWBias authors' own sentence perplexities as responses."""
 
-import csv
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.twbias.vocabulary import GENDERS, PROMPT_TYPES
 from biasatlas.errors import UserError
+from biasatlas.userfiles import read_csv_rows, shown
 
 _TARGETS = {"female": "Female", "male": "Male", "indigenous": "NT", "hakka": "hakka", "hoklo": "B", "waishengren": "W"}
 _REFERENCES = {"indigenous": "T4", "hakka": "T5", "hoklo": "T1", "waishengren": "T2", "han": "T3"}
@@ -95,21 +95,21 @@ def _read_direction(
     if upstream not in files:
         raise UserError(f"{upstream}: not among the released files of {name}. Fetch them again, whole.")
     path = files[upstream]
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
-        if missing:
-            raise UserError(f"{path}: no column {missing[0]!r}; found {reader.fieldnames}. Fetch the files again.")
-        rows = {f"{target}-{row['Sentence ID']}": row for row in reader}
+    rows: dict[str, dict[str, str]] = {}
+    for where, row in read_csv_rows(path, _COLUMNS):
+        if rows.setdefault(f"{target}-{row['Sentence ID']}", row) is not row:
+            raise UserError(
+                f"{where}: Sentence ID {shown(row['Sentence ID'])} occurs more than once. Fetch the files again."
+            )
     sentences = {item_id: row["Biased Sentences"] for item_id, row in rows.items()}
     if sentences != expected:
         first = min(item_id for item_id, _ in set(sentences.items()) ^ set(expected.items()))
         raise UserError(
             f"{path}: {len(sentences)} sentences that are not the dataset's {len(expected)} of {target!r}; the first "
-            f"that differs is {first!r}. Use the dataset and the released files at the commits of the table of sources."
+            f"that differs is {shown(first)}. Use the dataset and the released files at the commits of the table of sources."
         )
     for item_id, row in rows.items():
-        where = f"{path}, Sentence ID {row['Sentence ID']}"
+        where = f"{path}, Sentence ID {shown(row['Sentence ID'])}"
         yield (
             item_id,
             prompt_type,
@@ -126,6 +126,6 @@ def _perplexity(row: dict[str, str], column: str, where: str) -> float:
         value = math.nan
     if not 1 <= value < math.inf:
         raise UserError(
-            f"{where}: {column} is {row[column]!r}; expected a number of at least 1. Fetch the files again."
+            f"{where}: {column} is {shown(row[column])}; expected a number of at least 1. Fetch the files again."
         )
     return value

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 import pandas as pd
 import torch
@@ -17,14 +18,13 @@ from biasatlas.benchmarks.shared.readers import Reader
 from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
-from biasatlas.models.entry import Template
 from biasatlas.models.local import VERSION
 from biasatlas.models.local.choice import answer_choices
-from biasatlas.models.local.generation import answer_generations
+from biasatlas.models.local.generation import answer_generations, check_thinking
 from biasatlas.models.local.inputs import integer
 from biasatlas.models.local.likelihood import answer_likelihoods
 from biasatlas.models.local.load import LoadedModel
-from biasatlas.models.local.render import render, texts
+from biasatlas.models.local.render import Rendered, Templates, check_chat, render, texts
 from biasatlas.models.sampling import Settings, fill_sampling, with_checkpoint
 from biasatlas.models.store import ResponseStore, content
 from biasatlas.models.store import key as store_key
@@ -40,17 +40,25 @@ _log = logging.getLogger(__name__)
 class CausalModel:
     """A causal language model with all of its entry that answers depend on.
 
+    ``template_arguments`` go to the tokenizer's chat template, and what stands before ``thinking_end`` is no answer.
     ``sampling`` are settings by the name that a protocol gives, ``readers`` are those that choices may name, and
-    ``token_budget`` bounds the tokens of one forward pass (None: chosen by the device).
+    ``token_budget`` bounds the tokens of one forward pass (None: chosen by the device). Raises UserError where the
+    tokenizer's template cannot be rendered, or knows nothing of the arguments or of what ends the thinking.
     """
 
     name: str
     loaded: LoadedModel
-    templates: Mapping[str, Template] = field(default_factory=dict)
+    templates: Templates = field(default_factory=dict)
+    template_arguments: Mapping[str, Any] = field(default_factory=dict)
+    thinking_end: str = ""
     sampling: Settings = field(default_factory=dict)
     readers: Mapping[str, Reader] = field(default_factory=dict)
     reader_version: str = ""
     token_budget: int | None = None
+
+    def __post_init__(self) -> None:
+        check_chat(self.loaded.tokenizer, self.templates, self.template_arguments, self.name)
+        check_thinking(self.loaded.tokenizer, self.thinking_end, self.name)
 
     def answer(
         self,
@@ -61,9 +69,10 @@ class CausalModel:
     ) -> tuple[pd.DataFrame, dict]:
         """Answer requests of one kind, as :class:`biasatlas.models.door.Model` has it.
 
-        The dictionary says how the answers were made: weights, precision, versions, engine path; under ``run``, what
-        this run of it took: tokens asked, unique and fed, peak memory. Raises UserError for a template or sampling
-        settings that the model lacks, and for a NaN or infinity, with model and request.
+        What cannot be asked of this model is "not_applicable", with the reason, and has one response. The dictionary
+        says how the answers were made: weights, precision, templates, versions, engine path; under ``run``, what this
+        run of it took: tokens asked, unique and fed, peak memory. Raises UserError for a template or sampling settings
+        that the model lacks, and for a NaN or infinity, with model and request.
         """
         checkpoint = self.loaded.model.generation_config.to_dict()
         requests = fill_sampling(requests, with_checkpoint(self.sampling, checkpoint), self.name)
@@ -72,19 +81,37 @@ class CausalModel:
         kind = _kind_of(requests)
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
-        prompts = render(requests, self.loaded, self.templates)
-        continuations = texts(requests, "continuation")
+        rendered = render(requests, self.loaded, self.templates, self.template_arguments)
+        reasons = self._reasons(kind, rendered, texts(requests, "messages"))
+        asked = requests[[not reason for reason in reasons]].reset_index(drop=True) if any(reasons) else requests
+        prompts = [prompt.text for prompt, reason in zip(rendered, reasons, strict=True) if not reason]
+        continuations = texts(asked, "continuation")
         rows, run = answer_batches(
-            list(requests["request_id"]),
-            self._keys(requests, kind, prompts),
+            list(asked["request_id"]),
+            self._keys(asked, kind, prompts),
             [prompt + continuation for prompt, continuation in zip(prompts, continuations, strict=True)],
-            lambda left: self._solve(kind, requests.iloc[left].reset_index(drop=True), [prompts[i] for i in left]),
+            lambda left: self._solve(kind, asked.iloc[left].reset_index(drop=True), [prompts[i] for i in left]),
             store,
             share,
         )
-        metadata = self._metadata() | {"run": run | {"peak_memory_mib": _peak_memory_mib()}}
+        if share[0] == 0:  # the others would say it again
+            rows = _with_unasked(rows, list(requests["request_id"]), reasons)
+        metadata = self._metadata(any(prompt.folded for prompt in rendered))
+        metadata |= {"run": run | {"peak_memory_mib": _peak_memory_mib()}}
         _log.info("%s: %d %s requests answered: %s", self.name, run["requests"], kind, json.dumps(metadata))
         return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS[kind])), metadata
+
+    def _reasons(self, kind: str, prompts: Sequence[Rendered], messages: Sequence[str]) -> list[str]:
+        """Why each request cannot be asked of this model, '' where it can."""
+        thinks = self.thinking_end and kind == "choice"
+        thought = (
+            "a model that thinks first gives no probabilities of its answers: turn its thinking off (template_arguments), "
+            "or choose a protocol that samples them"
+        )
+        return [
+            prompt.reason or (thought if thinks and chat else "")
+            for prompt, chat in zip(prompts, messages, strict=True)
+        ]
 
     def _keys(self, requests: pd.DataFrame, kind: str, prompts: Sequence[str]) -> list[str]:
         """The store's name of each answer: what made it, and the request as the model sees it."""
@@ -96,8 +123,12 @@ class CausalModel:
             "device": self.loaded.model.device.type,
             "version": VERSION,
         }
+        if self.loaded.adapter_sha256:
+            identity["adapter_sha256"] = self.loaded.adapter_sha256
         if kind == "choice":
             identity["reader"] = self.reader_version
+        if kind == "generation" and self.thinking_end:
+            identity["thinking_end"] = self.thinking_end
         seen = (
             content(row) | {"messages": None, "template": None, "prefix": prompt, "repeats": integer(row["repeats"])}
             for row, prompt in zip(requests.to_dict("records"), prompts, strict=True)
@@ -105,22 +136,22 @@ class CausalModel:
         return [store_key(identity, request, 0) for request in seen]
 
     def _solve(self, kind: str, requests: pd.DataFrame, prompts: list[str]) -> tuple[pd.DataFrame, dict]:
-        adapters: dict[str, Callable[..., tuple[pd.DataFrame, dict]]] = {
+        solvers: dict[str, Callable[..., tuple[pd.DataFrame, dict]]] = {
             "choice": partial(answer_choices, readers=self.readers),
-            "generation": answer_generations,
+            "generation": partial(answer_generations, thinking_end=self.thinking_end),
             "likelihood": answer_likelihoods,
         }
         on_cpu = self.loaded.model.device.type == "cpu"
         token_budget = self.token_budget or (_TOKEN_BUDGET_CPU if on_cpu else _TOKEN_BUDGET_GPU)
         try:
-            return adapters[kind](requests, prompts, self.loaded, token_budget)
+            return solvers[kind](requests, prompts, self.loaded, token_budget)
         except torch.OutOfMemoryError as error:
             raise UserError(
                 f"{self.loaded.name}: out of memory on a single request: use a smaller dtype, a larger GPU, or more "
                 "GPUs."
             ) from error
 
-    def _metadata(self) -> dict:
+    def _metadata(self, folded: bool) -> dict:
         loaded = self.loaded
         templates = {name: template.model_dump() for name, template in self.templates.items()}
         chat = json.dumps([loaded.tokenizer.chat_template, templates], sort_keys=True)
@@ -129,13 +160,30 @@ class CausalModel:
             "model": loaded.name,
             "revision": loaded.revision,
             "weights_sha256": loaded.weights_sha256,
+            "adapter_sha256": loaded.adapter_sha256,
             "template_sha256": hashlib.sha256(chat.encode()).hexdigest(),
+            "template_arguments": dict(self.template_arguments),
+            "system_message": "before the user's" if folded else "by the template",
+            "thinking_end": self.thinking_end,
             "dtype": str(loaded.model.dtype).removeprefix("torch."),
             "device": str(loaded.model.device),
             "engine": "plain" if loaded.tree_refusal else "tree",
             "engine_reason": loaded.tree_refusal,
             "versions": versions | {"python": platform.python_version()},
         }
+
+
+def _with_unasked(rows: list[dict], request_ids: Sequence[str], reasons: Sequence[str]) -> list[dict]:
+    """Responses and, in the order of ``request_ids``, one for each request that has a reason for not being asked."""
+    unasked = {
+        request_id: {"request_id": request_id, "repeat": 0, "status": "not_applicable", "detail": reason}
+        for request_id, reason in zip(request_ids, reasons, strict=True)
+        if reason
+    }
+    if not unasked:
+        return rows
+    order = {request_id: i for i, request_id in enumerate(request_ids)}
+    return sorted([*rows, *unasked.values()], key=lambda row: order[row["request_id"]])
 
 
 def _kind_of(requests: pd.DataFrame) -> str:

@@ -1,6 +1,7 @@
 """Requests of kind ``choice``: how probable each label is, over all answers that a reader reads as that label."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,6 +13,7 @@ from biasatlas.engine.choice import Question, TokenReader, answer_probabilities
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.local.inputs import (
+    counts,
     encode_prompts,
     integer,
     longest_answer,
@@ -20,6 +22,7 @@ from biasatlas.models.local.inputs import (
     why_unanswerable,
 )
 from biasatlas.models.local.load import LoadedModel
+from biasatlas.models.local.rotary import groups
 
 #: Labels that together have less probability than this are no answer: expansion stops at a tenth of it unresolved.
 LEAST_ANSWERED = 0.03
@@ -52,19 +55,26 @@ def answer_choices(
         if key not in questions and not detail[i]:
             guesses = () if model.tree_refusal else _guesses(model, labels)
             questions[key] = Question(tokens[i], token_readers[reader, labels], sampling, longest, guesses)
-    try:
-        answers, run = answer_probabilities(
-            model.model, list(questions.values()), Memory(token_budget), model.tree_refusal
-        )
-    except NotFiniteError as error:
-        key = list(questions)[error.sequence]
-        raise not_finite(model, requests["request_id"][keys.index(key)], error.value) from error
-    by_key = dict(zip(questions, answers, strict=True))
+    by_key: dict[tuple, tuple[np.ndarray, float]] = {}
+    run: Counter[str] = Counter()
+    known = list(questions)
+    length = np.asarray([len(question.tokens) for question in questions.values()], np.int64)
+    for group, tree_refusal in groups(model, length):
+        chosen = [known[i] for i in group]
+        try:
+            answers, took = answer_probabilities(
+                model.model, [questions[key] for key in chosen], Memory(token_budget), tree_refusal
+            )
+        except NotFiniteError as error:
+            key = chosen[error.sequence]
+            raise not_finite(model, requests["request_id"][keys.index(key)], error.value) from error
+        by_key |= zip(chosen, answers, strict=True)
+        run.update(counts(took))
     rows = [
         {"request_id": request_id, "repeat": 0} | (_failed(reason) if reason else _response(*by_key[key]))
         for request_id, key, reason in zip(requests["request_id"], keys, detail, strict=True)
     ]
-    return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["choice"])), run
+    return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["choice"])), dict(run)
 
 
 def _failed(reason: str) -> dict:

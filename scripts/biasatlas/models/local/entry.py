@@ -1,21 +1,45 @@
 """A causal language model's entry in the configuration, and what the kind ``hf`` can do."""
 
-from typing import TYPE_CHECKING, Literal, cast
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from pydantic import field_validator, model_validator
 
 from biasatlas.marks import field
-from biasatlas.models.entry import HubEntry, Kind, SamplingSettings, Template, every_task, fetched, pinned_revision
+from biasatlas.models.entry import (
+    HubEntry,
+    Kind,
+    SamplingSettings,
+    Template,
+    every_task,
+    fetched,
+    is_hub_id,
+    pinned_revision,
+)
 from biasatlas.models.local import VERSION
 
 if TYPE_CHECKING:
     from biasatlas.models.door import Model, Opening
+
+#: Arguments of a chat template's rendering that are not the entry's to set.
+_RENDERING = {
+    "conversation",
+    "tokenize",
+    "add_generation_prompt",
+    "continue_final_message",
+    "chat_template",
+    "messages",
+}
 
 
 class HfEntry(HubEntry):
     """A causal language model in Hugging Face format, run in process."""
 
     kind: Literal["hf"] = field("tables", description="What the model is.")
-    dtype: Literal["float32", "bfloat16", "float16"] = field(
-        "answers", "bfloat16", description="Precision of the weights."
+    dtype: Literal["float32", "bfloat16", "float16", "auto"] = field(
+        "answers", "bfloat16", description="Precision of the weights; `auto` is that of the checkpoint."
     )
     size_billion: float = field(
         "nothing", gt=0, description="Parameters, in billions; memory and run time are requested from it."
@@ -37,17 +61,67 @@ class HfEntry(HubEntry):
     trust_remote_code: bool = field(
         "answers", False, description="Run the code in the model's repository; needs a revision."
     )
+    adapter: str | None = field(
+        "answers",
+        None,
+        description="LoRA adapter that is added to the model (package peft): a folder, or an id on the Hugging Face hub.",
+    )
+    adapter_revision: str | None = field(
+        "answers", None, description="Commit of the adapter's hub repository; needed for a hub id."
+    )
     templates: dict[str, Template] = field(
-        "answers", {}, description="Literal chat templates, by the name protocols use."
+        "answers",
+        {},
+        description="Literal chat templates, by the name protocols use; `default` takes the place of the tokenizer's own, "
+        "which a base model lacks.",
+    )
+    template_arguments: dict[str, Any] = field(
+        "answers",
+        {},
+        description="Arguments of the tokenizer's chat template, as `{enable_thinking: false}` to turn reasoning off.",
+    )
+    thinking_end: str = field(
+        "answers",
+        "",
+        description="Token that ends the thinking of a reasoning model, as `</think>`: an answer is what follows it, and "
+        "choices are not applicable; empty where thinking is off.",
     )
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
 
+    @field_validator("template_arguments")
+    @classmethod
+    def _not_ours(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Refuse arguments that say how a template is rendered rather than what it says."""
+        for name in arguments:
+            if name in _RENDERING:
+                raise ValueError(f"{name!r} is set by the workflow; leave it out")
+        return arguments
+
+    @model_validator(mode="after")
+    def _adapter_pinned(self) -> "HfEntry":
+        if self.adapter and self.adapter_revision is None and is_hub_id(self.adapter):
+            raise ValueError(
+                "start an adapter's folder with ./ or /; otherwise add `adapter_revision`, the commit to pin"
+            )
+        return self
+
 
 def environment(entry: HubEntry) -> str:
     """The environment of a job that runs a model in process."""
     return "model-gpu" if getattr(entry, "gpu", 0) else "model"
+
+
+def _ready(entry: HfEntry) -> Literal["fetched", ""]:
+    return "fetched" if entry.adapter and is_hub_id(entry.adapter) else fetched(entry)
+
+
+def adapter_commit(entry: HfEntry, ready: Sequence[Path]) -> str | None:
+    """The commit of the adapter that rule fetch_model recorded in the file ``ready``; for a folder what the entry says."""
+    if not entry.adapter or not is_hub_id(entry.adapter) or not ready:
+        return entry.adapter_revision
+    return json.loads(ready[0].read_text(encoding="utf-8"))["adapter_commit"]
 
 
 def _open(opening: "Opening") -> "Model":
@@ -61,11 +135,15 @@ def _open(opening: "Opening") -> "Model":
         dtype=entry.dtype,
         device_map="auto" if opening.gpus > 1 else None,
         trust_remote_code=entry.trust_remote_code,
+        adapter=entry.adapter,
+        adapter_revision=adapter_commit(entry, opening.ready),
     )
     return CausalModel(
         opening.name,
         loaded,
         templates=entry.templates,
+        template_arguments=entry.template_arguments,
+        thinking_end=entry.thinking_end,
         sampling={name: settings.model_dump() for name, settings in entry.sampling.items()},
         readers=opening.readers,
         reader_version=opening.reader_version,
@@ -77,7 +155,7 @@ KIND = Kind(
     entry=HfEntry,
     open=_open,
     tasks=every_task,
-    ready=fetched,
+    ready=_ready,
     environment=environment,
     writes=True,
     version=VERSION,

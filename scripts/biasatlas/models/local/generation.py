@@ -1,23 +1,34 @@
 """Requests of kind ``generation``: free text."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import pandas as pd
+from transformers import PreTrainedTokenizerBase
 
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.memory import Memory, NotFiniteError, Progress
+from biasatlas.errors import UserError
 from biasatlas.models.local.inputs import encode_prompts, not_finite, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
+from biasatlas.models.local.rotary import groups, switch_length
+from biasatlas.validation import nearest
 
 
 def answer_generations(
-    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, token_budget: int
+    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, token_budget: int, thinking_end: str = ""
 ) -> tuple[pd.DataFrame, dict]:
-    """Generation responses in the order of ``requests`` and then by repeat, and what computing them took."""
+    """Generation responses in the order of ``requests`` and then by repeat, and what computing them took.
+
+    What stands before ``thinking_end``, where an answer has it, is cut, and counted in ``detail``; an answer that ends
+    within its thinking is truncated and has no text.
+    """
     if requests["max_tokens"].isna().any():
         request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]
         raise ValueError(f"request {request_id!r}: a generation needs max_tokens")
     tokens = encode_prompts(requests, prompts, model)
-    detail = why_unanswerable(model, tokens, requests["max_tokens"])
+    detail = _why_unanswerable(model, tokens, requests["max_tokens"])
     repeats = requests["repeats"].fillna(1).astype(int)
     distinct: dict[tuple, Prompt] = {}
     rows = []
@@ -29,34 +40,79 @@ def answer_generations(
             rows.append((i, repeat, key))
             if not detail[i]:
                 distinct.setdefault(key, prompt)
-    progress = Progress("answers", len(distinct))
-    try:
-        answers = generate(
-            model.model, list(distinct.values()), model.eos_token_ids, Memory(token_budget), progress.advance
-        )
-    except NotFiniteError as error:
-        key = list(distinct)[error.sequence]
-        row = next(i for i, _, other in rows if other == key)
-        raise not_finite(model, requests["request_id"][row], error.value) from error
-    made = [answer for answer, _ in answers]
-    texts = model.tokenizer.batch_decode(made, skip_special_tokens=True) if made else []
-    by_key = {key: (*answer, text) for key, answer, text in zip(distinct, answers, texts, strict=True)}
+    answers: dict[tuple, tuple[list[int], str]] = {}
+    known = list(distinct)
+    progress = Progress("answers", len(known))
+    for group, _ in groups(model, np.asarray([len(prompt.tokens) for prompt in distinct.values()], np.int64)):
+        chosen = [known[i] for i in group]
+        try:
+            made = generate(
+                model.model,
+                [distinct[key] for key in chosen],
+                model.eos_token_ids,
+                Memory(token_budget),
+                progress.advance,
+            )
+        except NotFiniteError as error:
+            row = next(i for i, _, key in rows if key == chosen[error.sequence])
+            raise not_finite(model, requests["request_id"][row], error.value) from error
+        answers |= zip(chosen, made, strict=True)
+    by_key = {
+        key: _response(*answer, len(distinct[key].tokens), thinking_end, model) for key, answer in answers.items()
+    }
     responses = [
         {"request_id": requests["request_id"][i], "repeat": repeat}
-        | ({"status": "failed", "detail": detail[i]} if detail[i] else _response(len(tokens[i]), *by_key[key]))
+        | ({"status": "failed", "detail": detail[i]} if detail[i] else by_key[key])
         for i, repeat, key in rows
     ]
-    fed = sum(len(prompt.tokens) for prompt in distinct.values())
-    run = {"path": "generate", "reason": "", "tokens_fed": fed, "tokens_made": sum(map(len, made))}
+    run = {
+        "tokens_fed": sum(len(prompt.tokens) for prompt in distinct.values()),
+        "tokens_made": sum(len(answer) for answer, _ in answers.values()),
+    }
     return pd.DataFrame(responses, columns=list(RESPONSE_COLUMNS["generation"])), run
 
 
-def _response(prompt_tokens: int, answer: list[int], finish_reason: str, text: str) -> dict:
+def check_thinking(tokenizer: PreTrainedTokenizerBase, thinking_end: str, name: str) -> None:
+    """Raise UserError for a ``thinking_end`` that the tokenizer has no token for: it would never be found."""
+    added = tokenizer.added_tokens_decoder
+    if not thinking_end or any(token in added for token in _ids(tokenizer, thinking_end)):
+        return
+    close = nearest(thinking_end, sorted(token.content for token in added.values()))
+    raise UserError(f"{name}: thinking_end: {thinking_end!r} is no token of the tokenizer{close}")
+
+
+def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: pd.Series) -> np.ndarray:
+    """As for any prompt; nor may an answer pass the length at which the text before it would be scaled anew."""
+    detail = why_unanswerable(model, tokens, max_tokens)
+    switch = switch_length(model)
+    if switch is None:
+        return detail
+    length = np.fromiter(map(len, tokens), np.int64, len(tokens))
+    passing = (length <= switch) & (length + max_tokens.to_numpy(dtype=np.int64) - 1 > switch)
+    words = f"its answer could pass the {switch} tokens beyond which rotary embeddings are scaled otherwise (longrope)"
+    return np.where((detail == "") & passing, words, detail)
+
+
+def _response(answer: list[int], finish_reason: str, prompt_tokens: int, thinking_end: str, model: LoadedModel) -> dict:
+    thought = _end_of(answer, _ids(model.tokenizer, thinking_end)) if thinking_end else 0
+    if thought is None:  # it did not think, or did nothing else
+        thought = len(answer) if finish_reason == "length" else 0
+    text = model.tokenizer.decode(answer[thought:], skip_special_tokens=True)
     return {
         "status": "ok" if finish_reason == "stop" else "truncated",
-        "detail": "",
-        "text": text,
+        "detail": f"{thought} tokens of thinking cut" if thought else "",
+        "text": text.lstrip() if thought else text,
         "finish_reason": finish_reason,
         "prompt_tokens": prompt_tokens,
         "completion_tokens": len(answer),
     }
+
+
+def _ids(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def _end_of(answer: Sequence[int], part: Sequence[int]) -> int | None:
+    """Where the first ``part`` of ``answer`` ends; None where it has none."""
+    last = len(answer) - len(part)
+    return next((at + len(part) for at in range(last + 1) if list(answer[at : at + len(part)]) == list(part)), None)

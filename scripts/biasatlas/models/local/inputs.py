@@ -1,6 +1,7 @@
 """What the engine is given of requests: tokens, sampling settings, and which of them the model can take."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import texts
+from biasatlas.models.local.rotary import switch_length
 
 
 def setting(requests: pd.DataFrame, column: str, allowed: tuple[str, ...]) -> pd.Series:
@@ -36,23 +38,32 @@ def encode_prompts(requests: pd.DataFrame, prompts: list[str], model: LoadedMode
 def why_unanswerable(model: LoadedModel, prompts: list[np.ndarray], max_tokens: pd.Series) -> np.ndarray:
     """Why each prompt cannot be answered with ``max_tokens`` tokens, '' where it can."""
     length = np.fromiter(map(len, prompts), np.int64, len(prompts))
-    long = too_long(model, length + max_tokens.to_numpy(dtype=np.int64))
-    return np.where(length == 0, "an empty prompt predicts nothing", long).astype(object)
+    why = why_unreadable(model, prompts, length + max_tokens.to_numpy(dtype=np.int64))
+    return np.where(length == 0, "an empty prompt predicts nothing", why).astype(object)
 
 
-def too_long(model: LoadedModel, length: np.ndarray) -> np.ndarray:
-    """A sentence for each length in tokens that the model does not take, else ''."""
-    limit = _context(model)
-    return np.where(length > limit, f"longer than the {limit} tokens that the model takes", "")
+def why_unreadable(model: LoadedModel, tokens: list[np.ndarray], length: np.ndarray) -> np.ndarray:
+    """Why the model cannot take each text, which will be of ``length`` tokens, '' where it can."""
+    limit, embeddings = context_length(model), model.model.get_input_embeddings().weight.shape[0]
+    largest = np.fromiter((ids.max(initial=0) for ids in tokens), np.int64, len(tokens))
+    beyond = np.where(largest >= embeddings, f"a token beyond the {embeddings} that the model has embeddings for", "")
+    return np.where(length > limit, f"longer than the {limit} tokens that the model takes", beyond)
 
 
 def longest_answer(model: LoadedModel, prompt: int, max_tokens: int | None) -> int | None:
-    """Tokens that an answer to a prompt of ``prompt`` tokens may have; None where neither request nor model bounds it."""
-    longest = min(np.inf if max_tokens is None else max_tokens, _context(model) - prompt)
+    """Tokens that an answer to a prompt of ``prompt`` tokens may have; None where neither request nor model bounds it.
+
+    The prompt is not scaled anew while it is answered (:mod:`biasatlas.models.local.rotary`).
+    """
+    switch = switch_length(model)
+    limits = [np.inf if max_tokens is None else max_tokens, context_length(model) - prompt]
+    if switch is not None and prompt <= switch:
+        limits.append(switch + 1 - prompt)
+    longest = min(limits)
     return None if longest == np.inf else int(longest)
 
 
-def _context(model: LoadedModel) -> float:
+def context_length(model: LoadedModel) -> float:
     """Tokens that the model takes, infinity where it names no bound."""
     return getattr(model.model.config.get_text_config(), "max_position_embeddings", None) or np.inf
 
@@ -69,6 +80,11 @@ def samplings(requests: pd.DataFrame) -> list[Sampling]:
 def integer(value: Any) -> int | None:
     """A whole number of a column that may hold nulls, which pandas reads as floats."""
     return None if pd.isna(value) else int(value)
+
+
+def counts(run: Mapping[str, Any]) -> dict[str, int]:
+    """Of what computing took, that which can be added up."""
+    return {name: value for name, value in run.items() if isinstance(value, int)}
 
 
 def not_finite(model: LoadedModel, request_id: str, value: float) -> UserError:

@@ -1,5 +1,7 @@
 """Requests of kind ``likelihood``: how probable a continuation is."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 
@@ -7,9 +9,10 @@ from biasatlas.engine.encode import BOUNDARIES, SPECIAL_TOKENS, encode_pairs
 from biasatlas.engine.likelihood import log_likelihoods
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.errors import UserError
-from biasatlas.models.local.inputs import not_finite, setting, too_long
+from biasatlas.models.local.inputs import counts, not_finite, setting, why_unreadable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import texts
+from biasatlas.models.local.rotary import groups
 
 
 def answer_likelihoods(
@@ -22,17 +25,22 @@ def answer_likelihoods(
     tokens, start = _encode(requests, prompts, model)
     length = np.fromiter(map(len, tokens), np.int64, len(tokens))
     empty = start >= length
-    detail = np.where(empty, "no token of the continuation can be scored", too_long(model, length - 1)).astype(object)
+    why = why_unreadable(model, tokens, length - 1)
+    detail = np.where(empty, "no token of the continuation can be scored", why).astype(object)
     status = np.where(empty, "not_applicable", np.where(detail != "", "failed", "ok"))
 
     values = np.full(len(requests), np.nan)
-    scored = np.flatnonzero(status == "ok")
-    try:
-        values[scored], run = log_likelihoods(
-            model.model, [tokens[i] for i in scored], start[scored], Memory(token_budget), model.tree_refusal
-        )
-    except NotFiniteError as error:
-        raise not_finite(model, requests["request_id"][scored[error.sequence]], error.value) from error
+    run: Counter[str] = Counter()
+    scorable = np.flatnonzero(status == "ok")
+    for group, tree_refusal in groups(model, length[scorable] - 1):
+        scored = scorable[group]
+        try:
+            values[scored], took = log_likelihoods(
+                model.model, [tokens[i] for i in scored], start[scored], Memory(token_budget), tree_refusal
+            )
+        except NotFiniteError as error:
+            raise not_finite(model, requests["request_id"][scored[error.sequence]], error.value) from error
+        run.update(counts(took))
     count = np.where(status == "ok", length - start, 0)
     responses = pd.DataFrame(
         {
@@ -45,7 +53,7 @@ def answer_likelihoods(
             "nll_per_token": -values / np.where(count, count, np.nan),
         }
     )
-    return responses, run
+    return responses, dict(run)
 
 
 def _encode(requests: pd.DataFrame, prompts: list[str], model: LoadedModel) -> tuple[list[np.ndarray], np.ndarray]:

@@ -1,20 +1,19 @@
-"""Causal language models as they lie in a folder or on the hub, loaded and identified."""
+"""Causal language models as they lie in a folder or on the hub, loaded, checked and identified."""
 
 import logging
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
-import torch
-import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasatlas.engine.likelihood import check_tree
 from biasatlas.errors import UserError
-from biasatlas.models.hub import checkpoint_sha256, first_line, model_folder
+from biasatlas.models.hub import ADAPTER, adapter_sha256, checkpoint_sha256, first_line, model_folder
+from biasatlas.models.local.architecture import causal_architecture
+from biasatlas.models.local.checkpoint import DTYPES, Checkpoint, load_weights, read_checkpoint, read_shapes
+from biasatlas.models.local.checks import check_causality, check_numbers
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-
-_PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 _log = logging.getLogger(__name__)
 
 
@@ -24,7 +23,7 @@ class LoadedModel:
 
     ``eos_token_ids`` end an answer: the tokenizer's, and those of the checkpoint's generation configuration, which is
     also where sampling settings named "checkpoint" come from; nothing else of it is used. ``tree_refusal`` is '' where
-    the engine's tree is exact for this model, else the reason why it is not.
+    the engine's tree is exact for this model, else the reason why it is not. ``adapter_sha256`` is '' without an adapter.
     """
 
     name: str
@@ -35,6 +34,23 @@ class LoadedModel:
     config_sha256: str
     eos_token_ids: tuple[int, ...]
     tree_refusal: str
+    adapter_sha256: str = ""
+
+
+def check_folder(folder: Path, source: str = "", trust_remote_code: bool = False) -> Checkpoint:
+    """Check the files of a causal language model without reading a weight (:func:`read_checkpoint`); raises UserError."""
+    return read_checkpoint(folder, source or str(folder), causal_architecture, trust_remote_code)
+
+
+def check_adapter(folder: Path, source: str = "") -> None:
+    """Check the files of a LoRA adapter, and that peft is there to load it; raises UserError."""
+    source = source or str(folder)
+    for name in ("adapter_config.json", ADAPTER):
+        if not (folder / name).is_file():
+            raise UserError(f"{source}: no {name} there, expected a LoRA adapter that peft saved: correct `adapter`.")
+    read_shapes([folder / ADAPTER], source)
+    if find_spec("peft") is None:
+        raise UserError(f"{source}: an adapter needs the package peft, which is not installed: `pip install peft`.")
 
 
 def load(
@@ -45,55 +61,64 @@ def load(
     dtype: str = "float32",
     device_map: str | dict | None = None,
     trust_remote_code: bool = False,
+    adapter: str | None = None,
+    adapter_revision: str | None = None,
 ) -> LoadedModel:
-    """Load a causal language model and its tokenizer from a folder or a hub id.
+    """Load a causal language model and its tokenizer from a folder or a hub id, and an ``adapter`` from another.
 
-    Weights come from safetensors only. ``device_map`` is accelerate's; without one the whole model goes to the first
-    GPU, or to the CPU where there is none. Code from a hub runs only if ``trust_remote_code`` and at a pinned
-    ``revision``. Messages and metadata call the model by its ``name``, its source if it has none.
+    Weights come from safetensors only, quantised ones as transformers loads them; ``dtype`` "auto" is that of the
+    weights. ``device_map`` is accelerate's; without one the whole model goes to the first GPU, or to the CPU where there
+    is none. Code from a hub runs only if ``trust_remote_code`` and at a pinned ``revision``. Messages and metadata call
+    the model by its ``name``, its source if it has none.
     Raises UserError where the folder or hub id cannot be used, and says what to do.
     """
-    transformers.utils.logging.disable_progress_bar()  # a log is no terminal
     if dtype not in DTYPES:
         raise UserError(f"{source}: dtype {dtype!r} is not known: use one of {', '.join(DTYPES)}.")
     folder = model_folder(source, revision, trust_remote_code)
-    _check_files(folder, source)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
-        model = AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=DTYPES[dtype],
-            device_map=device_map or ("cuda" if torch.cuda.is_available() else None),
-            trust_remote_code=trust_remote_code,
-            use_safetensors=True,
-        ).eval()
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            f"{source}: cannot be loaded as a causal language model with a tokenizer ({first_line(error)}): check "
-            "that the folder is complete."
-        ) from error
+    checkpoint = check_folder(folder, source, trust_remote_code)
+    adapter_folder = model_folder(adapter, adapter_revision) if adapter else None
+    if adapter_folder:
+        check_adapter(adapter_folder, str(adapter))
+    model = load_weights(checkpoint, dtype, device_map)
+    if adapter_folder:
+        _add_adapter(model, adapter_folder, str(adapter))
+    check_causality(model, source)
     tree_refusal = check_tree(model)
     if tree_refusal:
         _log.info("%s: padded batches in place of the token tree: %s", source, tree_refusal)
-    eos_token_ids = _eos_token_ids(model, tokenizer)
-    checksums = checkpoint_sha256(folder)
-    return LoadedModel(name or source, revision, model, tokenizer, *checksums, eos_token_ids, tree_refusal)
+    return LoadedModel(
+        name or source,
+        revision,
+        model,
+        checkpoint.tokenizer,
+        *checkpoint_sha256(folder),
+        _eos_token_ids(model, checkpoint.tokenizer),
+        tree_refusal,
+        adapter_sha256(adapter_folder) if adapter_folder else "",
+    )
 
 
-def _check_files(folder: Path, source: str) -> None:
-    if not any(folder.glob("*.safetensors")):
-        pickled = [path.name for pattern in _PICKLED for path in sorted(folder.glob(pattern))]
+def _add_adapter(model: PreTrainedModel, folder: Path, source: str) -> None:
+    """Add a LoRA adapter to the model's layers, beside their weights."""
+    try:
+        info = model.load_adapter(str(folder), ignore_mismatched_sizes=True)
+    except Exception as error:  # of peft, or of the library
+        _log.info("loading an adapter failed", exc_info=True)
         raise UserError(
-            f"{source}: the weights ({pickled[0]}) are pickled, which may run any code when loaded: convert them to "
-            "safetensors with save_pretrained and point to the new folder."
-            if pickled
-            else f"{source}: no weights (*.safetensors) there: download the whole model, or correct the path."
-        )
-    if not (folder / "config.json").is_file():
-        raise UserError(f"{source}: no config.json beside the weights: point to a folder made by save_pretrained.")
+            f"{source}: cannot be added to the model ({first_line(error)}): name the model that the adapter was trained on."
+        ) from error
+    for words, names in (
+        ("is not in the adapter", info.missing_keys),
+        ("has no place in the model", info.unexpected_keys),
+        ("has another shape than the model needs", {name for name, *_ in info.mismatched_keys}),
+    ):
+        if names:
+            raise UserError(f"{source}: tensor {min(names)} {words}: name the model that the adapter was trained on.")
+    check_numbers(model.eval(), source)
 
 
 def _eos_token_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
-    declared = [tokenizer.eos_token_id, model.generation_config.eos_token_id, model.config.eos_token_id]
+    text = model.config.get_text_config()
+    declared = [tokenizer.eos_token_id, model.generation_config.eos_token_id, text.eos_token_id]
     flat = [token for ids in declared for token in (ids if isinstance(ids, list) else [ids])]
     return tuple(sorted({token for token in flat if token is not None}))

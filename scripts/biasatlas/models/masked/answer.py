@@ -6,16 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from importlib.metadata import version
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 import torch
-from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
-from biasatlas.models.hub import checkpoint_sha256, first_line, model_folder
+from biasatlas.models.hub import checkpoint_sha256, model_folder
+from biasatlas.models.local.architecture import masked_architecture
+from biasatlas.models.local.checkpoint import Checkpoint, load_weights, read_checkpoint
 from biasatlas.models.masked import VERSION
 from biasatlas.models.store import ResponseStore, key
 
@@ -95,24 +98,26 @@ class MaskedModel:
         }
 
 
+def check_folder(folder: Path, source: str = "") -> Checkpoint:
+    """Check the files of a masked language model without reading a weight (:func:`read_checkpoint`); raises UserError."""
+    source = source or str(folder)
+    checkpoint = read_checkpoint(folder, source, masked_architecture)
+    if checkpoint.tokenizer.mask_token_id is None:
+        raise UserError(
+            f"{source}: its tokenizer has no mask token, so this is no masked language model: choose another model."
+        )
+    return checkpoint
+
+
 def load(source: str, *, revision: str | None = None) -> MaskedModel:
     """Load a masked language model in fp32 and its tokenizer from a folder or a hub id at a pinned ``revision``.
 
     Weights come from safetensors only. Raises UserError where the folder or hub id cannot be used.
     """
     folder = model_folder(source, revision)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{source}: cannot be loaded as a masked language model ({first_line(error)}). Check folder, or hub id and "
-            "revision."
-        ) from error
-    if tokenizer.mask_token_id is None:
-        raise UserError(f"{source}: its tokenizer has no mask token, so this is no masked language model.")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return MaskedModel(source, revision, model.to(device).eval(), tokenizer, *checkpoint_sha256(folder))
+    checkpoint = check_folder(folder, source)
+    model = load_weights(checkpoint, "float32", None)
+    return MaskedModel(source, revision, model, checkpoint.tokenizer, *checkpoint_sha256(folder))
 
 
 def _check(requests: pd.DataFrame, name: str) -> None:

@@ -13,21 +13,22 @@ from biasatlas.errors import UserError
 from biasatlas.models.kinds import ModelEntry
 from biasatlas.validation import validated
 from biasatlas.workflow.config.construction import Construction
+from biasatlas.workflow.config.files import FilePath
 from biasatlas.workflow.config.names import unknown_names
 from biasatlas.workflow.config.run import Run
 
 #: Names become parts of paths and of rule names.
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 
 class Config(BaseModel):
     """The configuration of a run of the workflow."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    results: str = Field("results", min_length=1, description="Folder that everything computed goes to.")
-    data: str = Field("data", min_length=1, description="Folder that downloaded data go to.")
-    mirror: str | None = Field(
+    results: FilePath = Field("results", description="Folder that everything computed goes to.")
+    data: FilePath = Field("data", description="Folder that downloaded data go to.")
+    mirror: FilePath | None = Field(
         None,
         description="Folder with copies of the published data, used in place of downloads. "
         "The environment variable BIASATLAS_MIRROR serves where this is not given.",

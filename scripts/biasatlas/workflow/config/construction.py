@@ -1,15 +1,18 @@
 """The section `construction`: new questions in the manner of DBB."""
 
 from biasatlas.marks import Marked, field
+from biasatlas.workflow.config.files import FilePath
 
 
 class Construction(Marked):
     """The making of new questions in the manner of DBB from the items of CrowS-Pairs, StereoSet, BBQ and SOFA."""
 
     writer: str = field("answers", description="Name of the model that writes and checks.")
-    items_per_source: int = field("answers", 20, ge=1, description="Items taken from each configured source benchmark.")
-    sofa: str | None = field("answers", None, description="Your copy of SOFA's table as CSV, one more source.")
-    evaluation: str | None = field(
+    items_per_source: int = field(
+        "answers", 20, ge=1, le=1_000_000, description="Items taken from each configured source benchmark."
+    )
+    sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table as CSV, one more source.")
+    evaluation: FilePath | None = field(
         "tables",
         None,
         description="Your filled-in copy of `construction/evaluation_sheet.csv`; it is summed up, if given. Keep it outside "

@@ -1,8 +1,11 @@
-"""Names in a configuration that must be borne by something: benchmarks, protocols, models, categories, releases, files."""
+"""Names in a configuration that something must bear: benchmarks, protocols, models, categories, releases, files."""
 
+import csv
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from biasatlas import ROOT
 from biasatlas.benchmarks.registry import benchmark_names, load_options, load_spec, protocol_names
 from biasatlas.models.kinds import KINDS
 from biasatlas.validation import unknown
@@ -16,6 +19,7 @@ def unknown_names(config: "Config") -> Iterator[str]:
     for name, entry in config.models.items():
         if entry.kind == "released":
             yield from _unknown_release(name, entry)
+        yield from _unprinted(config, name)
     if config.construction:
         yield from _unfit_writer(config, "construction.writer", config.construction.writer, "write")
     for name in config.benchmarks:
@@ -34,6 +38,26 @@ def _unknown_release(name: str, entry: Any) -> Iterator[str]:
         yield unknown(f"models.{name}.release", entry.release, f"a release of {entry.benchmark}", releases)
 
 
+def _unprinted(config: "Config", name: str) -> Iterator[str]:
+    printed_as = config.models[name].published_as
+    # DBB's paper prints numbers of other benchmarks, too.
+    printed = {model for benchmark in {*config.benchmarks, "dbb"} for model in printed_models(benchmark)}
+    if printed_as is not None and printed_as not in printed:
+        where = f"a model in the printed tables of {', '.join(config.benchmarks)}"
+        yield unknown(f"models.{name}.published_as", printed_as, where, sorted(printed))
+
+
+@cache
+def printed_models(benchmark: str) -> frozenset[str]:
+    """Names of models in the printed tables of a benchmark; none where it has no such tables."""
+    names: set[str] = set()
+    for path in (ROOT / "resources" / "published").glob(f"{benchmark}_*.csv"):
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                names.update(row[column] for column in ("model", "model_a", "model_b") if column in row)
+    return frozenset(names)
+
+
 def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
     run, spec = config.benchmarks[name], load_spec(name)
     categories = dict.fromkeys(category for task in spec.tasks.values() for category in task.categories)
@@ -44,9 +68,11 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
         ("files", run.files, f"a file that {name} reads", spec.files),
     )
     for key, values, what, names in checks:
-        for value in values:
+        for number, value in enumerate(values):
             if value not in names:
                 yield unknown(f"benchmarks.{name}.{key}", value, what, names)
+            elif value in list(values)[:number]:
+                yield f"benchmarks.{name}.{key}: {value!r} is listed twice; name it once"
     if run.judge is not None:
         yield from _unfit_writer(config, f"benchmarks.{name}.judge", run.judge, "judge")
         return

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from biasatlas.marks import Marked, field
+from biasatlas.workflow.config.files import FilePath
 
 
 class Run(Marked):
@@ -27,7 +28,7 @@ class Run(Marked):
         None,
         description="Name of the model that judges answers; tasks that need a judge are left out if not given.",
     )
-    files: dict[str, str] = field(
+    files: dict[str, FilePath] = field(
         "answers",
         {},
         description="Paths of files of your own by what they are: `variations` for DBB, `annotations` and `ratings` for "

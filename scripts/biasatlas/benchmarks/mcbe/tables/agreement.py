@@ -15,8 +15,8 @@ from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES
 from biasatlas.benchmarks.shared.estimates import Estimate, Published, make_table, row
 from biasatlas.errors import UserError
-from biasatlas.files import read_csv
 from biasatlas.stats.intervals import MIN_UNITS, percentile, wilson
+from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
 _RESAMPLES = 1000
 #: Lower bounds of Table 4's levels: 0 to 1, to 3, to 5, to 8, to 10; only the last holds its upper bound.
@@ -35,14 +35,14 @@ def annotator_agreement(
     """Table 10: Fleiss' kappa of the severity level by category, and the mean over categories.
 
     The CSV has a row per annotation: ``category``, ``item_id``, ``rater``, ``severity`` (0 to 10), the same number of
-    raters for every item of a category. Raises :class:`UserError` naming file, row and column.
+    raters, two at least, for every item of a category. Raises :class:`UserError` naming file, line and column.
     """
     annotations = _read(path, ("category", "item_id", "rater", "severity"))
-    _expect(path, annotations, "category", annotations["category"].isin(CATEGORIES), f"one of {', '.join(CATEGORIES)}")
+    _expect(annotations, "category", annotations["category"].isin(CATEGORIES), f"one of {', '.join(CATEGORIES)}")
     severity = pd.to_numeric(annotations["severity"], errors="coerce")
-    _expect(path, annotations, "severity", severity.between(0, 10), "a number from 0 to 10")
+    _expect(annotations, "severity", severity.between(0, 10), "a number from 0 to 10")
     repeated = annotations.duplicated(["category", "item_id", "rater"])
-    _expect(path, annotations, "rater", ~repeated, "one annotation per item and rater")
+    _expect(annotations, "rater", ~repeated, "one annotation per item and rater")
     annotations = annotations.assign(level=np.digitize(severity, _LEVELS))
     printed = published("mcbe_fleiss_kappa").set_index("category")["fleiss_kappa"]
     rows = []
@@ -50,6 +50,8 @@ def annotator_agreement(
         levels = annotations[annotations["category"] == category].groupby("item_id", sort=False)["level"].agg(list)
         if levels.map(len).nunique() > 1:
             raise UserError(f"{path}: {category} has items with different numbers of raters. Complete or remove them.")
+        if len(levels.iloc[0]) < 2:
+            raise UserError(f"{path}: {category} has one rater. Agreement needs two: add one, or remove the category.")
         estimate = kappa(aggregate_raters(np.array(levels.tolist()), n_cat=len(_LEVELS) + 1)[0])
         rows.append(row({"category": category}, "fleiss_kappa", estimate, published=printed[CATEGORY_NAMES[category]]))
     mean = Estimate(np.mean([category_row["value"] for category_row in rows]), n=len(rows))
@@ -65,11 +67,11 @@ def judge_agreement(
 
     The CSV has a row per pair of answers: ``model_a``, ``model_b``, ``item_id``, ``judge`` and ``human``, each of them
     a, b or tie. A printed rate stands beside a pair of models that bear the paper's names, or are configured as
-    ``published_as`` such. Raises :class:`UserError` naming file, row and column.
+    ``published_as`` such. Raises :class:`UserError` naming file, line and column.
     """
     ratings = _read(path, ("model_a", "model_b", "item_id", "judge", "human"))
     for column in ("judge", "human"):
-        _expect(path, ratings, column, ratings[column].isin(_WINNERS), "a, b or tie")
+        _expect(ratings, column, ratings[column].isin(_WINNERS), "a, b or tie")
     printed = {
         frozenset((pair.model_a, pair.model_b)): pair.consistent_rate_percent
         for pair in published("mcbe_judge_agreement").itertuples()
@@ -116,17 +118,15 @@ def mean_agreement(percentages: Sequence[float]) -> Estimate:
 
 
 def _read(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    rows = read_csv(path, **dict.fromkeys(columns, "str"))
-    missing = [column for column in columns if column not in rows]
-    if missing or rows.empty:
-        raise UserError(f"{path}: {f'no column {missing[0]!r}' if missing else 'no rows'}. Expected {list(columns)}.")
-    for column in columns:
-        _expect(path, rows, column, rows[column].notna(), "a value")
-    return rows
+    """The rows of a CSV, with a text in each cell; the index says where each stands, for messages."""
+    rows = {}
+    for where, cells in read_csv_rows(path, columns):
+        check_texts(where, cells, columns)
+        rows[where] = cells
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _expect(path: str | Path, rows: pd.DataFrame, column: str, valid: pd.Series, expected: str) -> None:
+def _expect(rows: pd.DataFrame, column: str, valid: pd.Series, expected: str) -> None:
     if not valid.all():
-        number = int(np.argmin(valid))
-        value = rows[column].iloc[number]
-        raise UserError(f"{path}, row {number + 2}, column {column}: {value!r}. Expected {expected}.")
+        where = valid.idxmin()
+        raise UserError(f"{where}, column {column}: {shown(rows.loc[where, column])}. Expected {expected}.")

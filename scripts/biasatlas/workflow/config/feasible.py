@@ -1,0 +1,64 @@
+"""Whether a valid configuration can be carried out where it is: its paths, and something to measure in each benchmark."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from biasatlas.benchmarks.registry import load_spec
+from biasatlas.errors import UserError
+from biasatlas.models.kinds import KINDS
+from biasatlas.workflow import selection
+from biasatlas.workflow.config import Config
+
+
+def check_feasible(config: Config, where: str) -> None:
+    """Raise UserError with every fault of the configuration in the file ``where``, one a line."""
+    faults = [*_unusable_folders(config), *_missing_files(config), *_unmeasured(config)]
+    if faults:
+        raise UserError("\n".join(f"{where}: {fault}" for fault in faults))
+
+
+def _unusable_folders(config: Config) -> Iterator[str]:
+    for key in ("results", "data"):
+        path = Path(getattr(config, key))
+        file = next((part for part in (path, *path.parents) if part.exists() and not part.is_dir()), None)
+        if file:
+            yield f"{key}: {str(file)!r} is a file; name a folder"
+    if config.mirror is not None and not Path(config.mirror).is_dir():
+        yield f"mirror: {config.mirror!r} is no folder; correct it, or leave the key out to download the data"
+
+
+def _missing_files(config: Config) -> Iterator[str]:
+    files = {
+        f"benchmarks.{name}.files.{what}": path
+        for name, run in config.benchmarks.items()
+        for what, path in run.files.items()
+    }
+    if config.construction:
+        files |= {f"construction.{key}": getattr(config.construction, key) or "" for key in ("sofa", "evaluation")}
+    for key, path in files.items():
+        if path and not Path(path).is_file():
+            yield f"{key}: {path!r} is no file in {Path.cwd()}; correct the path, or leave the key out"
+
+
+def _unmeasured(config: Config) -> Iterator[str]:
+    for name, run in config.benchmarks.items():
+        if any(selection.models(config, name, protocol) for protocol in run.protocols):
+            continue
+        reasons = "; ".join(_unable(config, name, model) for model in run.models or config.models)
+        yield (
+            f"benchmarks.{name}: nothing would be measured: {reasons}. Add a model that can answer it, or leave the "
+            "benchmark out"
+        )
+
+
+def _unable(config: Config, benchmark: str, model: str) -> str:
+    """Why a model answers nothing of a benchmark."""
+    entry = config.models[model]
+    kind = KINDS[entry.kind]
+    if not kind.tasks(entry, benchmark, load_spec(benchmark)):
+        return f"{model}, of kind {kind.name}, can answer none of its tasks"
+    if not selection.tasks(config, benchmark, model):
+        return (
+            f"{model} can answer none of the tasks that are left ({'; '.join(selection.left_out(config, benchmark))})"
+        )
+    return f"{model}, of kind {kind.name}, answers under the protocol {kind.protocol} alone"

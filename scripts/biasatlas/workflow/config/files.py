@@ -1,0 +1,41 @@
+"""The files that a configuration is written in, and paths in it."""
+
+import os
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from biasatlas.errors import UserError
+from biasatlas.userfiles import shown
+from biasatlas.validation import read_yaml
+
+
+def check_files(paths: Iterable[str | os.PathLike]) -> None:
+    """Raise UserError for what is lost where Snakemake reads the files: a key that stands twice, or is not read as text.
+
+    And, in words for people, for a file that is no YAML (or JSON) in UTF-8, or no mapping of keys.
+    """
+    for path in paths:
+        content = read_yaml(path)
+        if not isinstance(content, dict):
+            held = "no key" if content is None else shown(content)
+            raise UserError(
+                f"{path}: the file holds {held}. Expected a mapping with the keys models and benchmarks "
+                "(docs/configuration.md)."
+            )
+
+
+def _as_written(path: str) -> str:
+    """``path``, if Snakemake takes it as it stands."""
+    if not path or path.isspace():
+        raise ValueError("must not be empty")
+    if set("{}\n") & set(path):
+        raise ValueError(f"{shown(path)} has a brace, which stands for a wildcard, or a line break; name one path")
+    if path.startswith("~"):
+        raise ValueError(f"{shown(path)} is not understood; write the home folder out")
+    return path
+
+
+#: A path of a file or folder, relative to the working directory.
+FilePath = Annotated[str, AfterValidator(_as_written)]
