@@ -4,7 +4,7 @@ import pandas as pd
 
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
-from biasatlas.engine.memory import Memory, NotFiniteError, Progress
+from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.models.local.inputs import encode_prompts, not_finite, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 
@@ -29,11 +29,8 @@ def answer_generations(
             rows.append((i, repeat, key))
             if not detail[i]:
                 distinct.setdefault(key, prompt)
-    progress = Progress("answers", len(distinct))
     try:
-        answers = generate(
-            model.model, list(distinct.values()), model.eos_token_ids, Memory(token_budget), progress.advance
-        )
+        answers = generate(model.model, list(distinct.values()), model.eos_token_ids, Memory(token_budget))
     except NotFiniteError as error:
         key = list(distinct)[error.sequence]
         row = next(i for i, _, other in rows if other == key)

@@ -18,6 +18,7 @@ from biasatlas.models.batches import answer_batches
 from biasatlas.models.hub import checkpoint_sha256, first_line, model_folder
 from biasatlas.models.masked import VERSION
 from biasatlas.models.store import ResponseStore, key
+from biasatlas.progress import Progress
 
 _log = logging.getLogger(__name__)
 
@@ -159,9 +160,11 @@ def _score(request_ids: list[str], texts: list[Text], model: MaskedModel) -> tup
         key=lambda row: len(row[1]),
     )
     total = torch.zeros(len(texts), dtype=torch.float64)
+    progress = Progress("masked texts", len(rows))
     for batch in _batches(rows, model.token_budget):
         owners, ids, positions = zip(*batch, strict=True)
         total.index_add_(0, torch.tensor(owners), _log_probabilities(ids, positions, model).double().cpu())
+        progress.advance(len(batch))
     tokens = pd.Series([len(text.scored) for text in texts], dtype="int64")
     some = tokens > 0
     log_likelihood = pd.Series(total.numpy()).where(some)
