@@ -56,6 +56,7 @@ rule all:
         all_comparisons(),
         constructed(),
         PATHS.report,
+        PATHS.check,
 
 
 include: f"{ROOT}/rules/data.smk"
@@ -66,5 +67,6 @@ include: f"{ROOT}/rules/judgements.smk"
 include: f"{ROOT}/rules/scores.smk"
 include: f"{ROOT}/rules/tables.smk"
 include: f"{ROOT}/rules/construction.smk"
+include: f"{ROOT}/rules/check.smk"
 include: f"{ROOT}/rules/report.smk"
 include: f"{ROOT}/rules/targets.smk"

@@ -16,6 +16,7 @@ from biasatlas.workflow.config import load_config
 from biasatlas.workflow.identity import answer_identity, code_of, digest_of, digest_of_texts
 from biasatlas.workflow.needs import needs
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
+from biasatlas.workflow.plan import plan
 
 try:
     CONFIG = load_config(config, workflow.configfiles)
@@ -100,27 +101,6 @@ def writer(wildcards):
 def identity(of):
     """Param of: what of a model's entry can change its answers, and the versions of what computes and reads them."""
     return lambda w: answer_identity(CONFIG.models[of(w)], w.get("benchmark"))
-
-
-def ready(of):
-    """Input of: what must be there before a model can answer: its weights, its commit, its outputs, an endpoint's probe."""
-
-    def files(wildcards):
-        name = of(wildcards)
-        entry = CONFIG.models[name]
-        match KINDS[entry.kind].ready(entry):
-            case "weights":
-                asked = wildcards.get("benchmark", "dbb")  # which a writer makes questions for
-                return expand(PATHS.weights, model=name, language=load_spec(asked).language, file=WEIGHT_FILES)
-            case "fetched":
-                return [PATHS.fetched.format(model=name)]
-            case "checked":
-                return [PATHS.checked.format(model=name)]
-            case "release":
-                return [PATHS.source.format(source=load_spec(entry.benchmark).released[entry.release])]
-        return []
-
-    return files
 
 
 def environment(of):

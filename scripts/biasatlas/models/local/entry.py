@@ -3,10 +3,21 @@
 from typing import TYPE_CHECKING, Literal, cast
 
 from biasatlas.marks import field
-from biasatlas.models.entry import HubEntry, Kind, SamplingSettings, Template, every_task, fetched, pinned_revision
+from biasatlas.models.entry import (
+    HubEntry,
+    Kind,
+    Preview,
+    SamplingSettings,
+    Template,
+    every_task,
+    fetched,
+    pinned_revision,
+)
 from biasatlas.models.local import VERSION
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from biasatlas.models.door import Model, Opening
 
 
@@ -73,6 +84,19 @@ def _open(opening: "Opening") -> "Model":
     )
 
 
+def _check(opening: "Opening") -> None:
+    from biasatlas.models.checkpoint import check_folder  # imports the hub's client
+
+    entry = cast(HfEntry, opening.entry)
+    check_folder(entry.source, pinned_revision(entry, opening.ready), entry.trust_remote_code)
+
+
+def _preview(opening: "Opening", requests: "pd.DataFrame") -> list[Preview]:
+    from biasatlas.models.local.preview import preview  # imports transformers
+
+    return preview(opening, requests)
+
+
 KIND = Kind(
     entry=HfEntry,
     open=_open,
@@ -81,5 +105,7 @@ KIND = Kind(
     environment=environment,
     writes=True,
     version=VERSION,
+    check=_check,
+    preview=_preview,
     threads=8,
 )

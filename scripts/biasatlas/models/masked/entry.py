@@ -33,6 +33,13 @@ def _open(opening: "Opening") -> "Model":
     return load(entry.source, revision=pinned_revision(entry, opening.ready))
 
 
+def _check(opening: "Opening") -> None:
+    from biasatlas.models.checkpoint import check_folder  # imports the hub's client
+
+    entry = cast(MaskedEntry, opening.entry)
+    check_folder(entry.source, pinned_revision(entry, opening.ready))
+
+
 KIND = Kind(
     entry=MaskedEntry,
     open=_open,
@@ -41,5 +48,6 @@ KIND = Kind(
     environment=environment,
     writes=False,
     version=VERSION,
+    check=_check,
     threads=8,
 )
