@@ -11,7 +11,7 @@ from biasatlas.marks import that_change
 from biasatlas.models.kinds import KINDS
 from biasatlas.resources import names as shipped_names
 from biasatlas.sources import load_sources
-from biasatlas.workflow import selection
+from biasatlas.workflow import failures, selection
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.identity import answer_identity, code_of, digest_of, digest_of_texts
 from biasatlas.workflow.needs import needs
@@ -25,6 +25,8 @@ except UserError as error:
     sys.exit(f"error: {error}")
 
 PATHS = Paths(CONFIG.results, CONFIG.data)
+# Where jobs failed: what is still to be made, "tables" and figures of what is left, or only the "report" of them.
+PARTIAL = os.environ.get(failures.LEVEL, "")
 SOURCES = load_sources()
 
 

@@ -123,9 +123,8 @@ def text(table: pd.DataFrame) -> str:
     asked = asked.where(asked.notna() & (asked != "nan"), "-")
     asked = asked.loc[:, (asked != "-").any()]
     parts = [asked.to_string(index=False) if len(asked) else "nothing is measured"]
-    remarks = table[table["remark"] != ""]
-    places = remarks[["benchmark", "protocol", "task", "model"]].agg(" ".join, axis="columns")
-    parts += ["\n".join(f"{place}: {remark}" for place, remark in zip(places, remarks["remark"], strict=True))]
+    remarks = table.loc[table["remark"] != "", ["benchmark", "protocol", "task", "model", "remark"]]
+    parts += ["\n".join(f"{' '.join(place)}: {remark}" for *place, remark in remarks.itertuples(index=False))]
     for cost in costs(table).itertuples():
         minutes = f", about {cost.minutes:.0f} minutes at its rates" if pd.notna(cost.minutes) else ""
         parts.append(f"{cost.model}: {cost.calls:.0f} calls, at most {cost.cost:.2f} {cost.currency}{minutes}")
