@@ -2,6 +2,11 @@
 #   REQUIRED INPUTS: models/{model}.checked, requests
 #   OUTPUTS: check.csv and check.txt: what will be asked of which model, what not and why, and what it may cost
 
+
+localrules:
+    accept_cost,
+
+
 PLAN = plan(CONFIG)
 #: (benchmark, protocol, task) of the requests that can be counted: no judge has a say in them.
 COUNTED = dict.fromkeys(
