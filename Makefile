@@ -2,15 +2,20 @@
 PYTHON ?= python3
 MIRROR ?= $(BIASATLAS_MIRROR)
 CORES ?= 2
+CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test replicate lint docs lock clean
+.PHONY: demo check test replicate lint docs lock clean
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	$(BIN)/snakemake --cores $(CORES) demo
 	@echo "The report: results/demo/report/index.html"
+
+check: $(READY) ## look at CONFIG=file before a run: models, endpoints, data; what will be asked, and what that may cost
+	$(BIN)/snakemake --cores $(CORES) --configfile $(CONFIG) -- check
+	@cat "$$($(BIN)/python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1])).get("results", "results"))' $(CONFIG))/check.txt"
 
 replicate: $(READY) ## check the papers' tables against released outputs (downloads them, or MIRROR=folder)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate

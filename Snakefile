@@ -63,6 +63,7 @@ rule all:
         all_comparisons(),
         constructed(),
         PATHS.report,
+        [] if PARTIAL else PATHS.check,
 
 
 include: f"{ROOT}/rules/data.smk"
@@ -73,5 +74,6 @@ include: f"{ROOT}/rules/judgements.smk"
 include: f"{ROOT}/rules/scores.smk"
 include: f"{ROOT}/rules/tables.smk"
 include: f"{ROOT}/rules/construction.smk"
+include: f"{ROOT}/rules/check.smk"
 include: f"{ROOT}/rules/report.smk"
 include: f"{ROOT}/rules/targets.smk"

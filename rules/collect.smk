@@ -1,36 +1,114 @@
-# What a configuration asks for in the end. No rule is written here.
+# What a configuration asks for in the end, and what of it is left where a job failed. No rule is written here.
+
+
+def there(path):
+    """Whether a file is there, on whatever storage."""
+    return exists(path)
+
+
+def whole(score):
+    """Whether a score file is to be used: in a run that goes on after a failure, only where all behind it is there."""
+    return not PARTIAL or all(there(path) for path, _ in failures.steps(CONFIG, PATHS, score))
+
+
+def scored(benchmark, protocol, table, models):
+    """Score files that a table reads: those of ``models`` that have them."""
+    wanted = selection.scores(CONFIG, benchmark, protocol, table, models)
+    return [PATHS.scores.format(**score._asdict()) for score in wanted if whole(score)]
+
+
+def scored_from(benchmark, protocol, table, models):
+    """What those were made from: a file for each model and task."""
+    wanted = selection.scores(CONFIG, benchmark, protocol, table, models)
+    return list(dict.fromkeys(PATHS.scored_from.format(**score._asdict()) for score in wanted if whole(score)))
+
+
+def left(path, **names):
+    """Whether a result is to be used: where others failed to be made, only if it is there."""
+    return PARTIAL != "report" or there(path.format(**names))
+
+
+def has_scores(benchmark, protocol, table):
+    """Whether there is anything that a table can be made of."""
+    models = selection.models(CONFIG, benchmark, protocol)
+    reads = load_spec(benchmark).tables[table].tasks
+    return not (PARTIAL and reads) or bool(scored(benchmark, protocol, table, models))
+
+
+def tables():
+    """(benchmark, protocol, table) of every table."""
+    return [
+        (benchmark, protocol, table)
+        for benchmark, protocol in RUNS
+        for table in selection.tables(CONFIG, benchmark, protocol)
+        if has_scores(benchmark, protocol, table)
+        and left(PATHS.table, benchmark=benchmark, protocol=protocol, table=table)
+    ]
+
+
+def figures():
+    """(benchmark, protocol, figure) of every figure."""
+    made = set(tables())
+    return [
+        (benchmark, protocol, figure)
+        for benchmark, protocol in RUNS
+        for figure in selection.figures(CONFIG, benchmark, protocol)
+        if made.issuperset((benchmark, protocol, table) for table in load_spec(benchmark).figures[figure].tables)
+        and left(PATHS.figure, benchmark=benchmark, protocol=protocol, figure=figure)
+    ]
+
+
+def comparisons():
+    """(kind, protocol, name) across benchmarks: DBB's Tables 1 and 5, and what its Figures 5 to 7 show."""
+    keys = [("table", protocol, name) for protocol, name in selection.comparisons(CONFIG) if compared(protocol)]
+    matches = [p for p in selection.matches(CONFIG) if all(scored(b, p, "bias", matched(p)) for b in ("dbb", "bbq"))]
+    keys += [(kind, protocol, "bbq_match") for protocol in matches for kind in ("table", "figure")]
+    return [key for key in keys if left(comparison_path(key))]
+
+
+def compared(protocol):
+    """(benchmark, table) that stand side by side."""
+    made = set(tables())
+    wanted = selection.compared_tables(CONFIG, protocol)
+    return [(benchmark, table) for benchmark, table in wanted if (benchmark, protocol, table) in made]
+
+
+def matched(protocol):
+    """Models that both DBB and BBQ measure."""
+    return selection.matched_models(CONFIG, protocol)
+
+
+def comparison_path(key):
+    """Where a comparison lies."""
+    kind, protocol, name = key
+    return {"table": PATHS.comparison, "figure": PATHS.match_figure}[kind].format(protocol=protocol, comparison=name)
 
 
 def all_tables(benchmark=None):
-    """Every table of the configuration, or of one of its benchmarks."""
-    return [
-        PATHS.table.format(benchmark=name, protocol=protocol, table=table)
-        for name, protocol in RUNS
-        if benchmark in (None, name)
-        for table in selection.tables(CONFIG, name, protocol)
-    ]
+    """Paths of every table of the configuration, or of one of its benchmarks."""
+    chosen = (key for key in tables() if benchmark in (None, key[0]))
+    return [PATHS.table.format(benchmark=name, protocol=protocol, table=table) for name, protocol, table in chosen]
 
 
 def all_figures(benchmark=None):
-    """Every figure of the configuration, or of one of its benchmarks."""
-    return [
-        PATHS.figure.format(benchmark=name, protocol=protocol, figure=figure)
-        for name, protocol in RUNS
-        if benchmark in (None, name)
-        for figure in selection.figures(CONFIG, name, protocol)
-    ]
+    """Paths of every figure of the configuration, or of one of its benchmarks."""
+    chosen = (key for key in figures() if benchmark in (None, key[0]))
+    return [PATHS.figure.format(benchmark=name, protocol=protocol, figure=figure) for name, protocol, figure in chosen]
 
 
 def all_comparisons():
-    """DBB's Tables 1 and 5 under every protocol that at least two of their benchmarks are run with; Figures 5 to 7."""
-    tables = [PATHS.comparison.format(protocol=p, comparison=name) for p, name in selection.comparisons(CONFIG)]
-    matches = selection.matches(CONFIG)
-    return tables + [path.format(protocol=p) for p in matches for path in (PATHS.match, PATHS.match_figure)]
+    """Paths of everything across benchmarks."""
+    return [comparison_path(key) for key in comparisons()]
 
 
 def constructed():
     """What became of every item, step by step, and of the manual evaluation, where the configuration asks for them."""
-    if not CONFIG.construction:
+    if not CONFIG.construction or PARTIAL:
         return []
     evaluation = [f"{PATHS.construction}/evaluation.csv"] if CONFIG.construction.evaluation else []
     return [*(f"{PATHS.construction}/{name}.csv" for name in ("costs", "verdicts")), *evaluation]
+
+
+onerror:
+    if workflow.is_main_process:
+        failures.go_on(log, sys.argv[1:])

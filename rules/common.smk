@@ -11,11 +11,12 @@ from biasatlas.marks import that_change
 from biasatlas.models.kinds import KINDS
 from biasatlas.resources import names as shipped_names
 from biasatlas.sources import load_sources
-from biasatlas.workflow import selection
+from biasatlas.workflow import failures, selection
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.identity import answer_identity, code_of, digest_of, digest_of_texts
 from biasatlas.workflow.needs import needs
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
+from biasatlas.workflow.plan import plan
 
 try:
     CONFIG = load_config(config, workflow.configfiles)
@@ -24,6 +25,8 @@ except UserError as error:
     sys.exit(f"error: {error}")
 
 PATHS = Paths(CONFIG.results, CONFIG.data)
+# Where jobs failed: what is still to be made, "tables" and figures of what is left, or only the "report" of them.
+PARTIAL = os.environ.get(failures.LEVEL, "")
 SOURCES = load_sources()
 
 
@@ -100,27 +103,6 @@ def writer(wildcards):
 def identity(of):
     """Param of: what of a model's entry can change its answers, and the versions of what computes and reads them."""
     return lambda w: answer_identity(CONFIG.models[of(w)], w.get("benchmark"))
-
-
-def ready(of):
-    """Input of: what must be there before a model can answer: its weights, its commit, its outputs, an endpoint's probe."""
-
-    def files(wildcards):
-        name = of(wildcards)
-        entry = CONFIG.models[name]
-        match KINDS[entry.kind].ready(entry):
-            case "weights":
-                asked = wildcards.get("benchmark", "dbb")  # which a writer makes questions for
-                return expand(PATHS.weights, model=name, language=load_spec(asked).language, file=WEIGHT_FILES)
-            case "fetched":
-                return [PATHS.fetched.format(model=name)]
-            case "checked":
-                return [PATHS.checked.format(model=name)]
-            case "release":
-                return [PATHS.source.format(source=load_spec(entry.benchmark).released[entry.release])]
-        return []
-
-    return files
 
 
 def environment(of):

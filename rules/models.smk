@@ -1,11 +1,11 @@
-# Models before they answer: those from the hub, planted ones (the ground truth), and endpoints.
-#   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; an endpoint that is up
+# Models before they answer: those from the hub, planted ones (the ground truth), and a look at what a person brought.
+#   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; folders; endpoints that are up
 #   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked
 
 
 localrules:
     fetch_model,
-    check_endpoint,
+    check_model,
 
 
 def entry(wildcards):
@@ -15,15 +15,48 @@ def entry(wildcards):
 
 def fetched(wildcards):
     """What of a model's entry says what is fetched."""
-    return {
-        name: getattr(CONFIG.models[wildcards.model], name, False)
-        for name in ("source", "revision", "trust_remote_code")
-    }
+    keys = ("source", "revision", "trust_remote_code", "adapter", "adapter_revision")
+    return {name: getattr(CONFIG.models[wildcards.model], name, None) for name in keys}
+
+
+def ready(of):
+    """Input of: what must be there before a model can answer: its weights, its commit, its outputs, a check."""
+
+    def files(wildcards):
+        name = of(wildcards)
+        checks = [PATHS.checked] * (name in CHECKED)
+        accepted = [PATHS.accepted] * (CONFIG.accept_cost is not None and kind_of(name).calls_api)
+        return made(name, wildcards) + expand(checks, model=name) + accepted
+
+    return files
+
+
+def made(name, wildcards):
+    """What a model is opened from, where a rule makes it."""
+    entry = CONFIG.models[name]
+    match kind_of(name).ready(entry):
+        case "weights":
+            asked = wildcards.get("benchmark", "dbb")  # which a writer makes questions for
+            return expand(PATHS.weights, model=name, language=load_spec(asked).language, file=WEIGHT_FILES)
+        case "fetched":
+            return [PATHS.fetched.format(model=name)]
+        case "release":
+            return [PATHS.source.format(source=load_spec(entry.benchmark).released[entry.release])]
+    return []
+
+
+def brought(wildcards):
+    """The files of a model that lies in a folder: other ones are another model."""
+    folder = Path(getattr(CONFIG.models[wildcards.model], "source", "")).expanduser()
+    return [local(str(path)) for path in sorted(folder.glob("[!.]*")) if path.is_file()] if str(folder) != "." else []
 
 
 def made_ready(how):
     """Names of the configured models that are made ready in some way."""
     return [name for name, entry in CONFIG.models.items() if KINDS[entry.kind].ready(entry) == how]
+
+
+CHECKED = [name for name in CONFIG.models if kind_of(name).check]
 
 
 rule fetch_model:
@@ -70,18 +103,21 @@ rule train_planted:
         "../scripts/train_planted.py"
 
 
-rule check_endpoint:
-    """Check, before anything is paid for, that an endpoint is there and knows our key and the model."""
+rule check_model:
+    """Look, before anything is computed or paid for, whether a folder is a whole model, or an endpoint knows us."""
+    input:
+        ready=lambda w: made(w.model, w),
+        folder=brought,
     output:
         touch(PATHS.checked),
     log:
-        PATHS.log("check_endpoint", "model"),
+        PATHS.log("check_model", "model"),
     wildcard_constraints:
-        model=any_of(made_ready("checked")),
+        model=any_of(CHECKED),
     priority: 100
     conda:
-        "../envs/api.yaml"
+        environment(model)
     params:
         model=entry,
     script:
-        "../scripts/check_endpoint.py"
+        "../scripts/check_model.py"

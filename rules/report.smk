@@ -3,9 +3,22 @@
 #   OUTPUTS: report/index.html, replication/{benchmark}/{table}.csv, replication.csv, replication.txt
 
 
-def paid_files():
-    """Responses, judgements and orders that endpoints were paid for."""
-    return [getattr(PATHS, paid.role).format(**paid._asdict()) for paid in selection.paid_answers(CONFIG)]
+def paid():
+    """(payer, task, path) of the responses, judgements and orders that endpoints were paid for.
+
+    Several models and protocols may share one file, which was paid for once.
+    """
+    answers = selection.paid_answers(CONFIG)
+    files = [(answer.payer, answer.task, getattr(PATHS, answer.role).format(**answer._asdict())) for answer in answers]
+    return [row for row in dict.fromkeys(files) if not PARTIAL or there(row[2])]
+
+
+def missing():
+    """What the report cannot show since jobs failed, a sentence each."""
+    if not PARTIAL:
+        return []
+    results = failures.results(CONFIG, PATHS) if PARTIAL == "report" else []
+    return failures.gaps(CONFIG, PATHS, results, there)
 
 
 def released(path):
@@ -27,7 +40,7 @@ rule write_report:
         tables=all_tables(),
         figures=all_figures(),
         comparisons=all_comparisons(),
-        paid=paid_files(),
+        paid=[path for _, _, path in paid()],
         layout=local(str(SHIPPED / "scripts/biasatlas/report/page.html")),
     output:
         page=report(PATHS.report, caption="captions/report.rst", category="report"),
@@ -45,6 +58,11 @@ rule write_report:
         runs=[
             (name, protocol, CONFIG.benchmarks[name].data, selection.left_out(CONFIG, name)) for name, protocol in RUNS
         ],
+        tables=tables(),
+        figures=figures(),
+        comparisons=comparisons(),
+        paid=[(payer, task) for payer, task, _ in paid()],
+        missing=missing(),
     script:
         "../scripts/write_report.py"
 

@@ -3,26 +3,14 @@
 #   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg
 
 
-def scored(benchmark, protocol, table, models):
-    """Score files that a table reads: those of ``models`` that have them."""
-    wanted = selection.scores(CONFIG, benchmark, protocol, table, models)
-    return [PATHS.scores.format(**score._asdict()) for score in wanted]
-
-
-def scored_from(benchmark, protocol, table, models):
-    """What those were made from: a file for each model and task."""
-    wanted = selection.scores(CONFIG, benchmark, protocol, table, models)
-    return list(dict.fromkeys(PATHS.scored_from.format(**score._asdict()) for score in wanted))
-
-
 def measured(path):
     """Input of: ``path`` (scored, scored_from) of every model that a benchmark measures."""
     return lambda w: path(w.benchmark, w.protocol, w.table, measured_models(w))
 
 
-def matched(benchmark, path):
+def matching(benchmark, path):
     """Input of: ``path`` of the models that both DBB and BBQ measure."""
-    return lambda w: path(benchmark, w.protocol, "bias", matched_models(w))
+    return lambda w: path(benchmark, w.protocol, "bias", matched(w.protocol))
 
 
 def own_file(wildcards):
@@ -36,14 +24,10 @@ def drawn_from(wildcards):
     return expand(PATHS.table, **wildcards, table=load_spec(wildcards.benchmark).figures[wildcards.figure].tables)
 
 
-def compared(wildcards):
-    """(benchmark, table) that stand side by side."""
-    return selection.compared_tables(CONFIG, wildcards.protocol)
-
-
 def compared_files(wildcards):
-    """Paths of :func:`compared`."""
-    return [PATHS.table.format(**wildcards, benchmark=name, table=table) for name, table in compared(wildcards)]
+    """The tables that stand side by side."""
+    side_by_side = compared(wildcards.protocol)
+    return [PATHS.table.format(**wildcards, benchmark=name, table=table) for name, table in side_by_side]
 
 
 def places(of):
@@ -56,11 +40,6 @@ def measured_models(wildcards):
     return selection.models(CONFIG, wildcards.benchmark, wildcards.protocol)
 
 
-def matched_models(wildcards):
-    """Models that both DBB and BBQ measure."""
-    return selection.matched_models(CONFIG, wildcards.protocol)
-
-
 def published_as(of):
     """Param of: our name of a model -> its name in print, of the models that a table may hold."""
     return lambda w: {name: CONFIG.models[name].published_as for name in of(w) if CONFIG.models[name].published_as}
@@ -68,7 +47,7 @@ def published_as(of):
 
 def compared_models(wildcards):
     """Models of the benchmarks that stand side by side."""
-    benchmarks = [benchmark for benchmark, _ in compared(wildcards)]
+    benchmarks = [benchmark for benchmark, _ in compared(wildcards.protocol)]
     return dict.fromkeys(m for name in benchmarks for m in selection.models(CONFIG, name, wildcards.protocol))
 
 
@@ -140,7 +119,7 @@ rule compare_benchmarks:
         code=code("compare_benchmarks"),
         shipped=digest_of(ship(DBB_PUBLISHED)),
         published=DBB_PUBLISHED,
-        tables=compared,
+        tables=lambda w: compared(w.protocol),
         published_as=published_as(compared_models),
     script:
         "../scripts/compare_benchmarks.py"
@@ -149,10 +128,10 @@ rule compare_benchmarks:
 rule match_bbq:
     """Put DBB's concepts beside the questions of BBQ that they were made from."""
     input:
-        dbb=matched("dbb", scored),
-        bbq=matched("bbq", scored),
-        dbb_provenance=matched("dbb", scored_from),
-        bbq_provenance=matched("bbq", scored_from),
+        dbb=matching("dbb", scored),
+        bbq=matching("bbq", scored),
+        dbb_provenance=matching("dbb", scored_from),
+        bbq_provenance=matching("bbq", scored_from),
     output:
         table=report(
             PATHS.match,
@@ -194,7 +173,7 @@ rule draw_match:
         "../envs/figures.yaml"
     params:
         code=code("draw_match"),
-        places=places(matched_models),
+        places=places(lambda w: matched(w.protocol)),
     script:
         "../scripts/draw_match.py"
 

@@ -9,6 +9,7 @@ with job(snakemake) as this:
     model = this.open_model(name)
     parts = {}
     for place, (task, path) in enumerate(zip(snakemake.params.tasks, snakemake.input.requests, strict=True)):
+        this.at(task)
         requests = read_parquet(path)
         # Tasks of one batch each go to different shards.
         share = ((number + place) % shards, shards)

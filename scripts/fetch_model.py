@@ -10,4 +10,6 @@ with job(snakemake) as this:
     entry = this.config.models[snakemake.wildcards.model]
     folder = model_folder(entry.source, entry.revision, getattr(entry, "trust_remote_code", False))
     fetched = {"source": entry.source, "revision": entry.revision, "commit": folder.name}
+    if adapter := getattr(entry, "adapter", None):
+        fetched["adapter_commit"] = model_folder(adapter, entry.adapter_revision).name
     write_text(json.dumps(fetched, indent=1) + "\n", snakemake.output.fetched)

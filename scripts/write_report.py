@@ -4,37 +4,34 @@ from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCH_CAPTION, MAT
 from biasatlas.benchmarks.shared.palette import looks
 from biasatlas.files import read_metadata, write_text
 from biasatlas.report.page import Comparison, Run, page
-from biasatlas.workflow import selection
 from biasatlas.workflow.job import job
 
-with job(snakemake) as this:
-    config = this.config
-    # The inputs are in the order in which the configuration asks for them.
-    tables, figures, compared = map(
-        iter, (snakemake.input.tables, snakemake.input.figures, snakemake.input.comparisons)
-    )
+with job(snakemake):
+    given, params = snakemake.input, snakemake.params
+
+    def of(run, keys, paths):
+        """Those of ``paths`` that are of a (benchmark, protocol), by the names that end their ``keys``."""
+        return {name: path for (*key, name), path in zip(keys, paths, strict=True) if tuple(key) == run}
+
     runs = [
         Run(
             benchmark,
             protocol,
             data,
             left_out,
-            tables={name: next(tables) for name in selection.tables(config, benchmark, protocol)},
-            figures={name: next(figures) for name in selection.figures(config, benchmark, protocol)},
+            tables=of((benchmark, protocol), params.tables, given.tables),
+            figures=of((benchmark, protocol), params.figures, given.figures),
         )
-        for benchmark, protocol, data, left_out in snakemake.params.runs
+        for benchmark, protocol, data, left_out in params.runs
     ]
+    captions = {("table", name): caption for name, caption in COMPARISONS.items()}
+    captions |= {("table", "bbq_match"): MATCH_CAPTION, ("figure", "bbq_match"): MATCH_FIGURE_CAPTION}
     comparisons = [
-        Comparison("table", protocol, name, COMPARISONS[name], next(compared))
-        for protocol, name in selection.comparisons(config)
+        Comparison(kind, protocol, name, captions[kind, name], path)
+        for (kind, protocol, name), path in zip(params.comparisons, given.comparisons, strict=True)
     ]
-    for protocol in selection.matches(config):
-        comparisons.append(Comparison("table", protocol, "bbq_match", MATCH_CAPTION, next(compared)))
-        comparisons.append(Comparison("figure", protocol, "bbq_match", MATCH_FIGURE_CAPTION, next(compared)))
-    # Several models and protocols may share one file, which was paid for once.
-    answers = zip(selection.paid_answers(config), snakemake.input.paid, strict=True)
     paid: dict[str, list] = {}
-    for payer, task, path in dict.fromkeys((answer.payer, answer.task, path) for answer, path in answers):
+    for (payer, task), path in zip(params.paid, given.paid, strict=True):
         paid.setdefault(payer, []).append(read_metadata(path)[task])
-    models = snakemake.params.models
-    write_text(page(runs, models, comparisons, paid, looks(list(models))), snakemake.output.page)
+    looked = looks(list(params.models))
+    write_text(page(runs, params.models, comparisons, paid, looked, params.missing), snakemake.output.page)

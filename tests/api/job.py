@@ -20,7 +20,9 @@ def run(folder: str, name: str, prompts: str, entry: str) -> None:
     """Answer ``prompts``: store, log, output and the machine's limits are in ``folder``."""
     folder = Path(folder)
     tempfile.tempdir = str(folder)
-    described = SimpleNamespace(log=[str(folder / f"{name}.log")], scriptdir=ROOT / "scripts", wildcards={}, params={})
+    described = SimpleNamespace(
+        log=[str(folder / f"{name}.log")], scriptdir=ROOT / "scripts", rule="job", wildcards={}, params={}
+    )
     with job(described):
         requests, store = requests_for(json.loads(prompts)), ResponseStore(folder / "store")
         frame, metadata = Endpoint(ApiEntry(**json.loads(entry))).answer(requests, "task", store)

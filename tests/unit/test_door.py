@@ -121,7 +121,7 @@ def test_only_some_kinds_judge_and_write():
         ("masked", {}, "", "model"),
         ("masked", HUB | {"gpu": 1}, "fetched", "model-gpu"),
         ("planted", {}, "weights", "model"),
-        ("api", {}, "checked", "api"),
+        ("api", {}, "", "api"),
         ("released", {}, "release", "data"),
     ],
 )

@@ -81,12 +81,18 @@ def answers(*benchmarks):
 
 def requests(*benchmarks):
     """From the requests of ``benchmarks`` on."""
-    return {"build_requests"} | answers(*benchmarks)
+    return {"build_requests", "check"} | answers(*benchmarks)
 
 
 def items(*benchmarks):
     """From the items of ``benchmarks`` on."""
     return {"read_items"} | requests(*benchmarks)
+
+
+#: What a model that a person brought is looked at with, and then counted with.
+CHECK = {"check_model", "check"}
+#: What an endpoint answers, and all that follows.
+ENDPOINT = answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score_crows_pairs_pair", "score_mcbe_PC", "score_dbb_SG"}
 
 
 def code(path):
@@ -148,7 +154,7 @@ EDITS = {
     "code of the page": (code(f"{LIBRARY}/report/page.py"), REPORT),
     "code of the construction": (
         code(f"{B}/dbb/construct/steps.py"),
-        STARTED,
+        {"check"} | STARTED,
     ),
     "code that trains": (
         code(f"{LIBRARY}/models/planted/corpus.py"),
@@ -195,14 +201,14 @@ EDITS = {
     "the description of an option": (swap(f"{B}/twbias/options.py", "Significance level", "Level"), set()),
     # Shipped files.
     "a prompt": (swap("resources/prompts/crows_pairs/pair.txt", "^", "Please. "), requests("crows_pairs")),
-    "a judge's prompt": (comment("resources/prompts/mcbe/judge.yaml"), JUDGED),
+    "a judge's prompt": (comment("resources/prompts/mcbe/judge.yaml"), {"check"} | JUDGED),
     "a prompt of the construction": (
         swap("resources/prompts/dbb/construct/quality_filter.txt", "^", "Please. "),
-        {"estimate_construction"} | CONSTRUCTION,
+        {"estimate_construction", "check"} | CONSTRUCTION,
     ),
     "the judge's weights": (
         swap("resources/mcbe/judge_rubric.csv", "3.5", "9.9"),
-        {"judge_responses"} | scores("mcbe"),
+        {"judge_responses", "check"} | scores("mcbe"),
     ),
     "the list of subcategories": (swap("resources/mcbe/subcategories.csv", "职业分工", "职业"), items("mcbe")),
     "a descriptor": (swap("resources/dbb/descriptors.csv", "freshman", "senior"), items("dbb")),
@@ -245,28 +251,31 @@ EDITS = {
     ),
     "the precision of weights": (
         setting("models.hub.dtype", "float32"),
-        answers(*BENCHMARKS),
+        CHECK | answers(*BENCHMARKS),
     ),
     "the size of a model": (setting("models.hub.size_billion", 2), set()),
     "the tokens of a forward pass": (setting("models.hub.token_budget", 4096), set()),
     "a name in print": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
     "the model at an endpoint": (
         setting("models.endpoint.model", "n"),
-        {"check_endpoint"}
-        | (answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score_crows_pairs_pair", "score_mcbe_PC", "score_dbb_SG"}),
+        CHECK | ENDPOINT,
     ),
-    "an endpoint's limit": (setting("models.endpoint.requests_per_minute", 60), set()),
+    "an endpoint's limit": (setting("models.endpoint.requests_per_minute", 60), {"check", "all"}),
     "an endpoint's budget": (setting("models.endpoint.budget", 5), set()),
+    "an endpoint's price": (setting("models.endpoint.price_input_per_million", 2.5), {"check", "all"}),
+    "the cost that is accepted": (
+        setting("accept_cost", 100),
+        {"accept_cost"} | ENDPOINT,
+    ),
     "a masked model's folder": (
         setting("models.masked.source", "./other"),
-        answers("crows_pairs") - {"score_crows_pairs_pair_choice"},
+        CHECK | (answers("crows_pairs") - {"score_crows_pairs_pair_choice"}),
     ),
-    "an endpoint's price": (setting("models.endpoint.price_input_per_million", 5), set()),
     # Runs.
-    "the judge": (setting("benchmarks.mcbe.judge", "planted"), JUDGED),
+    "the judge": (setting("benchmarks.mcbe.judge", "planted"), {"check"} | JUDGED),
     "the items of the construction": (
         setting("construction.items_per_source", 5),
-        STARTED,
+        {"check"} | STARTED,
     ),
     "a mirror": (setting("mirror", "/mirror"), set()),
 }

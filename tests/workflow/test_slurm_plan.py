@@ -5,7 +5,7 @@ from collections import Counter
 
 from conftest import ROOT, snakemake
 
-LOCAL = ("all", "check_endpoint", "fetch_model", "fetch_source")
+LOCAL = ("all", "check_model", "fetch_model", "fetch_source")
 
 
 def submissions(output: str) -> list[str]:

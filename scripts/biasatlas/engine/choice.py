@@ -8,9 +8,10 @@ import torch
 from transformers import PreTrainedModel
 
 from biasatlas.engine import plain
-from biasatlas.engine.memory import Memory, NotFiniteError, Progress
+from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling, warp
 from biasatlas.engine.tree import Tree
+from biasatlas.progress import Progress
 
 #: The unresolved mass at which a question is answered: a third of it may be cut from the tails of distributions, the
 #: rest stays in texts that are not read further.
@@ -136,9 +137,16 @@ def answer_probabilities(
         pairs = [(i, answer) for i, answers in wanted.items() for answer in answers]
         tokens = [np.append(questions[i].tokens, np.asarray(answer, np.int32)) for i, answer in pairs]
 
-        def visit(at: int, logits: torch.Tensor, pairs: list[tuple[int, tuple[int, ...]]] = pairs) -> None:
+        def visit(
+            at: int,
+            logits: torch.Tensor,
+            pairs: list[tuple[int, tuple[int, ...]]] = pairs,
+            wanted: dict[int, list[tuple[int, ...]]] = wanted,
+        ) -> None:
             i, answer = pairs[at]
-            states[i].expansions[answer] = _expand(questions[i], answer, logits, i)
+            states[i].expansions[answer] = expansion = _expand(questions[i], answer, logits, i)
+            # About what this text resolves: how the open mass is spread over the texts of a round is known at its end.
+            progress.advance(states[i].unresolved * float(expansion.outcomes.sum()) / len(wanted[i]))
 
         if tree_refusal:
             plain.next_logits(model, tokens, memory, visit)
@@ -147,7 +155,7 @@ def answer_probabilities(
         asked += sum(map(len, tokens))
         settled = {i: states[i].settle(questions[i].reader.outcomes) for i in wanted}
         wanted = {i: answers for i, answers in settled.items() if answers}
-        progress.advance(len(settled) - len(wanted))
+        progress.reach(len(states) - sum(states[i].unresolved for i in wanted))
     fed = asked if tree_refusal else tree.tokens_fed
     run = {
         "path": "plain" if tree_refusal else "tree",

@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList,
 
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling, gumbel, seed_of, warp
+from biasatlas.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,14 @@ class _Draw(LogitsProcessor):
 
     def __init__(self, prompts: Sequence[Prompt], width: int):
         self.prompts, self.width = prompts, width
+        self.progress = Progress("tokens", prompts[0].max_tokens)
 
     def __call__(self, ids: torch.LongTensor, logits: torch.FloatTensor) -> torch.FloatTensor:
         if not torch.isfinite(logits.amax(-1)).all():
             row = int((~torch.isfinite(logits.amax(-1))).nonzero()[0, 0])
             raise NotFiniteError(row, float(logits[row].amax()))
         step = ids.shape[1] - self.width
+        self.progress.reach(step)
         scores = []
         for row, prompt in enumerate(self.prompts):
             tokens = ids[row, self.width - len(prompt.tokens) :]
@@ -55,7 +58,6 @@ def generate(
     prompts: Sequence[Prompt],
     eos_token_ids: Sequence[int],
     memory: Memory,
-    done: Callable[[int], None] = lambda n: None,
 ) -> list[tuple[list[int], str]]:
     """The answer of each prompt, as token ids without the end token, and "stop" (an end token) or "length".
 
@@ -63,6 +65,7 @@ def generate(
     Raises NotFiniteError where logits are.
     """
     answers: list = [None] * len(prompts)
+    progress = Progress("answers", len(prompts))
     left = sorted(range(len(prompts)), key=lambda i: (-prompts[i].max_tokens, -len(prompts[i].tokens), i))
     while left:
         longest = max(len(prompts[i].tokens) for i in left[: memory.token_budget])
@@ -72,7 +75,8 @@ def generate(
         batch = [i for i in left[:rows] if prompts[i].max_tokens == prompts[left[0]].max_tokens]
         with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
             try:
-                found = _batch(model, [prompts[i] for i in batch], eos_token_ids)
+                with progress.part(len(batch)):
+                    found = _batch(model, [prompts[i] for i in batch], eos_token_ids)
             except NotFiniteError as error:
                 raise NotFiniteError(batch[error.sequence], error.value) from error
         if attempt.failed:
@@ -80,7 +84,6 @@ def generate(
         for i, answer in zip(batch, found, strict=True):
             answers[i] = answer
         left = left[len(batch) :]
-        done(len(batch))
     return answers
 
 

@@ -5,8 +5,9 @@ import torch
 from transformers import PreTrainedModel
 
 from biasatlas.engine import plain, plan
-from biasatlas.engine.memory import Memory, NotFiniteError, Progress
+from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.tree import Tree
+from biasatlas.progress import Progress
 
 #: Largest difference in nats between tree and plain forward pass that rounding explains.
 TOLERANCE = {torch.float32: 1e-3, torch.bfloat16: 0.5, torch.float16: 0.5}

@@ -1,9 +1,7 @@
 """Limits of a machine and of its numbers: memory that runs out, values that are not finite."""
 
 import contextlib
-import datetime
 import logging
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -53,22 +51,3 @@ class Memory:
 
 def _out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
-
-
-class Progress:
-    """Log lines with rate and time left, at most one every ``seconds``."""
-
-    def __init__(self, unit: str, total: int, seconds: float = 15):
-        self.unit, self.total, self.seconds = unit, total, seconds
-        self.finished = 0
-        self.began = self.logged = time.monotonic()
-
-    def advance(self, finished: int) -> None:
-        """``finished`` more units are done."""
-        self.finished += finished
-        now = time.monotonic()
-        if finished and now - self.logged >= self.seconds:
-            self.logged = now
-            rate = self.finished / (now - self.began)
-            left = datetime.timedelta(seconds=round((self.total - self.finished) / rate))
-            _log.info("%d of %d %s, %.1f a second, %s left", self.finished, self.total, self.unit, rate, left)

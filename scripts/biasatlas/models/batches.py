@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from biasatlas.engine.memory import Progress
 from biasatlas.models.shards import cut
 from biasatlas.models.store import ResponseStore
+from biasatlas.progress import Progress
 
 #: Requests that are answered and stored together: what a kill can lose.
 BATCH = 4096
@@ -41,13 +41,13 @@ def answer_batches(
     run: Counter[str] = Counter()
     progress = Progress("requests", computed)
     for left in missing:
-        responses, counts = solve(left)
+        with progress.part(len(left)):
+            responses, counts = solve(left)
         run.update({name: count for name, count in counts.items() if isinstance(count, int)})
         new = _by_key(responses, {request_ids[i]: keys[i] for i in left})
         if store:
             store.put(new)
         answers |= new
-        progress.advance(len(left))
     asked = [(request_id, key) for request_id, key in zip(request_ids, keys, strict=True) if key in wanted]
     rows = [{"request_id": request_id} | row for request_id, key in asked for row in answers[key]["responses"]]
     return rows, {**run, "requests": len(asked), "computed": computed}

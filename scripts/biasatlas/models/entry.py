@@ -11,6 +11,8 @@ from pydantic import model_validator
 from biasatlas.marks import Marked, field
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from biasatlas.benchmarks.contract import Spec
     from biasatlas.models.door import Model, Opening
 
@@ -96,6 +98,19 @@ def every_task(entry: Entry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class Preview:
+    """What a model will make of a request, without being asked.
+
+    ``reason`` says why it cannot answer it, '' if it can. ``tokens`` are those of the request and of its longest answer,
+    ``context_tokens`` those that the model takes; None where it is not known.
+    """
+
+    reason: str = ""
+    tokens: int | None = None
+    context_tokens: int | None = None
+
+
+@dataclass(frozen=True)
 class Kind:
     """A kind of model: what the workflow plans with, declared beside its entry, and how one is opened.
 
@@ -103,19 +118,22 @@ class Kind:
     answer; ``protocol`` is the only protocol its answers stand under (None: any). A model that ``writes`` can judge, or
     write a dataset. ``version`` rises when the same question may be answered otherwise.
 
-    ``ready(entry)`` is what must be there first: "weights" (trained here), "fetched" (from the hub), "checked" (an
-    endpoint), "release" (published outputs), or "" (nothing). ``environment(entry)`` names the file in envs/ that a job
-    runs in. A ``shared_store`` holds all that a model answers; else each task has a store of its own, because what one
+    ``ready(entry)`` is what must be there first: "weights" (trained here), "fetched" (from the hub), "release" (published
+    outputs), or "" (nothing). ``check(opening)`` raises UserError, within seconds and before any other job of the model,
+    where it cannot work (None: nothing that a person brought can be amiss); ``preview(opening, requests)`` says what it
+    will make of requests. ``environment(entry)`` names the file in envs/ that a job runs in. A ``shared_store`` holds all that a model answers; else each task has a store of its own, because what one
     finds there would change how the rest is batched, and with it the last digits of a float.
     """
 
     entry: type[Entry]
     open: "Callable[[Opening], Model]"
     tasks: "Callable[[Any, str, Spec], tuple[str, ...]]"
-    ready: Callable[[Any], Literal["weights", "fetched", "checked", "release", ""]]
+    ready: Callable[[Any], Literal["weights", "fetched", "release", ""]]
     environment: Callable[[Any], str]
     writes: bool
     version: int
+    check: "Callable[[Opening], None] | None" = None
+    preview: "Callable[[Opening, pd.DataFrame], list[Preview]] | None" = None
     protocol: str | None = None
     shared_store: bool = False
     threads: int = 1

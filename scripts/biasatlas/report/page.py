@@ -52,16 +52,18 @@ def page(
     comparisons: Sequence[Comparison],
     paid: Mapping[str, Sequence[Mapping[str, Any]]],
     looks: Looks,
+    missing: Sequence[str] = (),
 ) -> str:
     """The page as HTML; everything that models or data wrote is escaped.
 
     ``models`` are the configuration's entries by name, each with a look in ``looks``; ``paid`` maps the name of an
-    endpoint to the metadata of its responses, one for each task.
+    endpoint to the metadata of its responses, one for each task. ``missing`` are sentences on what failed to be made.
     """
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
     environment.filters["cell"] = cell
     return environment.get_template("page.html").render(
         sections=[_section(run) for run in runs],
+        missing=missing,
         models=[(name, entry, looks[name].colour, _SHAPES[looks[name].marker]) for name, entry in models.items()],
         comparison=_comparison(comparisons),
         spent=[_spent(model, answers) for model, answers in paid.items()],

@@ -9,6 +9,7 @@ import gc
 import logging
 import os
 import shutil
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from biasatlas import ROOT
+from biasatlas import ROOT, progress
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Options, Step
 from biasatlas.errors import UserError
@@ -35,8 +36,8 @@ _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 class Job:
     """One job of the workflow, from Snakemake's own description of it: what the configuration says, validated."""
 
-    def __init__(self, snakemake: Any):
-        self._snakemake = snakemake
+    def __init__(self, snakemake: Any, terminal: logging.Handler):
+        self._snakemake, self._terminal = snakemake, terminal
         self.benchmark: str = snakemake.wildcards.get("benchmark", "")
         self.protocol: str = snakemake.wildcards.get("protocol") or snakemake.params.get("protocol", "")
 
@@ -44,6 +45,10 @@ class Job:
     def config(self) -> Config:
         """The whole configuration. What of it can change this job's output is among the job's params."""
         return load_config(self._snakemake.config)
+
+    def at(self, task: str) -> None:
+        """Name the ``task`` in what the terminal shows of the job's progress from here on."""
+        self._terminal.setFormatter(_titled(f"{_title(self._snakemake)} {task}"))
 
     @property
     def options(self) -> Options:
@@ -86,8 +91,9 @@ class Job:
 
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Job]:
-    """The job that Snakemake described to a script. It logs to its rule's log inside the block; a user's error becomes one
-    message there and on the terminal, and exit status 1.
+    """The job that Snakemake described to a script. It logs to its rule's log inside the block, and its progress to the
+    terminal too. A user's error becomes one message in both, and exit status 1; an interruption (Ctrl-C, SIGTERM) one line,
+    and 130.
     """
     # Collecting torch's objects cost two seconds a job.
     gc.set_threshold(100_000)
@@ -97,16 +103,42 @@ def job(snakemake: Any) -> Iterator[Job]:
         filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True
     )
     logging.captureWarnings(True)
+    title = _title(snakemake)
+    terminal = _show_progress(title)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _check_library(snakemake.scriptdir)
-        yield Job(snakemake)
+        yield Job(snakemake, terminal)
     except Exception as error:
         message = explain(error)
-        logging.error(message or traceback.format_exc())
+        logging.error("error: %s", message or f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
         print(f"error: {message}" if message else traceback.format_exc(), file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        logging.error("error: interrupted")
+        print(f"[{title}] interrupted; what was answered is kept", file=sys.stderr)
+        sys.exit(130)
     finally:
         gc.freeze()
+
+
+def _title(snakemake: Any) -> str:
+    """What a job is about: its rule and wildcards."""
+    return " ".join([snakemake.rule, *map(str, snakemake.wildcards)])
+
+
+def _titled(title: str) -> logging.Formatter:
+    return logging.Formatter(f"[{title}] %(message)s")
+
+
+def _show_progress(title: str) -> logging.Handler:
+    """Let the terminal have the lines on progress, with the job's ``title`` before each; one a minute where it is none."""
+    terminal = logging.StreamHandler()
+    terminal.setFormatter(_titled(title))
+    if not sys.stderr.isatty():
+        terminal.addFilter(progress.AtMostEvery(60))
+    logging.getLogger(progress.__name__).handlers = [terminal]
+    return terminal
 
 
 def explain(error: BaseException) -> str | None:

@@ -23,10 +23,15 @@ class Paths:
         self.items = f"{results}/items/{{benchmark}}.parquet"
         self.requests = f"{results}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 
-        #: A planted model's checkpoint, by file; the commit of a model from the hub; an endpoint that answered a probe.
+        #: A planted model's checkpoint, by file; the commit of a model from the hub; a model that was found
+        #: to be all there.
         self.weights = f"{results}/models/{{model}}/{{language}}/{{file}}"
         self.fetched = f"{results}/models/{{model}}.json"
         self.checked = f"{results}/models/{{model}}.checked"
+        #: What the run will ask and what that may cost; that it may cost so much.
+        self.check = f"{results}/check.csv"
+        self.check_text = f"{results}/check.txt"
+        self.accepted = f"{results}/check.accepted"
         #: Folder in which each model's answers are kept as they come. Neither input nor output of a rule.
         self.stores = f"{results}/store"
 

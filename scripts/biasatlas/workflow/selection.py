@@ -49,18 +49,18 @@ def tasks_asked(config: Config, benchmark: str) -> list[str]:
 def categories(config: Config, benchmark: str, task: str) -> list[str]:
     """Categories of ``task`` that the configuration asks for, in the benchmark's order."""
     run, declared = config.benchmarks[benchmark], load_spec(benchmark).tasks[task]
-    if _lacking(config, benchmark, task):
+    if lacking(config, benchmark, task):
         return []
     return [category for category in declared.categories if run.categories is None or category in run.categories]
 
 
 def left_out(config: Config, benchmark: str) -> list[str]:
     """Why tasks of ``benchmark`` are not run, a sentence or two for each."""
-    reasons = {task: _lacking(config, benchmark, task) for task in load_spec(benchmark).tasks}
+    reasons = {task: lacking(config, benchmark, task) for task in load_spec(benchmark).tasks}
     return [f"{benchmark}: task {task} is left out: {reason}" for task, reason in reasons.items() if reason]
 
 
-def _lacking(config: Config, benchmark: str, task: str) -> str:
+def lacking(config: Config, benchmark: str, task: str) -> str:
     """What ``task`` cannot do without and the configuration does not give, in words; '' where nothing is amiss."""
     run, spec = config.benchmarks[benchmark], load_spec(benchmark)
     declared = spec.tasks[task]

@@ -23,6 +23,7 @@ from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.errors import api_key, backoff_s, fatal, is_retryable, redact_key, retry_after_s
 from biasatlas.models.endpoint.job import Job
 from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
+from biasatlas.progress import Progress
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +163,7 @@ def _start(client: openai.OpenAI, state: dict) -> str:
 
 def _wait(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
     """The batch once it has ended."""
-    logged = ""
+    logged, progress = "", Progress("calls of a batch", len(_read_state(path)["keys"]))
     while True:
         batch = _retry(
             job,
@@ -173,6 +174,7 @@ def _wait(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
         done = f", {counts.completed} of {counts.total} done, {counts.failed} failed" if counts else ""
         if logged != (logged := f"batch {name}: {batch.status}{done}"):
             log.info(logged)
+        progress.reach(counts.completed if counts else 0, job.remark())
         if batch.status in _ENDED:
             return batch
         time.sleep(POLL_S)

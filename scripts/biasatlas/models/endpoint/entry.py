@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from biasatlas.marks import field
 from biasatlas.models.endpoint import VERSION
-from biasatlas.models.entry import Entry, Kind, SamplingSettings
+from biasatlas.models.entry import Entry, Kind, Preview, SamplingSettings
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from biasatlas.benchmarks.contract import Spec
     from biasatlas.models.door import Model, Opening
 
@@ -123,14 +125,28 @@ def _open(opening: "Opening") -> "Model":
     return Endpoint(cast(ApiEntry, opening.entry), opening.name, opening.readers)
 
 
+def _check(opening: "Opening") -> None:
+    from biasatlas.models.endpoint.probe import check  # imports clients
+
+    check(cast(ApiEntry, opening.entry))
+
+
+def _preview(opening: "Opening", requests: "pd.DataFrame") -> list[Preview]:
+    from biasatlas.models.endpoint.bound import preview  # imports pandas
+
+    return preview(opening.name, cast(ApiEntry, opening.entry), requests)
+
+
 KIND = Kind(
     entry=ApiEntry,
     open=_open,
     tasks=_tasks,
-    ready=lambda entry: "checked",
+    ready=lambda entry: "",
     environment=lambda entry: "api",
     writes=True,
     version=VERSION,
+    check=_check,
+    preview=_preview,
     shared_store=True,
     calls_api=True,
 )

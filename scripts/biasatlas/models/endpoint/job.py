@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 
 from biasatlas.errors import UserError
+from biasatlas.models.endpoint.calls import cost
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.limits import Budget
 from biasatlas.models.store import ResponseStore
@@ -23,12 +24,14 @@ class Job:
         self.records: dict[str, dict] = {}
         self.reasons: Counter[str] = Counter()
         self.stop: UserError | None = None
+        self.cost = 0.0  # of the answers that came, as the endpoint counts their tokens
 
     def keep(self, key: str, record: dict) -> None:
         """Take a call's record: an answer goes into the store; of failures too many stop the job."""
         self.records[key] = record
         if record["status"] != "failed":
             self.store.put({key: record}, sync=False)
+            self.cost += cost(self.entry, record.get("prompt_tokens") or 0, record.get("completion_tokens") or 0)
             return
         reason = record["detail"]
         self.reasons[reason] += 1
@@ -41,6 +44,10 @@ class Job:
                 f"`max_failed_share` ({self.entry.max_failed_share:.1%}) allows: {reasons}. All answers are kept; run "
                 "again to ask for the rest."
             )
+
+    def remark(self) -> str:
+        """Beside the progress of the calls: how many failed, and what the others cost."""
+        return f"{self.reasons.total()} failed, {self.cost:.4f} {self.entry.currency}"
 
     def budget_error(self, worst: float) -> UserError:
         """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""

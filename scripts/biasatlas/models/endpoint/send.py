@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Iterator
 
 import httpx2
@@ -22,13 +21,12 @@ from biasatlas.models.endpoint.errors import (
 from biasatlas.models.endpoint.job import Job
 from biasatlas.models.endpoint.limits import Limits
 from biasatlas.models.endpoint.replies import filtered, read_reply
+from biasatlas.progress import Progress
 
 log = logging.getLogger(__name__)
 
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
-
-_PROGRESS_S = 10
 
 
 def run(missing: list[Call], job: Job) -> None:
@@ -135,11 +133,8 @@ class _Sender:
 
     async def _tick(self, total: int) -> None:
         """Put what was stored on the disk every second, and say every now and then how far the job is."""
-        started = time.monotonic()
-        for second in range(1, 10**9):
+        progress = Progress("calls", total)
+        while True:
             await asyncio.sleep(1)
             await asyncio.to_thread(self.job.store.sync)
-            if second % _PROGRESS_S == 0:
-                done, elapsed_s = len(self.job.records), time.monotonic() - started
-                failed = self.job.reasons.total()
-                log.info("%d of %d, %.1f a second, %d failed", done, total, done / elapsed_s, failed)
+            progress.reach(len(self.job.records), self.job.remark())

@@ -11,6 +11,7 @@ from biasatlas.marks import field
 from biasatlas.models.entry import (
     HubEntry,
     Kind,
+    Preview,
     SamplingSettings,
     Template,
     every_task,
@@ -21,6 +22,8 @@ from biasatlas.models.entry import (
 from biasatlas.models.local import VERSION
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from biasatlas.models.door import Model, Opening
 
 #: Arguments of a chat template's rendering that are not the entry's to set.
@@ -151,6 +154,18 @@ def _open(opening: "Opening") -> "Model":
     )
 
 
+def _check(opening: "Opening") -> None:
+    from biasatlas.models.local.check import check_entry  # imports transformers
+
+    check_entry(opening.name, cast(HfEntry, opening.entry), opening.ready)
+
+
+def _preview(opening: "Opening", requests: "pd.DataFrame") -> list[Preview]:
+    from biasatlas.models.local.preview import preview  # imports transformers
+
+    return preview(opening, requests)
+
+
 KIND = Kind(
     entry=HfEntry,
     open=_open,
@@ -159,5 +174,7 @@ KIND = Kind(
     environment=environment,
     writes=True,
     version=VERSION,
+    check=_check,
+    preview=_preview,
     threads=8,
 )

@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerBase
 
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
-from biasatlas.engine.memory import Memory, NotFiniteError, Progress
+from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.errors import UserError
 from biasatlas.models.local.inputs import encode_prompts, not_finite, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
@@ -42,7 +42,6 @@ def answer_generations(
                 distinct.setdefault(key, prompt)
     answers: dict[tuple, tuple[list[int], str]] = {}
     known = list(distinct)
-    progress = Progress("answers", len(known))
     for group, _ in groups(model, np.asarray([len(prompt.tokens) for prompt in distinct.values()], np.int64)):
         chosen = [known[i] for i in group]
         try:
@@ -51,7 +50,6 @@ def answer_generations(
                 [distinct[key] for key in chosen],
                 model.eos_token_ids,
                 Memory(token_budget),
-                progress.advance,
             )
         except NotFiniteError as error:
             row = next(i for i, _, key in rows if key == chosen[error.sequence])

@@ -21,6 +21,7 @@ from biasatlas.models.local.architecture import masked_architecture
 from biasatlas.models.local.checkpoint import Checkpoint, load_weights, read_checkpoint
 from biasatlas.models.masked import VERSION
 from biasatlas.models.store import ResponseStore, key
+from biasatlas.progress import Progress
 
 _log = logging.getLogger(__name__)
 
@@ -164,9 +165,11 @@ def _score(request_ids: list[str], texts: list[Text], model: MaskedModel) -> tup
         key=lambda row: len(row[1]),
     )
     total = torch.zeros(len(texts), dtype=torch.float64)
+    progress = Progress("masked texts", len(rows))
     for batch in _batches(rows, model.token_budget):
         owners, ids, positions = zip(*batch, strict=True)
         total.index_add_(0, torch.tensor(owners), _log_probabilities(ids, positions, model).double().cpu())
+        progress.advance(len(batch))
     tokens = pd.Series([len(text.scored) for text in texts], dtype="int64")
     some = tokens > 0
     log_likelihood = pd.Series(total.numpy()).where(some)

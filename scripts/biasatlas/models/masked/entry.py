@@ -33,6 +33,14 @@ def _open(opening: "Opening") -> "Model":
     return load(entry.source, revision=pinned_revision(entry, opening.ready))
 
 
+def _check(opening: "Opening") -> None:
+    from biasatlas.models.hub import model_folder
+    from biasatlas.models.masked.answer import check_folder  # imports transformers
+
+    entry = cast(MaskedEntry, opening.entry)
+    check_folder(model_folder(entry.source, pinned_revision(entry, opening.ready)), entry.source)
+
+
 KIND = Kind(
     entry=MaskedEntry,
     open=_open,
@@ -41,5 +49,6 @@ KIND = Kind(
     environment=environment,
     writes=False,
     version=VERSION,
+    check=_check,
     threads=8,
 )

@@ -33,6 +33,12 @@ class Config(BaseModel):
         description="Folder with copies of the published data, used in place of downloads. "
         "The environment variable BIASATLAS_MIRROR serves where this is not given.",
     )
+    accept_cost: float | None = Field(
+        None,
+        ge=0,
+        description="The most that the run may cost, in the currency of the models' entries: where `check` finds that it "
+        "may come to more, no endpoint is called. Changes no result.",
+    )
     models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(
         min_length=1, description="The models to measure, by a name of your choice."
     )

@@ -1,0 +1,8 @@
+"""Stop where a run may cost more than its configuration accepts (rule accept_cost)."""
+
+from biasatlas.files import read_csv
+from biasatlas.workflow import check
+from biasatlas.workflow.job import job
+
+with job(snakemake):
+    check.accept(read_csv(snakemake.input.table), snakemake.params.accept_cost)

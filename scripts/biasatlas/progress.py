@@ -1,0 +1,68 @@
+"""How far a job is: a line with rate and time left every ten seconds, in its log and on the terminal."""
+
+import contextlib
+import datetime
+import logging
+import time
+from collections.abc import Iterator
+
+_log = logging.getLogger(__name__)
+
+#: Work that is done sooner says nothing.
+SECONDS = 10.0
+
+#: The parts of larger work that are under way, innermost last: (the larger work, what of it was done before, units).
+_parts: "list[tuple[Progress, float, float]]" = []
+
+
+class Progress:
+    """Work of ``total`` units, such as "requests". Inside a :meth:`part` of other work it moves that on, and is silent."""
+
+    def __init__(self, unit: str, total: float):
+        self.unit, self.total, self.done = unit, total, 0.0
+        self._larger = _parts[-1] if _parts else None
+        self._began = self._said = time.monotonic()
+
+    def advance(self, units: float) -> None:
+        """So many more ``units`` are done."""
+        self.reach(self.done + units)
+
+    def reach(self, done: float, remark: str = "") -> None:
+        """``done`` units are done in all; the ``remark`` ends the line, if one is due."""
+        self.done = min(max(self.done, done), self.total)
+        if self._larger:
+            larger, before, units = self._larger
+            larger.reach(before + units * self.done / max(self.total, 1e-9))
+            return
+        now = time.monotonic()
+        if self.done and now - self._said >= SECONDS:
+            self._said = now
+            rate = self.done / (now - self._began)
+            left = datetime.timedelta(seconds=round((self.total - self.done) / rate))
+            line = f"{self.done:.0f} of {self.total:.0f} {self.unit}, {rate:.1f} a second, {left} left"
+            _log.info("%s", ", ".join(filter(None, (line, remark))))
+
+    @contextlib.contextmanager
+    def part(self, units: float) -> Iterator[None]:
+        """The next ``units`` of the work are done in the block; progress that is made there counts as that of this work."""
+        before = self.done
+        _parts.append((self, before, units))
+        try:
+            yield
+        finally:
+            _parts.pop()
+        self.reach(before + units)
+
+
+class AtMostEvery(logging.Filter):
+    """Lets a record pass once in so many ``seconds``, so that a log that nobody watches does not fill up."""
+
+    def __init__(self, seconds: float):
+        super().__init__()
+        self.seconds, self._passed = seconds, float("-inf")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.created - self._passed < self.seconds:
+            return False
+        self._passed = record.created
+        return True

@@ -1,0 +1,131 @@
+"""What a run will ask and what that may cost, before it asks anything: a row for each model, benchmark and task."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.errors import UserError
+from biasatlas.models.door import Opening
+from biasatlas.models.endpoint.bound import bound
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.entry import Entry
+from biasatlas.models.kinds import KINDS
+from biasatlas.workflow.plan import Planned
+
+#: Columns of the table; tokens are estimates from above, ``cost`` is what it may come to at most, if no call is in the
+#: store. ``longest_tokens`` is the longest request with its answer, of ``context_tokens`` that the model takes.
+COLUMNS = (
+    "model",
+    "role",
+    "benchmark",
+    "protocol",
+    "task",
+    "measured",
+    "remark",
+    "requests",
+    "prompt_tokens",
+    "completion_tokens",
+    "calls",
+    "cost",
+    "currency",
+    "minutes",
+    "longest_tokens",
+    "context_tokens",
+)
+
+
+def row(planned: Planned, requests: pd.DataFrame | None, opening: Opening) -> dict[str, Any]:
+    """One row of the table. ``requests`` are counted by :mod:`.sizes`, None where none are, or they are not known yet.
+
+    Raises UserError for what the model's entry lacks.
+    """
+    remarks = [planned.reason]
+    values = planned._asdict() | {"measured": "no" if planned.reason else "yes"}
+    values["role"] = f"{planned.role} {planned.of}".strip()
+    if requests is None:
+        remarks += [] if planned.reason else ["counted once a judge has put the contexts in order"]
+        return values | {"remark": "; ".join(filter(None, remarks))}
+    kind = KINDS[opening.entry.kind]
+    previews = kind.preview(opening, requests) if kind.preview else []
+    able = np.asarray([not preview.reason for preview in previews] or [True] * len(requests))
+    if reasons := dict.fromkeys(preview.reason for preview in previews if preview.reason):
+        remarks.append(f"{requests.loc[~able, 'requests'].sum()} requests are not asked: {'; '.join(reasons)}")
+    longest = max((preview.tokens or 0 for preview in previews), default=0)
+    context = next((preview.context_tokens for preview in previews if preview.context_tokens), None)
+    if context and longest > context:
+        remarks.append(f"its longest request has {longest} tokens and the model takes {context}: such requests fail")
+    asked = requests[able]
+    values |= {
+        "measured": "yes" if able.any() else "no",
+        "remark": "; ".join(filter(None, remarks)),
+        "requests": requests["requests"].sum(),
+        "prompt_tokens": asked["prompt_tokens"].sum(),
+        "completion_tokens": _completion_tokens(asked),
+        "longest_tokens": longest or None,
+        "context_tokens": context,
+    }
+    if kind.calls_api:
+        values |= bound(cast(ApiEntry, opening.entry), asked)
+    return values
+
+
+def writer_row(model: str, entry: Entry, costs: pd.DataFrame) -> dict[str, Any]:
+    """The row of the model that writes new questions, from what each step of the construction may cost (``costs``)."""
+    names = ["requests", "prompt_tokens", "completion_tokens", "cost"]
+    values = costs.set_index("step").loc["all", names].to_dict()
+    values |= {"model": model, "role": "writes", "task": "construction", "measured": "yes"}
+    if not KINDS[entry.kind].calls_api:
+        return values | {"cost": None}
+    return values | {"calls": values["requests"], "currency": cast(ApiEntry, entry).currency}
+
+
+def _completion_tokens(requests: pd.DataFrame) -> float:
+    written = requests[requests["kind"] == "generation"]
+    return float((written["requests"] * written["repeats"].fillna(1) * written["max_tokens"]).sum())
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """The table, with whole numbers where they are."""
+    frame = pd.DataFrame(rows, columns=list(COLUMNS)).fillna({"benchmark": "", "protocol": "", "remark": ""})
+    whole = ["requests", "prompt_tokens", "completion_tokens", "calls", "longest_tokens", "context_tokens"]
+    return frame.assign(**{name: frame[name].astype(float).round().astype("Int64") for name in whole})
+
+
+def costs(table: pd.DataFrame) -> pd.DataFrame:
+    """What each model may cost at most, and all of them: ``model``, ``currency``, ``calls``, ``cost``, ``minutes``."""
+    paid = table[table["currency"].notna()].assign(minutes=lambda frame: frame["minutes"].astype(float))
+    by_model = paid.groupby(["model", "currency"], sort=False)[["calls", "cost", "minutes"]].sum(min_count=1)
+    in_all = paid.groupby("currency", sort=False)[["calls", "cost"]].sum().reset_index().assign(model="all")
+    return pd.concat([by_model.reset_index(), in_all], ignore_index=True)
+
+
+def accept(table: pd.DataFrame, limit: float) -> None:
+    """Raise UserError where the run may cost more than ``limit`` (the key `accept_cost`)."""
+    in_all = costs(table)
+    above = in_all[(in_all["model"] == "all") & (in_all["cost"] > limit)]
+    if len(above):
+        cost, currency = above[["cost", "currency"]].iloc[0]
+        dear = in_all[(in_all["model"] != "all") & (in_all["currency"] == currency)].sort_values("cost").iloc[-1]
+        raise UserError(
+            f"accept_cost: the run may cost up to {cost:.2f} {currency} ({dear['model']} alone {dear['cost']:.2f}), and "
+            f"`accept_cost` is {limit:g}. No call was made. Raise it, or ask for less: fewer models or categories, or a "
+            "protocol with fewer repeats."
+        )
+
+
+def text(table: pd.DataFrame) -> str:
+    """The table for a terminal: what is measured, what is not and why, what it may cost."""
+    shown = table.drop(columns=["currency", "longest_tokens", "context_tokens", "remark", "measured"])
+    shown = shown.assign(cost=shown["cost"].map("{:.2f}".format), minutes=shown["minutes"].map("{:.0f}".format))
+    asked = shown[table["measured"] == "yes"].astype(object)
+    asked = asked.where(asked.notna() & (asked != "nan"), "-")
+    asked = asked.loc[:, (asked != "-").any()]
+    parts = [asked.to_string(index=False) if len(asked) else "nothing is measured"]
+    remarks = table.loc[table["remark"] != "", ["benchmark", "protocol", "task", "model", "remark"]]
+    parts += ["\n".join(f"{' '.join(place)}: {remark}" for *place, remark in remarks.itertuples(index=False))]
+    for cost in costs(table).itertuples():
+        minutes = f", about {cost.minutes:.0f} minutes at its rates" if pd.notna(cost.minutes) else ""
+        parts.append(f"{cost.model}: {cost.calls:.0f} calls, at most {cost.cost:.2f} {cost.currency}{minutes}")
+    return "\n\n".join(filter(None, parts)) + "\n"

@@ -1,0 +1,148 @@
+"""What a failure leaves: a run whose job failed goes on with the tables, figures and report of all else.
+
+It is the same workflow once more, as a child of the failed run (:func:`go_on`). There, input functions leave out what is
+not there (:func:`steps`), and the report says what is missing and why (:func:`gaps`).
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from biasatlas.benchmarks.registry import load_spec
+from biasatlas.models.kinds import KINDS
+from biasatlas.workflow import selection
+from biasatlas.workflow.config import Config
+from biasatlas.workflow.paths import WEIGHT_FILES, Paths
+from biasatlas.workflow.selection import Scored
+
+#: Environment variable with the level of a run, and the level after each: first all tables and figures that can still
+#: be made, then, where one of them fails, the report of those that are there.
+LEVEL = "BIASATLAS_PARTIAL"
+_NEXT = {"": "tables", "tables": "report"}
+
+#: Snakemake's words where jobs failed; after an interruption it says others.
+_FAILED = "Exiting because a job execution failed"
+
+#: Flags that would make everything again, with those that take names.
+_FORCE, _FORCE_NAMED = {"-F", "--forceall", "-f", "--force"}, {"-R", "--forcerun"}
+
+#: A file and the log of the job that makes it.
+Step = tuple[str, str]
+
+
+def steps(config: Config, paths: Paths, score: Scored) -> Iterator[Step]:
+    """The files that a score file is made from, first to last, and itself: what is there is current only if all are."""
+    names = score._asdict()
+
+    def step(path: str, rule: str, *wildcards: str, **others: str) -> Step:
+        values = names | others
+        return path.format(**values), paths.log(rule, *wildcards).format(**values)
+
+    benchmark, task = score.benchmark, load_spec(score.benchmark).tasks[score.task]
+    judge = config.benchmarks[benchmark].judge
+    if config.benchmarks[benchmark].data == "full":
+        for source in load_spec(benchmark).sources:
+            yield step(paths.source, "fetch_source", "source", source=source)
+    yield step(paths.items, "read_items", "benchmark")
+    if judge and selection.is_ordered(benchmark, score.protocol, score.task):
+        yield from _ready(config, paths, judge, benchmark)
+        yield step(paths.orders, "order_contexts", "benchmark", "task")
+    yield step(paths.requests, "build_requests", "benchmark", "protocol", "task")
+    yield from _ready(config, paths, score.model, benchmark)
+    answered = ("model", "benchmark", "protocol")
+    count = getattr(config.models[score.model], "shards", 1)
+    for number in range(count if count > 1 else 0):
+        yield step(paths.shard, "answer_shard", *answered, "shard", shard=f"{number + 1}-of-{count}")
+    yield step(paths.responses, "gather_responses" if count > 1 else "answer_requests", *answered)
+    if judge and task.judged:
+        yield from _ready(config, paths, judge, benchmark)
+        yield step(paths.judgements, "judge_responses", *answered, "task")
+    yield step(paths.scores, f"score_{benchmark}_{score.task}", *answered, "task")
+
+
+def _ready(config: Config, paths: Paths, model: str, benchmark: str) -> Iterator[Step]:
+    """What makes a model ready to answer."""
+    entry = config.models[model]
+    kind = KINDS[entry.kind]
+    match kind.ready(entry):
+        case "weights":
+            names = {"model": model, "language": load_spec(benchmark).language}
+            log = paths.log("train_planted", *names).format(**names)
+            yield paths.weights.format(file=WEIGHT_FILES[0], **names), log
+        case "fetched":
+            yield paths.fetched.format(model=model), paths.log("fetch_model", "model").format(model=model)
+    if kind.check:
+        yield paths.checked.format(model=model), paths.log("check_model", "model").format(model=model)
+    if kind.calls_api and config.accept_cost is not None:
+        yield paths.accepted, paths.log("accept_cost")
+
+
+def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:
+    """Every table and figure of the benchmarks, and of their comparison, with its name."""
+    for benchmark, protocol in selection.runs(config):
+        names = {"benchmark": benchmark, "protocol": protocol}
+        for table in selection.tables(config, benchmark, protocol):
+            log = paths.log("summarise_scores", "benchmark", "protocol", "table").format(**names, table=table)
+            yield f"table {table} of {benchmark} ({protocol})", (paths.table.format(**names, table=table), log)
+        for figure in selection.figures(config, benchmark, protocol):
+            log = paths.log("draw_figure", "benchmark", "protocol", "figure").format(**names, figure=figure)
+            yield f"figure {figure} of {benchmark} ({protocol})", (paths.figure.format(**names, figure=figure), log)
+    for protocol, name in selection.comparisons(config):
+        log = paths.log("compare_benchmarks", "protocol", "comparison").format(protocol=protocol, comparison=name)
+        yield f"comparison {name} ({protocol})", (paths.comparison.format(protocol=protocol, comparison=name), log)
+    for protocol in selection.matches(config):
+        for rule, path in (("match_bbq", paths.match), ("draw_match", paths.match_figure)):
+            log = paths.log(rule, "protocol").format(protocol=protocol)
+            yield f"{rule} ({protocol})", (path.format(protocol=protocol), log)
+
+
+def gaps(config: Config, paths: Paths, results: Iterable[tuple[str, Step]], exists: Callable[[str], bool]) -> list[str]:
+    """A sentence on every model that is missing somewhere, and on each of the ``results`` (name, step) that failed."""
+    missing: dict[tuple[str, str], list[str]] = {}
+    for benchmark, protocol in selection.runs(config):
+        for model in selection.models(config, benchmark, protocol):
+            for task in selection.tasks(config, benchmark, model):
+                category = selection.categories(config, benchmark, task)[0]
+                made = steps(config, paths, Scored(model, benchmark, protocol, task, category))
+                if lost := next((log for path, log in made if not exists(path)), ""):
+                    missing.setdefault((f"model {model}", lost), []).append(f"{benchmark} ({protocol}) {task}")
+    sentences = [
+        f"{name} in {', '.join(places)}: {reason(log) or f'it was not made, and {log} has no error'}"
+        for (name, log), places in missing.items()
+    ]
+    failed = [(name, why) for name, (path, log) in results if not exists(path) and (why := reason(log))]
+    return sentences + [f"{name}: {why}" for name, why in failed]
+
+
+def reason(log: str) -> str:
+    """Why the job of a ``log`` failed: the first line of its error, '' if it has none."""
+    path = Path(log)
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    error = re.search(r"^[0-9:]{8} error: (.*)", text, flags=re.MULTILINE)
+    return error[1] if error else ""
+
+
+def go_on(logs: Iterable[str], arguments: Sequence[str]) -> None:
+    """Run the workflow once more as it was called (``arguments``), for what its failed jobs, as its ``logs`` have them, leave.
+
+    Nothing is done after an interruption, after the last level, or where no table or report was wanted.
+    """
+    said = "\n".join(Path(log).read_text(encoding="utf-8", errors="replace") for log in logs)
+    level = os.environ.get(LEVEL, "")
+    wanted = re.search(r"^(summarise_scores|draw_figure|write_report) ", said, flags=re.MULTILINE)
+    if level not in _NEXT or _FAILED not in said or not wanted:
+        return
+    print("note: jobs failed; going on with the tables, figures and report of what is there", file=sys.stderr)
+    command = [sys.executable, "-m", "snakemake", "--nolock", "--keep-going", *_without_force(arguments)]
+    subprocess.run(command, env=os.environ | {LEVEL: _NEXT[level]}, check=False)
+
+
+def _without_force(arguments: Sequence[str]) -> Iterator[str]:
+    named = False
+    for argument in arguments:
+        named = argument in _FORCE_NAMED or (named and not argument.startswith("-"))
+        if not named and argument not in _FORCE:
+            yield argument

@@ -1,0 +1,55 @@
+"""What every model is to do in a run, and why it does not do the rest."""
+
+from typing import NamedTuple
+
+from biasatlas.benchmarks.registry import load_spec
+from biasatlas.models.kinds import KINDS
+from biasatlas.workflow import selection
+from biasatlas.workflow.config import Config
+
+
+class Planned(NamedTuple):
+    """The requests of a benchmark's task to a ``model`` in a ``role``; a ``reason`` where it is not asked them.
+
+    Roles: "answers" (the model under test), "judges" (the answers of ``of``), "orders" (an item's parts, before requests
+    are built).
+    """
+
+    model: str
+    role: str
+    benchmark: str
+    protocol: str
+    task: str
+    of: str = ""
+    reason: str = ""
+
+
+def plan(config: Config) -> list[Planned]:
+    """A row for each model, benchmark, protocol and task, and for what is asked of judges."""
+    rows: list[Planned] = []
+    for benchmark, protocol in selection.runs(config):
+        run, judge = config.benchmarks[benchmark], config.benchmarks[benchmark].judge or ""
+        asked = selection.tasks_asked(config, benchmark)
+        for model in run.models or config.models:
+            for task in load_spec(benchmark).tasks:
+                why = _why_not(config, benchmark, protocol, task, model)
+                rows.append(Planned(model, "answers", benchmark, protocol, task, reason=why))
+                if not why and load_spec(benchmark).tasks[task].judged:
+                    rows.append(Planned(judge, "judges", benchmark, protocol, task, of=model))
+        ordered = [task for task in asked if selection.is_ordered(benchmark, protocol, task)]
+        rows += [Planned(judge, "orders", benchmark, protocol, task) for task in ordered]
+    return rows
+
+
+def _why_not(config: Config, benchmark: str, protocol: str, task: str, model: str) -> str:
+    """Why ``model`` does not do ``task``, '' if it does."""
+    if lacking := selection.lacking(config, benchmark, task):
+        return lacking
+    if not selection.categories(config, benchmark, task):
+        return "it has none of the categories that are asked for"
+    kind = KINDS[config.models[model].kind]
+    if kind.protocol not in (None, protocol):
+        return f"a model of kind {kind.name} answers under the protocol {kind.protocol} alone"
+    if task not in selection.tasks(config, benchmark, model):
+        return f"as its entry stands, a model of kind {kind.name} does not answer such requests"
+    return ""

@@ -1,0 +1,107 @@
+"""Requests counted by their settings, column by column: a benchmark may have millions."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.contract import Options
+from biasatlas.columns import REQUEST_COLUMNS
+from biasatlas.resources import Resources
+
+_TEXTS = ("messages", "prefix", "continuation")
+#: What decides, beside its texts, whether and how a request is answered.
+_SETTINGS = (
+    "kind",
+    "template",
+    "special_tokens",
+    "boundary",
+    "temperature",
+    "top_p",
+    "top_k",
+    "repetition_penalty",
+    "frequency_penalty",
+    "max_tokens",
+    "repeats",
+    "sampling",
+)
+
+
+def sizes(batches: Iterable[pa.RecordBatch]) -> pd.DataFrame:
+    """Requests by their settings: a row for each combination, with the longest of its requests.
+
+    Columns beside those of that request: ``requests`` (how many), ``prompt_tokens`` (of all, about: one for a character
+    outside ASCII, one for three within, and some for a template), ``characters`` (of the longest).
+    """
+    parts = pd.concat([_sizes(pa.Table.from_batches([batch])) for batch in batches], ignore_index=True)
+    by = _by(parts)
+    totals = parts.groupby(by, dropna=False, sort=False)[["requests", "prompt_tokens"]].sum().reset_index(drop=True)
+    longest = parts.loc[parts.groupby(by, dropna=False, sort=False)["characters"].idxmax()].reset_index(drop=True)
+    return longest.assign(**totals)
+
+
+def _sizes(requests: pa.Table) -> pd.DataFrame:
+    characters, extra = np.zeros((2, len(requests)))
+    given = {}
+    for name in _TEXTS:
+        text = pc.fill_null(requests[name].cast(pa.large_string()), "")
+        length = pc.utf8_length(text).to_numpy()
+        characters += length
+        # A Chinese character has three bytes in UTF-8, two more than one of ASCII.
+        extra += (pc.binary_length(text).to_numpy() - length) / 2
+        given[f"has_{name}"] = length > 0
+    settings = requests.select([name for name in _SETTINGS if name in requests.column_names])
+    frame = settings.to_pandas(strings_to_categorical=True).assign(**given, characters=characters)
+    frame["prompt_tokens"] = 16 + extra + np.ceil((characters - extra) / 3)
+    frame["requests"] = 1
+    groups = frame.groupby(_by(frame), dropna=False, sort=False, observed=True)
+    totals = groups[["requests", "prompt_tokens"]].sum().reset_index(drop=True)
+    row = groups["characters"].idxmax().to_numpy()
+    texts = requests.select(_TEXTS).take(row).to_pandas()
+    longest = frame.iloc[row].reset_index(drop=True)
+    longest = longest.astype(dict.fromkeys(longest.select_dtypes("category"), object))
+    return longest.assign(**texts, **totals, request_id=requests["request_id"].take(row).to_pandas())
+
+
+def _by(frame: pd.DataFrame) -> list[str]:
+    given = [f"has_{name}" for name in _TEXTS]
+    return [name for name in (*_SETTINGS, *given) if name in frame]
+
+
+def of_frame(requests: pd.DataFrame) -> pd.DataFrame:
+    """:func:`sizes` of requests in memory."""
+    requests = requests.reindex(columns=list(dict.fromkeys([*REQUEST_COLUMNS, *requests.columns])))
+    return sizes(pa.Table.from_pandas(requests, preserve_index=False).to_batches())
+
+
+def of_judge(
+    benchmark: str, items: pd.DataFrame, requests: pd.DataFrame, task: str, options: Options, resources: Resources
+) -> pd.DataFrame:
+    """:func:`sizes` of the most that a judge is asked of the answers to ``requests``.
+
+    As if every one of them is judged and is as long as it may be, and none of the judge's replies can be read.
+    """
+    asked = of_frame(_asked_of_judge(benchmark, items, requests, task, options, resources))
+    return asked.assign(prompt_tokens=asked["prompt_tokens"] + asked["requests"] * requests["max_tokens"].max())
+
+
+def _asked_of_judge(
+    benchmark: str, items: pd.DataFrame, requests: pd.DataFrame, task: str, options: Options, resources: Resources
+) -> pd.DataFrame:
+    build = registry.build_judge_requests(benchmark)
+    asked = build(items, requests, _replies(requests, "x"), task, options, resources)
+    while len(asked):
+        again = build(items, requests, _replies(requests, "x"), task, options, resources, _replies(asked, ""))
+        if again.equals(asked):
+            break
+        asked = again
+    return asked
+
+
+def _replies(requests: pd.DataFrame, text: str) -> pd.DataFrame:
+    """A reply of ``text`` to each request and repeat."""
+    replies = requests.loc[requests.index.repeat(requests["repeats"].fillna(1).astype(int)), ["request_id"]]
+    return replies.assign(repeat=replies.groupby("request_id").cumcount(), status="ok", detail="", text=text)

@@ -1,0 +1,130 @@
+"""The check of a run: what a person brought is looked at first, and what will be asked is counted with what it may cost."""
+
+import json
+import time
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from api_server import MODEL, Server, requests_for
+from conftest import snakemake
+from small_run import write_config
+
+from biasatlas.columns import REQUEST_COLUMNS
+from biasatlas.files import read_csv, read_parquet, write_requests
+from biasatlas.models.endpoint.bound import bound
+from biasatlas.models.endpoint.calls import calls, worst_cost
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.workflow import sizes
+
+PRICES = {"price_input_per_million": 100, "price_output_per_million": 1000, "requests_per_minute": 600}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A folder with the check of a run of every kind of model, the endpoint's server, and a way to run it again."""
+    folder = tmp_path_factory.mktemp("check")
+    config = write_config(folder, 1)
+    written = json.loads(config.read_text())
+    with Server() as server:
+        written["models"] |= {
+            "endpoint": {"kind": "api", "base_url": server.url, "model": MODEL, **PRICES},
+            "masked": {"kind": "masked", "source": str(folder / "tiny-0")},
+        }
+        written["benchmarks"] = {
+            "crows_pairs": {"data": "sample"},
+            "mcbe": {"data": "sample", "categories": ["age"], "judge": "endpoint"},
+        }
+
+        def again(*targets, **changes):
+            config.write_text(json.dumps(written | changes))
+            return snakemake(*targets, "--configfile", str(config), folder=folder)
+
+        done = again("check")
+        assert done.returncode == 0, done.stdout
+        yield folder, server, again
+
+
+def test_every_task_is_measured_or_says_why_not(run):
+    folder, server, _ = run
+    table = read_csv(folder / "results/check.csv").set_index(["model", "role", "task"])
+    assert not server.bodies
+    assert set(table.loc[["tiny-0"], "measured"]) == {"yes"}
+    assert table.loc[("masked", "answers", "pair"), "measured"] == "yes"
+    assert table.loc[("masked", "answers", "SC"), "measured"] == "no"
+    assert "kind masked does not answer" in table.loc[("masked", "answers", "SC"), "remark"]
+    requests = read_parquet(folder / "results/requests/crows_pairs/recommended/pair_choice.parquet")
+    row = table.loc[("endpoint", "answers", "pair_choice")]
+    assert row["calls"] == row["requests"] == len(requests)
+    assert row["minutes"] == pytest.approx(len(requests) / (600 * 0.95))
+    judged = table.loc[("endpoint", "judges tiny-0", "BA")]
+    assert judged["cost"] > 0
+    assert table.loc[("tiny-0", "answers", "pair_choice"), ["longest_tokens", "context_tokens"]].notna().all()
+    text = (folder / "results/check.txt").read_text()
+    assert "all: " in text and " USD" in text
+
+
+def test_nothing_is_called_above_the_accepted_cost(run):
+    _, server, again = run
+    target = "results/responses/endpoint/crows_pairs/recommended.parquet"
+    above = again(target, accept_cost=0.001)
+    assert above.returncode != 0
+    assert "`accept_cost` is 0.001. No call was made. Raise it, or ask for less" in above.stdout
+    assert not server.bodies
+    assert again(target, accept_cost=1000).returncode == 0
+    assert server.bodies
+
+
+def test_a_model_is_looked_at_before_it_is_loaded_and_again_when_its_folder_changes(run):
+    folder, _, again = run
+    weights = folder / "tiny-0/model.safetensors"
+    weights.rename(folder / "weights")
+    broken = again("check")
+    assert broken.returncode != 0
+    assert f"error: {folder}/tiny-0: no weights (*.safetensors) there" in broken.stdout
+    (folder / "weights").rename(weights)
+    assert again("check").returncode == 0
+
+
+def test_a_dry_run_says_what_is_left_out(tmp_path):
+    path = tmp_path / "config.json"
+    models = {"planted": {"kind": "planted", "odds_ratio": 1}}
+    path.write_text(json.dumps({"models": models, "benchmarks": {"mcbe": {"data": "sample"}}}))
+    dry = snakemake("--dry-run", "--configfile", str(path), folder=tmp_path)
+    assert dry.returncode == 0, dry.stdout
+    assert dry.stdout.count("note: mcbe: task BA is left out: it needs a model that judges the answers.") == 1
+
+
+@pytest.mark.parametrize("settings", [{}, {"top_logprobs": 5}, {"prompt_logprobs": True}])
+@pytest.mark.parametrize("kind", ["generation", "choice", "likelihood"])
+def test_the_bound_is_no_less_than_what_the_calls_may_cost(tmp_path, kind, settings):
+    """And not more than a few tokens of JSON a call above it."""
+    entry = ApiEntry(kind="api", base_url="http://127.0.0.1:9/v1", model=MODEL, **PRICES, **settings)
+    prompts = ["short", "一段比较长的中文", "an English prompt of some length " * 9]
+    raw = {"messages": None, "continuation": "and so on", "boundary": "offsets", "special_tokens": "once"}
+    own = raw if kind == "likelihood" else {"labels": '["A", "B"]', "repeats": 3, "temperature": 1.0}
+    requests = requests_for(prompts, kind=kind, **own)
+    path = tmp_path / "requests.parquet"
+    write_requests(requests, path, {})
+    counted = sizes.sizes(pq.ParquetFile(path).iter_batches(2))
+    assert counted["requests"].sum() == 3
+    planned = [calls(row, entry) for row in requests.to_dict("records")]
+    sent = [call for several in planned if not isinstance(several, str) for call in several]
+    if sent:
+        most = bound(entry, counted)
+        assert most["calls"] == len(sent)
+        worst = sum(worst_cost(entry, call) for call in sent)
+        assert worst <= most["cost"] <= worst + len(sent) * 15 * entry.price_input_per_million / 1e6
+    else:
+        assert kind == "likelihood" and not entry.prompt_logprobs
+
+
+def test_a_million_requests_are_counted_in_seconds(tmp_path):
+    row = requests_for(["Continue the story: 有一天 " * 10], kind="likelihood", continuation="he left").iloc[0]
+    many = pd.DataFrame({name: [row[name]] * 1_000_000 for name in REQUEST_COLUMNS})
+    path = tmp_path / "requests.parquet"
+    many.to_parquet(path)
+    began = time.process_time()
+    counted = sizes.sizes(pq.ParquetFile(path).iter_batches())
+    assert counted["requests"].tolist() == [1_000_000]
+    assert time.process_time() - began < 20

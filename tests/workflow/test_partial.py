@@ -1,0 +1,58 @@
+"""What fails costs its own rows: all else is made, the report names the gap and the reason, and a repair closes it."""
+
+import json
+import shutil
+
+import pytest
+from conftest import copy_workflow, snakemake
+from small_run import write_config
+
+from biasatlas.files import read_csv
+
+TABLES = "results/tables/crows_pairs/recommended"
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    """A run of two models, one without its weights, in a workflow whose one figure cannot be drawn."""
+    folder = tmp_path_factory.mktemp("partial")
+    root = copy_workflow(folder / "workflow")
+    config = write_config(folder, 2)
+    written = json.loads(config.read_text())
+    written["benchmarks"] = {"crows_pairs": {"data": "sample"}}
+    config.write_text(json.dumps(written))
+    shutil.move(folder / "tiny-1/model.safetensors", folder / "weights")
+    figures = root / "scripts/biasatlas/benchmarks/crows_pairs/figures.py"
+    drawn = figures.read_text()
+    figures.write_text(
+        drawn.replace('@figure("scores")\n', '@figure("scores")\ndef broken(*_):\n    raise ValueError("no ink")\n\n\n')
+    )
+    assert figures.read_text() != drawn
+    run = snakemake("--configfile", str(config), folder=folder, root=root)
+
+    def repaired():
+        shutil.move(folder / "weights", folder / "tiny-1/model.safetensors")
+        figures.write_text(drawn)
+        return snakemake("--configfile", str(config), folder=folder, root=root)
+
+    return folder, root, config, run, repaired
+
+
+def test_a_failure_costs_its_own_rows_until_it_is_repaired(broken):
+    folder, root, config, run, repaired = broken
+    assert run.returncode != 0
+    assert "tiny-1: no weights (*.safetensors) there" in run.stdout
+    assert not (folder / "results/responses/tiny-1").exists()
+    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"tiny-0"}
+    page = (folder / "results/report/index.html").read_text()
+    assert "model tiny-1 in crows_pairs (recommended) pair, crows_pairs (recommended) pair_choice:" in page
+    assert "no weights (*.safetensors) there" in page
+    assert "figure scores of crows_pairs (recommended): ValueError: no ink" in page
+    planned = snakemake("--dry-run", "--configfile", str(config), folder=folder, root=root).stdout
+    assert "answer_requests" in planned and "write_report" in planned
+
+    again = repaired()
+    assert again.returncode == 0, again.stdout
+    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"tiny-0", "tiny-1"}
+    assert "Not complete" not in (folder / "results/report/index.html").read_text()
+    assert "Nothing to be done" in snakemake("--dry-run", "--configfile", str(config), folder=folder, root=root).stdout

@@ -1,0 +1,97 @@
+"""What a terminal shows of a job under way, and what is left when one is interrupted."""
+
+import json
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from api_server import MODEL, Server
+from conftest import ROOT, snakemake
+
+from biasatlas import progress
+from biasatlas.progress import AtMostEvery, Progress
+
+TARGET = "results/responses/endpoint/crows_pairs/recommended.parquet"
+NAME = "[answer_requests endpoint crows_pairs recommended"
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes a configuration of one endpoint that is asked 36 questions, one at a time."""
+
+    def write(url):
+        entry = {"kind": "api", "base_url": url, "model": MODEL, "concurrency": 1, "price_output_per_million": 1000}
+        path = tmp_path / "config.json"
+        benchmarks = {"crows_pairs": {"data": "sample"}}
+        path.write_text(json.dumps({"models": {"endpoint": entry}, "benchmarks": benchmarks}))
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_path, config, sent):
+    with Server(delay_s=0.6) as server:
+        command = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--snakefile",
+            str(ROOT / "Snakefile"),
+            "--directory",
+            str(tmp_path),
+        ]
+        command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(ROOT / "profiles/default")]
+        command += [TARGET, "--configfile", config(server.url)]
+        run = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+        while len(server.answered) < 5 and run.poll() is None:
+            time.sleep(0.1)
+        time.sleep(1.5)  # the store is on the disk every second
+        os.killpg(run.pid, sent)
+        said = run.communicate()[0]
+        assert run.returncode != 0
+        assert f"{NAME}] interrupted; what was answered is kept" in said
+        assert "Traceback" not in said
+        assert "going on with" not in said
+        asked = sum(map(len, server.answered.values()))
+        again = snakemake(TARGET, "--configfile", config(server.url), folder=tmp_path)
+    assert again.returncode == 0, again.stdout
+    assert sum(map(len, server.answered.values())) - asked <= 36 - asked + 1  # at most the one in flight is asked again
+    lines = re.findall(rf"^{re.escape(NAME)} pair_choice\] .*$", again.stdout, flags=re.MULTILINE)
+    assert 1 <= len(lines) <= 2, again.stdout
+    assert re.search(r"\d+ of \d+ calls, [\d.]+ a second, 0:00:\d\d left, 0 failed, 0\.\d{4} USD$", lines[0])
+
+
+def test_progress_of_parts_is_that_of_the_whole(monkeypatch, caplog):
+    monkeypatch.setattr(progress, "SECONDS", 0.0)
+    caplog.set_level(logging.INFO)
+    whole = Progress("requests", 200)
+    with whole.part(100):
+        rounds = Progress("questions", 10)
+        rounds.advance(2.5)
+        rounds.reach(1)  # what was estimated too high does not go back
+    assert [record.getMessage().partition(",")[0] for record in caplog.records] == [
+        "25 of 200 requests",
+        "25 of 200 requests",
+        "100 of 200 requests",
+    ]
+    with pytest.raises(RuntimeError), whole.part(100):
+        raise RuntimeError
+    assert whole.done == 100
+
+
+def test_where_nobody_watches_it_is_a_line_a_minute():
+    once = AtMostEvery(60)
+    record = logging.makeLogRecord({"created": 1000.0})
+    assert once.filter(record)
+    record.created += 59
+    assert not once.filter(record)
+    record.created += 1
+    assert once.filter(record)
