@@ -35,6 +35,8 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 _PACKAGES = {"bitsandbytes": ["bitsandbytes"], "awq": ["gptqmodel"], "gptq": ["gptqmodel", "optimum"]}
 #: Bytes; the format allows no more.
 _LONGEST_HEADER = 100_000_000
+#: Files that the library does without, also where they are damaged.
+_OPTIONAL = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 _log = logging.getLogger(__name__)
 
@@ -145,6 +147,13 @@ def _check_files(folder: Path, source: str) -> None:
         )
     if not (folder / "config.json").is_file():
         raise UserError(f"{source}: no config.json beside the weights: point to a folder made by save_pretrained.")
+    for path in filter(Path.is_file, (folder / name for name in _OPTIONAL)):
+        try:
+            whole = isinstance(json.loads(path.read_text(encoding="utf-8")), dict)
+        except ValueError:
+            whole = False
+        if not whole:
+            raise UserError(f"{source}: {path.name} is no JSON object: download it again, or take it away.")
 
 
 def _check_packages(quant_method: str, source: str) -> None:

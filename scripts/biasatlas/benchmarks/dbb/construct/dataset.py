@@ -111,26 +111,30 @@ def evaluation_sheet(questions: pd.DataFrame, size: int = 100, seed: int = 0) ->
 
 
 def read_evaluation(path: str | Path) -> pd.DataFrame:
-    """A filled-in sheet: a column for each criterion, True for yes, False for no, missing where a cell is empty.
+    """A filled-in sheet: the criteria, as they were marked.
 
-    Raises :class:`UserError` naming file, line and column, for a mark that is neither, too.
+    Raises :class:`UserError` naming file, line and column, for a mark that is neither yes nor no, too.
     """
     rows = []
     for where, row in read_csv_rows(path, list(CRITERIA)):
-        marks = {name: mark.strip().lower() for name, mark in row.items()}
-        for name, mark in marks.items():
-            if mark not in _MARKS:
+        for name, mark in row.items():
+            if _plain(mark) not in _MARKS:
                 raise UserError(f"{where}: {name} is {shown(mark)}; expected yes, no or an empty cell.")
-        rows.append({name: _MARKS[mark] for name, mark in marks.items()})
-    return pd.DataFrame(rows, dtype=object)
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def summarise_evaluation(answers: pd.DataFrame) -> pd.DataFrame:
+def _plain(mark: object) -> str:
+    return "" if pd.isna(mark) else str(mark).strip().lower()
+
+
+def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
     """Share of yes for each criterion, and for all four together, in [0, 1], with Wilson's 95 % interval.
 
-    ``answers`` as :func:`read_evaluation` gives them. Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``,
-    ``missing``: a question with a missing answer is missing from "all".
+    ``sheet`` as :func:`read_evaluation` gives it. Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``,
+    ``missing``: an empty cell is missing, and a question with one is missing from "all".
     """
+    answers = sheet[list(CRITERIA)].map(_plain).apply(lambda marks: marks.map(_MARKS))
     complete = answers.notna().all(axis=1)
     answers = answers.assign(all=answers.eq(True).all(axis=1).where(complete))
     rows = []
