@@ -13,13 +13,19 @@ from biasatlas.resources import names as shipped_names
 from biasatlas.sources import load_sources
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.config import load_config
+from biasatlas.workflow.config.feasible import check_feasible
+from biasatlas.workflow.config.files import check_files
 from biasatlas.workflow.identity import answer_identity, code_of, digest_of, digest_of_texts
 from biasatlas.workflow.needs import needs
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.plan import plan
 
 try:
+    if workflow.is_main_process:
+        check_files(workflow.configfiles)
     CONFIG = load_config(config, workflow.configfiles)
+    if workflow.is_main_process:
+        check_feasible(CONFIG, ", ".join(map(str, workflow.configfiles)))
     RUNS = {run: load_options(*run) for run in selection.runs(CONFIG)}
 except UserError as error:
     sys.exit(f"error: {error}")

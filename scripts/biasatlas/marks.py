@@ -17,9 +17,9 @@ def field(changes: Changes, default: Any = ..., **schema: Any) -> Any:
 
 
 class Marked(BaseModel):
-    """A section whose fields are all marked; unknown keys are errors, values do not change."""
+    """A section whose fields are all marked. Unknown keys are errors, as are switches for numbers and infinite ones."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

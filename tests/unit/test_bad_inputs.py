@@ -205,6 +205,7 @@ def read_items_job(benchmark: str, files: Files, folder: Path) -> SimpleNamespac
     """What Snakemake tells the script of rule read_items."""
     names = registry.resource_names(benchmark, "items")
     return SimpleNamespace(
+        rule="read_items",
         wildcards={"benchmark": benchmark},
         params=SimpleNamespace(data="sample", raw=list(files), own=[], get=lambda name, default: default),
         input=SimpleNamespace(

@@ -54,7 +54,8 @@ CODE, COMMENT, DOCSTRING = "\nEDITED = 1\n", "\n# edited\n", None
         ("biasatlas/models/local/answer.py", CODE, set()),
         ("score_responses.py", CODE, {"scores"}),
         ("score_responses.py", COMMENT, set()),
-        ("biasatlas/files.py", CODE, set()),
+        ("biasatlas/files.py", CODE, {"items", "requests", "scores", "tables", "figures"}),
+        ("biasatlas/files.py", COMMENT, set()),
         ("biasatlas/workflow/lease.py", CODE, set()),
     ],
 )

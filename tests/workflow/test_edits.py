@@ -277,7 +277,7 @@ EDITS = {
         setting("construction.items_per_source", 5),
         {"check"} | STARTED,
     ),
-    "a mirror": (setting("mirror", "/mirror"), set()),
+    "a mirror": (setting("mirror", "resources"), set()),
 }
 
 

@@ -20,8 +20,8 @@ class McBEOptions(Options):
         description="Sampling settings: those named table8 in the model's entry, those of its checkpoint, or the "
         "model's own distribution (temperature 1, nothing cut off or penalised)",
     )
-    max_tokens_answer: int = field("answers", ge=1, description="Longest reply in SC, SS and BS, in tokens")
-    max_tokens_analysis: int = field("answers", ge=1, description="Longest analysis in BA, in tokens")
+    max_tokens_answer: int = field("answers", ge=1, le=131_072, description="Longest reply in SC, SS and BS, in tokens")
+    max_tokens_analysis: int = field("answers", ge=1, le=131_072, description="Longest analysis in BA, in tokens")
     system_prompt: Literal["none", "template_default"] = field(
         "answers",
         description="An empty system message, or no system message, so that the chat template's default one is used",
@@ -98,6 +98,7 @@ class McBEOptions(Options):
     judge_attempts: int = field(
         "judgements",
         ge=1,
+        le=100,
         description="How often a judge is asked before its unreadable replies are recorded as such",
     )
     judge_parse: Literal["decimal", "first_integer"] = field(

@@ -15,9 +15,11 @@ class SamplingOptions(Options):
     )
     top_k: int = field("answers", ge=0, description="Top-k: sample from the k most likely tokens; 0 disables")
     repetition_penalty: float = field("answers", gt=0, description="Repetition penalty; 1 disables")
-    frequency_penalty: float = field("answers", description="Frequency penalty; 0 disables")
-    max_tokens: int = field("answers", gt=0, description="Longest answer, in tokens")
-    repeats: int = field("answers", gt=0, description="Answers sampled from a model that gives no probabilities")
+    frequency_penalty: float = field("answers", ge=-2, le=2, description="Frequency penalty; 0 disables")
+    max_tokens: int = field("answers", gt=0, le=131_072, description="Longest answer, in tokens")
+    repeats: int = field(
+        "answers", gt=0, le=10_000, description="Answers sampled from a model that gives no probabilities"
+    )
 
 
 class PromptOptions(SamplingOptions):

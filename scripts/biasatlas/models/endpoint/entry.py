@@ -26,7 +26,9 @@ class ApiEntry(Entry):
     key_env: str = field(
         "nothing",
         "",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$",
+        # No name of a variable is so long or mixes so many digits in as a key does.
+        pattern=r"^$|^[A-Za-z_][A-Za-z_]*[0-9]{0,3}[A-Za-z_]{0,24}[0-9]{0,3}$",
+        repr=False,  # a key that is put here by mistake is never shown
         description="Name of the environment variable that holds the key (never the key itself); empty: no key.",
     )
     dialect: Literal["openai", "compatible", "vllm", "llama.cpp"] = field(

@@ -45,9 +45,9 @@ class HfEntry(HubEntry):
         "answers", "bfloat16", description="Precision of the weights; `auto` is that of the checkpoint."
     )
     size_billion: float = field(
-        "nothing", gt=0, description="Parameters, in billions; memory and run time are requested from it."
+        "nothing", gt=0, le=10_000, description="Parameters, in billions; memory and run time are requested from it."
     )
-    gpu: int = field("nothing", 1, ge=0, description="GPUs that one job takes; 0 runs on the CPU.")
+    gpu: int = field("nothing", 1, ge=0, le=64, description="GPUs that one job takes; 0 runs on the CPU.")
     token_budget: int | None = field(
         "nothing",
         None,
@@ -59,6 +59,7 @@ class HfEntry(HubEntry):
         "nothing",
         1,
         ge=1,
+        le=1000,
         description="Jobs that share a benchmark's requests, each with `gpu` GPUs; changes no result.",
     )
     trust_remote_code: bool = field(

@@ -17,9 +17,13 @@ class MaskedEntry(HubEntry):
 
     kind: Literal["masked"] = field("tables", description="What the model is.")
     size_billion: float = field(
-        "nothing", 0.5, gt=0, description="Parameters, in billions; memory and run time are requested from it."
+        "nothing",
+        0.5,
+        gt=0,
+        le=10_000,
+        description="Parameters, in billions; memory and run time are requested from it.",
     )
-    gpu: int = field("nothing", 0, ge=0, description="GPUs that one job takes; 0 runs on the CPU.")
+    gpu: int = field("nothing", 0, ge=0, le=64, description="GPUs that one job takes; 0 runs on the CPU.")
 
 
 def _tasks(entry: MaskedEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:

@@ -21,6 +21,7 @@ class PlantedEntry(Entry):
         "answers",
         1,
         ge=0,
+        le=2**32 - 1,
         description="Seed of the corpus and of the training; the same seed gives the same weights.",
     )
 
