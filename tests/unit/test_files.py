@@ -130,7 +130,7 @@ TABLE = pd.DataFrame([dict.fromkeys(["model", *TABLE_COLUMNS], 0) | {"metric": "
 
 def described(log):
     """A job as Snakemake describes it to a script."""
-    return SimpleNamespace(log=[str(log)], scriptdir=str(SCRIPTS), wildcards={}, params={})
+    return SimpleNamespace(rule="rule", log=[str(log)], scriptdir=str(SCRIPTS), wildcards={}, params={})
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,12 @@
 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from pydantic import field_validator
+
 from biasatlas.marks import field
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.entry import Entry, Kind, Preview, SamplingSettings
+from biasatlas.validation import masked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +29,7 @@ class ApiEntry(Entry):
     key_env: str = field(
         "nothing",
         "",
-        # No name of a variable is so long or mixes so many digits in as a key does.
-        pattern=r"^$|^[A-Za-z_][A-Za-z_]*[0-9]{0,3}[A-Za-z_]{0,24}[0-9]{0,3}$",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$",
         repr=False,  # a key that is put here by mistake is never shown
         description="Name of the environment variable that holds the key (never the key itself); empty: no key.",
     )
@@ -115,6 +117,14 @@ class ApiEntry(Entry):
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
+
+    @field_validator("key_env")
+    @classmethod
+    def _no_key(cls, name: str) -> str:
+        """Refuse what looks like the key itself."""
+        if masked(name) != name:
+            raise ValueError("looks like a key; put the key into an environment variable, and the variable's name here")
+        return name
 
 
 def _tasks(entry: ApiEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
