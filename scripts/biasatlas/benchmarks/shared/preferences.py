@@ -22,7 +22,7 @@ def parse_probabilities(probabilities: pd.Series, labels: Sequence[str]) -> np.n
 def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences: Sequence[str]) -> pd.DataFrame:
     """Mean probability of each sentence and of each of ``MASSES`` by item, over its orders and repeats; and ``status``.
 
-    The status is "failed" where an order has no answer and "ok" where any sentence has some probability; else "refused"
+    Where an order has no answer the status is that of its response ("failed" without one); "ok" where any sentence has some probability; else "refused"
     or "unparseable" (what was not followed to its end counts as that), whichever has more.
     """
     joined = requests.merge(responses, on="request_id", how="left", validate="one_to_many")
@@ -32,10 +32,11 @@ def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences:
         joined[sentence] = shares[order == sentence]
     groups = joined.groupby("item_id")
     mean = groups[[*sentences, *MASSES]].mean()
-    unanswered = groups["probabilities"].count() < groups.size()
+    unanswered = joined[joined["probabilities"].isna()].groupby("item_id")["status"].first().reindex(mean.index)
+    lacking = groups["probabilities"].count() < groups.size()
     answered = mean[list(sentences)].sum(axis=1) > 0
     silent = np.where(mean["refused"] >= mean["unparseable"] + mean["unresolved"], "refused", "unparseable")
-    mean["status"] = np.select([unanswered, answered], ["failed", "ok"], default=silent)
+    mean["status"] = np.select([lacking, answered], [unanswered.fillna("failed"), "ok"], default=silent)
     return mean
 
 
