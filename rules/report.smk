@@ -21,6 +21,11 @@ def missing():
     return failures.gaps(CONFIG, PATHS, results, there)
 
 
+def released_models(wildcards):
+    """Models whose published outputs are imported."""
+    return selection.released_models(CONFIG)
+
+
 def released(path):
     """Input of: ``path`` (scored, scored_from) of published outputs."""
     return lambda w: path(w.benchmark, "released", w.table, selection.released_models(CONFIG))
@@ -86,7 +91,7 @@ use rule summarise_scores as summarise_released with:
         PATHS.run_time("summarise_released", "benchmark", "table")
     params:
         protocol="released",
-        published_as=published_as(lambda w: selection.released_models(CONFIG)),
+        published_as=published_as(released_models),
         options=lambda w: that_change(load_options(w.benchmark, "released"), "tables"),
 
 

@@ -24,10 +24,14 @@ def drawn_from(wildcards):
     return expand(PATHS.table, **wildcards, table=load_spec(wildcards.benchmark).figures[wildcards.figure].tables)
 
 
+def side_by_side(wildcards):
+    """(benchmark, table) that stand side by side."""
+    return compared(wildcards.protocol)
+
+
 def compared_files(wildcards):
-    """The tables that stand side by side."""
-    side_by_side = compared(wildcards.protocol)
-    return [PATHS.table.format(**wildcards, benchmark=name, table=table) for name, table in side_by_side]
+    """Paths of :func:`side_by_side`."""
+    return [PATHS.table.format(**wildcards, benchmark=name, table=table) for name, table in side_by_side(wildcards)]
 
 
 def places(of):
@@ -47,7 +51,7 @@ def published_as(of):
 
 def compared_models(wildcards):
     """Models of the benchmarks that stand side by side."""
-    benchmarks = [benchmark for benchmark, _ in compared(wildcards.protocol)]
+    benchmarks = [benchmark for benchmark, _ in side_by_side(wildcards)]
     return dict.fromkeys(m for name in benchmarks for m in selection.models(CONFIG, name, wildcards.protocol))
 
 
@@ -119,7 +123,7 @@ rule compare_benchmarks:
         code=code("compare_benchmarks"),
         shipped=digest_of(ship(DBB_PUBLISHED)),
         published=DBB_PUBLISHED,
-        tables=lambda w: compared(w.protocol),
+        tables=side_by_side,
         published_as=published_as(compared_models),
     script:
         "../scripts/compare_benchmarks.py"
