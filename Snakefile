@@ -37,10 +37,12 @@ ROOT = checkout(workflow.current_basedir)
 # What ships here goes by one name wherever it lies, so that a run that is moved, or a new commit of the workflow, runs
 # nothing again but for what is in the files.
 SHIPPED = Path(".snakemake") / "bias-atlas"
-if not SHIPPED.exists() or SHIPPED.resolve() != ROOT.resolve():
+if SHIPPED.resolve() != (ROOT / "resources").resolve():
     SHIPPED.parent.mkdir(exist_ok=True)
+    if SHIPPED.is_dir() and not SHIPPED.is_symlink():  # whoever copied the run followed the link
+        shutil.rmtree(SHIPPED)
     link = Path(tempfile.mkdtemp(dir=SHIPPED.parent)) / "link"
-    link.symlink_to(ROOT.resolve(), target_is_directory=True)
+    link.symlink_to((ROOT / "resources").resolve(), target_is_directory=True)
     link.replace(SHIPPED)
     link.parent.rmdir()
 
@@ -52,6 +54,11 @@ if not workflow.overwrite_configfiles:
 
 include: f"{ROOT}/rules/common.smk"
 include: f"{ROOT}/rules/collect.smk"
+
+
+if workflow.is_main_process:  # a job parses this file again
+    for sentence in [sentence for benchmark in CONFIG.benchmarks for sentence in selection.left_out(CONFIG, benchmark)]:
+        print(f"note: {sentence}", file=sys.stderr)
 
 
 rule all:

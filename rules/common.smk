@@ -48,7 +48,7 @@ def models_of(*kinds):
 
 def ship(names):
     """Paths of files that ship with the workflow, by their names below resources/; never on remote storage."""
-    return [local(str(SHIPPED / "resources" / name)) for name in names]
+    return [local(str(SHIPPED / name)) for name in names]
 
 
 def shipped(step):

@@ -207,7 +207,7 @@ use rule construct_step as write_variations with:
 rule collect_variations:
     """Write the variations as the file that semi-generation needs: `benchmarks.dbb.files.variations`."""
     input:
-        rows=rules.write_variations.output.rows,
+        rows=f"{PATHS.construction}/variations/rows.csv",
     output:
         variations=f"{PATHS.construction}/variations.csv",
     log:

@@ -46,7 +46,6 @@ rule write_report:
         figures=all_figures(),
         comparisons=all_comparisons(),
         paid=[path for _, _, path in paid()],
-        layout=local(str(SHIPPED / "scripts/biasatlas/report/page.html")),
     output:
         page=report(PATHS.report, caption="captions/report.rst", category="report"),
     log:
@@ -57,7 +56,7 @@ rule write_report:
         "../envs/figures.yaml"
     params:
         code=code("write_report"),
-        shipped=digest_of([SHIPPED / "scripts/biasatlas/report/page.html"]),
+        shipped=digest_of([ROOT / "scripts/biasatlas/report/page.html"]),
         texts=digest_of_texts(CONFIG.benchmarks),
         models={name: that_change(entry, "tables") for name, entry in CONFIG.models.items()},
         runs=[

@@ -24,7 +24,7 @@ rule construction:
 rule dbb_variations:
     """Ten variations of each of DBB's questions by the writer of the construction, as semi-generation needs them."""
     input:
-        [*rules.estimate_variations.output, *rules.collect_variations.output]
+        [f"{PATHS.construction}/variations/costs.csv", *rules.collect_variations.output]
         if CONFIG.construction and "dbb" in CONFIG.benchmarks
         else [],
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import pandas as pd
-from biasatlas.benchmarks.occupations.spec import OccupationsOptions
 
+from biasatlas.benchmarks.occupations.spec import OccupationsOptions
 from biasatlas.resources import Resources
 
 

@@ -1,8 +1,8 @@
 """Which group a model prefers."""
 
 import pandas as pd
-from biasatlas.benchmarks.occupations.spec import OccupationsOptions
 
+from biasatlas.benchmarks.occupations.spec import OccupationsOptions
 from biasatlas.benchmarks.shared.preferences import sentence_likelihoods
 from biasatlas.resources import Resources
 

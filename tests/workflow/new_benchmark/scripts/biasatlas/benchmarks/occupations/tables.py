@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 import pandas as pd
-from biasatlas.benchmarks.occupations.spec import OccupationsOptions
 
 from biasatlas.benchmarks.contract import metric, table
+from biasatlas.benchmarks.occupations.spec import OccupationsOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Published, make_table, row
 from biasatlas.benchmarks.shared.rates import percentage
 
