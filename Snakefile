@@ -56,11 +56,6 @@ include: f"{ROOT}/rules/common.smk"
 include: f"{ROOT}/rules/collect.smk"
 
 
-if workflow.is_main_process:  # a job parses this file again
-    for sentence in [sentence for benchmark in CONFIG.benchmarks for sentence in selection.left_out(CONFIG, benchmark)]:
-        print(f"note: {sentence}", file=sys.stderr)
-
-
 rule all:
     """Everything the configuration asks for: tables, figures and the report."""
     default_target: True

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from api_server import MODEL, Server, requests_for
 from conftest import snakemake
+from golden.tiny_models import save_masked
 from small_run import write_config
 
 from biasatlas.columns import REQUEST_COLUMNS
@@ -26,10 +27,11 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("check")
     config = write_config(folder, 1)
     written = json.loads(config.read_text())
+    save_masked(folder / "masked")
     with Server() as server:
         written["models"] |= {
             "endpoint": {"kind": "api", "base_url": server.url, "model": MODEL, **PRICES},
-            "masked": {"kind": "masked", "source": str(folder / "tiny-0")},
+            "masked": {"kind": "masked", "source": str(folder / "masked")},
         }
         written["benchmarks"] = {
             "crows_pairs": {"data": "sample"},
@@ -81,7 +83,7 @@ def test_a_model_is_looked_at_before_it_is_loaded_and_again_when_its_folder_chan
     weights.rename(folder / "weights")
     broken = again("check")
     assert broken.returncode != 0
-    assert f"error: {folder}/tiny-0: no weights (*.safetensors) there" in broken.stdout
+    assert f"error: {folder}/tiny-0: no weights there" in broken.stdout
     (folder / "weights").rename(weights)
     assert again("check").returncode == 0
 
