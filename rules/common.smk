@@ -85,10 +85,15 @@ def raw_names(benchmark):
 
 
 def raw_inputs(benchmark):
-    """Paths of :func:`raw_names`."""
+    """Paths of :func:`raw_names`. Folders count by their checksums alone: Snakemake knows only a folder's time."""
     if CONFIG.benchmarks[benchmark].data == "full":
-        return [PATHS.source.format(source=source) for source in raw_names(benchmark)]
+        return [ancient(PATHS.source.format(source=source)) for source in raw_names(benchmark)]
     return ship(f"samples/{load_spec(benchmark).sample}/{name}" for name in raw_names(benchmark))
+
+
+def raw_checksums(benchmark):
+    """Checksums of what was fetched of a benchmark's raw data; what ships is compared file by file."""
+    return expand(PATHS.checksums, source=raw_names(benchmark)) if CONFIG.benchmarks[benchmark].data == "full" else []
 
 
 def model(wildcards):

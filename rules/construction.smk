@@ -14,19 +14,22 @@ def setting(name, default=None):
     return getattr(CONFIG.construction, name) if CONFIG.construction else default
 
 
+def construction_benchmarks():
+    """Benchmarks whose items new questions are made from."""
+    possible = ("crows_pairs", "stereoset", "bbq") if CONFIG.construction else ()
+    return [name for name in possible if name in CONFIG.benchmarks]
+
+
 def construction_sources():
     """(source, name of a raw file or folder) of the items that new questions are made from."""
-    if not CONFIG.construction:
-        return []
-    configured = [name for name in ("crows_pairs", "stereoset", "bbq") if name in CONFIG.benchmarks]
-    sofa = [("sofa", "sofa.csv")] if CONFIG.construction.sofa else []
-    return [(source, name) for source in configured for name in raw_names(source)] + sofa
+    sofa = [("sofa", "sofa.csv")] if setting("sofa") else []
+    return [(source, name) for source in construction_benchmarks() for name in raw_names(source)] + sofa
 
 
 def construction_inputs():
     """Paths of :func:`construction_sources`."""
-    sources = dict.fromkeys(source for source, _ in construction_sources() if source != "sofa")
-    return [path for source in sources for path in raw_inputs(source)] + [setting("sofa")] * bool(setting("sofa"))
+    sofa = [setting("sofa")] if setting("sofa") else []
+    return [path for source in construction_benchmarks() for path in raw_inputs(source)] + sofa
 
 
 def prices():
@@ -44,6 +47,7 @@ rule start_construction:
     """Gather the items that new questions are made from."""
     input:
         raw=construction_inputs(),
+        checksums=[path for source in construction_benchmarks() for path in raw_checksums(source)],
     output:
         rows=PATHS.constructed.format(step="items"),
     log:
@@ -164,6 +168,7 @@ rule start_variations:
     """Gather DBB's questions, for which the writer is to make variations."""
     input:
         raw=raw_inputs("dbb") if "dbb" in CONFIG.benchmarks else [],
+        checksums=raw_checksums("dbb") if "dbb" in CONFIG.benchmarks else [],
         resources=ship(resource_names("dbb", "items")),
     output:
         rows=f"{PATHS.construction}/variations/questions.csv",

@@ -1,6 +1,6 @@
 # Raw data and items.
 #   REQUIRED INPUTS: the internet, or a mirror folder; resources/samples/ where a benchmark's `data` is `sample`
-#   OUTPUTS: {data}/{source}/, items/{benchmark}.parquet
+#   OUTPUTS: {data}/{source}/ and the SHA-256 of its files in {data}/{source}.sha256, items/{benchmark}.parquet
 
 
 localrules:
@@ -22,6 +22,7 @@ rule fetch_source:
     """Fetch raw data from where they were published, or from a mirror, and check every byte."""
     output:
         folder=directory(PATHS.source),
+        checksums=PATHS.checksums,
     log:
         PATHS.log("fetch_source", "source"),
     conda:
@@ -36,6 +37,7 @@ rule read_items:
     """Read and validate a benchmark's raw data: one row per instance."""
     input:
         raw=lambda w: raw_inputs(w.benchmark),
+        checksums=lambda w: raw_checksums(w.benchmark),
         own=lambda w: list(own_data(w).values()),
         resources=shipped("items"),
     output:

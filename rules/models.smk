@@ -41,7 +41,8 @@ def made(name, wildcards):
         case "fetched":
             return [PATHS.fetched.format(model=name)]
         case "release":
-            return [PATHS.source.format(source=load_spec(entry.benchmark).released[entry.release])]
+            source = load_spec(entry.benchmark).released[entry.release]
+            return [ancient(PATHS.source.format(source=source)), PATHS.checksums.format(source=source)]
     return []
 
 

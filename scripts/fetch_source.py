@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
+from biasatlas.files import write_text
 from biasatlas.sources import load_sources
-from biasatlas.workflow.fetch import fetch, fetch_dataset
+from biasatlas.workflow.fetch import checksums, fetch, fetch_dataset
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
@@ -12,4 +13,8 @@ with job(snakemake) as this:
     mirror = this.config.mirror or os.environ.get("BIASATLAS_MIRROR")
     source = load_sources()[snakemake.wildcards.source]
     take = fetch if source.files else fetch_dataset
-    take(source, Path(snakemake.output.folder), Path(mirror) if mirror else None)
+    folder = Path(snakemake.output.folder)
+    take(source, folder, Path(mirror) if mirror else None)
+    # As sha256sum writes them, to be checked from within the folder: sha256sum --check ../{source}.sha256
+    lines = [f"{sha256}  {path}\n" for path, sha256 in checksums(folder).items()]
+    write_text("".join(lines), snakemake.output.checksums)

@@ -58,7 +58,7 @@ def fetch_dataset(source: Source, folder: Path, mirror: Path | None) -> None:
         revision = _copy_dataset(source, gathering, mirror)
     else:
         revision = _download_dataset(source, pinned["revision"] if pinned else source.version, gathering)
-    files = _checksums(gathering)
+    files = checksums(gathering)
     if not files:
         raise UserError(f"{source.url}: no files at revision {revision}. Compare resources/sources/sources.csv.")
     if pinned is None:
@@ -104,8 +104,8 @@ def _download_dataset(source: Source, revision: str, folder: Path) -> str:
     return commit
 
 
-def _checksums(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files in ``folder`` by path; hidden ones are those of the hub's client or of a file manager."""
+def checksums(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files in ``folder`` by path, but for hidden ones: the hub client's, a file manager's, Snakemake's."""
     paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
     visible = {name: path for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
     return {name.as_posix(): provenance.sha256(path) for name, path in visible.items()}

@@ -19,7 +19,9 @@ class Paths:
 
     def __init__(self, results: str, data: str):
         answered = "{model}/{benchmark}/{protocol}"
+        #: What was fetched, and the SHA-256 of each of its files.
         self.source = f"{data}/{{source}}"
+        self.checksums = f"{data}/{{source}}.sha256"
         self.items = f"{results}/items/{{benchmark}}.parquet"
         self.requests = f"{results}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 
