@@ -31,17 +31,29 @@ def run(folder, *arguments):
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A copy of the workflow with a finished run in it."""
-    folder = copy_workflow(tmp_path_factory.mktemp("finished") / "workflow")
-    (folder / "config.json").write_text(json.dumps(PLANTED))
+def finished(folder, config):
+    """``folder``, a copy of the workflow with a finished run in it."""
+    copy_workflow(folder)
+    (folder / "config.json").write_text(json.dumps(config))
     run(folder)
     assert (folder / "results/report/index.html").exists()
     return folder
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_finished_run_elsewhere_has_nothing_to_do(finished, tmp_path, way):
-    WAYS[way](finished, tmp_path / "elsewhere")
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    return finished(tmp_path_factory.mktemp("planted") / "workflow", PLANTED)
+
+
+@pytest.fixture(scope="module")
+def downloaded(tmp_path_factory, mirror):
+    """A run on published data and outputs, which lie in folders; Snakemake knows only a folder's time."""
+    released = {"bert": {"kind": "released", "benchmark": "crows_pairs", "release": "bert"}}
+    config = PLANTED | {"models": released, "benchmarks": {"crows_pairs": {"protocols": ["released"]}}}
+    return finished(tmp_path_factory.mktemp("downloaded") / "workflow", config | {"mirror": str(mirror)})
+
+
+@pytest.mark.parametrize(("of", "way"), [*(("planted", way) for way in WAYS), ("downloaded", "copied with new times")])
+def test_a_finished_run_elsewhere_has_nothing_to_do(of, way, tmp_path, request):
+    WAYS[way](request.getfixturevalue(of), tmp_path / "elsewhere")
     assert "Nothing to be done" in run(tmp_path / "elsewhere", "--dry-run")
