@@ -17,6 +17,7 @@ from biasatlas.workflow.config.run import Run
 
 SCHEMA = ROOT / "config" / "schema.json"
 REFERENCE = ROOT / "docs" / "configuration.md"
+EXAMPLE = ROOT / "config" / "my-model.yaml"
 
 
 def schema_text() -> str:
@@ -25,7 +26,7 @@ def schema_text() -> str:
 
 
 def reference_text() -> str:
-    """The reference of every key, in Markdown."""
+    """A complete configuration and the reference of every key, in Markdown."""
     sections: list[tuple[str, type[BaseModel]]] = [("The file", Config), ("`benchmarks.{name}`", Run)]
     sections += [(f"`models.{{name}}` of kind `{name}`", kind.entry) for name, kind in KINDS.items()]
     sections += [
@@ -37,7 +38,9 @@ def reference_text() -> str:
         "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` is the same as a "
         "JSON schema, for editors. The column *changes* says what is made anew when a value changes, with all that "
         "follows from it: answers (a model is asked), judgements (a judge is asked), scores, tables, or nothing (speed, "
-        "limits, prices).\n"
+        "limits, prices).\n",
+        "## A complete file\n\nThis is `config/my-model.yaml`; `make check CONFIG=config/my-model.yaml` says what it will "
+        f"ask.\n\n```yaml\n{EXAMPLE.read_text(encoding='utf-8')}```\n",
     ]
     for title, section in sections:
         marked = issubclass(section, Marked)
