@@ -3,6 +3,9 @@
 #   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked
 
 
+from biasatlas.models.entry import is_hub_id
+
+
 localrules:
     fetch_model,
     check_model,
@@ -47,9 +50,11 @@ def made(name, wildcards):
 
 
 def brought(wildcards):
-    """The files of a model that lies in a folder: other ones are another model."""
-    folder = Path(getattr(CONFIG.models[wildcards.model], "source", "")).expanduser()
-    return [local(str(path)) for path in sorted(folder.glob("[!.]*")) if path.is_file()] if str(folder) != "." else []
+    """The files of a model and of its adapter that lie in folders: other ones are another model."""
+    entry = CONFIG.models[wildcards.model]
+    sources = filter(None, (getattr(entry, key, None) for key in ("source", "adapter")))
+    folders = [Path(source).expanduser() for source in sources if not is_hub_id(source)]
+    return [local(str(path)) for folder in folders for path in sorted(folder.glob("[!.]*")) if path.is_file()]
 
 
 def made_ready(how):

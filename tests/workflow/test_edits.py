@@ -17,7 +17,7 @@ CONFIG = {
     "models": {
         "planted": {"kind": "planted", "odds_ratio": 4},
         "judge": {"kind": "planted", "odds_ratio": 1, "seed": 2},
-        "hub": {"kind": "hf", "source": "./hub", "size_billion": 1, "gpu": 0},
+        "hub": {"kind": "hf", "source": "./hub", "adapter": "./lora", "size_billion": 1, "gpu": 0},
         "endpoint": {"kind": "api", "base_url": "http://127.0.0.1:9/v1", "model": "m"},
         "masked": {"kind": "masked", "source": "./masked"},
         "published": {"kind": "released", "benchmark": "crows_pairs", "release": "bert"},
@@ -253,6 +253,7 @@ EDITS = {
         setting("models.hub.dtype", "float32"),
         CHECK | answers(*BENCHMARKS),
     ),
+    "an adapter's files": (comment("lora/adapter_config.json"), CHECK | answers(*BENCHMARKS)),
     "the size of a model": (setting("models.hub.size_billion", 2), set()),
     "the tokens of a forward pass": (setting("models.hub.token_budget", 4096), set()),
     "a name in print": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
@@ -286,6 +287,8 @@ def run(tmp_path_factory):
     """A copy of the workflow with a finished run of :data:`CONFIG` in it."""
     folder = copy_workflow(tmp_path_factory.mktemp("edits") / "workflow")
     (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "lora").mkdir()
+    (folder / "lora/adapter_config.json").write_text("{}")
     (folder / "annotations.csv").write_text("category,item_id,rater,severity\nage,1,x,0\n")
     summary = plan(folder, "--summary").splitlines()
     for line in summary[summary.index(next(line for line in summary if line.startswith("output_file"))) + 1 :]:
