@@ -25,6 +25,11 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
     """
     folder = Path(source).expanduser()
     if folder.is_dir():
+        if revision and is_hub_id(source):
+            raise UserError(
+                f"{source}: a folder of this name is in {Path.cwd()}, so this may mean the folder or the hub's revision "
+                f"{revision}: write ./{source} without a revision, or move the folder."
+            )
         return folder
     if source.startswith((".", "/", "~")) or source.count("/") != 1:
         raise UserError(f"{source}: no such folder, and not a hub id (owner/name): correct the model's source.")
