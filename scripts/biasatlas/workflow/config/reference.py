@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from inspect import getdoc
 from typing import Any
 
 from pydantic import BaseModel
@@ -46,7 +47,7 @@ def reference_text() -> str:
         marked = issubclass(section, Marked)
         header = ["key", "type", "default", *(["changes"] if marked else []), "meaning"]
         lines = [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}", *_rows(section, marked)]
-        parts.append(f"## {title}\n\n{section.__doc__}\n\n" + "\n".join(lines) + "\n")
+        parts.append(f"## {title}\n\n{getdoc(section)}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
