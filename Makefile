@@ -14,8 +14,8 @@ demo: $(READY) ## run the shipped configuration, from raw data to the report
 	@echo "The report: results/demo/report/index.html"
 
 check: $(READY) ## look at CONFIG=file before a run: models, endpoints, data; what will be asked, and what that may cost
-	@results=$$(PYTHONPATH=scripts $(BIN)/python -m biasatlas.workflow.config $(CONFIG)) \
-	&& $(BIN)/snakemake --cores $(CORES) --configfile $(CONFIG) -- check && cat $$results/check.txt
+	@results=$$(PYTHONPATH=scripts $(BIN)/python -m biasatlas.workflow.config "$(CONFIG)") \
+	&& $(BIN)/snakemake --cores $(CORES) --configfile "$(CONFIG)" -- check && cat "$$results/check.txt"
 
 replicate: $(READY) ## check the papers' tables against released outputs (downloads them, or MIRROR=folder)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate
