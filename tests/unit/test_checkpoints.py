@@ -337,7 +337,7 @@ def test_a_hub_id_that_is_also_a_folder_here_is_refused(monkeypatch, tmp_path):
     (tmp_path / "owner/model").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     model = HfEntry(kind="hf", source="owner/model", revision="main", size_billion=1)
-    with pytest.raises(UserError, match="owner/model: a folder of this name is in .*: write ./owner/model"):
+    with pytest.raises(UserError, match=r"owner/model: a folder of this name is in .*: write ./owner/model"):
         hub.fetch(model)
 
 
