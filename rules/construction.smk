@@ -99,7 +99,7 @@ rule construct_step:
         step=any_of(STEPS),
     conda:
         environment(writer)
-    threads: lambda w: kind_of(writer(w)).threads
+    threads: work(writer, "threads")
     resources:
         gpu=work(writer, "gpu"),
         api=work(writer, "api"),

@@ -21,7 +21,7 @@ rule judge_responses:
         PATHS.run_time("judge_responses", "model", "benchmark", "protocol", "task")
     conda:
         environment(judge)
-    threads: lambda w: kind_of(judge(w)).threads
+    threads: work(judge, "threads")
     resources:
         gpu=work(judge, "gpu"),
         api=work(judge, "api"),
@@ -50,7 +50,7 @@ rule order_contexts:
         PATHS.run_time("order_contexts", "benchmark", "task")
     conda:
         environment(judge)
-    threads: lambda w: kind_of(judge(w)).threads
+    threads: work(judge, "threads")
     resources:
         gpu=work(judge, "gpu"),
         api=work(judge, "api"),

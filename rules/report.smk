@@ -90,6 +90,7 @@ use rule summarise_scores as summarise_released with:
         PATHS.run_time("summarise_released", "benchmark", "table")
     params:
         protocol="released",
+        models=released_models,
         published_as=published_as(released_models),
         options=lambda w: that_change(load_options(w.benchmark, "released"), "tables"),
 

@@ -51,7 +51,7 @@ rule answer_requests:
         lambda w: "results" if w.model in models_of("released") else None
     conda:
         environment(model)
-    threads: lambda w: kind_of(w.model).threads
+    threads: work(model, "threads")
     resources:
         gpu=work(model, "gpu"),
         api=work(model, "api"),

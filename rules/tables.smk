@@ -44,6 +44,11 @@ def measured_models(wildcards):
     return selection.models(CONFIG, wildcards.benchmark, wildcards.protocol)
 
 
+def matched_models(wildcards):
+    """Models that both DBB and BBQ measure."""
+    return matched(wildcards.protocol)
+
+
 def published_as(of):
     """Param of: our name of a model -> its name in print, of the models that a table may hold."""
     return lambda w: {name: CONFIG.models[name].published_as for name in of(w) if CONFIG.models[name].published_as}
@@ -92,6 +97,7 @@ rule summarise_scores:
         code=code("summarise_scores", "benchmarks.{benchmark}.tables"),
         shipped=shipped_digest("tables"),
         options=options("tables"),
+        models=measured_models,  # in the order of the rows
         published_as=published_as(measured_models),
     script:
         "../scripts/summarise_scores.py"
@@ -153,6 +159,7 @@ rule match_bbq:
         "../envs/data.yaml"
     params:
         code=code("match_bbq"),
+        models=matched_models,
     script:
         "../scripts/match_bbq.py"
 
@@ -177,7 +184,7 @@ rule draw_match:
         "../envs/figures.yaml"
     params:
         code=code("draw_match"),
-        places=places(lambda w: matched(w.protocol)),
+        places=places(matched_models),
     script:
         "../scripts/draw_match.py"
 

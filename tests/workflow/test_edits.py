@@ -120,6 +120,12 @@ def setting(keys, value):
     return "config.json", lambda text: _set(text, keys, value)
 
 
+def reorder_models(text):
+    """Name the models of the configuration from the last to the first."""
+    config = json.loads(text)
+    return json.dumps(config | {"models": dict(reversed(config["models"].items()))})
+
+
 def _set(text, keys, value):
     config = json.loads(text)
     *sections, last = keys.split(".")
@@ -271,6 +277,10 @@ EDITS = {
     "a masked model's folder": (
         setting("models.masked.source", "./other"),
         CHECK | (answers("crows_pairs") - {"score_crows_pairs_pair_choice"}),
+    ),
+    "the order of the models": (
+        ("config.json", reorder_models),
+        {"check", "compare_benchmarks", "match_bbq", "draw_match"} | TABLES,
     ),
     # Runs.
     "the judge": (setting("benchmarks.mcbe.judge", "planted"), {"check"} | JUDGED),
