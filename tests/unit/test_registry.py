@@ -68,6 +68,21 @@ BAD = [
         {"tasks": {"pair": replace(TASK, ordered=("ties", "hlaf"))}, "tables": {}, "figures": {}, "released_tasks": ()},
         "tasks.pair.ordered: 'hlaf' is unknown; did you mean 'half'?",
     ),
+    (
+        "one text for several",
+        {"tables": {"scores": Table("c", "pair")}},
+        "tables.scores.tasks: 'pair' is one text; expected a tuple, as ('pair',).",
+    ),
+    (
+        "a category that is no name of a file",
+        {"tasks": {"pair": replace(TASK, categories=("race/color",))}},
+        "tasks.pair.categories: 'race/color' names files: use letters, digits, '.', '_' and '-'.",
+    ),
+    (
+        "type of a column",
+        {"items": {"item_id": "strng"}},
+        "items.item_id: 'strng' is unknown; did you mean 'string'?",
+    ),
     ("options", {"options": None}, "`options` is None; expected a class of Options (contract.py)."),
 ]
 

@@ -1,5 +1,6 @@
 """Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -11,6 +12,7 @@ from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.shared import readers as shared
+from biasatlas.columns import Type
 from biasatlas.errors import UserError
 from biasatlas.resources import names
 from biasatlas.sources import load_sources
@@ -18,6 +20,8 @@ from biasatlas.validation import nearest, read_yaml, validated
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
+#: Names of tasks, tables, figures and categories are parts of paths.
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
 @cache
@@ -42,6 +46,12 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
         raise UserError(f"benchmark {name}: `spec.SPEC` is {type(spec).__name__}; expected a Spec (contract.py).")
     if not (isinstance(spec.options, type) and issubclass(spec.options, Options)):
         raise UserError(f"benchmark {name}: `options` is {spec.options!r}; expected a class of Options (contract.py).")
+    for key, value in _several(spec):
+        if isinstance(value, str):  # it would be taken for its letters
+            raise UserError(f"benchmark {name}: {key}: {value!r} is one text; expected a tuple, as ({value!r},).")
+    for key, value in _parts_of_paths(spec):
+        if not re.fullmatch(_NAME, value):
+            raise UserError(f"benchmark {name}: {key}: {value!r} names files: use letters, digits, '.', '_' and '-'.")
     for key, value, known in _named(spec, sources):
         if value not in known:
             raise UserError(f"benchmark {name}: {key}: {value!r} is unknown{nearest(value, known)}")
@@ -53,9 +63,29 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
     return spec
 
 
+def _several(spec: Spec) -> Iterator[tuple[str, object]]:
+    """Each field of ``spec`` that holds several texts: where it stands, and what it holds."""
+    yield from (("sources", spec.sources), ("released_tasks", spec.released_tasks))
+    yield from ((f"resources.{step}", patterns) for step, patterns in spec.resources.items())
+    yield from (
+        (f"tasks.{name}.{key}", getattr(t, key)) for name, t in spec.tasks.items() for key in ("categories", "scores")
+    )
+    yield from ((f"tables.{name}.tasks", table.tasks) for name, table in spec.tables.items())
+    yield from ((f"figures.{name}.tables", figure.tables) for name, figure in spec.figures.items())
+
+
+def _parts_of_paths(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Each name in ``spec`` that is part of a file's path: where it stands, and the name."""
+    for key in ("tasks", "tables", "figures"):
+        yield from ((key, name) for name in getattr(spec, key))
+    yield from ((f"tasks.{name}.categories", value) for name, task in spec.tasks.items() for value in task.categories)
+
+
 def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Collection[str]]]:
     """Each name in ``spec``: where it stands, the name, and those that exist."""
     yield "language", spec.language, contract.LANGUAGES
+    types = get_args(Type)
+    yield from ((f"items.{column}", kind, types) for column, kind in spec.items.items())
     yield from (("sources", source, sources) for source in spec.sources)
     yield from ((f"resources.{step}", step, get_args(contract.Step)) for step in spec.resources)
     yield from ((f"released.{release}", source, sources) for release, source in spec.released.items())
@@ -63,6 +93,7 @@ def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Col
     for name, task in spec.tasks.items():
         yield f"tasks.{name}.kind", task.kind, get_args(contract.Kind)
         yield f"tasks.{name}.scores", "status", task.scores
+        yield from ((f"tasks.{name}.requests.{column}", kind, types) for column, kind in task.requests.items())
         if task.file:
             yield f"tasks.{name}.file", task.file, spec.files
         if task.ordered:
