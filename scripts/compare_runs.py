@@ -26,7 +26,7 @@ def main() -> int:
     for title, frame in (("inputs differ", inputs), ("numbers moved", numbers)):
         print(f"{len(frame)} {title}")
         if len(frame):
-            print(frame.to_string(index=False, na_rep="-", max_colwidth=60), end="\n\n")
+            print(frame.to_string(index=False, na_rep="-", max_colwidth=60, float_format="{:.7g}".format), end="\n\n")
     return int(len(numbers) > 0)
 
 

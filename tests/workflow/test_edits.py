@@ -261,6 +261,10 @@ EDITS = {
     ),
     "an adapter's files": (comment("lora/adapter_config.json"), CHECK | answers(*BENCHMARKS)),
     "the size of a model": (setting("models.hub.size_billion", 2), set()),
+    "the jobs that share a model's requests": (
+        setting("models.hub.shards", 3),
+        {"answer_shard", "gather_responses"} | answers(*BENCHMARKS) - {"answer_requests"},
+    ),
     "the tokens of a forward pass": (setting("models.hub.token_budget", 4096), set()),
     "a name in print": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
     "the model at an endpoint": (
