@@ -1,6 +1,6 @@
 # Responses: the only step that needs a GPU or an API. A job opens its model once and answers every task of a benchmark.
 #   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model that is ready
-#   OUTPUTS: responses/{model}/{benchmark}/{protocol}.parquet; store/{model}/ keeps each answer as it comes
+#   OUTPUTS: responses/{model}/{benchmark}/{protocol}.parquet; store/{model}/ keeps answers, batch by batch
 #   A model with shards answers in several jobs, whose files in {protocol}/{shard}.parquet are joined.
 
 
