@@ -57,7 +57,7 @@ def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_pat
         os.killpg(run.pid, sent)
         said = run.communicate()[0]
         assert run.returncode != 0
-        assert f"{NAME}] interrupted; what was answered is kept" in said
+        assert f"{NAME}] interrupted; stored answers are kept" in said
         assert "Traceback" not in said
         assert "going on with" not in said
         asked = sum(map(len, server.answered.values()))

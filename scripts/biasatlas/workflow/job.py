@@ -116,7 +116,7 @@ def job(snakemake: Any) -> Iterator[Job]:
         sys.exit(1)
     except KeyboardInterrupt:
         logging.error("error: interrupted")
-        print(f"[{title}] interrupted; what was answered is kept", file=sys.stderr)
+        print(f"[{title}] interrupted; stored answers are kept", file=sys.stderr)
         sys.exit(130)
     finally:
         gc.freeze()
