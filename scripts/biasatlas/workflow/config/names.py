@@ -75,6 +75,8 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
                 yield f"benchmarks.{name}.{key}: {value!r} is listed twice; name it once"
     if run.judge is not None:
         yield from _unfit_writer(config, f"benchmarks.{name}.judge", run.judge, "judge")
+        if not any(task.judged or task.ordered for task in spec.tasks.values()):
+            yield f"benchmarks.{name}.judge: no task of {name} takes a judge; leave the key out"
         return
     for protocol in set(run.protocols).intersection(protocol_names(name)):
         options = load_options(name, protocol)
