@@ -12,7 +12,9 @@ PLAN = plan(CONFIG)
 COUNTED = dict.fromkeys(
     (row.benchmark, row.protocol, row.task)
     for row in PLAN
-    if row.role == "answers" and not row.reason and not selection.is_ordered(row.benchmark, row.protocol, row.task)
+    if row.role == "answers"
+    and not row.reason
+    and not selection.is_ordered(CONFIG, row.benchmark, row.protocol, row.task)
 )
 #: Benchmarks that a judge takes part in.
 JUDGED = list(dict.fromkeys(row.benchmark for row in PLAN if row.role != "answers"))
@@ -43,7 +45,7 @@ rule check:
         fetched=expand(PATHS.fetched, model=made_ready("fetched")),
         requests=[PATHS.requests.format(benchmark=b, protocol=p, task=t) for b, p, t in COUNTED],
         items_files=[PATHS.items.format(benchmark=name) for name in JUDGED],
-        resources=[path for name in JUDGED for path in ship(resource_names(name, "judge"))],
+        resources=[path for name in JUDGED for path in ship(resource_names(CONFIG.benchmark(name), "judge"))],
         construction=f"{PATHS.construction}/costs.csv" if construction_sources() else [],
     output:
         table=PATHS.check,
@@ -56,7 +58,7 @@ rule check:
     params:
         plan=[tuple(row) for row in PLAN],
         requests=list(COUNTED),
-        judged={name: resource_names(name, "judge") for name in JUDGED},
+        judged={name: resource_names(CONFIG.benchmark(name), "judge") for name in JUDGED},
         fetched=made_ready("fetched"),
         rates={name: rates(name) for name in CONFIG.models},
         writer=setting("writer"),

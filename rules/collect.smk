@@ -31,7 +31,7 @@ def left(path, **names):
 def has_scores(benchmark, protocol, table):
     """Whether there is anything that a table can be made of."""
     models = selection.models(CONFIG, benchmark, protocol)
-    reads = load_spec(benchmark).tables[table].tasks
+    reads = CONFIG.spec(benchmark).tables[table].tasks
     return not (PARTIAL and reads) or bool(scored(benchmark, protocol, table, models))
 
 
@@ -53,7 +53,7 @@ def figures():
         (benchmark, protocol, figure)
         for benchmark, protocol in RUNS
         for figure in selection.figures(CONFIG, benchmark, protocol)
-        if made.issuperset((benchmark, protocol, table) for table in load_spec(benchmark).figures[figure].tables)
+        if made.issuperset((benchmark, protocol, table) for table in CONFIG.spec(benchmark).figures[figure].tables)
         and left(PATHS.figure, benchmark=benchmark, protocol=protocol, figure=figure)
     ]
 

@@ -5,12 +5,12 @@
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from biasatlas.benchmarks.contract import LANGUAGES
-from biasatlas.benchmarks.registry import load_options, load_spec, resource_names
+from biasatlas.benchmarks.registry import resource_names
 from biasatlas.errors import UserError
 from biasatlas.marks import that_change
 from biasatlas.models.kinds import KINDS
 from biasatlas.resources import names as shipped_names
-from biasatlas.sources import load_sources
+from biasatlas.sources import load_sources, names_in
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.feasible import check_feasible
@@ -26,7 +26,7 @@ try:
     CONFIG = load_config(config, workflow.configfiles)
     if workflow.is_main_process:
         check_feasible(CONFIG, ", ".join(map(str, workflow.configfiles)))
-    RUNS = {run: load_options(*run) for run in selection.runs(CONFIG)}
+    RUNS = {run: CONFIG.options(*run) for run in selection.runs(CONFIG)}
 except UserError as error:
     sys.exit(f"error: {error}")
 
@@ -53,22 +53,27 @@ def ship(names):
 
 def shipped(step):
     """Input of: the shipped files that a step of a benchmark reads."""
-    return lambda wildcards: ship(resource_names(wildcards.benchmark, step))
+    return lambda wildcards: ship(resource_names(CONFIG.benchmark(wildcards.benchmark), step))
 
 
 def shipped_digest(step):
     """Param of: what is in those files, whatever their times say."""
-    return lambda wildcards: digest_of(ship(resource_names(wildcards.benchmark, step)))
+    return lambda wildcards: digest_of(shipped(step)(wildcards))
 
 
 def code(script, *modules):
-    """Param of: the code behind a rule. ``{benchmark}`` in the name of a module is the wildcard."""
-    return lambda wildcards: code_of(script, *(module.format(**dict(wildcards)) for module in modules))
+    """Param of: the code behind a rule. ``{benchmark}`` in the name of a module is the benchmark of the wildcard's name."""
+
+    def digest(wildcards):
+        benchmark = CONFIG.benchmark(wildcards.get("benchmark"))
+        return code_of(script, *(module.format(benchmark=benchmark) for module in modules))
+
+    return digest
 
 
 def options(upto):
     """Param of: the options of a protocol that can change what is made up to a stage."""
-    return lambda wildcards: that_change(load_options(wildcards.benchmark, wildcards.protocol), upto)
+    return lambda wildcards: that_change(CONFIG.options(wildcards.benchmark, wildcards.protocol), upto)
 
 
 def categories(wildcards):
@@ -77,10 +82,12 @@ def categories(wildcards):
 
 
 def raw_names(benchmark):
-    """What a benchmark's raw data lie in: names of its sources, or upstream paths of its sample's files."""
+    """What a benchmark's raw data lie in: names of its sources, or upstream paths of its sample's or the user's files."""
     if CONFIG.benchmarks[benchmark].data == "full":
-        return list(load_spec(benchmark).sources)
-    folder = f"samples/{load_spec(benchmark).sample}"
+        return list(CONFIG.spec(benchmark).sources)
+    if own := CONFIG.benchmarks[benchmark].folder:
+        return names_in(own)
+    folder = f"samples/{CONFIG.spec(benchmark).sample}"
     return [name.removeprefix(f"{folder}/") for name in shipped_names([f"{folder}/**/*"])]
 
 
@@ -88,7 +95,9 @@ def raw_inputs(benchmark):
     """Paths of :func:`raw_names`. Folders count by their checksums alone: Snakemake knows only a folder's time."""
     if CONFIG.benchmarks[benchmark].data == "full":
         return [ancient(PATHS.source.format(source=source)) for source in raw_names(benchmark)]
-    return ship(f"samples/{load_spec(benchmark).sample}/{name}" for name in raw_names(benchmark))
+    if own := CONFIG.benchmarks[benchmark].folder:
+        return [local(f"{own}/{name}") for name in raw_names(benchmark)]
+    return ship(f"samples/{CONFIG.spec(benchmark).sample}/{name}" for name in raw_names(benchmark))
 
 
 def raw_checksums(benchmark):
@@ -113,7 +122,7 @@ def writer(wildcards):
 
 def identity(of):
     """Param of: what of a model's entry can change its answers, and the versions of what computes and reads them."""
-    return lambda w: answer_identity(CONFIG.models[of(w)], w.get("benchmark"))
+    return lambda w: answer_identity(CONFIG.models[of(w)], CONFIG.benchmark(w.get("benchmark")))
 
 
 def environment(of):
@@ -137,6 +146,6 @@ wildcard_constraints:
     protocol=any_of(dict.fromkeys(protocol for _, protocol in RUNS)),
     model=any_of(CONFIG.models),
     shard=r"\d+-of-\d+",
-    task=any_of({task for name in CONFIG.benchmarks for task in load_spec(name).tasks}),
-    table=any_of({table for name in CONFIG.benchmarks for table in load_spec(name).tables}),
-    figure=any_of({figure for name in CONFIG.benchmarks for figure in load_spec(name).figures}),
+    task=any_of({task for name in CONFIG.benchmarks for task in CONFIG.spec(name).tasks}),
+    table=any_of({table for name in CONFIG.benchmarks for table in CONFIG.spec(name).tables}),
+    figure=any_of({figure for name in CONFIG.benchmarks for figure in CONFIG.spec(name).figures}),

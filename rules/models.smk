@@ -40,12 +40,14 @@ def made(name, wildcards):
     match kind_of(name).ready(entry):
         case "weights":
             asked = wildcards.get("benchmark", "dbb")  # which a writer makes questions for
-            return expand(PATHS.weights, model=name, language=load_spec(asked).language, file=WEIGHT_FILES)
+            return expand(PATHS.weights, model=name, language=CONFIG.spec(asked).language, file=WEIGHT_FILES)
         case "fetched":
             return [PATHS.fetched.format(model=name)]
         case "release":
-            source = load_spec(entry.benchmark).released[entry.release]
+            source = CONFIG.spec(entry.benchmark).released[entry.release]
             return [ancient(PATHS.source.format(source=source)), PATHS.checksums.format(source=source)]
+        case "files":
+            return [local(path) for path in entry.files.values()]
     return []
 
 

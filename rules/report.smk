@@ -57,10 +57,11 @@ rule write_report:
     params:
         code=code("write_report"),
         shipped=digest_of([ROOT / "scripts/biasatlas/report/page.html"]),
-        texts=digest_of_texts(CONFIG.benchmarks),
+        texts=digest_of_texts({CONFIG.benchmark(name): None for name in CONFIG.benchmarks}),
         models={name: that_change(entry, "tables") for name, entry in CONFIG.models.items()},
         runs=[
-            (name, protocol, CONFIG.benchmarks[name].data, selection.left_out(CONFIG, name)) for name, protocol in RUNS
+            (name, protocol, CONFIG.benchmark(name), CONFIG.benchmarks[name].data, selection.left_out(CONFIG, name))
+            for name, protocol in RUNS
         ],
         tables=tables(),
         figures=figures(),
@@ -92,7 +93,7 @@ use rule summarise_scores as summarise_released with:
         protocol="released",
         models=released_models,
         published_as=published_as(released_models),
-        options=lambda w: that_change(load_options(w.benchmark, "released"), "tables"),
+        options=lambda w: that_change(CONFIG.options(w.benchmark, "released"), "tables"),
 
 
 rule replicate:

@@ -5,7 +5,7 @@
 
 def orders(wildcards):
     """What a judge says of the order of each item's parts, where a protocol has it asked before requests are built."""
-    return PATHS.orders if selection.is_ordered(wildcards.benchmark, wildcards.protocol, wildcards.task) else []
+    return PATHS.orders if selection.is_ordered(CONFIG, wildcards.benchmark, wildcards.protocol, wildcards.task) else []
 
 
 rule build_requests:

@@ -91,7 +91,7 @@ rule gather_responses:
         model=any_of(SHARDED),
     # With the scores, except where a judge's own job comes between.
     group:
-        lambda w: None if any(load_spec(w.benchmark).tasks[task].judged for task in tasks(w)) else "results"
+        lambda w: None if any(CONFIG.spec(w.benchmark).tasks[task].judged for task in tasks(w)) else "results"
     conda:
         "../envs/data.yaml"
     params:

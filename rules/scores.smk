@@ -5,7 +5,7 @@
 
 def judgements(wildcards):
     """What a judge says of the answers, where a task is scored by one."""
-    return PATHS.judgements if load_spec(wildcards.benchmark).tasks[wildcards.task].judged else []
+    return PATHS.judgements if CONFIG.spec(wildcards.benchmark).tasks[wildcards.task].judged else []
 
 
 # A rule each, since outputs must be known before wildcards are: a task's categories.

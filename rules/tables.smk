@@ -15,13 +15,13 @@ def matching(benchmark, path):
 
 def own_file(wildcards):
     """The user's own file that a table is computed from, where it is computed from one."""
-    table = load_spec(wildcards.benchmark).tables[wildcards.table]
+    table = CONFIG.spec(wildcards.benchmark).tables[wildcards.table]
     return CONFIG.benchmarks[wildcards.benchmark].files.get(table.file, [])
 
 
 def drawn_from(wildcards):
     """The tables of a figure."""
-    return expand(PATHS.table, **wildcards, table=load_spec(wildcards.benchmark).figures[wildcards.figure].tables)
+    return expand(PATHS.table, **wildcards, table=CONFIG.spec(wildcards.benchmark).figures[wildcards.figure].tables)
 
 
 def side_by_side(wildcards):
@@ -98,6 +98,7 @@ rule summarise_scores:
         shipped=shipped_digest("tables"),
         options=options("tables"),
         models=measured_models,  # in the order of the rows
+        data=lambda w: CONFIG.benchmarks[w.benchmark].data,
         published_as=published_as(measured_models),
     script:
         "../scripts/summarise_scores.py"

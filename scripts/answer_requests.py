@@ -13,6 +13,6 @@ with job(snakemake) as this:
         requests = read_parquet(path)
         # Tasks of one batch each go to different shards.
         share = ((number + place) % shards, shards)
-        responses, metadata = model.answer(requests, task, this.store(name, this.benchmark, this.protocol, task), share)
+        responses, metadata = model.answer(requests, task, this.store(name, this.name, this.protocol, task), share)
         parts[task] = responses, requests["kind"].iloc[0], metadata
     write_responses(parts, snakemake.output.responses, snakemake.output.run)

@@ -30,9 +30,11 @@ with job(snakemake) as this:
         rows = read_parquet(items[benchmark])
         if role == "orders":
             categories = selection.categories(config, benchmark, task)
-            return sizes.of_frame(registry.build_order_requests(benchmark)(rows, categories, resources[benchmark]))
-        requests, options = read_parquet(files[benchmark, protocol, task]), registry.load_options(benchmark, protocol)
-        return sizes.of_judge(benchmark, rows, requests, task, options, resources[benchmark])
+            return sizes.of_frame(
+                registry.build_order_requests(config.benchmark(benchmark))(rows, categories, resources[benchmark])
+            )
+        requests, options = read_parquet(files[benchmark, protocol, task]), config.options(benchmark, protocol)
+        return sizes.of_judge(config.benchmark(benchmark), rows, requests, task, options, resources[benchmark])
 
     rows = []
     for planned in (Planned(*row) for row in params.plan):

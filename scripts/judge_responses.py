@@ -8,7 +8,7 @@ from biasatlas.files import read_parquet, read_responses, write_parquet, write_r
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
-    task, judge = snakemake.wildcards.task, this.config.benchmarks[this.benchmark].judge
+    task, judge = snakemake.wildcards.task, this.config.benchmarks[this.name].judge
     answers = (
         read_parquet(snakemake.input.items_file),
         read_parquet(snakemake.input.requests),

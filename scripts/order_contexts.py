@@ -5,7 +5,7 @@ from biasatlas.files import read_parquet, write_responses
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
-    task, judge = snakemake.wildcards.task, this.config.benchmarks[this.benchmark].judge
+    task, judge = snakemake.wildcards.task, this.config.benchmarks[this.name].judge
     requests = registry.build_order_requests(this.benchmark)(
         read_parquet(snakemake.input.items_file), snakemake.params.categories, this.resources("judge")
     )

@@ -1,20 +1,29 @@
 """Read and validate a benchmark's raw data (rule read_items)."""
 
 import logging
+import sys
 
 from biasatlas.benchmarks import registry
 from biasatlas.files import write_items
 from biasatlas.sources import raw_files
+from biasatlas.userfiles import listed
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
     files = raw_files([*snakemake.params.raw, *snakemake.params.own], [*snakemake.input.raw, *snakemake.input.own])
     resources = this.resources("items")
+    opened = set()
+    sys.addaudithook(lambda event, values: opened.add(str(values[0])) if event == "open" else None)
     items = registry.read_items(this.benchmark)(files, resources)
     check = registry.check_items(this.benchmark)
     if check and snakemake.params.data == "full":
         for remark in check(items, resources):
-            logging.warning("%s: %s", this.benchmark, remark)
+            logging.warning("%s: %s", this.name, remark)
+    if this.config.benchmarks[this.name].folder:
+        groups = items["category" if "category" in items else "target_group"]
+        counts = ", ".join(f"{count} of {name}" for name, count in groups.value_counts(sort=False).items())
+        unread = listed(name for name, path in files.items() if str(path) not in opened)
+        print(f"{this.name}: {len(items)} items ({counts}); files that were not read: {unread}", file=sys.stderr)
     checksums = {name: provenance.sha256(path) for name, path in files.items()}
     write_items(items, snakemake.output.items_file, registry.load_spec(this.benchmark).items, {"files": checksums})

@@ -1,5 +1,7 @@
 """Summarise scores in one table (rules summarise_scores, summarise_released)."""
 
+import math
+
 from biasatlas.benchmarks import registry
 from biasatlas.files import read_scores, write_table
 from biasatlas.workflow import provenance
@@ -13,6 +15,8 @@ with job(snakemake) as this:
         this.resources("tables").published,
         snakemake.params.published_as,
     )
+    if given.scores and snakemake.params.data != "full":  # what was printed is about the published data
+        table = table.assign(published=None, difference=math.nan)
     write_table(table, snakemake.output.table, registry.load_spec(this.benchmark).metrics)
     origin = provenance.of_table(
         given.provenance,

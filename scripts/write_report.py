@@ -10,19 +10,16 @@ with job(snakemake):
     given, params = snakemake.input, snakemake.params
 
     def of(run, keys, paths):
-        """Those of ``paths`` that are of a (benchmark, protocol), by the names that end their ``keys``."""
+        """Those of ``paths`` that are of a (benchmark's name, protocol), by the names that end their ``keys``."""
         return {name: path for (*key, name), path in zip(keys, paths, strict=True) if tuple(key) == run}
 
     runs = [
         Run(
-            benchmark,
-            protocol,
-            data,
-            left_out,
-            tables=of((benchmark, protocol), params.tables, given.tables),
-            figures=of((benchmark, protocol), params.figures, given.figures),
+            *(name, protocol, benchmark, data, left_out),
+            tables=of((name, protocol), params.tables, given.tables),
+            figures=of((name, protocol), params.figures, given.figures),
         )
-        for benchmark, protocol, data, left_out in params.runs
+        for name, protocol, benchmark, data, left_out in params.runs
     ]
     captions = {("table", name): caption for name, caption in COMPARISONS.items()}
     captions |= {("table", "bbq_match"): MATCH_CAPTION, ("figure", "bbq_match"): MATCH_FIGURE_CAPTION}

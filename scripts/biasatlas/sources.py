@@ -50,14 +50,18 @@ def load_sources() -> dict[str, Source]:
         }
 
 
+def names_in(folder: str | Path) -> list[str]:
+    """Paths, below ``folder``, of the files in it, sorted; hidden ones are a program's."""
+    files = (path.relative_to(folder) for path in Path(folder).rglob("*") if path.is_file())
+    return sorted(path.as_posix() for path in files if not any(part.startswith(".") for part in path.parts))
+
+
 def raw_files(names: Iterable[str], paths: Iterable[str | Path]) -> dict[str, Path]:
     """Path upstream -> path here of raw data: of ``paths``, a file goes by its name and a folder's files by theirs in it."""
     files: dict[str, Path] = {}
     for name, path in zip(names, map(Path, paths), strict=True):
         if path.is_dir():
-            found = (file for file in sorted(path.rglob("*")) if file.is_file())
-            # Snakemake keeps the time of a folder in a hidden file of its own.
-            files |= {file.relative_to(path).as_posix(): file for file in found if not file.name.startswith(".")}
+            files |= {name: path / name for name in names_in(path)}
         else:
             files[name] = path
     return files

@@ -148,7 +148,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
         assert failed["detail"].str.contains(detail).all()
         assert "Age/0" in caplog.text
     else:
-        assert "unknown items, first Age/999" in caplog.text
+        assert "1 items that are no item's, left out: Age/999" in caplog.text
     assert (responses.loc[~responses.index.str.startswith("Age"), "status"] == "not_applicable").all()
 
 

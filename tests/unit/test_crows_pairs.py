@@ -222,7 +222,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
         assert answer(build_requests(sample, options=RELEASED)).query("status == 'failed'")["detail"].eq(detail).all()
         assert "1 pairs without one usable row, first 0" in caplog.text
     else:
-        assert "1 rows of unknown pairs, first 999" in caplog.text
+        assert "1 pairs that are no item's, left out: 999" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,10 @@ def test_an_entry_may_say_more():
 
 def test_only_some_kinds_judge_and_write():
     assert [name for name, kind in KINDS.items() if kind.writes] == ["hf", "planted", "api"]
-    assert {name: kind.protocol for name, kind in KINDS.items() if kind.protocol} == {"released": "released"}
+    only = {name: KINDS[name].protocol(model) for name, model in ENTRIES.items()}
+    assert {name: protocol for name, protocol in only.items() if protocol} == {"released": "released"}
+    own = ReleasedEntry(kind="released", benchmark="crows_pairs", path="./mine.csv", format="score_table")
+    assert KINDS["released"].protocol(own) is None
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,7 @@ ANSWERS = {
     },
     "masked": {"source", "revision"},
     "planted": {"odds_ratio", "seed"},
-    "released": {"benchmark", "release"},
+    "released": {"benchmark", "release", "path", "format", "column"},
     "api": {
         "base_url",
         "model",

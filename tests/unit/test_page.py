@@ -21,6 +21,7 @@ def run(folder, table, data="sample"):
     return Run(
         "twbias",
         "recommended",
+        "twbias",
         data,
         left_out=["twbias: task perplexity is left out: <i>reason</i>"],
         tables={"gender": str(path)},

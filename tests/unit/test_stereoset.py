@@ -232,7 +232,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
         assert set(responses.loc[responses["status"] == "failed", "detail"]) == {detail}
         assert responses.loc[responses["status"] == "failed", "request_id"].iloc[0] in caplog.text
     else:
-        assert "unknown sentences, first f00" in caplog.text
+        assert "1 sentences that are no item's, left out: f00" in caplog.text
 
 
 def test_a_model_without_a_prediction_file_is_an_error(sample):

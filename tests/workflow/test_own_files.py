@@ -1,9 +1,13 @@
 """Files of the user's own: tables made from them, and what is said where one is lacking."""
 
 import json
+import shutil
 
 import pandas as pd
-from conftest import snakemake
+from conftest import ROOT, snakemake
+from unit.test_predictions import write_score_table
+
+from biasatlas.benchmarks import registry
 
 ANNOTATIONS = """category,item_id,rater,severity
 age,1,x,0
@@ -53,3 +57,43 @@ def test_tables_of_agreement_and_a_word_on_what_is_left_out(tmp_path):
     assert again.returncode == 0 and "1 of 1 steps" in again.stdout, again.stdout
     assert pd.read_csv(tables / "judge_agreement.csv").iloc[0]["n"] == 3
     assert json.loads((tables / "judge_agreement.json").read_text())["own_file_sha256"] != first
+
+
+def test_data_and_predictions_of_one_s_own_stand_beside_the_sample(tmp_path):
+    """The folder holds the sample without its last pairs, and a file of notes; the predictions are to the whole sample."""
+    mine = tmp_path / "mine"
+    shutil.copytree(ROOT / "resources/samples/crows_pairs", mine)
+    (mine / "notes.txt").write_text("ours")
+    pairs = mine / "data/crows_pairs_anonymized.csv"
+    items = registry.read_items("crows_pairs")({"data/crows_pairs_anonymized.csv": pairs}, None)
+    write_score_table(tmp_path, items)
+    *kept, _, _ = pairs.read_text().splitlines(keepends=True)
+    pairs.write_text("".join(kept))
+    entry = {"kind": "released", "format": "score_table"}
+    config = {
+        "models": {
+            "of-sample": entry | {"benchmark": "crows_pairs", "path": "./mine.csv"},
+            "of-mine": entry | {"benchmark": "crows-mine", "path": "./min[e].csv"},
+        },
+        "benchmarks": {"crows_pairs": {"data": "sample"}, "crows-mine": {"benchmark": "crows_pairs", "data": "./mine"}},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+
+    def run(*arguments):
+        done = snakemake(*arguments, "--configfile", "config.json", folder=tmp_path, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    said = run()
+    assert f"crows-mine: {len(items) - 2} items (" in said and "files that were not read: notes.txt" in said
+    tables = [pd.read_csv(tmp_path / f"results/tables/{name}/recommended/scores.csv") for name in config["benchmarks"]]
+    counts = [table.loc[table["category"] == "overall", "n"].max() for table in tables]
+    assert counts == [len(items), len(items) - 2]
+    assert all(table["published"].isna().all() for table in tables)
+    log = (tmp_path / "results/logs/answer_requests/of-mine-crows-mine-recommended.log").read_text()
+    assert f"left out: {items['item_id'].iloc[-2]}, {items['item_id'].iloc[-1]}" in log
+    assert "CrowS-Pairs (crows-mine)" in (tmp_path / "results/report/index.html").read_text()
+    assert "Nothing to be done" in run("--dry-run")
+    (mine / "notes.txt").write_text("ours, mended")
+    pairs.write_text("".join(kept[:-1]))
+    assert "read_items" in run("--dry-run")

@@ -12,7 +12,8 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step:
 ``figures``   functions marked with :func:`figure`
 ``readers``   READERS and VERSION, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.readers` (if it needs any)
 ``judge``     ``build_judge_requests`` and ``build_order_requests`` (if a judge takes part)
-``released``  ``import_responses``, an :class:`ImportResponses` (if outputs were published)
+``released``  ``import_responses``, an :class:`ImportResponses` (if outputs were published); FORMATS, each a
+              :class:`ReadPredictions`, by the name that an entry gives (if users may bring outputs of their own)
 
 Nothing heavy is imported here: planning reads specs alone.
 """
@@ -112,7 +113,8 @@ class Spec:
     ``resources`` maps a step to the shipped files it reads, as patterns below ``resources/``; published tables
     (``published/{name}_*.csv``) are always given to the step ``tables``.
     ``released`` maps the name of each published set of model outputs to the source that holds it;
-    ``released_tasks`` are the tasks it answers, always under the protocol named ``released``. ``files`` maps the name of
+    ``released_tasks`` are the tasks it answers, always under the protocol named ``released``. ``formats`` maps the name of
+    each format of predictions that a user may bring to what its files are; they answer the same tasks. ``files`` maps the name of
     each file that a user may add to what it holds; one that is no table's is read together with the data.
     """
 
@@ -130,6 +132,7 @@ class Spec:
     resources: Mapping[Step, tuple[str, ...]] = field(default_factory=dict)
     released: Mapping[str, str] = field(default_factory=dict)
     released_tasks: tuple[str, ...] = ()
+    formats: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -193,6 +196,22 @@ class ImportResponses(Protocol):
         items: "pd.DataFrame",
         requests: "pd.DataFrame",
         task: str,
+    ) -> "pd.DataFrame": ...
+
+
+class ReadPredictions(Protocol):
+    """A user's own predictions, by their path below the folder that was given, to a response for each request.
+
+    ``column`` names what holds them, where a file of the format may hold several. What is no item's is logged by id.
+    """
+
+    def __call__(
+        self,
+        files: "Mapping[str, Path]",
+        items: "pd.DataFrame",
+        requests: "pd.DataFrame",
+        task: str,
+        column: str = "",
     ) -> "pd.DataFrame": ...
 
 

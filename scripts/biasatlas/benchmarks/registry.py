@@ -158,6 +158,19 @@ def import_responses(benchmark: str) -> contract.ImportResponses:
     return _module(benchmark, "released").import_responses
 
 
+def formats(benchmark: str) -> dict[str, contract.ReadPredictions]:
+    """How predictions that a user brings become responses, by the name of their format. UserError: spec and readers differ."""
+    from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
+
+    own = dict(_module(benchmark, "released").FORMATS) if _has(benchmark, "released") else {}
+    if own.keys() != load_spec(benchmark).formats.keys():
+        raise UserError(
+            f"benchmark {benchmark}: formats are {sorted(load_spec(benchmark).formats)} in spec.py, and "
+            f"{sorted(own)} in released.py."
+        )
+    return FORMATS | own
+
+
 def score_responses(benchmark: str) -> contract.ScoreResponses:
     """How responses are scored."""
     return _module(benchmark, "scores").score_responses

@@ -115,11 +115,11 @@ class Kind:
     """A kind of model: what the workflow plans with, declared beside its entry, and how one is opened.
 
     ``open`` imports what is heavy. ``tasks(entry, benchmark, spec)`` are the tasks of a benchmark that a model can
-    answer; ``protocol`` is the only protocol its answers stand under (None: any). A model that ``writes`` can judge, or
+    answer; ``protocol(entry)`` is the only protocol its answers stand under (None: any). A model that ``writes`` can judge, or
     write a dataset. ``version`` rises when the same question may be answered otherwise.
 
     ``ready(entry)`` is what must be there first: "weights" (trained here), "fetched" (from the hub), "release" (published
-    outputs), or "" (nothing). ``check(opening)`` raises UserError, within seconds and before any other job of the model,
+    outputs), "files" (those of the entry), or "" (nothing). ``check(opening)`` raises UserError, within seconds and before any other job of the model,
     where it cannot work (None: nothing that a person brought can be amiss); ``preview(opening, requests)`` says what it
     will make of requests. ``environment(entry)`` names the file in envs/ that a job runs in. A ``shared_store`` holds all that a model answers; else each task has a store of its own, because what one
     finds there would change how the rest is batched, and with it the last digits of a float.
@@ -128,13 +128,13 @@ class Kind:
     entry: type[Entry]
     open: "Callable[[Opening], Model]"
     tasks: "Callable[[Any, str, Spec], tuple[str, ...]]"
-    ready: Callable[[Any], Literal["weights", "fetched", "release", ""]]
+    ready: Callable[[Any], Literal["weights", "fetched", "release", "files", ""]]
     environment: Callable[[Any], str]
     writes: bool
     version: int
     check: "Callable[[Opening], None] | None" = None
     preview: "Callable[[Opening, pd.DataFrame], list[Preview]] | None" = None
-    protocol: str | None = None
+    protocol: Callable[[Any], str | None] = lambda entry: None
     shared_store: bool = False
     threads: int = 1
     calls_api: bool = False

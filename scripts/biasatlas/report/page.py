@@ -25,11 +25,16 @@ _SHAPES = {"o": "●", "s": "■", "^": "▲", "D": "◆"}
 
 @dataclass(frozen=True)
 class Run:
-    """A benchmark under a protocol: sentences on the tasks ``left_out``, and the paths of tables and figures by name."""
+    """A benchmark under a protocol, by its name in the configuration.
 
-    benchmark: str
+    ``data`` is "full", "sample" or the user's folder; ``left_out`` has sentences on tasks; paths of tables and figures go
+    by their names.
+    """
+
+    name: str
     protocol: str
-    data: Literal["full", "sample"]
+    benchmark: str
+    data: str
     left_out: Sequence[str]
     tables: Mapping[str, str]
     figures: Mapping[str, str]
@@ -93,11 +98,11 @@ def _section(run: Run) -> dict[str, Any]:
     spec = load_spec(run.benchmark)
     tables = {name: read_csv(path) for name, path in run.tables.items()}
     return {
-        "benchmark": run.benchmark,
+        "name": run.name,
         "protocol": run.protocol,
-        "sample": run.data == "sample",
+        "data": run.data,
         "left_out": run.left_out,
-        "title": spec.title,
+        "title": spec.title if run.name == run.benchmark else f"{spec.title} ({run.name})",
         "language": LANGUAGES[spec.language],
         "citation": spec.citation,
         "metrics": _used(spec.metrics, tables.values()),

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from biasatlas.benchmarks.registry import load_spec
 from biasatlas.models.kinds import KINDS
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
@@ -41,13 +40,13 @@ def steps(config: Config, paths: Paths, score: Scored) -> Iterator[Step]:
         values = names | others
         return path.format(**values), paths.log(rule, *wildcards).format(**values)
 
-    benchmark, task = score.benchmark, load_spec(score.benchmark).tasks[score.task]
+    benchmark, task = score.benchmark, config.spec(score.benchmark).tasks[score.task]
     judge = config.benchmarks[benchmark].judge
     if config.benchmarks[benchmark].data == "full":
-        for source in load_spec(benchmark).sources:
+        for source in config.spec(benchmark).sources:
             yield step(paths.source, "fetch_source", "source", source=source)
     yield step(paths.items, "read_items", "benchmark")
-    if judge and selection.is_ordered(benchmark, score.protocol, score.task):
+    if judge and selection.is_ordered(config, benchmark, score.protocol, score.task):
         yield from _ready(config, paths, judge, benchmark)
         yield step(paths.orders, "order_contexts", "benchmark", "task")
     yield step(paths.requests, "build_requests", "benchmark", "protocol", "task")
@@ -69,7 +68,7 @@ def _ready(config: Config, paths: Paths, model: str, benchmark: str) -> Iterator
     kind = KINDS[entry.kind]
     match kind.ready(entry):
         case "weights":
-            names = {"model": model, "language": load_spec(benchmark).language}
+            names = {"model": model, "language": config.spec(benchmark).language}
             log = paths.log("train_planted", *names).format(**names)
             yield paths.weights.format(file=WEIGHT_FILES[0], **names), log
         case "fetched":

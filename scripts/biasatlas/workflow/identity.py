@@ -105,7 +105,9 @@ def answer_identity(entry: Entry, benchmark: str | None) -> dict:
     """
     versions = {"answers": KINDS[entry.kind].version, "readers": reader_version(benchmark) if benchmark else ""}
     if entry.kind == "released":  # no model answers, and nothing is stored: the reader of a format is code as any other
-        versions["import"] = code_of("answer_requests", f"benchmarks.{benchmark}.released")
+        versions["import"] = code_of(
+            "answer_requests", f"benchmarks.{benchmark}.released", "benchmarks.shared.predictions"
+        )
     return {"kind": entry.kind, "versions": versions} | that_change(entry, "answers")
 
 

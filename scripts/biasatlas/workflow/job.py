@@ -34,17 +34,25 @@ _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class Job:
-    """One job of the workflow, from Snakemake's own description of it: what the configuration says, validated."""
+    """One job of the workflow, from Snakemake's own description of it: what the configuration says, validated.
+
+    ``name`` is the benchmark's in the configuration.
+    """
 
     def __init__(self, snakemake: Any, terminal: logging.Handler):
         self._snakemake, self._terminal = snakemake, terminal
-        self.benchmark: str = snakemake.wildcards.get("benchmark", "")
+        self.name: str = snakemake.wildcards.get("benchmark", "")
         self.protocol: str = snakemake.wildcards.get("protocol") or snakemake.params.get("protocol", "")
 
     @cached_property
     def config(self) -> Config:
         """The whole configuration. What of it can change this job's output is among the job's params."""
         return load_config(self._snakemake.config)
+
+    @cached_property
+    def benchmark(self) -> str:
+        """The benchmark that the wildcard's name stands for; '' for a job of none."""
+        return self.config.benchmark(self.name) if self.name else ""
 
     def at(self, task: str) -> None:
         """Name the ``task`` in what the terminal shows of the job's progress from here on."""

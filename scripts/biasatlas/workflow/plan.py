@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from biasatlas.benchmarks.registry import load_spec
 from biasatlas.models.kinds import KINDS
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
@@ -31,25 +30,27 @@ def plan(config: Config) -> list[Planned]:
         run, judge = config.benchmarks[benchmark], config.benchmarks[benchmark].judge or ""
         asked = selection.tasks_asked(config, benchmark)
         for model in run.models or config.models:
-            for task in load_spec(benchmark).tasks:
+            for task in config.spec(benchmark).tasks:
                 why = _why_not(config, benchmark, protocol, task, model)
                 rows.append(Planned(model, "answers", benchmark, protocol, task, reason=why))
-                if not why and load_spec(benchmark).tasks[task].judged:
+                if not why and config.spec(benchmark).tasks[task].judged:
                     rows.append(Planned(judge, "judges", benchmark, protocol, task, of=model))
-        ordered = [task for task in asked if selection.is_ordered(benchmark, protocol, task)]
+        ordered = [task for task in asked if selection.is_ordered(config, benchmark, protocol, task)]
         rows += [Planned(judge, "orders", benchmark, protocol, task) for task in ordered]
     return rows
 
 
 def _why_not(config: Config, benchmark: str, protocol: str, task: str, model: str) -> str:
     """Why ``model`` does not do ``task``, '' if it does."""
+    if not selection.is_wanted(config, benchmark, task):
+        return "the configuration does not ask for it"
     if lacking := selection.lacking(config, benchmark, task):
         return lacking
     if not selection.categories(config, benchmark, task):
         return "it has none of the categories that are asked for"
-    kind = KINDS[config.models[model].kind]
-    if kind.protocol not in (None, protocol):
-        return f"a model of kind {kind.name} answers under the protocol {kind.protocol} alone"
+    kind, only = KINDS[config.models[model].kind], selection.stands_under(config.models[model])
+    if only not in (None, protocol):
+        return f"a model of kind {kind.name} answers under the protocol {only} alone"
     if task not in selection.tasks(config, benchmark, model):
         return f"as its entry stands, a model of kind {kind.name} does not answer such requests"
     return ""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from biasatlas.benchmarks.comparison_spec import COMPARED, COMPARISONS
-from biasatlas.benchmarks.registry import load_options, load_spec
+from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 from biasatlas.workflow.config import Config
 
@@ -30,65 +30,77 @@ def models(config: Config, benchmark: str, protocol: str) -> list[str]:
     return [
         name
         for name in chosen
-        if tasks(config, benchmark, name) and KINDS[config.models[name].kind].protocol in (None, protocol)
+        if tasks(config, benchmark, name) and stands_under(config.models[name]) in (None, protocol)
     ]
+
+
+def stands_under(entry: Entry) -> str | None:
+    """The only protocol that a model's answers stand under; None: any."""
+    return KINDS[entry.kind].protocol(entry)
 
 
 def tasks(config: Config, benchmark: str, model: str) -> list[str]:
     """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for."""
     entry = config.models[model]
-    able = KINDS[entry.kind].tasks(entry, benchmark, load_spec(benchmark))
+    able = KINDS[entry.kind].tasks(entry, benchmark, config.spec(benchmark))
     return [task for task in able if categories(config, benchmark, task)]
 
 
 def tasks_asked(config: Config, benchmark: str) -> list[str]:
     """Tasks of ``benchmark`` that the configuration asks for, whoever can answer them."""
-    return [task for task in load_spec(benchmark).tasks if categories(config, benchmark, task)]
+    return [task for task in config.spec(benchmark).tasks if categories(config, benchmark, task)]
 
 
 def categories(config: Config, benchmark: str, task: str) -> list[str]:
     """Categories of ``task`` that the configuration asks for, in the benchmark's order."""
-    run, declared = config.benchmarks[benchmark], load_spec(benchmark).tasks[task]
-    if lacking(config, benchmark, task):
+    run, declared = config.benchmarks[benchmark], config.spec(benchmark).tasks[task]
+    if lacking(config, benchmark, task) or not is_wanted(config, benchmark, task):
         return []
     return [category for category in declared.categories if run.categories is None or category in run.categories]
 
 
+def is_wanted(config: Config, benchmark: str, task: str) -> bool:
+    """Whether the configuration asks for a task: for all of a benchmark's, if it names none."""
+    wanted = config.benchmarks[benchmark].tasks
+    return wanted is None or task in wanted
+
+
 def left_out(config: Config, benchmark: str) -> list[str]:
     """Why tasks of ``benchmark`` are not run, a sentence or two for each."""
-    reasons = {task: lacking(config, benchmark, task) for task in load_spec(benchmark).tasks}
+    wanted = (task for task in config.spec(benchmark).tasks if is_wanted(config, benchmark, task))
+    reasons = {task: lacking(config, benchmark, task) for task in wanted}
     return [f"{benchmark}: task {task} is left out: {reason}" for task, reason in reasons.items() if reason]
 
 
 def lacking(config: Config, benchmark: str, task: str) -> str:
     """What ``task`` cannot do without and the configuration does not give, in words; '' where nothing is amiss."""
-    run, spec = config.benchmarks[benchmark], load_spec(benchmark)
+    run, spec = config.benchmarks[benchmark], config.spec(benchmark)
     declared = spec.tasks[task]
     if declared.judged and not run.judge:
         return f"it needs a model that judges the answers. Set `benchmarks.{benchmark}.judge`."
     if declared.file and run.data == "full" and declared.file not in run.files:
         return (
             f"it needs {spec.files[declared.file]}, and the published data lack them. Set "
-            f"`benchmarks.{benchmark}.files.{declared.file}`; docs/{benchmark}.md says how to make that file."
+            f"`benchmarks.{benchmark}.files.{declared.file}`; docs/{run.benchmark}.md says how to make that file."
         )
     return ""
 
 
-def is_ordered(benchmark: str, protocol: str, task: str) -> bool:
+def is_ordered(config: Config, benchmark: str, protocol: str, task: str) -> bool:
     """Whether a judge is asked for the order of an item's parts before the requests of ``task`` are built."""
-    ordered = load_spec(benchmark).tasks[task].ordered
-    return ordered is not None and getattr(load_options(benchmark, protocol), ordered[0]) == ordered[1]
+    ordered = config.spec(benchmark).tasks[task].ordered
+    return ordered is not None and getattr(config.options(benchmark, protocol), ordered[0]) == ordered[1]
 
 
 def data_files(config: Config, benchmark: str) -> dict[str, str]:
     """The user's own files that items of ``benchmark`` are read from, by name; the others are tables'."""
-    of_tables = {table.file for table in load_spec(benchmark).tables.values()}
+    of_tables = {table.file for table in config.spec(benchmark).tables.values()}
     return {name: path for name, path in config.benchmarks[benchmark].files.items() if name not in of_tables}
 
 
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
     """Tables of ``benchmark`` that read the scores of at least one measured model, a file that is given, or neither."""
-    spec, files = load_spec(benchmark), config.benchmarks[benchmark].files
+    spec, files = config.spec(benchmark), config.benchmarks[benchmark].files
     answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
     return [
         name
@@ -100,12 +112,12 @@ def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
 def figures(config: Config, benchmark: str, protocol: str) -> list[str]:
     """Figures of ``benchmark`` whose tables are all made."""
     made = set(tables(config, benchmark, protocol))
-    return [name for name, figure in load_spec(benchmark).figures.items() if made.issuperset(figure.tables)]
+    return [name for name, figure in config.spec(benchmark).figures.items() if made.issuperset(figure.tables)]
 
 
 def scores(config: Config, benchmark: str, protocol: str, table: str, chosen: list[str]) -> list[Scored]:
     """The score files that a table reads: those of the ``chosen`` models that have them."""
-    wanted = load_spec(benchmark).tables[table].tasks
+    wanted = config.spec(benchmark).tables[table].tasks
     return [
         Scored(model, benchmark, protocol, task, category)
         for model in chosen
@@ -117,7 +129,7 @@ def scores(config: Config, benchmark: str, protocol: str, table: str, chosen: li
 
 def released_models(config: Config) -> list[str]:
     """Names of the models whose published outputs are imported."""
-    return [name for name, entry in config.models.items() if entry.kind == "released"]
+    return [name for name, entry in config.models.items() if stands_under(entry) == "released"]
 
 
 def replicable_tables(config: Config) -> list[tuple[str, str]]:
@@ -125,8 +137,9 @@ def replicable_tables(config: Config) -> list[tuple[str, str]]:
     released = {name for name in config.benchmarks for model in released_models(config) if tasks(config, name, model)}
     return [
         (name, table)
-        for name in config.benchmarks
-        for table, declared in load_spec(name).tables.items()
+        for name, run in config.benchmarks.items()
+        if run.data == "full"
+        for table, declared in config.spec(name).tables.items()
         if not declared.file and (not declared.tasks or (declared.published and name in released))
     ]
 
@@ -175,9 +188,9 @@ def paid_answers(config: Config) -> list[Paid]:
         for model in models(config, benchmark, protocol):
             for task in tasks(config, benchmark, model):
                 payers = [(model, "responses")]
-                if load_spec(benchmark).tasks[task].judged:
+                if config.spec(benchmark).tasks[task].judged:
                     payers.append((judge, "judgements"))
-                if is_ordered(benchmark, protocol, task):
+                if is_ordered(config, benchmark, protocol, task):
                     payers.append((judge, "orders"))
                 paid += [
                     Paid(payer, role, model, benchmark, protocol, task)

@@ -1,6 +1,9 @@
-"""UnifiedQA's published answers, text beside each question, as choice responses."""
+"""Answers to BBQ's questions, published or one's own, as choice responses.
 
-import json
+UnifiedQA's, text beside each question; scores of the three options, as the authors published them of RoBERTa and DeBERTaV3;
+and samples that lm-evaluation-harness logged.
+"""
+
 import logging
 import re
 from collections.abc import Mapping
@@ -11,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.bbq.vocabulary import LABELS
+from biasatlas.benchmarks.shared.predictions import chosen, lm_eval_samples, log_unknown, one_file
 from biasatlas.errors import UserError
-from biasatlas.userfiles import listed, read_json_lines, shown
+from biasatlas.userfiles import listed, read_csv_rows, read_json_lines, shown
 
 _COLUMNS = {
     "unifiedqa_arc": "unifiedqa-t5-11b_pred_arc",
@@ -25,14 +29,26 @@ _OPTIONS = ["ans0", "ans1", "ans2"]
 def import_responses(
     name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
 ) -> pd.DataFrame:
-    """A response for each request, from ``results/UnifiedQA/preds_{category}.jsonl``.
+    """A response for each request, from ``results/UnifiedQA/preds_{category}.jsonl``; see :func:`read_unifiedqa`."""
+    return read_unifiedqa(files, items, requests, task, _COLUMNS[name], context_shown=name != "unifiedqa_question_only")
+
+
+def read_unifiedqa(
+    files: Mapping[str, Path],
+    items: pd.DataFrame,
+    requests: pd.DataFrame,
+    task: str,
+    column: str = "",
+    context_shown: bool = True,
+) -> pd.DataFrame:
+    """A response for each request, from files ``preds_{category}.jsonl`` whose field ``column`` holds the answers.
 
     An answer equal to no option is "unparseable". An item whose prediction is missing, doubled, has other than three
     options or belongs to another category is "failed", with the reason in ``detail``; predictions of unknown items are
-    logged. Items of a category without a file are "not_applicable", and so are disambiguated items for the
-    question-only baseline, which never saw the context.
+    logged by id. Items of a category without a file are "not_applicable", and so are disambiguated items where no context
+    was shown.
     """
-    predictions = _predictions(name, files, items)
+    predictions = _predictions(files, items, column or _only_column(files))
     rows = requests[["request_id", "item_id"]].merge(
         items[["item_id", "category", "condition", *LABELS]], on="item_id", how="left"
     )
@@ -40,46 +56,139 @@ def import_responses(
         predictions.drop_duplicates("item_id")[["item_id", "text", "problem"]], on="item_id", how="left", indicator=True
     )
     rows.loc[rows["_merge"] == "left_only", "problem"] = "no prediction"
-    rows.loc[rows["text"].isna() & rows["problem"].isna(), "problem"] = f"no field {_COLUMNS[name]}"
+    rows.loc[rows["text"].isna() & rows["problem"].isna(), "problem"] = f"no field {column}"
     unpublished = ~rows["category"].isin(predictions["file_category"])
-    if name == "unifiedqa_question_only":
+    if not context_shown:
         unpublished |= rows["condition"] == "disambig"
     failed = rows["problem"].notna() & ~unpublished
     for problem, group in rows[failed].groupby("problem"):
-        logging.warning("%s: %s for %d items, first %s", name, problem, len(group), group["item_id"].iloc[0])
+        logging.warning("%s for %d items, first %s", problem, len(group), group["item_id"].iloc[0])
 
     usable = ~failed & ~unpublished
-    chosen = match_options(rows["text"].where(usable, ""), rows[list(LABELS)])
-    one_hot = {label: json.dumps([float(label == other) for other in LABELS]) for label in LABELS}
-    unmatched = usable & chosen.isna()
-    return pd.DataFrame(
-        {
-            "request_id": rows["request_id"],
-            "repeat": 0,
-            "status": np.select([unpublished, failed, unmatched], ["not_applicable", "failed", "unparseable"], "ok"),
-            "detail": np.select([unpublished, failed, unmatched], ["not published", rows["problem"], rows["text"]], ""),
-            "probabilities": chosen.map(one_hot).where(chosen.notna(), json.dumps([0.0] * 3)).where(usable),
-            "refused": pd.Series(0.0, rows.index).where(usable),
-            "unparseable": unmatched.astype(float).where(usable),
-            "unresolved": pd.Series(0.0, rows.index).where(usable),
-        }
+    labels = match_options(rows["text"].where(usable, ""), rows[list(LABELS)])
+    unmatched = usable & labels.isna()
+    status = np.select([unpublished, failed, unmatched], ["not_applicable", "failed", "unparseable"], "ok")
+    detail = np.select([unpublished, failed, unmatched], ["not published", rows["problem"], rows["text"]], "")
+    return chosen(rows["request_id"], labels, LABELS, status, detail)
+
+
+def read_option_scores(
+    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
+) -> pd.DataFrame:
+    """A response for each request, from one CSV with a score for each option, as ``df_bbq.csv`` of the authors.
+
+    Its columns are ``index`` and ``cat`` (the question), ``model``, ``ans0``, ``ans1`` and ``ans2``; the option of the
+    highest score is the answer, and where two share it, there is none ("unparseable"). ``column`` names one of several
+    models. An item without a row is "failed", rows of unknown items are logged by id.
+
+    Raises UserError for a file of another layout, several models of which none is named, a score that is no number, and
+    an item with several rows.
+    """
+    path = one_file(files, ".csv", "BBQ, format option_scores")
+    rows = list(read_csv_rows(path, ("index", "cat", "model", *_OPTIONS)))
+    models = sorted({row["model"] for _, row in rows})
+    if column not in models if column else len(models) > 1:
+        raise UserError(
+            f"{path}: it has the models {listed(models)}. Name one of them as `column` in the model's entry."
+        )
+    scores: dict[str, list[float]] = {}
+    for where, row in rows:
+        if column in ("", row["model"]):
+            item_id = f"{row['cat']}/{row['index']}"
+            if item_id in scores:
+                raise UserError(f"{where}: a second row of {item_id} by {row['model']}. Keep one.")
+            scores[item_id] = [_score(where, row, option) for option in _OPTIONS]
+    log_unknown(path, "items", scores.keys() - set(items["item_id"]))
+    found = requests["item_id"].map(scores)
+    return _best(requests, found, requests["item_id"].isin(scores), list(LABELS))
+
+
+def read_lm_eval(
+    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
+) -> pd.DataFrame:
+    """A response for each request, from samples that lm-evaluation-harness logged of ``bbq_multiple_choice``.
+
+    The harness asks for the likelihood of the two people and of ten ways to say "unknown"; the likeliest is the answer.
+    An item without a sample is "failed", samples of unknown items are logged by id.
+    """
+    found: dict[str, str] = {}
+    unknown = dict(zip(items["item_id"], items["unknown"], strict=True))
+    others = []
+    for where, document, scores in lm_eval_samples(files, "BBQ, format lm_eval"):
+        if not {"category", "example_id"} <= document.keys() or len(scores) < len(LABELS):
+            raise UserError(f"{where}: no sample of bbq_multiple_choice: expected category, example_id and 12 choices.")
+        item_id = f"{document['category']}/{document['example_id']}"
+        if item_id not in unknown:
+            others.append(item_id)
+            continue
+        # The harness takes the item's own "unknown" out of the options and puts its ten at the end.
+        people = [label for label in LABELS if label != unknown[item_id]]
+        best = int(np.argmax(scores))
+        found[item_id] = people[best] if best < len(people) else unknown[item_id]
+    log_unknown("lm_eval", "items", others)
+    labels = requests["item_id"].map(found)
+    missing = labels.isna().to_numpy()
+    return chosen(
+        requests["request_id"],
+        labels,
+        LABELS,
+        np.where(missing, "failed", "ok"),
+        np.where(missing, "no sample", ""),
     )
 
 
-def _predictions(name: str, files: Mapping[str, Path], items: pd.DataFrame) -> pd.DataFrame:
-    """A row per published prediction: ``item_id``, ``text``, ``problem`` (missing where it has none), ``file_category``."""
+#: Formats of a user's own predictions.
+FORMATS = {"unifiedqa": read_unifiedqa, "option_scores": read_option_scores, "lm_eval": read_lm_eval}
+
+
+def _best(requests: pd.DataFrame, scores: pd.Series, known: pd.Series, labels: list[str]) -> pd.DataFrame:
+    """The option of the highest score of each request; a tie is no answer."""
+    table = np.array([row if there else [0.0] * len(labels) for row, there in zip(scores, known, strict=True)])
+    best = table == table.max(axis=1, keepdims=True)
+    one = best.sum(axis=1) == 1
+    picked = pd.Series(np.asarray(labels)[best.argmax(axis=1)], requests.index, dtype=object).where(one & known)
+    status = np.select([~known, ~one], ["failed", "unparseable"], "ok")
+    detail = np.select([~known, ~one], ["no row", "two options of the same score"], "")
+    return chosen(requests["request_id"], picked, labels, status, detail)
+
+
+def _score(where: str, row: dict[str, str], option: str) -> float:
+    try:
+        value = float(row[option])
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise UserError(f"{where}: {option} is {shown(row[option])}, expected a number.")
+    return value
+
+
+def _prediction_files(files: Mapping[str, Path]) -> list[str]:
     matches = sorted(file for file in files if re.fullmatch(r"preds_.*\.jsonl", Path(file).name))
     if not matches:
-        raise UserError(f"BBQ, {name}: expected preds_*.jsonl, found {listed(files)}. Fetch the source again.")
+        raise UserError(f"BBQ's predictions: expected preds_*.jsonl, found {listed(files)}. Fetch the source again.")
+    return matches
+
+
+def _only_column(files: Mapping[str, Path]) -> str:
+    """The one field of the first prediction whose name has "pred" in it."""
+    where, row = next(iter(read_json_lines(files[_prediction_files(files)[0]])))
+    columns = [name for name in row if "pred" in name]
+    if len(columns) != 1:
+        raise UserError(
+            f"{where}: predictions may be in {listed(columns)}. Name the field as `column` in the model's entry."
+        )
+    return columns[0]
+
+
+def _predictions(files: Mapping[str, Path], items: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A row per prediction: ``item_id``, ``text``, ``problem`` (missing where it has none), ``file_category``."""
     rows = [
-        _prediction(where, row, Path(file).stem.removeprefix("preds_"), _COLUMNS[name])
-        for file in matches
+        _prediction(where, row, Path(file).stem.removeprefix("preds_"), column)
+        for file in _prediction_files(files)
         for where, row in read_json_lines(files[file])
     ]
     predictions = pd.DataFrame(rows, dtype=object)
-    unknown = predictions["item_id"][~predictions["item_id"].isin(items["item_id"])]
-    if len(unknown):
-        logging.warning("%s: %d predictions of unknown items, first %s", name, len(unknown), unknown.iloc[0])
+    log_unknown("predictions", "items", predictions["item_id"][~predictions["item_id"].isin(items["item_id"])])
     doubled = predictions["item_id"].duplicated(keep=False)
     predictions.loc[doubled, "problem"] = "more than one prediction"
     return predictions

@@ -67,7 +67,7 @@ def _masses(requests: pd.DataFrame, responses: pd.DataFrame) -> pd.DataFrame:
 
 def _shares(mass: pd.DataFrame, answer: str) -> tuple[np.ndarray, np.ndarray]:
     """What each option counts, (items, 3), missing unless the item's status is "ok"; and the status."""
-    status = mass["status"].fillna("failed").to_numpy(dtype=object)
+    status = mass["status"].fillna("failed").to_numpy(dtype=object, copy=True)
     labels = mass[list(LABELS)].to_numpy()
     none = mass[list(MASSES)].to_numpy()
     measured = ~np.isnan(labels).any(axis=1)

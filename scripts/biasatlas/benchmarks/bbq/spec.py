@@ -53,4 +53,9 @@ SPEC = Spec(
         "unifiedqa_question_only": "bbq_unifiedqa",
     },
     released_tasks=("question",),
+    formats={
+        "unifiedqa": "preds_{category}.jsonl: an answer as text beside each question",
+        "option_scores": "a CSV with index, cat, model, ans0, ans1, ans2: a score for each option, as the authors' df_bbq.csv",
+        "lm_eval": "samples_bbq_multiple_choice*.jsonl of lm-evaluation-harness --log_samples",
+    },
 )

@@ -1,4 +1,4 @@
-"""A table of per-pair scores, in the layout that the authors' script writes, as likelihood responses."""
+"""Per-pair scores, in a table as the authors' script writes it or logged by lm-evaluation-harness, as likelihood responses."""
 
 import logging
 import math
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.crows_pairs.vocabulary import SENTENCES
+from biasatlas.benchmarks.shared.predictions import lm_eval_samples, log_unknown, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, shown
 
@@ -21,48 +22,91 @@ _COLUMNS = (_NUMBER, "sent_more", "sent_less", "bias_type", *_SCORES)
 def import_responses(
     name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
 ) -> pd.DataFrame:
-    """A response for each sentence, from ``{name}_crows_score.csv``; ``log_likelihood`` is the sum over shared tokens.
+    """A response for each sentence, from ``{name}_crows_score.csv``; see :func:`read_score_table`."""
+    suffix = f"{name}_crows_score.csv"
+    path = next((path for file, path in files.items() if file.endswith(suffix)), None)
+    if path is None:
+        raise UserError(f"CrowS-Pairs, {name}: expected {suffix}, found {listed(files)}. Fetch the source again.")
+    return _responses(path, items, requests)
+
+
+def read_score_table(
+    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
+) -> pd.DataFrame:
+    """A response for each sentence, from one CSV; ``log_likelihood`` is the sum over shared tokens.
 
     ``score`` is 1 where the more stereotypical sentence scored higher. Some runs exchanged the two score columns in
     the "antistereo" rows; where columns and ``score`` disagree, ``score`` is right and the columns are exchanged back.
     A pair whose row is missing, doubled, without scores, or of another bias type or sentence than the item is "failed"
-    with the reason in ``detail``; rows of unknown pairs are logged.
+    with the reason in ``detail``; rows of unknown pairs are logged by id.
 
     Raises :class:`UserError` naming file, line and column for a table of another layout, or a score that is no number.
     """
-    rows, problem = _read(name, files, items)
+    return _responses(one_file(files, ".csv", "CrowS-Pairs, format score_table"), items, requests)
+
+
+def read_lm_eval(
+    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
+) -> pd.DataFrame:
+    """A response for each sentence, from samples that lm-evaluation-harness logged of ``crows_pairs_english``.
+
+    ``log_likelihood`` is that of the whole sentence. Samples have no number, so a pair is known by its two sentences; one
+    that is missing, or there with different values, is "failed", with the reason in ``detail``.
+    """
+    found: dict[tuple[str, str], tuple[float, float]] = {}
+    differing = set()
+    for where, document, scores in lm_eval_samples(files, "CrowS-Pairs, format lm_eval"):
+        pair = tuple(document.get(key) for key in ("sent_more", "sent_less"))
+        if len(scores) != 2 or not all(isinstance(sentence, str) for sentence in pair):
+            raise UserError(
+                f"{where}: no sample of crows_pairs_english: expected sent_more, sent_less and two choices."
+            )
+        if found.setdefault(pair, tuple(scores)) != tuple(scores):
+            differing.add(pair)
+    asked = dict(zip(items["item_id"], zip(items["more"], items["less"], strict=True), strict=True))
+    log_unknown("lm_eval", "pairs", (f"{more!r} / {less!r}" for more, less in found.keys() - set(asked.values())))
+    pairs = requests["item_id"].map(asked)
+    detail = np.select([~pairs.isin(found), pairs.isin(differing)], ["no sample", "samples that differ"], "")
+    place = requests["label"].map({label: place for place, label in enumerate(SENTENCES)})
+    values = [found[pair][at] if not fault else np.nan for pair, at, fault in zip(pairs, place, detail, strict=True)]
+    return _likelihoods(requests, pd.Series(values, requests.index), detail)
+
+
+#: Formats of a user's own predictions.
+FORMATS = {"score_table": read_score_table, "lm_eval": read_lm_eval}
+
+
+def _responses(path: Path, items: pd.DataFrame, requests: pd.DataFrame) -> pd.DataFrame:
+    rows, problem = _read(path, items)
     more, less = rows["sent_more_score"], rows["sent_less_score"]
     exchanged = (more != less) & ((more > less) != (rows["score"] == 1)) & (problem == "")
     if exchanged.any():
-        logging.info("%s: the two scores of %d pairs were exchanged back", name, exchanged.sum())
+        logging.info("%s: the two scores of %d pairs were exchanged back", path, exchanged.sum())
     scores = {"more": more.mask(exchanged, less), "less": less.mask(exchanged, more)}
     value = pd.concat(
         [requests["item_id"].map(scores[label]).where(requests["label"] == label) for label in SENTENCES], axis=1
     )
-    detail = requests["item_id"].map(problem)
+    return _likelihoods(requests, value.bfill(axis=1).iloc[:, 0], requests["item_id"].map(problem).to_numpy())
+
+
+def _likelihoods(requests: pd.DataFrame, values: pd.Series, detail: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "request_id": requests["request_id"],
             "repeat": 0,
             "status": np.where(detail == "", "ok", "failed"),
             "detail": detail,
-            "log_likelihood": value.bfill(axis=1).iloc[:, 0].where(detail == ""),
+            "log_likelihood": values.where(detail == ""),
             "tokens": pd.NA,
             "nll_per_token": np.nan,
         }
     )
 
 
-def _read(name: str, files: Mapping[str, Path], items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """The published row of each item, and what is wrong with it ("" where nothing is), both by ``item_id``."""
-    suffix = f"{name}_crows_score.csv"
-    path = next((path for file, path in files.items() if file.endswith(suffix)), None)
-    if path is None:
-        raise UserError(f"CrowS-Pairs, {name}: expected {suffix}, found {listed(files)}. Fetch the source again.")
+def _read(path: Path, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """The row of each item, and what is wrong with it ("" where nothing is), both by ``item_id``."""
     raw = pd.DataFrame([_numbers(where, row) for where, row in read_csv_rows(path, _COLUMNS)]).set_index(_NUMBER)
-    unknown = raw.index[~raw.index.isin(items["item_id"])]
-    if len(unknown):
-        logging.warning("%s: %d rows of unknown pairs, first %s", path, len(unknown), unknown[0])
+    log_unknown(path, "pairs", raw.index[~raw.index.isin(items["item_id"])])
     doubled = raw.index[raw.index.duplicated()]
     rows = raw[~raw.index.duplicated()].reindex(items["item_id"])
     other_sentence = (rows["sent_more"].to_numpy() != items["more"]) | (rows["sent_less"].to_numpy() != items["less"])

@@ -32,7 +32,7 @@ def score_responses(
     if prompted:
         values = chosen_sentences(requests, responses, SENTENCES)
     else:
-        values = sentence_likelihoods(requests, responses, options.reduction)
+        values = sentence_likelihoods(requests, responses, SENTENCES, options.reduction)
         values = values.round(3) if options.rounding == "three_decimals" else values
     values = values.reindex(items["item_id"])
     more, less = values["more"].to_numpy(float), values["less"].to_numpy(float)

@@ -44,4 +44,8 @@ SPEC = Spec(
     resources={"requests": ("prompts/crows_pairs/*.txt",)},
     released={"bert": "crows_pairs_bert"},
     released_tasks=("pair",),
+    formats={
+        "score_table": "a CSV as the authors' script writes it: sent_more_score, sent_less_score, score for each pair",
+        "lm_eval": "samples_crows_pairs_english*.jsonl of lm-evaluation-harness --log_samples",
+    },
 )

@@ -40,8 +40,10 @@ def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences:
     return mean
 
 
-def sentence_likelihoods(requests: pd.DataFrame, responses: pd.DataFrame, reduction: str) -> pd.DataFrame:
-    """Log-likelihood in nats of each sentence (column ``label`` of ``requests``) by item, and ``status``.
+def sentence_likelihoods(
+    requests: pd.DataFrame, responses: pd.DataFrame, sentences: Sequence[str], reduction: str
+) -> pd.DataFrame:
+    """Log-likelihood in nats of each of ``sentences`` (column ``label`` of ``requests``) by item, and ``status``.
 
     ``reduction``: "sum" over tokens or "mean" per token. An item is "ok" if all of its sentences are; else it has the
     status of the first that is not. A sentence without response or without value is "failed".
@@ -50,6 +52,6 @@ def sentence_likelihoods(requests: pd.DataFrame, responses: pd.DataFrame, reduct
     value = -joined["nll_per_token"] if reduction == "mean" else joined["log_likelihood"]
     status = joined["status"].fillna("failed")
     joined = joined.assign(value=value, status=status.mask((status == "ok") & value.isna(), "failed"))
-    wide = joined.pivot(index="item_id", columns="label", values="value")
+    wide = joined.pivot(index="item_id", columns="label", values="value").reindex(columns=list(sentences))
     worst = joined.sort_values("status", key=lambda status: status == "ok", kind="stable").drop_duplicates("item_id")
     return wide.join(worst.set_index("item_id")["status"])

@@ -1,4 +1,4 @@
-"""Published prediction files (an id and a score for each sentence) as likelihood responses."""
+"""Prediction files (an id and a score for each sentence), published or one's own, as likelihood responses."""
 
 import logging
 import math
@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
+from biasatlas.benchmarks.stereoset.vocabulary import SENTENCES
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_json, shown
 
@@ -15,26 +17,41 @@ from biasatlas.userfiles import listed, read_json, shown
 def import_responses(
     name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
 ) -> pd.DataFrame:
-    """A response for each request, from ``code/predictions/predictions_{name}_*.json``.
-
-    Intrasentence scores of the authors' causal models are exp(mean token log-likelihood), intersentence ones the
-    probability of their next-sentence head; either is stored as ``nll_per_token`` = -ln(score), which keeps its order.
-    A sentence whose score is missing or doubled in the task's list is "failed", with the reason in ``detail``; scores
-    of unknown sentences are logged.
-
-    Raises :class:`UserError` for a file that does not hold a list of ids and scores of the task.
-    """
-    matches = sorted(file for file in files if Path(file).name.startswith(f"predictions_{name}_"))
+    """A response for each request, from ``code/predictions/predictions_{name}_*.json``; see :func:`read_predictions`."""
+    matches = sorted(
+        file for file in files if Path(file).name.startswith((f"predictions_{name}_", f"predictions_{name}."))
+    )
     if len(matches) != 1:
         raise UserError(
             f"StereoSet, {name}: expected one file predictions_{name}_*.json, found {listed(matches)}. "
             "Fetch the source again."
         )
-    path = files[matches[0]]
+    return _responses(files[matches[0]], items, requests, task)
+
+
+def read_predictions(
+    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
+) -> pd.DataFrame:
+    """A response for each request, from one JSON file with a list of ids and scores for each task.
+
+    Intrasentence scores of the authors' causal models are exp(mean token log-likelihood), intersentence ones the
+    probability of their next-sentence head; either is stored as ``nll_per_token`` = -ln(score), which keeps its order.
+    A sentence whose score is missing or doubled in the task's list is "failed", with the reason in ``detail``; scores
+    of unknown sentences are logged by id.
+
+    Raises :class:`UserError` for a file that does not hold a list of ids and scores of the task.
+    """
+    return _responses(one_file(files, ".json", "StereoSet, format predictions"), items, requests, task)
+
+
+#: Formats of a user's own predictions.
+FORMATS = {"predictions": read_predictions}
+
+
+def _responses(path: Path, items: pd.DataFrame, requests: pd.DataFrame, task: str) -> pd.DataFrame:
     predictions = pd.DataFrame(_read(path, task), columns=["id", "score"])
-    unknown = predictions["id"][~predictions["id"].isin(requests["sentence_id"])]
-    if len(unknown):
-        logging.warning("%s, %s: %d scores of unknown sentences, first %s", path, task, len(unknown), unknown.iloc[0])
+    known = items[[f"{label}_id" for label in SENTENCES]].stack()
+    log_unknown(f"{path}, {task}", "sentences", predictions["id"][~predictions["id"].isin(known)])
     doubled = set(predictions["id"][predictions["id"].duplicated()])
     score = requests["sentence_id"].map(predictions.drop_duplicates("id").set_index("id")["score"])
     detail = np.select(

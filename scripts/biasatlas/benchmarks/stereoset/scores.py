@@ -34,7 +34,7 @@ def score_responses(
     if prompted:
         values = chosen_sentences(requests, responses, SENTENCES)
     else:
-        values = sentence_likelihoods(requests, responses, options.reduction)
+        values = sentence_likelihoods(requests, responses, SENTENCES, options.reduction)
     values = values.reindex(items["item_id"])
     compared = [values[label].to_numpy(float) for label in SENTENCES]
     stereotyped, related = _shares(*compared) if prompted else _comparisons(*compared, half=options.ties == "half")

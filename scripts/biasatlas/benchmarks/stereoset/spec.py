@@ -59,4 +59,7 @@ SPEC = Spec(
     resources={"requests": ("prompts/stereoset/*.txt",)},
     released={"gpt2": "stereoset_gpt2"},
     released_tasks=LIKELIHOOD_TASKS,
+    formats={
+        "predictions": "a JSON file with a list of ids and scores for each task, as the authors' evaluation reads it"
+    },
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.shared.predictions import one_file
 from biasatlas.benchmarks.twbias.vocabulary import GENDERS, PROMPT_TYPES
 from biasatlas.errors import UserError
 from biasatlas.userfiles import read_csv_rows, shown
@@ -23,7 +24,14 @@ ONLY_MEAN = "published only as the mean perplexity over all variants, which vari
 def import_responses(
     name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
 ) -> pd.DataFrame:
-    """The published perplexities of the model ``name`` (upstream's folder name) as one response per request.
+    """The published perplexities of the model ``name`` (upstream's folder name); see :func:`read_perplexities`."""
+    return read_perplexities({path: file for path, file in files.items() if name in path}, items, requests, task)
+
+
+def read_perplexities(
+    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
+) -> pd.DataFrame:
+    """Perplexities as the authors' code writes them, as one response per request.
 
     ``files`` maps upstream paths to paths on disk. Perplexities were published without token counts, so
     ``nll_per_token`` is their logarithm (nats) and ``log_likelihood`` and ``tokens`` are missing. Of a replaced
@@ -43,7 +51,7 @@ def import_responses(
             row
             for target, reference in directions.itertuples(index=False)
             for prompt_type in PROMPT_TYPES
-            for row in _read_direction(files, name, sentences[target], target, reference, prompt_type)
+            for row in _read_direction(files, sentences[target], target, reference, prompt_type)
         ],
         columns=[*_KEYS, "origin_ppl", "replace_ppl"],
     )
@@ -52,7 +60,7 @@ def import_responses(
     differing = originals[originals.duplicated(["item_id", "prompt_type"])]
     if len(differing):
         raise UserError(
-            f"{name}: item {differing['item_id'].iloc[0]!r} has several values of origin_ppl under prompt type "
+            f"item {differing['item_id'].iloc[0]!r} has several values of origin_ppl under prompt type "
             f"{differing['prompt_type'].iloc[0]!r}. Fetch the released files again."
         )
     replaced = published[[*_KEYS, "replace_ppl"]].assign(variant=1)
@@ -72,29 +80,21 @@ def import_responses(
     )
 
 
-def _path(name: str, target: str, reference: str, prompt_type: str) -> str:
-    """Upstream's path. Its files number the prompt types 0 and 00 as 0 and 1, and prompts 1 to 10 as 2 to 11."""
-    if target in GENDERS:
-        folder, direction = "gender", f"{_TARGETS[target]}_{_GENDER_REFERENCES[reference]}"
-    else:
-        folder, direction = "ethical_group", f"{_TARGETS[target]}_{_REFERENCES[reference]}"
-    file = f"{name}_{direction}_output_{PROMPT_TYPES.index(prompt_type)}.csv"
-    return f"data/{folder}/result_wo_outliers/{name}/{direction}/{file}"
+#: Formats of a user's own predictions.
+FORMATS = {"perplexities": read_perplexities}
+
+
+def _name(target: str, reference: str, prompt_type: str) -> str:
+    """How the name of upstream's file ends. They number the prompt types 0 and 00 as 0 and 1, prompts 1 to 10 as 2 to 11."""
+    references = _GENDER_REFERENCES if target in GENDERS else _REFERENCES
+    return f"_{_TARGETS[target]}_{references[reference]}_output_{PROMPT_TYPES.index(prompt_type)}.csv"
 
 
 def _read_direction(
-    files: Mapping[str, Path],
-    name: str,
-    expected: dict[str, str],
-    target: str,
-    reference: str,
-    prompt_type: str,
+    files: Mapping[str, Path], expected: dict[str, str], target: str, reference: str, prompt_type: str
 ) -> Iterator[tuple[str, str, str, float, float]]:
     """The rows of one file, as (item id, prompt type, reference group, original and replaced perplexity)."""
-    upstream = _path(name, target, reference, prompt_type)
-    if upstream not in files:
-        raise UserError(f"{upstream}: not among the released files of {name}. Fetch them again, whole.")
-    path = files[upstream]
+    path = one_file(files, _name(target, reference, prompt_type), "TWBias, perplexities")
     rows: dict[str, dict[str, str]] = {}
     for where, row in read_csv_rows(path, _COLUMNS):
         if rows.setdefault(f"{target}-{row['Sentence ID']}", row) is not row:

@@ -75,4 +75,5 @@ SPEC = Spec(
         "Breeze-7B-Instruct-v0_1": "twbias_breeze",
     },
     released_tasks=_TASKS,
+    formats={"perplexities": "the authors' folders of *_output_{n}.csv: a perplexity of each sentence and its swap"},
 )

@@ -1,17 +1,20 @@
-"""Published outputs as responses: a release is read by the importer of its benchmark."""
+"""Published outputs, and a user's own, as responses: each is read by the importer of its benchmark."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from biasatlas.benchmarks.registry import import_responses
+from biasatlas.benchmarks.registry import formats, import_responses, load_spec
 from biasatlas.files import read_parquet
 from biasatlas.models.entry import ready_folder
+from biasatlas.models.released.entry import format_of
 from biasatlas.models.store import ResponseStore
+from biasatlas.sources import names_in
 
 if TYPE_CHECKING:
     from biasatlas.models.door import Opening
@@ -20,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleasedModel:
-    """A release: ``files`` by their path below its folder, and the items that it answers."""
+    """Outputs that are there: ``files`` by their path, how they are read, and the items that they answer."""
 
-    benchmark: str
-    release: str
+    read: Callable[[Mapping[str, Path], pd.DataFrame, pd.DataFrame, str], pd.DataFrame]
+    origin: Mapping[str, str]
     files: Mapping[str, Path]
     items: pd.DataFrame
 
@@ -34,19 +37,25 @@ class ReleasedModel:
         store: ResponseStore | None = None,
         share: tuple[int, int] = (0, 1),
     ) -> tuple[pd.DataFrame, dict]:
-        """The published responses to ``requests``, and the SHA-256 of every file; nothing is kept, or shared out."""
-        responses = import_responses(self.benchmark)(self.release, self.files, self.items, requests, task)
-        return responses, {"release": self.release, "files": {name: _sha256(self.files[name]) for name in self.files}}
+        """The responses to ``requests``, and the SHA-256 of every file; nothing is kept, or shared out."""
+        responses = self.read(self.files, self.items, requests, task)
+        return responses, {**self.origin, "files": {name: _sha256(path) for name, path in self.files.items()}}
 
 
 def open_released(opening: "Opening", entry: "ReleasedEntry") -> ReleasedModel:
-    """The release in the folder that was fetched."""
+    """Published outputs, in the folder that was fetched, or the user's own files."""
     if opening.items is None:
-        raise ValueError(f"{opening.name}: a release is read together with its benchmark's items")
-    folder = ready_folder(opening.ready)
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".snakemake_timestamp")
-    files = {path.relative_to(folder).as_posix(): path for path in paths}
-    return ReleasedModel(entry.benchmark, entry.release, files, read_parquet(opening.items))
+        raise ValueError(f"{opening.name}: outputs are read together with their benchmark's items")
+    items = read_parquet(opening.items)
+    if entry.release:
+        folder = ready_folder(opening.ready)
+        files = {name: folder / name for name in names_in(folder)}
+        read = partial(import_responses(opening.benchmark), entry.release)
+        return ReleasedModel(read, {"release": entry.release}, files, items)
+    format = format_of(entry, load_spec(opening.benchmark))
+    files = dict(zip(entry.files, opening.ready, strict=True))
+    read = partial(formats(opening.benchmark)[format], column=entry.column)
+    return ReleasedModel(read, {"format": format}, files, items)
 
 
 def _sha256(path: Path) -> str:

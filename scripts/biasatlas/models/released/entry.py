@@ -1,26 +1,74 @@
-"""The entry of published outputs in the configuration, and what the kind ``released`` can do."""
+"""The entry of published or own outputs in the configuration, and what the kind ``released`` can do."""
 
+import glob
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
+
+from pydantic import model_validator
 
 from biasatlas.marks import field
 from biasatlas.models.entry import Entry, Kind
 from biasatlas.models.released import VERSION
+from biasatlas.sources import names_in
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
     from biasatlas.models.door import Model, Opening
 
+#: Another run's responses are to every task that it was asked.
+OWN = "responses"
+
 
 class ReleasedEntry(Entry):
-    """Model outputs published by a benchmark's authors, imported as responses."""
+    """Outputs that are there already, imported as responses: published by a benchmark's authors, or files of your own."""
 
     kind: Literal["released"] = field("tables", description="What the model is.")
-    benchmark: str = field("answers", description="The benchmark whose authors published them.")
-    release: str = field("answers", description="Which of the benchmark's published sets of outputs.")
+    benchmark: str = field("answers", description="The benchmark that they answer, by its name in `benchmarks`.")
+    release: str = field(
+        "answers",
+        "",
+        description="Which of the benchmark's published sets of outputs; they stand under protocol `released`.",
+    )
+    path: str = field(
+        "answers",
+        "",
+        description="In place of `release`, outputs of your own: a file, a folder, or a pattern as `./run/*.jsonl`.",
+    )
+    format: str = field(
+        "answers",
+        "",
+        description="What the files at `path` are; the benchmark's page lists its formats. Needed where it has several.",
+    )
+    column: str = field(
+        "answers", "", description="Which field or model in the files is meant, where their format may hold several."
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> "ReleasedEntry":
+        if bool(self.release) == bool(self.path):
+            raise ValueError("give either `release`, the name of published outputs, or `path`, outputs of your own")
+        if self.release and (self.format or self.column):
+            raise ValueError("`format` and `column` are for outputs at a `path`; leave them out")
+        return self
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Path below the folder -> path here, of the files at ``path``; those of a pattern go by their whole path."""
+        path = Path(self.path)
+        if path.is_dir():
+            return {name: str(path / name) for name in names_in(path)}
+        return {name: name for name in sorted(glob.glob(self.path, recursive=True)) if Path(name).is_file()}
 
 
 def _tasks(entry: ReleasedEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
-    return spec.released_tasks if entry.benchmark == benchmark else ()
+    if entry.benchmark != benchmark:
+        return ()
+    return tuple(spec.tasks) if entry.path and format_of(entry, spec) == OWN else spec.released_tasks
+
+
+def format_of(entry: ReleasedEntry, spec: "Spec") -> str:
+    """The format of a user's own outputs: as the entry says, or the only one; '' where several might be meant."""
+    return entry.format or (next(iter(spec.formats), OWN) if len(spec.formats) < 2 else "")
 
 
 def _open(opening: "Opening") -> "Model":
@@ -33,9 +81,9 @@ KIND = Kind(
     entry=ReleasedEntry,
     open=_open,
     tasks=_tasks,
-    ready=lambda entry: "release",
+    ready=lambda entry: "release" if entry.release else "files",
     environment=lambda entry: "data",
     writes=False,
     version=VERSION,
-    protocol="released",
+    protocol=lambda entry: "released" if entry.release else None,
 )

@@ -7,8 +7,10 @@ import os
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from biasatlas.benchmarks.contract import Options, Spec
+from biasatlas.benchmarks.registry import load_options, load_spec
 from biasatlas.errors import UserError
 from biasatlas.models.kinds import ModelEntry
 from biasatlas.validation import validated
@@ -42,10 +44,34 @@ class Config(BaseModel):
     models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(
         min_length=1, description="The models to measure, by a name of your choice."
     )
-    benchmarks: dict[str, Run] = Field(min_length=1, description="The benchmarks to run, by name.")
+    benchmarks: dict[Annotated[str, Field(pattern=NAME)], Run] = Field(
+        min_length=1, description="The benchmarks to run, by name."
+    )
     construction: Construction | None = Field(
         None, description="Makes new questions, if given (target `construction`)."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, raw: Any) -> Any:
+        """``raw``, with each benchmark's name where it names no other."""
+        runs = raw.get("benchmarks") if isinstance(raw, dict) else None
+        if not isinstance(runs, dict):
+            return raw
+        named = {name: {"benchmark": name} | run if isinstance(run, dict) else run for name, run in runs.items()}
+        return raw | {"benchmarks": named}
+
+    def benchmark(self, name: str) -> str:
+        """The benchmark that a ``name`` in the configuration stands for; a name that is not there stands for itself."""
+        return self.benchmarks[name].benchmark if name in self.benchmarks else name
+
+    def spec(self, name: str) -> Spec:
+        """The declaration of the benchmark of this ``name``."""
+        return load_spec(self.benchmark(name))
+
+    def options(self, name: str, protocol: str) -> Options:
+        """The options of its protocol."""
+        return load_options(self.benchmark(name), protocol)
 
 
 def load_config(raw: dict[str, Any], files: Iterable[str | os.PathLike] = ()) -> Config:

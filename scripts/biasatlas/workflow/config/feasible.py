@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from biasatlas.benchmarks.registry import load_spec
 from biasatlas.errors import UserError
 from biasatlas.models.kinds import KINDS
+from biasatlas.models.released.entry import ReleasedEntry
+from biasatlas.sources import names_in
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
 
@@ -28,6 +29,13 @@ def _unusable_folders(config: Config) -> Iterator[str]:
 
 
 def _missing_files(config: Config) -> Iterator[str]:
+    for name, run in config.benchmarks.items():
+        if run.folder and not names_in(run.folder):
+            fault = "holds no file" if Path(run.folder).is_dir() else f"is no folder in {Path.cwd()}"
+            yield f"benchmarks.{name}.data: {run.folder!r} {fault}; docs/{run.benchmark}.md says which files it needs"
+    for name, entry in config.models.items():
+        if isinstance(entry, ReleasedEntry) and entry.path and not entry.files:
+            yield f"models.{name}.path: {entry.path!r} is no file in {Path.cwd()}; correct the path"
     files = {
         f"benchmarks.{name}.files.{what}": path
         for name, run in config.benchmarks.items()
@@ -56,10 +64,10 @@ def _unable(config: Config, benchmark: str, model: str) -> str:
     """Why a model answers nothing of a benchmark."""
     entry = config.models[model]
     kind = KINDS[entry.kind]
-    if not kind.tasks(entry, benchmark, load_spec(benchmark)):
+    if not kind.tasks(entry, benchmark, config.spec(benchmark)):
         return f"{model}, of kind {kind.name}, can answer none of its tasks"
     if not selection.tasks(config, benchmark, model):
         return (
             f"{model} can answer none of the tasks that are left ({'; '.join(selection.left_out(config, benchmark))})"
         )
-    return f"{model}, of kind {kind.name}, answers under the protocol {kind.protocol} alone"
+    return f"{model}, of kind {kind.name}, answers under the protocol {selection.stands_under(entry)} alone"

@@ -6,8 +6,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.registry import benchmark_names, load_options, load_spec, protocol_names
+from biasatlas.benchmarks.registry import benchmark_names, protocol_names
 from biasatlas.models.kinds import KINDS
+from biasatlas.models.released.entry import OWN, format_of
 from biasatlas.validation import unknown
 
 if TYPE_CHECKING:
@@ -18,30 +19,40 @@ def unknown_names(config: "Config") -> Iterator[str]:
     """A sentence for every name that nothing bears, or that names a model which cannot do what is asked of it."""
     for name, entry in config.models.items():
         if entry.kind == "released":
-            yield from _unknown_release(name, entry)
+            yield from _unknown_release(config, name, entry)
         yield from _unprinted(config, name)
     if config.construction:
         yield from _unfit_writer(config, "construction.writer", config.construction.writer, "write")
-    for name in config.benchmarks:
-        if name in benchmark_names():
+    for name, run in config.benchmarks.items():
+        if run.benchmark in benchmark_names():
+            if name in benchmark_names() and name != run.benchmark:
+                yield f"benchmarks.{name}.benchmark: {name!r} is a benchmark itself; name the section {run.benchmark}-mine"
             yield from _unknown_in_run(config, name)
         else:
-            yield unknown(f"benchmarks.{name}", name, "a benchmark", benchmark_names())
+            key = f"benchmarks.{name}" + (".benchmark" if run.benchmark != name else "")
+            yield unknown(key, run.benchmark, "a benchmark", benchmark_names())
 
 
-def _unknown_release(name: str, entry: Any) -> Iterator[str]:
-    if entry.benchmark not in benchmark_names():
-        yield unknown(f"models.{name}.benchmark", entry.benchmark, "a benchmark", benchmark_names())
+def _unknown_release(config: "Config", name: str, entry: Any) -> Iterator[str]:
+    known = [*config.benchmarks, *benchmark_names()]
+    if config.benchmark(entry.benchmark) not in benchmark_names():
+        yield unknown(f"models.{name}.benchmark", entry.benchmark, "a benchmark", dict.fromkeys(known))
         return
-    releases = load_spec(entry.benchmark).released
-    if entry.release not in releases:
-        yield unknown(f"models.{name}.release", entry.release, f"a release of {entry.benchmark}", releases)
+    spec = config.spec(entry.benchmark)
+    formats = [*spec.formats, OWN]
+    if entry.release and entry.release not in spec.released:
+        yield unknown(f"models.{name}.release", entry.release, f"a release of {entry.benchmark}", spec.released)
+    elif entry.format and entry.format not in formats:
+        yield unknown(f"models.{name}.format", entry.format, f"a format of {entry.benchmark}", formats)
+    elif entry.path and not format_of(entry, spec):
+        yield f"models.{name}.format: required key is missing; expected one of: {', '.join(formats)}"
 
 
 def _unprinted(config: "Config", name: str) -> Iterator[str]:
     printed_as = config.models[name].published_as
     # DBB's paper prints numbers of other benchmarks, too.
-    printed = {model for benchmark in {*config.benchmarks, "dbb"} for model in printed_models(benchmark)}
+    benchmarks = {"dbb", *(run.benchmark for run in config.benchmarks.values())}
+    printed = {model for benchmark in benchmarks for model in printed_models(benchmark)}
     if printed_as is not None and printed_as not in printed:
         where = f"a model in the printed tables of {', '.join(config.benchmarks)}"
         yield unknown(f"models.{name}.published_as", printed_as, where, sorted(printed))
@@ -59,13 +70,14 @@ def printed_models(benchmark: str) -> frozenset[str]:
 
 
 def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
-    run, spec = config.benchmarks[name], load_spec(name)
+    run, spec = config.benchmarks[name], config.spec(name)
     categories = dict.fromkeys(category for task in spec.tasks.values() for category in task.categories)
     checks = (
-        ("protocols", run.protocols, "a protocol", protocol_names(name)),
+        ("protocols", run.protocols, "a protocol", protocol_names(run.benchmark)),
         ("models", run.models or (), "one of the configured models", config.models),
+        ("tasks", run.tasks or (), "a task", spec.tasks),
         ("categories", run.categories or (), "a category", categories),
-        ("files", run.files, f"a file that {name} reads", spec.files),
+        ("files", run.files, f"a file that {run.benchmark} reads", spec.files),
     )
     for key, values, what, names in checks:
         for number, value in enumerate(values):
@@ -78,8 +90,8 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
         if not any(task.judged or task.ordered for task in spec.tasks.values()):
             yield f"benchmarks.{name}.judge: no task of {name} takes a judge; leave the key out"
         return
-    for protocol in set(run.protocols).intersection(protocol_names(name)):
-        options = load_options(name, protocol)
+    for protocol in set(run.protocols).intersection(protocol_names(run.benchmark)):
+        options = config.options(name, protocol)
         for task in spec.tasks.values():
             if task.ordered and getattr(options, task.ordered[0]) == task.ordered[1]:
                 yield (

@@ -1,24 +1,46 @@
 """The section `benchmarks.{name}`: how one benchmark is run."""
 
-from typing import Literal
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from biasatlas.marks import Marked, field
+from biasatlas.userfiles import shown
 from biasatlas.workflow.config.files import FilePath
+
+_SHIPPED = ("full", "sample")
+
+
+def _data(value: str) -> str:
+    """``value``, if it is one of _SHIPPED or reads as a path: so a misspelt word is not taken for a folder."""
+    if value not in _SHIPPED and "/" not in value:
+        raise ValueError(f"{shown(value)} is neither full nor sample; write a folder with a slash, as ./{value}")
+    return value
 
 
 class Run(Marked):
     """How one benchmark is run."""
 
-    data: Literal["full", "sample"] = field(
+    benchmark: str = field(
+        "answers",
+        "",
+        description="The benchmark, where the section has a name of your choice, as `bbq-mine`, beside that of the "
+        "benchmark itself: two data sets stand side by side. If not given, the section's name.",
+    )
+    data: Annotated[FilePath, AfterValidator(_data)] = field(
         "answers",
         "full",
-        description="The published data, or the small sample of our own that ships with the workflow.",
+        description="`full`, the published data; `sample`, a few items of our own that ship with the workflow; or a "
+        "folder of yours, written with a slash, as `./data`, with files in the authors' format.",
     )
     protocols: list[str] = field(
         "nothing", ["recommended"], min_length=1, description="Named option sets to run, one or more."
     )
     models: list[str] | None = field(
         "nothing", None, min_length=1, description="Names of models to measure; all if not given."
+    )
+    tasks: list[str] | None = field(
+        "nothing", None, min_length=1, description="Tasks to measure; all of the benchmark's if not given."
     )
     categories: list[str] | None = field(
         "answers", None, min_length=1, description="Categories to measure; all of the benchmark's if not given."
@@ -34,3 +56,8 @@ class Run(Marked):
         description="Paths of files of your own by what they are: `variations` for DBB, `annotations` and `ratings` for "
         "McBE. The benchmark's page has their formats.",
     )
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of the user's own data; None where the data are published or ship."""
+        return None if self.data in _SHIPPED else self.data

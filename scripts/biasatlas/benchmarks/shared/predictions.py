@@ -1,0 +1,111 @@
+"""What readers of published or own predictions share, and the reader of another run's responses."""
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.errors import UserError
+from biasatlas.files import read_responses
+from biasatlas.userfiles import listed, read_json_lines, shown
+
+
+def one_file(files: Mapping[str, Path], suffix: str, what: str) -> Path:
+    """The one of ``files`` that ends with ``suffix``. Raises UserError, naming ``what`` is wanted, for none or several."""
+    matches = [name for name in files if name.endswith(suffix)]
+    if len(matches) != 1:
+        found = listed(matches) if matches else f"none among {len(files)} files"
+        raise UserError(f"{what}: expected one file *{suffix}, found {found}. Name the one to read.")
+    return files[matches[0]]
+
+
+def log_unknown(where: object, what: str, ids: Iterable[str]) -> None:
+    """Say which predictions are of nothing that is asked, by id; they are left out."""
+    ids = list(dict.fromkeys(map(str, ids)))
+    if ids:
+        logging.warning("%s: %d %s that are no item's, left out: %s", where, len(ids), what, ", ".join(ids))
+
+
+def read_own_responses(
+    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
+) -> pd.DataFrame:
+    """The responses of another run of this workflow, from its file ``responses/{model}/{benchmark}/{protocol}.parquet``.
+
+    A request without a response is "failed", responses to other requests are logged by id. Raises UserError where none
+    answers what is asked: the run was of another protocol, or of other data.
+    """
+    path = one_file(files, ".parquet", "format responses")
+    responses = read_responses(path, task)
+    ours = responses["request_id"].isin(requests["request_id"])
+    if len(requests) and not ours.any():
+        raise UserError(
+            f"{path}: none of its {len(responses)} responses to task {task} is to one of the {len(requests)} requests. "
+            "Take a run of the same protocol and data."
+        )
+    log_unknown(path, "requests", responses["request_id"][~ours])
+    missing = requests["request_id"][~requests["request_id"].isin(responses["request_id"])]
+    none = pd.DataFrame({"request_id": missing, "repeat": 0, "status": "failed", "detail": "no response"})
+    found = pd.concat([responses[ours], none], ignore_index=True)
+    place = dict(zip(requests["request_id"], range(len(requests)), strict=True))
+    return found.sort_values("request_id", key=lambda ids: ids.map(place), kind="stable", ignore_index=True)
+
+
+#: Formats that every benchmark reads.
+FORMATS = {"responses": read_own_responses}
+
+
+def chosen(
+    request_ids: pd.Series, labels: pd.Series, options: Iterable[str], status: np.ndarray, detail: np.ndarray
+) -> pd.DataFrame:
+    """Choice responses: all probability on the option that ``labels`` names.
+
+    ``status`` is "ok" where there is one, "unparseable" where what was said is none of ``options``; a response of another
+    status has no probabilities.
+    """
+    options = list(options)
+    one_hot = {label: json.dumps([float(label == other) for other in options]) for label in options}
+    ok, unread = status == "ok", status == "unparseable"
+    nothing = json.dumps([0.0] * len(options))
+    read = pd.Series(ok | unread, request_ids.index)
+    return pd.DataFrame(
+        {
+            "request_id": request_ids,
+            "repeat": 0,
+            "status": status,
+            "detail": detail,
+            "probabilities": labels.map(one_hot).where(pd.Series(ok, request_ids.index), nothing).where(read),
+            "refused": pd.Series(0.0, request_ids.index).where(read),
+            "unparseable": pd.Series(unread.astype(float), request_ids.index).where(read),
+            "unresolved": pd.Series(0.0, request_ids.index).where(read),
+        }
+    )
+
+
+def lm_eval_samples(files: Mapping[str, Path], what: str) -> list[tuple[str, dict[str, Any], list[float]]]:
+    """(file and line for messages, document, log-likelihood of each choice) of lm-evaluation-harness' logged samples.
+
+    ``files`` are those that ``--log_samples`` wrote for multiple-choice tasks, ``samples_*.jsonl``. Raises UserError for
+    a file of another layout.
+    """
+    names = sorted(name for name in files if name.endswith(".jsonl"))
+    if not names:
+        raise UserError(f"{what}: expected samples_*.jsonl, found {listed(files)}. Run the harness with --log_samples.")
+    return [_sample(where, row) for name in names for where, row in read_json_lines(files[name])]
+
+
+def _sample(where: str, row: dict[str, Any]) -> tuple[str, dict[str, Any], list[float]]:
+    document, answers = row.get("doc"), row.get("filtered_resps")
+    try:
+        scores = [float(answer[0]) for answer in answers or ()]  # written as text: ["-12.5", "False"]
+    except (TypeError, ValueError, IndexError):
+        scores = []
+    if not isinstance(document, dict) or len(scores) < 2 or not np.isfinite(scores).all():
+        raise UserError(
+            f"{where}: doc is {shown(document)}, filtered_resps {shown(answers)}. Expected a sample of a multiple-choice "
+            "task: a document, and a log-likelihood for each choice."
+        )
+    return where, document, scores
