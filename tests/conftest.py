@@ -10,6 +10,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
+#: Folders of tests, those with long ones first: files that are left to the end keep one core busy and the others waiting.
+FOLDERS = ("slurm", "end_to_end", "workflow", "api", "unit")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests in the order of FOLDERS."""
+    items.sort(key=lambda item: FOLDERS.index(item.path.relative_to(ROOT / "tests").parts[0]))
+
 
 def snakemake(*arguments: str, folder: Path, root: Path = ROOT, **options) -> subprocess.CompletedProcess:
     """Run the workflow at ``root`` with ``folder`` as working directory; output and errors come back as text."""
