@@ -1,24 +1,36 @@
-"""The api model kind against a loopback server: `PYTHONPATH=scripts:tests python bench/api.py clients|faults|store`.
+"""The api model kind against a loopback server: `PYTHONPATH=scripts:tests python bench/api.py NAME [ARGUMENTS]`.
 
 ``clients``: requests a second, and processor time a request, of the bare client and of ours, at concurrency 32.
-``faults``: 500 requests at 20 % faults of twelve kinds, at every concurrency from 1 to 64.
+``faults``: 1,000 calls for each of 44 kinds of fault, met by 20 % of them: what is lost, paid twice, wrong, crashed.
+``kills controller`` and ``kills group``: 20 kills of a run, of Snakemake alone or of all; ``jobs``: two jobs at once, and
+SIGTERM. ``memory 1000000``: the memory that a million answers take; ``memory 1000000 100`` with 100 in a call.
 ``store``: rows a second, of some 600 bytes each, written one by one and in batches, and read back.
 """
 
 import asyncio
+import json
+import os
+import random
+import resource
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import api_server
 import openai
+import pandas as pd
 
-from biasatlas.models.endpoint import errors
+from biasatlas import ROOT
+from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.models.endpoint import errors, send
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.found import Found
 from biasatlas.models.store import ResponseStore, key
 
 CONCURRENCY = 32
@@ -74,23 +86,162 @@ def clients(count: int = 1000, rounds: int = 7) -> None:
         print(f"overhead in {name} time: {statistics.median(a / b for a, b in pairs) - 1:+.1%}")
 
 
-def faults(count: int = 500) -> None:
+def faults(count: int = 1000, share: float = 0.2) -> None:
+    """A job of its own for each kind of fault: rows without the right text, prompts that were answered twice, rows with
+    another's text, jobs that ended otherwise than well.
+    """
     errors.BACKOFF_S = 0.01
-    print("concurrency  lost  answered twice  faults met  seconds")
-    for concurrency in range(1, 65):
-        prompts = [f"{concurrency} {index}" for index in range(count)]
-        kinds = (*api_server.QUICK_FAULTS * 2, *api_server.FAULTS)
-        server = api_server.Server(faults=0.2, kinds=kinds, retry_after="0.02", seed=concurrency)
+    kinds = (
+        *api_server.FAULTS,
+        *api_server.STATUSES,
+        *api_server.NO_ANSWERS,
+        *api_server.ODDITIES,
+        *api_server.TRANSPORT,
+    )
+    print(f"{count} calls, {share:.0%} of them met by:\nfault               met  lost  twice  wrong  crashed  seconds")
+    for kind in kinds:
+        prompts = [f"{kind} {index}" for index in range(count)]
+        server = api_server.Server(faults=share, kinds=(kind,), retry_after="0.02", seed=len(kind))
         with tempfile.TemporaryDirectory() as folder, server:
-            limits = {"concurrency": concurrency, "timeout_s": 5, "max_failed_share": 1}
+            slow = kind in ("silent", "drip")
+            limits = {"concurrency": 64 if slow else 16, "timeout_s": 3 if slow else 20, "max_failed_share": 1}
             entry = ApiEntry(kind="api", base_url=server.url, model=api_server.MODEL, **limits)
-            started = time.perf_counter()
-            frame, _ = Endpoint(entry).answer(api_server.requests_for(prompts), "bench", ResponseStore(folder))
+            started, crashed, texts = time.perf_counter(), 0, [None] * count
+            try:
+                frame, _ = Endpoint(entry).answer(api_server.requests_for(prompts), "bench", ResponseStore(folder))
+                texts = list(frame["text"])
+            except Exception as error:
+                crashed = 1
+                print(repr(error)[:200])
             seconds = time.perf_counter() - started
-        lost = sum(text != api_server.said(prompt) for text, prompt in zip(frame["text"], prompts, strict=True))
-        twice = sum(len(times) > 1 for times in server.answered.values())
-        met = server.met.total()
-        print(f"{concurrency:11d}  {lost:4d}  {twice:14d}  {met:10d}  {seconds:7.1f}", flush=True)
+        row(kind, server, prompts, texts, crashed, seconds)
+
+
+def row(kind: str, server: api_server.Server, prompts: list[str], texts: list, crashed: int, seconds: float) -> None:
+    expected = [api_server.said(prompt) for prompt in prompts]
+    lost = sum(not text for text in texts)
+    wrong = sum(bool(text) and text != right for text, right in zip(texts, expected, strict=True))
+    twice = sum(len(times) > 1 for times in server.answered.values())
+    print(
+        f"{kind:18s} {server.met.total():4d}  {lost:4d}  {twice:5d}  {wrong:5d}  {crashed:7d}  {seconds:7.1f}",
+        flush=True,
+    )
+
+
+def kills(who: str = "controller", times: int = 20) -> None:
+    """A run of McBE's sample that is killed: Snakemake alone (its jobs live on, beside those of the next run), or all.
+
+    Answers that were paid twice, and of those the calls that were in flight when all were killed.
+    """
+    rng, in_flight = random.Random(1), 0
+    with tempfile.TemporaryDirectory() as folder, api_server.Server(delay_s=0.3) as server:
+        config = Path(folder) / "config.json"
+        entry = {"kind": "api", "base_url": server.url, "model": api_server.MODEL, "n": 1, "concurrency": 16}
+        slow, journal = entry | {"requests_per_minute": 300}, Path(folder) / "results/store/endpoint/journal"
+        command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", folder]
+        command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(ROOT / "profiles/default")]
+        command += ["--configfile", str(config)]
+        target = "results/responses/endpoint/mcbe/recommended.parquet"
+
+        def start(model: dict) -> subprocess.Popen:
+            models = {"results": "results", "models": {"endpoint": model}, "benchmarks": {"mcbe": {"data": "sample"}}}
+            config.write_text(json.dumps(models))
+            output = open(Path(folder) / "log", "a")  # noqa: SIM115 (of the process)
+            return subprocess.Popen([*command, "--", target], stdout=output, stderr=output, start_new_session=True)
+
+        for _ in range(times):
+            process, before = start(slow), jobs_in(journal)
+            while (
+                process.poll() is None and jobs_in(journal) == before
+            ):  # until its job asks, beside those that live on
+                time.sleep(0.05)
+            time.sleep(rng.uniform(0, 1))
+            if process.poll() is None:
+                in_flight += server.in_flight if who == "group" else 0
+                (os.killpg if who == "group" else os.kill)(process.pid, signal.SIGKILL)
+            process.wait()
+            subprocess.run([*command, "--unlock"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        returncode = start(entry | {"concurrency": 64}).wait()
+        while server.in_flight:
+            time.sleep(1)
+        frame = pd.read_parquet(Path(folder) / target) if returncode == 0 else pd.DataFrame({"status": ["failed"]})
+        store = ResponseStore(Path(folder) / "results/store/endpoint")
+        store.refresh()
+        stored, paid = sum(1 for _ in store.values()), sum(map(len, server.answered.values()))
+        asked = jobs_in(journal)
+    lost, crashed = int((frame["status"] == "failed").sum()), int(returncode != 0)
+    print(
+        f"{times} kills of {who}: {asked} jobs, {stored} answers, lost {lost}, twice {paid - stored}, crashed {crashed}, ",
+        end="",
+    )
+    print(f"in flight at kills of all {in_flight}", flush=True)
+
+
+def jobs_in(journal: Path) -> int:
+    """How many jobs have asked anything."""
+    return len({line[18:26] for line in journal.read_bytes().splitlines()}) if journal.exists() else 0
+
+
+def jobs(count: int = 300, times: int = 20) -> None:
+    """Two jobs with equal requests on one store at once; and one that gets SIGTERM with 32 calls in flight."""
+    path = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "scripts")])
+    environment = os.environ | {"PYTHONPATH": path}
+
+    def start(folder: str, name: str, server: api_server.Server) -> subprocess.Popen:
+        entry = {"kind": "api", "base_url": server.url, "model": api_server.MODEL, "concurrency": 32}
+        arguments = [folder, name, json.dumps([f"{index}" for index in range(count)]), json.dumps(entry)]
+        command = [sys.executable, str(ROOT / "tests/api/job.py"), *arguments]
+        return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+
+    twice = lost = 0
+    for _ in range(times):
+        with tempfile.TemporaryDirectory() as folder, api_server.Server(delay_s=0.05) as server:
+            both = [start(folder, name, server) for name in ("one", "other")]
+            crashed = sum(process.wait() != 0 for process in both)
+            twice += sum(len(times) - 1 for times in server.answered.values())
+            lost += count - len(server.answered) + crashed * count
+    print(f"{times} times two jobs at once: lost {lost}, twice {twice}", flush=True)
+    twice = lost = 0
+    for _ in range(times):
+        with tempfile.TemporaryDirectory() as folder, api_server.Server(delay_s=0.5) as server:
+            process = start(folder, "job", server)
+            while server.in_flight < 30:
+                time.sleep(0.01)
+            process.terminate()
+            process.wait()
+            store = ResponseStore(Path(folder) / "store")
+            store.refresh()
+            lost += len(server.answered) - sum(1 for _ in store.values())
+    print(f"{times} times SIGTERM with 30 calls in flight: answers lost {lost}", flush=True)
+
+
+def memory(answers: int = 1_000_000, n: int = 1) -> None:
+    """The most memory that a job of so many answers takes above one of none, with ``n`` in a call, sends left out."""
+    reply = {"id": "chatcmpl-1", "model": api_server.MODEL, "usage": {"prompt_tokens": 100, "completion_tokens": n}}
+    choice = {"message": {"role": "assistant", "content": "A"}, "finish_reason": "stop"}
+    content = json.dumps(reply | {"choices": [choice] * n}).encode()
+
+    async def sent(*_: object) -> bytes:
+        await asyncio.sleep(0)
+        return content
+
+    def peak() -> float:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    send.reply_bytes = sent
+    entry = ApiEntry(kind="api", base_url="http://127.0.0.1:9/v1", model=api_server.MODEL, concurrency=32)
+    settings = {"kind": "choice", "labels": '["A", "B"]', "reader": "letter", "repeats": 100}
+    prompts = [f"{index}: {'which of the two is it? ' * 10}" for index in range(answers // 100)]
+    endpoint = Endpoint(entry, readers=READERS, found=Found(n=n))
+    with tempfile.TemporaryDirectory() as folder:
+        endpoint.answer(api_server.requests_for(prompts[:1], **settings), "bench", ResponseStore(Path(folder) / "one"))
+        base, started = peak(), time.perf_counter()
+        frame, _ = endpoint.answer(
+            api_server.requests_for(prompts, **settings), "bench", ResponseStore(Path(folder) / "all")
+        )
+        seconds = time.perf_counter() - started
+    assert set(frame["status"]) == {"ok"}
+    print(f"{answers:,} answers, {n} in a call: {peak() - base:.0f} MiB above {base:.0f}, {seconds:.0f} s")
 
 
 def store(count: int = 1_000_000) -> None:
@@ -115,4 +266,6 @@ def store(count: int = 1_000_000) -> None:
 
 
 if __name__ == "__main__":
-    {"clients": clients, "faults": faults, "store": store}[sys.argv[1]]()
+    name, *arguments = sys.argv[1:]
+    benches = {"clients": clients, "faults": faults, "kills": kills, "jobs": jobs, "memory": memory, "store": store}
+    benches[name](*(int(argument) if argument.isdigit() else argument for argument in arguments))

@@ -32,6 +32,7 @@ rule judge_responses:
         shipped=shipped_digest("judge"),
         options=options("judgements"),
         model=identity(judge),
+        failing_runs=unanswered(judge, "judge-{model}-{benchmark}-{protocol}-{task}"),
     script:
         "../scripts/judge_responses.py"
 

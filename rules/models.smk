@@ -117,7 +117,7 @@ rule check_model:
         ready=lambda w: made(w.model, w),
         folder=brought,
     output:
-        touch(PATHS.checked),
+        checked=PATHS.checked,
     log:
         PATHS.log("check_model", "model"),
     wildcard_constraints:

@@ -4,6 +4,14 @@
 #   A model with shards answers in several jobs, whose files in {protocol}/{shard}.parquet are joined.
 
 
+from biasatlas.workflow.again import failing_runs
+
+
+def unanswered(of, part):
+    """Param of: how many runs left calls to an endpoint unanswered; after one more the job is to run again."""
+    return lambda w: failing_runs(PATHS.unanswered.format(model=of(w), part=part.format(**w)))
+
+
 def tasks(wildcards):
     """Tasks that a model answers."""
     return selection.tasks(CONFIG, wildcards.benchmark, wildcards.model)
@@ -60,6 +68,7 @@ rule answer_requests:
     params:
         model=identity(model),
         tasks=tasks,
+        failing_runs=unanswered(model, "{benchmark}-{protocol}"),
     script:
         "../scripts/answer_requests.py"
 

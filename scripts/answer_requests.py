@@ -15,4 +15,5 @@ with job(snakemake) as this:
         share = ((number + place) % shards, shards)
         responses, metadata = model.answer(requests, task, this.store(name, this.name, this.protocol, task), share)
         parts[task] = responses, requests["kind"].iloc[0], metadata
+    this.count_run(name, (metadata for _, _, metadata in parts.values()), this.benchmark, this.protocol)
     write_responses(parts, snakemake.output.responses, snakemake.output.run)

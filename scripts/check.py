@@ -18,6 +18,7 @@ with job(snakemake) as this:
     files = dict(zip(map(tuple, params.requests), given.requests, strict=True))
     items = dict(zip(params.judged, given.items_files, strict=True))
     fetched = dict(zip(params.fetched, given.fetched, strict=True))
+    checked = {Path(path).stem: path for path in given.checked}
     shipped = iter(given.resources)
     resources = {name: Resources({path: next(shipped) for path in paths}) for name, paths in params.judged.items()}
 
@@ -39,7 +40,7 @@ with job(snakemake) as this:
     rows = []
     for planned in (Planned(*row) for row in params.plan):
         requests = None if planned.reason else counted(planned.role, *planned[2:5])
-        ready = tuple(Path(fetched[name]) for name in [planned.model] if name in fetched)
+        ready = tuple(Path(paths[planned.model]) for paths in (fetched, checked) if planned.model in paths)
         rows.append(check.row(planned, requests, Opening(planned.model, config.models[planned.model], ready)))
     if given.construction:
         rows.append(check.writer_row(params.writer, config.models[params.writer], read_csv(given.construction)))

@@ -27,6 +27,7 @@ with job(snakemake) as this:
         if again.equals(requests):
             break
         requests = again
+    this.count_run(judge, [metadata], "judge", *snakemake.wildcards)
     kind = requests["kind"].iloc[0] if len(requests) else "generation"
     write_parquet(requests, snakemake.output.requests, REQUEST_COLUMNS)
     write_responses({task: (judgements, kind, metadata)}, snakemake.output.judgements)

@@ -5,6 +5,7 @@ a script it prints its URL and serves until it is killed.
 """
 
 import asyncio
+import gzip
 import hashlib
 import itertools
 import json
@@ -21,6 +22,7 @@ from collections import Counter, deque
 import pandas as pd
 
 from biasatlas.columns import REQUEST_COLUMNS
+from biasatlas.models.endpoint.probe import RANDOM
 
 MODEL = "loopback"
 
@@ -38,6 +40,39 @@ QUICK_FAULTS = (
     "wrong_type",
 )
 FAULTS = (*QUICK_FAULTS, "silent", "drip")
+
+#: Further replies with status 200 that are no answer.
+NO_ANSWERS = {
+    "empty": b"",
+    "null": b"null",
+    "error in 200": b'{"error": {"message": "overloaded", "code": 503}}',
+    "choices null": b'{"choices": null}',
+    "choice null": b'{"choices": [null]}',
+    "choice text": b'{"choices": ["no"]}',
+    "finish a list": b'{"choices": [{"message": {"content": "no"}, "finish_reason": ["stop"]}]}',
+    "deep": b"[" * 100_000,
+    "twice in one": b'{"choices": [{"message": {"content": "no"}}]}' * 2,
+    "long digits": b'{"choices": [{"message": {"content": "no"}, "index": ' + b"9" * 9000 + b"}], x",
+    "too long": b'{"choices": [{"message": {"content": "' + b"no" * 3_000_000 + b'"}}]}',
+}
+
+#: What is wrong about an answer, though its text is right: it was paid for, and is not to be asked for again.
+ODDITIES = {
+    "usage a float": {"usage": {"prompt_tokens": 7.5, "completion_tokens": 3.0}},
+    "usage huge": {"usage": {"prompt_tokens": 10**25, "completion_tokens": 3}},
+    "usage text": {"usage": {"prompt_tokens": "7", "completion_tokens": True}},
+    "usage negative": {"usage": {"prompt_tokens": -7, "completion_tokens": -1}},
+    "usage NaN": {"usage": {"prompt_tokens": float("nan"), "completion_tokens": float("inf")}},
+    "usage a list": {"usage": [1, 2]},
+    "model an object": {"model": {"name": "loopback"}},
+    "id a list": {"id": ["1"], "system_fingerprint": 5},
+}
+
+#: Error statuses beside those above, which pass.
+STATUSES = ("408", "409", "425", "502", "504", "529")
+
+#: Faults of the connection, and answers that are sent in another way than asked.
+TRANSPORT = ("doubled", "redirect", "packed", "no http", "no body", "steering", "marked")
 
 
 def said(prompt: str) -> str:
@@ -85,7 +120,8 @@ class Server:
     ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``delay_s``: the mean time to
     an answer. ``polls``: how often a batch is looked at before it has ended; of its rows the share ``bad_rows`` fails,
     and they come shuffled. ``batch_faults``: what the Batch API's own requests meet, in turn. ``lying``: echoed
-    log-probabilities are not those of writing.
+    log-probabilities are not those of writing. ``answers``: the most in one call. ``greedy``: "always" gives equal calls
+    one text, "seed" those that have no seeds of their own. What the check of an endpoint asks counts apart, as "probe".
     """
 
     def __init__(
@@ -102,12 +138,15 @@ class Server:
         bad_rows=0.0,
         batch_faults=(),
         lying=False,
+        answers=1,
+        greedy="",
         seed=0,
     ):
         self.faults, self.kinds, self.per_second, self.key = faults, kinds, per_second, key
         self.reply = reply or (lambda body, prompt: said(prompt))
         self.delay_s, self.retry_after = delay_s, retry_after
         self.polls, self.bad_rows, self.lying = polls, bad_rows, lying
+        self.answers, self.greedy = answers, greedy
         self.batch_faults = list(batch_faults)
         self.random = random.Random(seed)
         self.calls = Counter()  # by path
@@ -120,6 +159,7 @@ class Server:
         self.recent = deque()
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict] = {}
+        self.ids = 0
 
     def __enter__(self):
         ready = threading.Event()
@@ -165,7 +205,12 @@ class Server:
         if path == "/models":
             return self._json(writer, 200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         if path in ("/chat/completions", "/completions"):
-            return await self._call(writer, reader, path, json.loads(body))
+            asked = json.loads(body)
+            if asked.get("messages", [{}])[-1].get("content") == RANDOM and asked["model"] == MODEL:
+                self.calls[path] -= 1
+                self.calls["probe"] += 1
+                return self._json(writer, *self.answer(path, asked))
+            return await self._call(writer, reader, path, asked)
         if self.batch_faults and (kind := self.batch_faults.pop(0)):
             return await self._fault(writer, reader, kind)
         return self._batch(writer, method, path, headers, body)
@@ -184,8 +229,12 @@ class Server:
                 self.recent.append(now)
             if body["model"] != MODEL:
                 return self._json(writer, 404, error(f"The model `{body['model']}` does not exist", "model_not_found"))
+            odd = None
             if self.random.random() < self.faults:
-                return await self._fault(writer, reader, self.random.choice(self.kinds))
+                odd = self.random.choice(self.kinds)
+                if odd not in (*ODDITIES, "doubled", "marked"):
+                    return await self._fault(writer, reader, odd)
+                self.met[odd] += 1
             if self.delay_s:
                 await asyncio.sleep(self.delay_s * self.random.uniform(0.5, 1.5))
                 if reader.at_eof():  # the client died while it waited: nobody was answered
@@ -195,7 +244,11 @@ class Server:
                 prompt = body.get("prompt") or body["messages"][-1]["content"]
                 self.answered.setdefault(prompt, []).append(time.monotonic())
                 self.bodies.append(body)
-            return self._json(writer, status, answer)
+            if odd == "marked":
+                return self._send(writer, status, b"\xef\xbb\xbf" + json.dumps(answer).encode())
+            if odd == "doubled":
+                self._json(writer, status, answer)
+            return self._json(writer, status, answer | ODDITIES.get(odd, {}))
         finally:
             self.in_flight -= 1
 
@@ -208,7 +261,11 @@ class Server:
             return 400, error("The response was filtered", "content_filter")
         if "INVALID" in prompt:
             return 400, error("Unsupported value", "invalid_request_error")
-        text = self.reply(body, prompt)
+        if prompt == RANDOM:
+            draw = random.Random(body.get("seed", 0)) if self.greedy == "seed" else random
+            text = "the same words" if self.greedy == "always" else f"{draw.random()} {said(prompt)}"
+        else:
+            text = self.reply(body, prompt)
         finish = "length" if "LONG" in prompt else "content_filter" if "CUT" in prompt else "stop"
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
         if "REFUSE" in prompt:
@@ -217,8 +274,18 @@ class Server:
             top = sorted(((token_logprob("", digit), digit) for digit in "0123456789"), reverse=True)
             top = [{"token": digit, "logprob": logprob} for logprob, digit in top[: body["top_logprobs"]]]
             choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
-        usage = {"prompt_tokens": len(prompt), "completion_tokens": len(text)}
-        return 200, {"id": "1", "object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage}
+        choices = [
+            choice,
+            *(self._another(body, prompt, choice) for _ in range(min(body.get("n", 1), self.answers) - 1)),
+        ]
+        usage = {"prompt_tokens": len(prompt), "completion_tokens": len(text) * len(choices)}
+        self.ids += 1
+        reply = {"id": str(self.ids), "object": "chat.completion", "model": MODEL, "choices": choices, "usage": usage}
+        return 200, reply
+
+    def _another(self, body, prompt, choice) -> dict:
+        """One more answer of a call that asks for several."""
+        return choice | {"message": {"role": "assistant", "content": self.reply(body, prompt)}}
 
     def _echo(self, body) -> dict:
         tokens = [*body["prompt"], "7"]
@@ -232,7 +299,7 @@ class Server:
         usage = {"prompt_tokens": len(body["prompt"]), "completion_tokens": 1}
         return {"object": "text_completion", "model": MODEL, "choices": [choice], "usage": usage}
 
-    async def _fault(self, writer, reader, kind) -> bool:
+    async def _fault(self, writer, reader, kind) -> bool:  # noqa: C901 (one case a kind)
         self.met[kind] += 1
         good = json.dumps({"model": MODEL, "choices": [{"message": {"content": "no"}, "finish_reason": "stop"}]})
         html = b"<html><body>Bad gateway</body></html>"
@@ -241,7 +308,20 @@ class Server:
                 return self._json(writer, 429, TOO_FAST)
             case "429_retry_after":
                 return self._json(writer, 429, TOO_FAST, f"Retry-After: {self.retry_after}")
-            case "500" | "503":
+            case _ if kind in NO_ANSWERS:
+                return self._send(writer, 200, NO_ANSWERS[kind])
+            case "redirect":
+                return self._send(writer, 307, b"", "Location: http://127.0.0.1:9/elsewhere")
+            case "packed":
+                return self._send(
+                    writer, 200, gzip.compress(b" " * 10_000_000 + good.encode()), "Content-Encoding: gzip"
+                )
+            case "steering":
+                return self._json(writer, 500, error("\x1b[2J\x1b[31mred\nforged line\x07 sk-canary", "server_error"))
+            case "no http" | "no body":
+                writer.write(b"220 smtp.example.org ready\r\n\r\n" if kind == "no http" else b"")
+                return False
+            case "500" | "503" | "408" | "409" | "425" | "502" | "504" | "529":
                 return self._json(writer, int(kind), error("overloaded", "server_error"))
             case "garbled":
                 return self._send(writer, 200, good.encode()[:-9])

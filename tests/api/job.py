@@ -1,8 +1,8 @@
 """One job as the workflow runs it: job.py FOLDER NAME PROMPTS ENTRY, the last two as JSON."""
 
 import json
+import os
 import sys
-import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,9 +19,9 @@ from biasatlas.workflow.job import job
 def run(folder: str, name: str, prompts: str, entry: str) -> None:
     """Answer ``prompts``: store, log, output and the machine's limits are in ``folder``."""
     folder = Path(folder)
-    tempfile.tempdir = str(folder)
+    os.environ["XDG_CACHE_HOME"] = str(folder)
     described = SimpleNamespace(
-        log=[str(folder / f"{name}.log")], scriptdir=ROOT / "scripts", rule="job", wildcards={}, params={}
+        log=[str(folder / f"{name}.log")], scriptdir=ROOT / "scripts", rule="job", wildcards={}, params={}, resources={}
     )
     with job(described):
         requests, store = requests_for(json.loads(prompts)), ResponseStore(folder / "store")

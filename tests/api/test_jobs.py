@@ -14,7 +14,7 @@ from api_server import FAULTS, MODEL, QUICK_FAULTS, Server, requests_for, said
 
 from biasatlas.models.endpoint import errors
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.calls import calls
+from biasatlas.models.endpoint.calls import call_of
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
@@ -48,7 +48,7 @@ def finish(process):
 def test_500_requests_at_20_per_cent_faults(tmp_path, monkeypatch, concurrency, timeout_s):
     """None lost and none answered twice; bench/api.py does the same at every concurrency from 1 to 64."""
     monkeypatch.setattr(errors, "BACKOFF_S", 0.01)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     prompts = [f"prompt {index}" for index in range(500)]
     # A time-out shorter than a stall of this machine would ask again for what is being answered.
     with Server(faults=0.2, kinds=(*QUICK_FAULTS * 2, *FAULTS), retry_after="0.02", seed=concurrency) as server:
@@ -62,7 +62,7 @@ def test_500_requests_at_20_per_cent_faults(tmp_path, monkeypatch, concurrency, 
 
 def test_below_a_cap_of_50_a_second(tmp_path, monkeypatch):
     """With the endpoint's own limit in the entry, fewer than 1 % of the calls meet a 429, and most of it is used."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with Server(per_second=50) as server:
         entry = ApiEntry(kind="api", base_url=server.url, model=MODEL, concurrency=32, requests_per_minute=3000)
         requests = requests_for([f"{index}" for index in range(200)])
@@ -78,7 +78,7 @@ def test_20_kills_lose_nothing(tmp_path):
     with Server(delay_s=0.1) as server:
         entry = ApiEntry(kind="api", base_url=server.url, model=MODEL)
         rows = requests_for(prompts).to_dict("records")
-        names = {calls(row, entry)[0].key: prompt for row, prompt in zip(rows, prompts, strict=True)}
+        names = {call_of(row, entry).name: prompt for row, prompt in zip(rows, prompts, strict=True)}
         kept, on_their_way = {}, 0  # how often each prompt in the store had been answered at the last kill
         for _ in range(20):
             before = len(server.bodies)
@@ -101,6 +101,18 @@ def test_20_kills_lose_nothing(tmp_path):
         (tmp_path / "quiet").mkdir()
         assert finish(start(tmp_path / "quiet", server.url, prompts, concurrency=64)) == 0
     assert (tmp_path / "job.parquet").read_bytes() == (tmp_path / "quiet/job.parquet").read_bytes()
+
+
+def test_a_job_that_is_told_to_stop_keeps_what_is_in_flight(tmp_path):
+    with Server(delay_s=0.5) as server:
+        process = start(tmp_path, server.url, [f"{index}" for index in range(200)], concurrency=32)
+        while server.in_flight < 30:
+            time.sleep(0.01)
+        process.terminate()
+        assert finish(process) == 130
+        store = ResponseStore(tmp_path / "store")
+        store.refresh()
+        assert 30 <= len(list(store.values())) == len(server.answered) < 200
 
 
 def test_four_jobs_keep_one_limit_together(tmp_path):

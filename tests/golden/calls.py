@@ -4,7 +4,7 @@ import json
 
 from golden.questions import OPEN, OWN, TALK, USER, requests
 
-from biasatlas.models.endpoint.calls import calls
+from biasatlas.models.endpoint.calls import call_of
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.sampling import fill_sampling
 
@@ -18,6 +18,10 @@ ENTRIES = {
     "compatible": entry(extra_body={"reasoning": False}, prompt_logprobs=True),
     "vllm": entry(dialect="vllm", system="user"),
     "llama.cpp": entry(dialect="llama.cpp"),
+    "reasoning": entry(dialect="reasoning"),
+    "anthropic": entry(dialect="anthropic"),
+    "gemini": entry(dialect="gemini"),
+    "glm": entry(dialect="glm"),
     "openai, exact": entry(dialect="openai", top_logprobs=5),
     "vllm, exact": entry(dialect="vllm", top_logprobs=20),
 }
@@ -55,8 +59,8 @@ def bodies() -> dict:
 
 def _planned(endpoint: ApiEntry, kind: str, asked: dict) -> str:
     row = fill_sampling(requests(kind, [asked]), OWN, "m").to_dict("records")[0]
-    planned = calls(row, endpoint)
+    planned = call_of(row, endpoint)
     if isinstance(planned, str):
         return planned
-    wanted = {f"{call.wants} {json.dumps(call.body, sort_keys=True, ensure_ascii=False)}" for call in planned}
-    return f"{len({call.key for call in planned})} x {' or '.join(sorted(wanted))}"
+    body = json.dumps(planned.body, sort_keys=True, ensure_ascii=False)
+    return f"{len(set(planned.keys))} x {planned.wants} {body}"

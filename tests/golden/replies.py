@@ -117,8 +117,8 @@ def records() -> dict:
     }
 
 
-def _record(wants: str, reply: object) -> dict | str:
+def _record(wants: str, reply: object) -> list | str:
     try:
-        return read_reply(reply, wants)
+        return read_reply(json.dumps(reply).encode(), wants)
     except BadReply as error:
         return f"BadReply: {error}"

@@ -19,7 +19,7 @@ def quick(monkeypatch, tmp_path):
     """Short back-offs, and limits of this test's own."""
     monkeypatch.setattr(errors, "BACKOFF_S", 0.01)
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 def ask(server, requests, folder, **settings):
@@ -71,7 +71,7 @@ def test_two_settings_never_share_an_answer(tmp_path, changed):
 def test_records_of_another_version_are_asked_for_again(tmp_path, monkeypatch):
     with Server() as server:
         ask(server, requests_for(["one"]), tmp_path / "store")
-        monkeypatch.setattr("biasatlas.models.endpoint.calls.VERSION", 2)
+        monkeypatch.setattr("biasatlas.models.endpoint.calls.ASKED", 2)
         ask(server, requests_for(["one"]), tmp_path / "store")
         assert server.calls["/chat/completions"] == 2
 
@@ -94,10 +94,10 @@ def test_each_fault_is_got_over(tmp_path, kind):
         ("503", "503 server_error overloaded"),
         ("reset", "Error: "),
         ("truncated", "RemoteProtocolError: "),
-        ("garbled", "JSONDecodeError: "),
-        ("html", "JSONDecodeError: "),
-        ("empty_choices", "BadReply: a reply without an answer"),
-        ("wrong_type", "BadReply: a reply whose content is no text"),
+        ("garbled", "BadReply: no answer: the reply: Invalid JSON"),
+        ("html", "BadReply: no answer: the reply: Invalid JSON"),
+        ("empty_choices", "BadReply: no answer: choices: List should have at least 1 item"),
+        ("wrong_type", "BadReply: no answer: a choice without a message that can be read"),
     ],
 )
 def test_after_the_last_attempt_a_call_fails_with_its_reason(tmp_path, kind, reason):
@@ -225,8 +225,8 @@ def test_a_retry_after_above_two_minutes_is_kept(tmp_path, monkeypatch):
     [
         ("openai", {"max_completion_tokens": 16}),
         ("compatible", {"max_tokens": 16}),
-        ("vllm", {"max_tokens": 16, "top_k": -1, "repetition_penalty": 1.0}),
-        ("llama.cpp", {"max_tokens": 16, "top_k": 0, "repeat_penalty": 1.0}),
+        ("vllm", {"max_tokens": 16, "top_k": -1, "repetition_penalty": 1.0, "min_p": 0.0}),
+        ("llama.cpp", {"max_tokens": 16, "top_k": 0, "repeat_penalty": 1.0, "min_p": 0.0}),
     ],
 )
 def test_every_setting_is_sent(tmp_path, dialect, sent):
@@ -252,7 +252,7 @@ def test_the_plan_is_logged_before_the_first_call(tmp_path, caplog):
     with Server() as server:
         ask(server, requests_for(["one", "two"]), tmp_path / "store", **PRICES)
     plan = caplog.messages[0]
-    assert "2 calls, 0 of them in the store" in plan
+    assert "2 answers, 0 of them in the store. The rest: 2 calls" in plan
     assert "about 34 prompt tokens, at most 32 completion tokens, 66.0000 USD" in plan
 
 

@@ -1,6 +1,7 @@
 """Limits and budgets: kept over tasks and processes, and let go by the dead."""
 
 import asyncio
+import struct
 import time
 
 import pytest
@@ -14,19 +15,20 @@ from biasatlas.models.endpoint.limits import HEADROOM, Budget, Limits
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
     """Limits of this test's own."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 @pytest.fixture
-def slept(monkeypatch):
-    """The waits asked for, none of them waited."""
-    waits = []
+def clock(monkeypatch):
+    """A clock of this test's own, in a list, that sleeping moves."""
+    now = [1e9]
 
     async def sleep(seconds):
-        waits.append(seconds)
+        now[0] += seconds
 
     monkeypatch.setattr(limits.asyncio, "sleep", sleep)
-    return waits
+    monkeypatch.setattr(limits.time, "time", lambda: now[0])
+    return now
 
 
 def entry(**settings):
@@ -43,26 +45,58 @@ def entry(**settings):
         ({}, 100, 0),
     ],
 )
-def test_calls_are_spaced_to_keep_both_rates(slept, settings, tokens, spacing_s):
+def test_calls_are_spaced_to_keep_both_rates(clock, settings, tokens, spacing_s):
+    sent = []
+
     async def four():
         for _ in range(4):
             await Limits(entry(**settings)).turn(tokens)  # as of four jobs
+            sent.append(clock[0] - 1e9)
 
     asyncio.run(four())
-    assert slept == pytest.approx([index * spacing_s / HEADROOM for index in range(4)], abs=0.2)
+    assert sent == pytest.approx([index * spacing_s / HEADROOM for index in range(4)], abs=0.2)
 
 
-def test_a_hold_is_everybodys(slept):
-    Limits(entry()).hold(150)
+def test_a_hold_is_everybodys_with_a_rate_too(clock):
+    """Also of those who wait for their turn already."""
+    settings = {"requests_per_minute": 60}
+    asyncio.run(Limits(entry(**settings)).turn(1))
+    Limits(entry(**settings)).hold(150)
+    asyncio.run(Limits(entry(**settings)).turn(1))
+    assert clock[0] - 1e9 == pytest.approx(150, abs=0.2)
+
+
+def test_a_hold_reaches_who_waits_for_a_turn(clock, monkeypatch):
+    slow = {"requests_per_minute": 1}
+    sleep, waits = limits.asyncio.sleep, []
+
+    async def held_meanwhile(seconds):
+        waits.append(seconds)
+        if len(waits) == 1:
+            Limits(entry(**slow)).hold(500)
+        await sleep(seconds)
+
+    monkeypatch.setattr(limits.asyncio, "sleep", held_meanwhile)
+    for _ in range(2):
+        asyncio.run(Limits(entry(**slow)).turn(1))
+    assert clock[0] - 1e9 == pytest.approx(500, abs=0.2)
+
+
+@pytest.mark.parametrize("content", [b"abc", struct.pack("d", float("nan")), b"x" * 12, struct.pack("d", 1e30)])
+def test_a_damaged_pace_holds_nobody(tmp_path, clock, content):
+    Limits(entry())
+    (folder,) = (tmp_path / "biasatlas-limits").iterdir()
+    for name in ("pace", "held"):
+        (folder / name).write_bytes(content)
     asyncio.run(Limits(entry()).turn(1))
-    assert slept == pytest.approx([150], abs=0.2)
+    assert clock[0] == 1e9
 
 
-def test_models_and_endpoints_have_limits_of_their_own(slept):
+def test_models_and_endpoints_have_limits_of_their_own(clock):
     Limits(entry()).hold(150)
     asyncio.run(Limits(ApiEntry(kind="api", base_url="http://host/v1", model="other")).turn(1))
     asyncio.run(Limits(ApiEntry(kind="api", base_url="http://other/v1", model="m")).turn(1))
-    assert slept == [0, 0]
+    assert clock[0] == 1e9
 
 
 def test_slots_are_shared_and_given_back():
@@ -85,10 +119,10 @@ def test_slots_are_shared_and_given_back():
 
 
 HOLD = """
-import asyncio, sys, tempfile
+import asyncio, os, sys
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.limits import Limits
-tempfile.tempdir = sys.argv[1]
+os.environ["XDG_CACHE_HOME"] = sys.argv[1]
 async def hold():
     async with Limits(ApiEntry(kind="api", base_url="http://host/v1", model="m", concurrency=1)).slot():
         print("held", flush=True)
@@ -130,6 +164,19 @@ def test_a_budget_is_shared_by_jobs(tmp_path):
     jobs = [python(SPEND, tmp_path) for _ in range(3)]
     assert 97 <= sum(int(job.communicate()[0]) for job in jobs) <= 99
     assert 97 <= Budget(tmp_path, None).spent <= 99
+
+
+@pytest.mark.parametrize("content", [b"abc", struct.pack("d", float("nan")), struct.pack("d", -5.0), b"x" * 12])
+def test_a_damaged_budget_is_counted_anew(tmp_path, content):
+    (tmp_path / "spent").write_bytes(content)
+    assert not Budget(tmp_path, 10.0, lambda: 8.0).reserve(3.0)
+    assert Budget(tmp_path, 10.0, lambda: 8.0).reserve(2.0)
+    assert Budget(tmp_path, None).spent == 10.0
+
+
+def test_what_an_earlier_version_wrote_is_read(tmp_path):
+    (tmp_path / "spent").write_bytes(struct.pack("d", 7.5))
+    assert Budget(tmp_path, None).spent == 7.5
 
 
 def test_what_a_killed_job_had_set_aside_stays_spent(tmp_path):

@@ -10,13 +10,14 @@ from biasatlas.errors import UserError
 from biasatlas.models.endpoint import replies
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.probe import RANDOM
 from biasatlas.models.store import ResponseStore
 
 
 @pytest.fixture(autouse=True)
 def own_limits(monkeypatch, tmp_path):
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 def letter(text, labels, complete):
@@ -68,6 +69,8 @@ def test_a_choice_with_an_unanswered_sample_fails_and_is_whole_on_the_next_run(t
 
     class Once(Server):
         def answer(self, path, body):
+            if body["messages"][0]["content"] == RANDOM:
+                return super().answer(path, body)
             if text := next(answers):
                 return 200, {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
             return 400, {"error": {"message": "not today"}}

@@ -343,7 +343,7 @@ def test_what_made_an_answer_is_in_its_key(folder, tmp_path, monkeypatch, change
 
 def test_an_endpoint_behind_the_door_answers_with_its_sampling(tmp_path, monkeypatch):
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = requests_for(["one"], temperature=None).assign(sampling="warm")
     with Server() as server:
         warm = {"warm": {"temperature": 0.4, "top_p": 0.9}}

@@ -66,7 +66,7 @@ def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_pat
     assert sum(map(len, server.answered.values())) - asked <= 36 - asked + 1  # at most the one in flight is asked again
     lines = re.findall(rf"^{re.escape(NAME)} pair_choice\] .*$", again.stdout, flags=re.MULTILINE)
     assert 1 <= len(lines) <= 2, again.stdout
-    assert re.search(r"\d+ of \d+ calls, [\d.]+ a second, 0:00:\d\d left, 0 failed, 0\.\d{4} USD$", lines[0])
+    assert re.search(r"\d+ of \d+ answers, [\d.]+ a second, 0:00:\d\d left, 0 failed, 0\.\d{4} USD$", lines[0])
 
 
 def test_progress_of_parts_is_that_of_the_whole(monkeypatch, caplog):

@@ -119,8 +119,9 @@ class Kind:
     write a dataset. ``version`` rises when the same question may be answered otherwise.
 
     ``ready(entry)`` is what must be there first: "weights" (trained here), "fetched" (from the hub), "release" (published
-    outputs), "files" (those of the entry), or "" (nothing). ``check(opening)`` raises UserError, within seconds and before any other job of the model,
-    where it cannot work (None: nothing that a person brought can be amiss); ``preview(opening, requests)`` says what it
+    outputs), "files" (those of the entry), or "" (nothing). ``check(opening)`` raises UserError, within seconds and before
+    any other job of the model, where it cannot work (None: nothing that a person brought can be amiss), and gives what was
+    found, which the model is opened with; ``preview(opening, requests)`` says what it
     will make of requests. ``environment(entry)`` names the file in envs/ that a job runs in. A ``shared_store`` holds all that a model answers; else each task has a store of its own, because what one
     finds there would change how the rest is batched, and with it the last digits of a float.
     """
@@ -132,7 +133,7 @@ class Kind:
     environment: Callable[[Any], str]
     writes: bool
     version: int
-    check: "Callable[[Opening], None] | None" = None
+    check: "Callable[[Opening], str | None] | None" = None
     preview: "Callable[[Opening, pd.DataFrame], list[Preview]] | None" = None
     protocol: Callable[[Any], str | None] = lambda entry: None
     shared_store: bool = False

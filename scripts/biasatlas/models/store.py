@@ -1,30 +1,44 @@
 """The response store: every answer is kept the moment it arrives, so that nothing is computed or paid for twice.
 
-A store is a folder of shards: append-only JSON lines, one file per process that ever wrote, never opened again. So it
-needs no lock and no database, works on a cluster's file system, and a torn last line is followed by nothing.
+A store is a folder of shards: append-only JSON lines, one file per process that ever wrote, never opened for writing
+again. So it needs no lock and no database, works on a cluster's file system, and a torn last line is followed by nothing.
 """
 
 import hashlib
 import json
+import logging
 import os
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import pandas as pd
 
 from biasatlas.columns import REQUEST_COLUMNS
 
+log = logging.getLogger(__name__)
+
 _to_disk = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
+
+#: The command for a person whose store is damaged.
+REPAIR = "python scripts/store.py --repair FOLDER"
 
 _NOT_CONTENT = {"request_id", "item_id", "repeats"}
 _PLAIN = {"string": str, "float": float, "integer": int, "boolean": bool}
 
 # A line is {"crc":"<8 hex>","key":"<64 hex>","value":{...}}: fixed widths, so that a reader finds its keys without
-# parsing the JSON of the lines that it does not want. The checksum covers everything from "key" on.
+# parsing the JSON of the lines that it does not want. The checksum covers everything from "key" on. The value null takes
+# back what older lines say of the key.
 _LINE = b'{"crc":"%08x",%b\n'
 _CRC, _REST, _KEY = slice(8, 16), 18, slice(25, 89)
+_TAKEN_BACK = b'"value":null}\n'
+
+# An entry of the index is one number, the shard's in the bits above those of the place in it: a dictionary of a million
+# pairs of numbers takes 100 MiB, of keys and records over a gigabyte.
+_PLACE_BITS = 44
 
 
 def content(row: Mapping) -> dict:
@@ -46,51 +60,117 @@ def key(model: Mapping, request: Mapping, repeat: int) -> str:
     computes them, or base URL and name at an endpoint. ``request`` is the request as that model sees it (the rendered prompt, or
     :func:`content` with the template's text). Raises ValueError for a value that JSON cannot hold.
     """
-    text = json.dumps([model, request, repeat], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return keys(model, request, [repeat])[0]
+
+
+def keys(model: Mapping, request: Mapping, repeats: Iterable[int]) -> list[str]:
+    """:func:`key` of each of the ``repeats`` of one request."""
+    text = json.dumps([model, request], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    start = hashlib.sha256(text[:-1].encode())
+    names = []
+    for repeat in repeats:
+        whole = start.copy()
+        whole.update(b",%d]" % repeat)
+        names.append(whole.hexdigest())
+    return names
 
 
 class ResponseStore:
-    """The answers in one ``folder`` (created when needed); values are dicts that JSON can hold."""
+    """The answers in one ``folder`` (created when needed); values are dicts that JSON can hold.
+
+    What is in the store is looked up in memory, as of the last :meth:`refresh`; what this object puts is known at once.
+    """
 
     def __init__(self, folder: str | os.PathLike):
         self.folder = Path(folder)
         self._shard: int | None = None
+        self._index: dict[int, int] = {}
+        self._shards: list[Path] = []
+        self._read: dict[str, _Read] = {}
+        self._open_shard: tuple[int, BinaryIO] | None = None
 
     def get(self, keys: Iterable[str]) -> dict[str, dict]:
-        """The values of those ``keys`` that are stored, from all shards; torn or damaged lines are passed over.
+        """The values of those ``keys`` that are stored, from all shards."""
+        self.refresh()
+        found = sorted((place, key) for key in set(keys) if (place := self._index.get(_number(key))) is not None)
+        values = ((key, self.read(key)) for _, key in found)
+        return {key: value for key, value in values if value is not None}
 
-        Of two answers to one key the one in the older shard counts, always.
+    def __contains__(self, key: str) -> bool:
+        return _number(key) in self._index
+
+    def read(self, key: str) -> dict | None:
+        """The value under ``key``, None if there is none (as of the last :meth:`refresh`)."""
+        place = self._index.get(_number(key))
+        line = b"" if place is None else self._line_at(place)
+        return json.loads(line)["value"] if line[_KEY] == key.encode() and _whole(line) else None
+
+    def _line_at(self, place: int) -> bytes:
+        number = place >> _PLACE_BITS
+        if not self._open_shard or self._open_shard[0] != number:
+            self._close_read()
+            self._open_shard = number, open(self._shards[number], "rb")  # noqa: SIM115 (read on)
+        file = self._open_shard[1]
+        file.seek(place & ((1 << _PLACE_BITS) - 1))
+        return file.readline()
+
+    def values(self) -> Iterator[dict]:
+        """All values (as of the last :meth:`refresh`), shard by shard."""
+        for place in sorted(self._index.values()):
+            if (line := self._line_at(place)) and _whole(line):
+                yield json.loads(line)["value"]
+
+    def refresh(self) -> None:
+        """Look up what other processes have put since the last time.
+
+        Damaged lines are passed over, with a warning that says where. Of two answers to one key the one in the older
+        shard counts, always, unless it was taken back.
         """
-        wanted = {key.encode() for key in keys}
-        kept: dict[bytes, bytes] = {}
-        for shard in sorted(self.folder.glob("*.jsonl")):
-            with open(shard, "rb") as lines:
-                for line in lines:
-                    name = line[_KEY]
-                    if name in wanted and name not in kept and _whole(line):
-                        kept[name] = line
-        return {name.decode(): json.loads(line)["value"] for name, line in kept.items()}
+        for path in sorted(self.folder.glob("*.jsonl")):
+            known = self._read.get(path.name)
+            if known is None:
+                known = self._read[path.name] = _Read(len(self._shards))
+                self._shards.append(path)
+            if known.size < path.stat().st_size:
+                for place, line in _lines(path, known):
+                    if _whole(line):
+                        self._note(line, known.number, place)
+                        continue
+                    log.warning("%s, line %d: damaged, and passed over; repair it: %s", path, known.lines, REPAIR)
 
-    def put(self, values: Mapping[str, dict], sync: bool = True) -> None:
+    def _note(self, line: bytes, shard: int, place: int) -> None:
+        name = _number(line[_KEY])
+        older = self._index.get(name)
+        if line.endswith(_TAKEN_BACK):
+            self._index.pop(name, None)
+        elif older is None or self._shards[older >> _PLACE_BITS].name > self._shards[shard].name:
+            self._index[name] = (shard << _PLACE_BITS) | place
+
+    def put(self, values: Mapping[str, dict | None], sync: bool = True) -> None:
         """Append ``values`` by key. They outlive this process on return, and with ``sync`` the machine too.
 
-        Raises OSError (a full disk, a read-only folder) with the file's name; what was stored before stays whole.
+        The value None takes back what is stored under its key: it may be put, and counts, anew. Raises OSError (a full
+        disk, a read-only folder) with the file's name; what was stored before stays whole.
         """
         if not values:
             return
-        lines = b"".join(_line(key, value) for key, value in values.items())
+        lines = [_line(key, value) for key, value in values.items()]
+        left = b"".join(lines)
         try:
             if self._shard is None:
                 self._shard = self._open()
-            while lines:
-                lines = lines[os.write(self._shard, lines) :]
+            while left:
+                left = left[os.write(self._shard, left) :]
             if sync:
                 _to_disk(self._shard)
         except OSError as error:
             self.close()  # the next put opens a new shard, so nothing follows a torn line
             error.filename = error.filename or str(self.folder)
             raise
+        own = self._read[self._shards[self._own].name]
+        for line in lines:
+            self._note(line, self._own, own.size)
+            own.size, own.lines = own.size + len(line), own.lines + 1
 
     def sync(self) -> None:
         """Wait until all that was put is on the disk."""
@@ -99,17 +179,56 @@ class ResponseStore:
 
     def close(self) -> None:
         """Close this process' shard; a later put opens another."""
+        self._close_read()
         if self._shard is not None:
             os.close(self._shard)
             self._shard = None
 
+    def _close_read(self) -> None:
+        if self._open_shard:
+            self._open_shard[1].close()
+            self._open_shard = None
+
     def _open(self) -> int:
         self.folder.mkdir(parents=True, exist_ok=True)
-        name = f"{time.time_ns():020d}-{os.uname().nodename}-{os.getpid()}.jsonl"
-        return os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        path = self.folder / f"{time.time_ns():020d}-{os.uname().nodename}-{os.getpid()}.jsonl"
+        shard = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        self._own = len(self._shards)
+        self._shards.append(path)
+        self._read[path.name] = _Read(self._own)
+        return shard
 
 
-def _line(key: str, value: dict) -> bytes:
+@dataclass
+class _Read:
+    """How far a shard, the ``number``-th that was seen, has been read: whole lines and their bytes."""
+
+    number: int
+    size: int = 0
+    lines: int = 0
+
+
+def _lines(path: Path, read: _Read) -> Iterator[tuple[int, bytes]]:
+    """Place, in bytes, and content of each line of a shard from where it was ``read`` on.
+
+    A last line without an end is left for later: someone may be writing it.
+    """
+    with open(path, "rb") as lines:
+        lines.seek(read.size)
+        for line in lines:
+            if not line.endswith(b"\n"):
+                return
+            place = read.size
+            read.size, read.lines = place + len(line), read.lines + 1
+            yield place, line
+
+
+def _number(key: str | bytes) -> int:
+    """The first 60 bits of a key."""
+    return int(key[:15], 16)
+
+
+def _line(key: str, value: dict | None) -> bytes:
     rest = b'"key":"%b","value":%b}' % (
         key.encode(),
         json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"),
@@ -119,3 +238,31 @@ def _line(key: str, value: dict) -> bytes:
 
 def _whole(line: bytes) -> bool:
     return line.endswith(b"}\n") and line[_CRC] == b"%08x" % zlib.crc32(line[_REST:-1])
+
+
+def repair(folder: Path) -> list[tuple[Path, int, bytes]]:
+    """Write each damaged shard anew without its damaged lines, which go to the folder ``damaged``; gives those lines.
+
+    The store must not be in use: a last line without an end counts as damaged. What is lost is asked for again by the
+    next run that needs it.
+    """
+    damage = inspect(folder)
+    for path in dict.fromkeys(path for path, _, _ in damage):
+        kept = folder / "damaged" / path.name
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_bytes(b"".join(line for shard, _, line in damage if shard == path))
+        with open(path, "rb") as lines, open(path.with_suffix(".new"), "wb") as whole:
+            whole.writelines(line for line in lines if _whole(line))
+            whole.flush()
+            os.fsync(whole.fileno())
+        os.replace(path.with_suffix(".new"), path)
+    return damage
+
+
+def inspect(folder: Path) -> list[tuple[Path, int, bytes]]:
+    """The damaged lines of a store, and last lines without an end, as (shard, number of the line from 1, its bytes)."""
+    damage = []
+    for path in sorted(folder.glob("*.jsonl")):
+        with open(path, "rb") as lines:
+            damage += [(path, number, line) for number, line in enumerate(lines, 1) if not _whole(line)]
+    return damage

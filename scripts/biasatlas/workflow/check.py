@@ -10,6 +10,7 @@ from biasatlas.errors import UserError
 from biasatlas.models.door import Opening
 from biasatlas.models.endpoint.bound import bound
 from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.found import read_found
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 from biasatlas.workflow.plan import Planned
@@ -67,7 +68,7 @@ def row(planned: Planned, requests: pd.DataFrame | None, opening: Opening) -> di
         "context_tokens": context,
     }
     if kind.calls_api:
-        values |= bound(cast(ApiEntry, opening.entry), asked)
+        values |= bound(cast(ApiEntry, opening.entry), asked, read_found(opening.ready))
     return values
 
 

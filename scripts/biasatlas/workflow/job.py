@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,10 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Options, Step
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
+from biasatlas.workflow.again import count_run
 from biasatlas.workflow.config import Config, load_config
 from biasatlas.workflow.paths import Paths
+from biasatlas.workflow.requeue import requeue
 
 if TYPE_CHECKING:
     from biasatlas.models.door import Model
@@ -96,12 +98,17 @@ class Job:
         paths = Paths(self.config.results, self.config.data)
         return ResponseStore(store_folder(Path(paths.stores), name, self.config.models[name], *part))
 
+    def count_run(self, name: str, answers: Iterable[Mapping], *part: str) -> None:
+        """Count this run, if model ``name`` is an endpoint and left calls unanswered (:mod:`.again`)."""
+        paths = Paths(self.config.results, self.config.data)
+        count_run(paths.unanswered.format(model=name, part="-".join(part)), answers)
+
 
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Job]:
     """The job that Snakemake described to a script. It logs to its rule's log inside the block, and its progress to the
     terminal too. A user's error becomes one message in both, and exit status 1; an interruption (Ctrl-C, SIGTERM) one line,
-    and 130.
+    and 130. A job that calls an endpoint and is out of time under SLURM starts again.
     """
     # Collecting torch's objects cost two seconds a job.
     gc.set_threshold(100_000)
@@ -123,6 +130,9 @@ def job(snakemake: Any) -> Iterator[Job]:
         print(f"error: {message}" if message else traceback.format_exc(), file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # schedulers send it more than once
+        if snakemake.resources.get("api"):
+            requeue()
         logging.error("error: interrupted")
         print(f"[{title}] interrupted; stored answers are kept", file=sys.stderr)
         sys.exit(130)

@@ -36,6 +36,8 @@ class Paths:
         self.accepted = f"{results}/check.accepted"
         #: Folder in which each model's answers are kept as they come. Neither input nor output of a rule.
         self.stores = f"{results}/store"
+        #: How many runs of a job left calls to an endpoint unanswered. Neither input nor output.
+        self.unanswered = f"{results}/store/{{model}}/unanswered/{{part}}"
 
         self.responses = f"{results}/responses/{answered}.parquet"
         self.shard = f"{results}/responses/{answered}/{{shard}}.parquet"

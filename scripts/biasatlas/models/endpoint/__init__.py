@@ -1,5 +1,9 @@
 """OpenAI-compatible endpoints (kind ``api``)."""
 
-#: Part of what identifies an answer. Raise it when a reply becomes another record than before (:mod:`.replies`): stored
-#: records are then asked for, and paid for, again. A golden test says when.
-VERSION = 1
+#: Raise it when a reply, or a stored record, becomes another response than before (:mod:`.replies`): responses are then made
+#: anew from the store, and nothing is paid for. A golden test says when.
+VERSION = 2
+
+#: Part of a call's key: raise it when stored records lack what a response needs. They are then asked for, and paid for,
+#: again.
+ASKED = 1

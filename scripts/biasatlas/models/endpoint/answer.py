@@ -1,40 +1,51 @@
 """An endpoint's answers: requests as calls, those that the store has not sent, and their records as responses.
 
-Every answer goes into the store as soon as it is read, so whatever stops a job, none is paid for twice.
+Every answer goes into the store as soon as it is read, so whatever stops a job, none is paid for twice. Calls and records
+are made as they are needed and not kept: a million take no more memory than the index of the store.
 """
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 
 from biasatlas.benchmarks.shared.readers import Reader
 from biasatlas.columns import RESPONSE_COLUMNS
+from biasatlas.errors import UserError
 from biasatlas.models.endpoint import batch, send
-from biasatlas.models.endpoint.calls import Call, calls, cost, worst_cost
+from biasatlas.models.endpoint.calls import Call, call_of, cost
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.job import Job
+from biasatlas.models.endpoint.found import Found
+from biasatlas.models.endpoint.job import Job, recount
+from biasatlas.models.endpoint.journal import Journal
 from biasatlas.models.endpoint.limits import Budget
-from biasatlas.models.endpoint.probe import check, check_logprobs
-from biasatlas.models.endpoint.replies import responses
+from biasatlas.models.endpoint.probe import check
+from biasatlas.models.endpoint.replies import responses, stored
 from biasatlas.models.sampling import fill_sampling
 from biasatlas.models.store import ResponseStore
 
 log = logging.getLogger(__name__)
 
+#: Rows of requests that are made into objects at a time.
+_ROWS = 2000
+
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A model at an endpoint, checked when it is first asked for something that the store has not.
+    """A model at an endpoint.
 
-    ``readers`` are those that choices may name.
+    ``readers`` are those that choices may name. ``found`` is what the check of the endpoint found; without it the endpoint
+    is checked when it is first asked for something that the store has not.
     """
 
     entry: ApiEntry
     name: str = ""
     readers: Mapping[str, Reader] = field(default_factory=dict)
+    found: Found | None = None
 
     def answer(
         self,
@@ -47,83 +58,224 @@ class Endpoint:
 
         A sampled ``choice`` is one response, the shares of its repeats; an unanswered repeat counts as unresolved. What
         the endpoint cannot answer is ``not_applicable`` with the reason. The dictionary holds what these answers took,
-        the same whenever they were given: calls, failed, tokens, cost, currency, served models; tokens and cost leave
-        out the calls that the endpoint did not count (``uncounted``).
+        the same whenever they were given: calls, answers, failed, tokens, cost, currency, served models, and of how many
+        requests sampled several times (``sampled``) all texts were the same (``one_text``); tokens and cost leave out the
+        answers that the endpoint did not count (``uncounted``).
 
-        Raises UserError when a key is missing or wrong, the endpoint cannot be reached or does not know the model, the
-        budget is used up, or more than ``max_failed_share`` of the calls failed. What was answered stays in ``store``.
+        Raises UserError when a key is missing or wrong, the endpoint cannot be reached, does not know the model or does not
+        sample though it is to, the budget is used up, or more than ``max_failed_share`` of the calls failed; KeyboardInterrupt
+        when the job is told to stop. What was answered stays in ``store``.
         """
         if store is None:
             raise ValueError(f"{self.name}: what an endpoint answers is paid for, so it needs a store")
         sampling = {name: settings.model_dump() for name, settings in self.entry.sampling.items()}
-        rows = fill_sampling(requests, sampling, self.name).to_dict("records")
-        plan = [calls(row, self.entry) for row in rows]
-        wanted = {call.key: call for planned in plan if not isinstance(planned, str) for call in planned}
-        records = self._records(wanted, store)
-        answered = [
-            response
-            for row, planned in zip(rows, plan, strict=True)
-            for response in responses(
-                row, planned if isinstance(planned, str) else [records[call.key] for call in planned], self.readers
-            )
-        ]
-        frame = pd.DataFrame(answered, columns=list(RESPONSE_COLUMNS[rows[0]["kind"]]))
-        return frame, _metadata(records.values(), self.entry)
+        requests = fill_sampling(requests, sampling, self.name)
+        journal = Journal(store.folder)
+        try:
+            failed = self._ask(requests, store, journal)
+        finally:
+            journal.close()
+        return self._responses(requests, store, failed)
 
-    def _records(self, wanted: Mapping[str, Call], store: ResponseStore) -> dict[str, dict]:
-        """The records of all calls: those in the store, and what the endpoint says to the others."""
+    def _ask(self, requests: pd.DataFrame, store: ResponseStore, journal: Journal) -> dict[str, str]:
+        """Have every answer in the store; the reasons for those that could not be had, by key."""
         started = time.monotonic()
-        records = store.get(wanted)
-        missing = [call for key, call in wanted.items() if key not in records]
-        _log_plan(self.entry, len(wanted), missing, store)
-        if missing:
-            records |= _ask(missing, len(wanted), self.entry, store)
-        records = {key: records[key] for key in wanted}
-        failed = sum(record["status"] == "failed" for record in records.values())
-        log.info("%d calls answered, %d failed, in %.1f s", len(missing) - failed, failed, time.monotonic() - started)
-        return records
+        under_way = journal.look()
+        store.refresh()
+        plan = _Plan.of(_planned(requests, self.entry), store, self._most(self.found or Found()))
+        plan.log(self.entry, store, under_way)
+        if not plan.missing:
+            return {}
+        found = self.found or check(self.entry)
+        if plan.repeated and not found.samples:
+            raise UserError(
+                f"{self.entry.model} at {self.entry.base_url} gives equal calls at temperature 1 one text, so repeats would "
+                "measure nothing: it is greedy, or a cache answers. Have it sample (`extra_body`; of `transformers serve`: "
+                "`{generation_config: '{\"do_sample\": true}'}`) or switch the cache off, and remove the model's .checked file."
+            )
+        job = Job(self.entry, store, journal, plan.wanted)
+        if self.entry.batch:
+            batch.run(list(_missing(_planned(requests, self.entry), store, 1)), job)
+        else:
+            most = self._most(found)
+            send.run(_missing(_planned(requests, self.entry), store, most), job, replace(found, n=most))
+        seconds = time.monotonic() - started
+        log.info("%d answers, %d failed, in %.1f s", job.answered, len(job.failed), seconds)
+        if job.stop:
+            raise job.stop
+        return job.failed
+
+    def _most(self, found: Found) -> int:
+        """The most answers that are asked for in one call."""
+        return 1 if self.entry.batch else min(found.n, self.entry.n or found.n)
+
+    def _responses(
+        self, requests: pd.DataFrame, store: ResponseStore, failed: Mapping[str, str]
+    ) -> tuple[pd.DataFrame, dict]:
+        kind = requests["kind"].iloc[0]
+        columns = list(RESPONSE_COLUMNS[kind])
+        taken, parts, part = _Taken(self.entry), [], []
+        for row, planned in _planned(requests, self.entry):
+            records: list[dict] | str = planned if isinstance(planned, str) else _records(planned, store, failed)
+            if not isinstance(planned, str) and not isinstance(records, str):
+                taken.count(planned, records)
+            part += responses(row, records, self.readers)
+            if len(part) >= _ROWS:
+                parts.append(pd.DataFrame(part, columns=columns))
+                part = []
+        parts.append(pd.DataFrame(part, columns=columns))
+        frame = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+        return frame, taken.metadata(self.found)
 
 
-def _metadata(records: Iterable[Mapping], entry: ApiEntry) -> dict:
-    records = list(records)
-    failed = sum(record["status"] == "failed" for record in records)
-    prompt_tokens = sum(record.get("prompt_tokens") or 0 for record in records)
-    completion_tokens = sum(record.get("completion_tokens") or 0 for record in records)
-    return {
-        "calls": len(records),
-        "failed": failed,
-        "uncounted": sum(record.get("prompt_tokens") is None for record in records) - failed,
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion_tokens,
-        "cost": cost(entry, prompt_tokens, completion_tokens),
-        "currency": entry.currency,
-        "served_models": sorted({record["served_model"] for record in records if record.get("served_model")}),
-    }
+def _planned(requests: pd.DataFrame, entry: ApiEntry) -> Iterator[tuple[dict, Call | str]]:
+    """Each request with what is asked for it, or why it is not."""
+    for start in range(0, len(requests), _ROWS):
+        for row in requests.iloc[start : start + _ROWS].to_dict("records"):
+            yield row, call_of(row, entry)
 
 
-def _log_plan(entry: ApiEntry, wanted: int, missing: list[Call], store: ResponseStore) -> None:
-    log.info(
-        "%s at %s: %d calls, %d of them in the store. The rest: about %d prompt tokens, at most %d completion tokens, "
-        "%.4f %s; budget %s, spent so far %.4f",
-        entry.model,
-        entry.base_url,
-        wanted,
-        wanted - len(missing),
-        sum(call.prompt_tokens for call in missing),
-        sum(call.completion_tokens for call in missing),
-        sum(worst_cost(entry, call) for call in missing),
-        entry.currency,
-        "none" if entry.budget is None else f"{entry.budget:.4f}",
-        Budget(store.folder, entry.budget).spent,
-    )
+def _records(call: Call, store: ResponseStore, failed: Mapping[str, str]) -> list[dict]:
+    """The records of a call's answers; of those that there are not, a status with the reason."""
+    values = ((key, store.read(key)) for key in call.keys)
+    return [
+        (value and stored(value)) or {"status": "failed", "detail": failed.get(key, "the store was damaged meanwhile")}
+        for key, value in values
+    ]
 
 
-def _ask(missing: list[Call], total: int, entry: ApiEntry, store: ResponseStore) -> dict[str, dict]:
-    check(entry)
-    if missing[0].wants == "prompt":
-        check_logprobs(entry)
-    job = Job(entry, store, total)
-    (batch if entry.batch else send).run(missing, job)
-    if job.stop:
-        raise job.stop
-    return job.records
+def _missing(planned: Iterator[tuple[dict, Call | str]], store: ResponseStore, most: int) -> Iterator[Call]:
+    """The calls whose answers are not in the store, each for at most so many of them."""
+    for _, call in planned:
+        if isinstance(call, str):
+            continue
+        keys = [key for key in call.keys if key not in store]
+        for start in range(0, len(keys), most):
+            yield replace(call, keys=keys[start : start + most])
+
+
+@dataclass
+class _Plan:
+    """What is wanted, and what of it is missing: answers, calls for them, and estimates of tokens and cost from above."""
+
+    wanted: int = 0
+    missing: int = 0
+    calls: int = 0
+    repeated: bool = False  # whether any that is missing is one of several samples
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @classmethod
+    def of(cls, planned: Iterator[tuple[dict, Call | str]], store: ResponseStore, most: int) -> "_Plan":
+        """Of what is ``planned``, with at most so many answers in a call."""
+        plan = cls()
+        seen: Counter[int] = Counter()  # how many repeats of a body are counted
+        for _, call in planned:
+            if isinstance(call, str):
+                continue
+            new = call.keys[seen[name := int(call.name[:15], 16)] :]
+            seen[name] += len(new)
+            plan.wanted += len(new)
+            missing = sum(not _is_stored(key, store) for key in new)
+            plan.missing += missing
+            plan.repeated |= missing > 0 and call.is_sampled and len(call.keys) > 1
+            calls = -(-missing // most)
+            plan.calls += calls
+            plan.prompt_tokens += calls * call.prompt_tokens
+            plan.completion_tokens += missing * call.completion_tokens
+        return plan
+
+    def log(self, entry: ApiEntry, store: ResponseStore, under_way: int) -> None:
+        if under_way:
+            log.info(
+                "%d calls are under way elsewhere, or were when a job ended: those may have been paid for", under_way
+            )
+        log.info(
+            "%s at %s: %d answers, %d of them in the store. The rest: %d calls, about %d prompt tokens, at most %d completion tokens, "
+            "%.4f %s; budget %s, spent so far %.4f",
+            entry.model,
+            entry.base_url,
+            self.wanted,
+            self.wanted - self.missing,
+            self.calls,
+            self.prompt_tokens,
+            self.completion_tokens,
+            cost(entry, self.prompt_tokens, self.completion_tokens),
+            entry.currency,
+            "none" if entry.budget is None else f"{entry.budget:.4f}",
+            Budget(store.folder, entry.budget, lambda: recount(store, entry)).spent,
+        )
+
+
+def _is_stored(key: str, store: ResponseStore) -> bool:
+    """Whether the store has a record that can be used; one that cannot is taken back, so that it is asked for again."""
+    if key not in store:
+        return False
+    value = store.read(key)
+    if value is not None and stored(value):
+        return True
+    log.warning("%s: what is stored under %s is no answer; it is asked for again", store.folder, key)
+    store.put({key: None})
+    return False
+
+
+@dataclass
+class _Taken:
+    """What answers took, and what they are like, whenever they were given."""
+
+    entry: ApiEntry
+    counts: Counter[str] = field(default_factory=Counter)
+    served_models: set[str] = field(default_factory=set)
+    fingerprints: set[str] = field(default_factory=set)
+    _seen: Counter[int] = field(default_factory=Counter)
+
+    def count(self, call: Call, records: list[dict]) -> None:
+        """Add the ``records`` of a call, but for those of an equal one before."""
+        new = records[self._seen[name := int(call.name[:15], 16)] :]
+        self._seen[name] += len(new)
+        for record in new:
+            failed = record["status"] == "failed"
+            self.counts["failed"] += failed
+            self.counts["answers"] += not failed
+            self.counts["calls"] += failed or not record["choice"]
+            self.counts["uncounted"] += not failed and record["prompt_tokens"] is None
+            self.counts["prompt_tokens"] += record.get("prompt_tokens") or 0
+            self.counts["completion_tokens"] += record.get("completion_tokens") or 0
+            self.served_models |= {record["served_model"]} if record.get("served_model") else set()
+            self.fingerprints |= {record["fingerprint"]} if record.get("fingerprint") else set()
+        if new and call.is_sampled and len(call.keys) > 1:
+            self.counts["sampled"] += 1
+            self.counts["one_text"] += len({record.get("text") for record in records}) == 1
+
+    def metadata(self, found: Found | None) -> dict[str, Any]:
+        counts = {
+            name: self.counts[name] for name in ("calls", "answers", "failed", "uncounted", "sampled", "one_text")
+        }
+        tokens = {name: self.counts[name] for name in ("prompt_tokens", "completion_tokens")}
+        warnings = []
+        if others := {name for name in self.served_models if not _same_model(name, self.entry.model)}:
+            warnings.append(f"the endpoint answers as {', '.join(sorted(others))}, not as {self.entry.model}")
+        if len(self.served_models) > 1 or len(self.fingerprints) > 1:
+            warnings.append("the endpoint changed its model, or its back end, in the course of this")
+        if self.counts["one_text"]:
+            warnings.append(
+                f"of {self.counts['sampled']} requests sampled, {self.counts['one_text']} got one text each time"
+            )
+        return (
+            counts
+            | tokens
+            | {
+                "cost": cost(self.entry, *tokens.values()),
+                "currency": self.entry.currency,
+                "served_models": sorted(self.served_models),
+                "fingerprints": sorted(self.fingerprints),
+                "found": asdict(found) if found else None,
+                "warnings": warnings,
+            }
+        )
+
+
+def _same_model(served: str, asked: str) -> bool:
+    """Whether a name that an endpoint answers under is that of the model asked for: with a date after it, or its path cut."""
+    served, asked = served.lower(), asked.lower()
+    return served.startswith(asked) or asked.endswith(served) or served.endswith(asked)

@@ -4,6 +4,7 @@ A batch under way is a small file beside the store, written before the batch exi
 found again, by its id or by that of its input file, and not paid for twice.
 """
 
+import contextlib
 import itertools
 import json
 import logging
@@ -18,9 +19,10 @@ from openai.types import Batch
 
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
-from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost, worst_cost
+from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost
+from biasatlas.models.endpoint.client import options
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.errors import api_key, backoff_s, fatal, is_retryable, redact_key, retry_after_s
+from biasatlas.models.endpoint.errors import backoff_s, fatal, is_retryable, retry_after_s, shown
 from biasatlas.models.endpoint.job import Job
 from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
 from biasatlas.progress import Progress
@@ -38,29 +40,43 @@ T = TypeVar("T")
 
 
 def run(missing: list[Call], job: Job) -> None:
-    """Answer the ``missing`` calls of a ``job`` by batches, in as many rounds as it takes."""
-    client = openai.OpenAI(
-        api_key=api_key(job.entry), base_url=job.entry.base_url, timeout=job.entry.timeout_s, max_retries=0
-    )
+    """Answer the ``missing`` calls of a ``job``, each for one answer, by batches, in as many rounds as it takes.
+
+    One job at a time works through the batches of a store; others wait, and find the answers.
+    """
+    with contextlib.ExitStack() as stack:
+        while not stack.enter_context(job.journal.batches()):
+            log.info("waiting: another job works through batches of this store")
+            time.sleep(POLL_S)
+        job.store.refresh()
+        wanted = {call.keys[0]: call for call in missing}
+        reasons: dict[str, str] = {}
+        with openai.OpenAI(**options(job.entry, timeout_s=job.entry.timeout_s)) as client:
+            for _ in range(job.entry.attempts):
+                rest = _unanswered(wanted, job)
+                if not rest or job.stop:
+                    return
+                if not (waiting := _under_way(client, rest, job)):
+                    job.stop = job.budget_error(max(call.worst_cost(job.entry) for call in rest.values()))
+                    return
+                for path in waiting:
+                    reasons |= _collect(client, path, job)
+        for key in _unanswered(wanted, job):
+            job.fail([key], reasons.get(key, "no batch answered it"))
+
+
+def _unanswered(wanted: dict[str, Call], job: Job) -> dict[str, Call]:
+    return {key: call for key, call in wanted.items() if key not in job.store and key not in job.failed}
+
+
+def _under_way(client: openai.OpenAI, rest: dict[str, Call], job: Job) -> list[Path]:
+    """The batches that hold the calls of ``rest``, those that are new among them."""
     folder = job.store.folder / "batches"
-    reasons: dict[str, str] = {}
-    with client:
-        for _ in range(job.entry.attempts):
-            rest = {call.key: call for call in missing if call.key not in job.records}
-            waiting = [path for path in sorted(folder.glob("*.json")) if rest.keys() & _read_state(path)["keys"].keys()]
-            for path in waiting:
-                rest = {key: call for key, call in rest.items() if key not in _read_state(path)["keys"]}
-            affordable = _affordable(rest.values(), job)
-            waiting += [_upload(client, chunk, folder, job) for chunk in _chunks(affordable, job.entry)]
-            if rest and not waiting:
-                job.stop = job.budget_error(max(worst_cost(job.entry, call) for call in rest.values()))
-            for path in waiting:
-                reasons |= _collect(client, path, job)
-            if job.stop or not waiting:
-                return
-    for call in missing:
-        if call.key not in job.records:
-            job.keep(call.key, {"status": "failed", "detail": reasons.get(call.key, "no batch answered it")})
+    waiting = [path for path in sorted(folder.glob("*.json")) if rest.keys() & _read_state(path)["keys"].keys()]
+    for path in waiting:
+        rest = {key: call for key, call in rest.items() if key not in _read_state(path)["keys"]}
+    affordable = _affordable(rest.values(), job)
+    return waiting + [_upload(client, chunk, folder, job) for chunk in _chunks(affordable, job.entry)]
 
 
 def _read_state(path: Path) -> dict:
@@ -69,7 +85,7 @@ def _read_state(path: Path) -> dict:
 
 def _affordable(calls: Iterable[Call], job: Job) -> list[Call]:
     """As many of the ``calls`` as the budget has room for, their costs set aside."""
-    return list(itertools.takewhile(lambda call: job.budget.reserve(worst_cost(job.entry, call)), calls))
+    return list(itertools.takewhile(lambda call: job.budget.reserve(call.worst_cost(job.entry)), calls))
 
 
 def _chunks(calls: list[Call], entry: ApiEntry) -> Iterator[list[Call]]:
@@ -86,7 +102,7 @@ def _chunks(calls: list[Call], entry: ApiEntry) -> Iterator[list[Call]]:
 
 
 def _row(call: Call, entry: ApiEntry) -> bytes:
-    row = {"custom_id": call.key, "method": "POST", "url": _url(call, entry), "body": call.body}
+    row = {"custom_id": call.keys[0], "method": "POST", "url": _url(call, entry), "body": call.body}
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
 
@@ -100,7 +116,7 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
     lines = b"".join(_row(call, job.entry) for call in chunk)
     file = _retry(job, lambda: client.files.create(file=("requests.jsonl", lines), purpose="batch").id)
     path = folder / f"{file}.json"
-    keys = {call.key: worst_cost(job.entry, call) for call in chunk}
+    keys = {call.keys[0]: call.worst_cost(job.entry) for call in chunk}
     state = {"file": file, "url": _url(chunk[0], job.entry), "wants": chunk[0].wants, "batch": None, "keys": keys}
     write_text(json.dumps(state), path)
     return path
@@ -120,11 +136,11 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
             try:
                 key, record = _read_row(line, state["wants"])
                 reserved = state["keys"][key]
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 log.warning("batch %s: a row that answers no call (%r)", batch.id, error)
                 continue
             if isinstance(record, str):
-                reasons[key] = redact_key(record, job.entry)
+                reasons[key] = shown(record, job.entry)
             else:
                 spent += _keep(key, record, reserved, job)
     job.store.sync()
@@ -133,7 +149,7 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
     if batch.status == "failed":
         errors = "; ".join(str(error.message) for error in (batch.errors and batch.errors.data) or [])
         raise UserError(
-            f"{job.entry.model} at {job.entry.base_url}: batch {batch.id} failed: {redact_key(errors, job.entry)}. "
+            f"{job.entry.model} at {job.entry.base_url}: batch {batch.id} failed: {shown(errors, job.entry)}. "
             "Mend what it names and run again, or set `batch: false`."
         )
     return reasons
@@ -145,10 +161,10 @@ def _download(client: openai.OpenAI, file: str) -> bytes:
 
 def _keep(key: str, record: dict, reserved: float, job: Job) -> float:
     """Keep a row's record; what it cost: all that was set aside where the endpoint counts no tokens."""
-    record |= {"detail": redact_key(record["detail"], job.entry)} if "detail" in record else {}
-    job.keep(key, record)
     if record["status"] == "failed":
+        job.fail([key], shown(record["detail"], job.entry))
         return 0.0
+    job.keep({key: record}, 1)
     tokens = record["prompt_tokens"], record["completion_tokens"]
     return reserved if None in tokens else cost(job.entry, *tokens)
 
@@ -193,9 +209,11 @@ def _read_row(line: bytes, wants: Wants) -> tuple[str, dict | str]:
         reason = f"{response['status_code']} {json.dumps(response['body'], ensure_ascii=False)}"
         if is_retryable(response["status_code"]):
             return key, reason
-        return key, filtered(response["status_code"], reason) or {"status": "failed", "detail": reason}
+        refusal = filtered(response["status_code"], reason)
+        return key, refusal or {"status": "failed", "detail": reason}
     try:
-        return key, read_reply(response["body"], wants)
+        (record, *_) = read_reply(json.dumps(response["body"]).encode(), wants)
+        return key, record or "no answer"
     except BadReply as error:
         return key, str(error)
 
@@ -212,6 +230,6 @@ def _retry(job: Job, function: Callable[[], T], advice: str = "") -> T:
             if attempt == job.entry.attempts or (status and not is_retryable(status.status_code)):
                 where = f"{job.entry.model} at {job.entry.base_url}"
                 message = status and fatal(status, job.entry)
-                message = message or f"{where}: the Batch API fails: {redact_key(str(error), job.entry)}"
+                message = message or f"{where}: the Batch API fails: {shown(str(error), job.entry)}"
                 raise UserError(f"{message} {advice}".strip()) from None
             time.sleep(max(backoff_s(attempt), retry_after_s(status.response.headers) if status else 0))

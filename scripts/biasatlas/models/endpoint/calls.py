@@ -3,42 +3,84 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import pandas as pd
 
-from biasatlas.models.endpoint import VERSION
+from biasatlas.models.endpoint import ASKED
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.store import content, key
+from biasatlas.models.store import content, keys
 
 #: What a call wants of the reply: the text, the first token's top log-probabilities, or those of the prompt's tokens.
 Wants = Literal["text", "first_token", "prompt"]
 
 PATHS: dict[Wants, str] = {"text": "/chat/completions", "first_token": "/chat/completions", "prompt": "/completions"}
 
-# How a dialect spells the most tokens to write, and (name, value when off) of top-k and the repetition penalty.
-LENGTH = {"openai": "max_completion_tokens"}
-_TOP_K = {"vllm": ("top_k", -1), "llama.cpp": ("top_k", 0)}
-_REPETITION = {"vllm": "repetition_penalty", "llama.cpp": "repeat_penalty"}
+
+@dataclass(frozen=True)
+class Dialect:
+    """How an endpoint spells settings: the ``length`` of an answer, and those ``off`` that it must be told to leave alone.
+
+    What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
+    ``greedy`` is sent, in place of a temperature of 0, by those that take none.
+    """
+
+    length: str = "max_tokens"
+    top_k: str | None = None
+    no_top_k: int = 0
+    repetition_penalty: str | None = None
+    off: dict[str, float] = field(default_factory=dict)
+    lacks: dict[str, float] = field(default_factory=dict)
+    most_temperature: float = 2.0
+    greedy: dict[str, Any] = field(default_factory=dict)
+
+
+#: What of a setting changes nothing, for endpoints that do not take it.
+_NO_PENALTY = {"frequency_penalty": 0.0}
+
+DIALECTS = {
+    "compatible": Dialect(),
+    "openai": Dialect("max_completion_tokens"),
+    "reasoning": Dialect("max_completion_tokens", lacks=_NO_PENALTY | {"temperature": 1.0, "top_p": 1.0}),
+    "anthropic": Dialect(lacks=_NO_PENALTY | {"top_p": 1.0}, most_temperature=1.0),
+    "gemini": Dialect(lacks=_NO_PENALTY),
+    "glm": Dialect(lacks=_NO_PENALTY, most_temperature=1.0, greedy={"do_sample": False}),
+    "vllm": Dialect(top_k="top_k", no_top_k=-1, repetition_penalty="repetition_penalty", off={"min_p": 0.0}),
+    "llama.cpp": Dialect(top_k="top_k", repetition_penalty="repeat_penalty", off={"min_p": 0.0}),
+}
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call to an endpoint, under its ``key`` in the store; token counts are estimates from above."""
+    """What an endpoint is asked: one ``body``, for an answer to each of the ``keys`` in the store (in the order of repeats).
 
-    key: str
+    Every call with this body has the same ``name``, the key of its first repeat. Token counts are estimates from above,
+    of the prompt and of each answer.
+    """
+
+    name: str
+    keys: list[str]
     wants: Wants
     body: dict
     prompt_tokens: int
     completion_tokens: int
 
+    @property
+    def is_sampled(self) -> bool:
+        """Whether equal calls may be answered differently."""
+        return self.wants == "text" and self.body.get("temperature", 1) > 0 and self.body.get("do_sample", True)
 
-def calls(row: Mapping, entry: ApiEntry) -> list[Call] | str:
-    """The calls that answer one request (in the order of repeats), or why this endpoint cannot answer it."""
+    def worst_cost(self, entry: ApiEntry, answers: int = 1) -> float:
+        """What so many ``answers`` in one reply may cost at most, by the estimates."""
+        return cost(entry, self.prompt_tokens, answers * self.completion_tokens)
+
+
+def call_of(row: Mapping, entry: ApiEntry) -> Call | str:
+    """What is asked to answer one request, once for each of its repeats, or why this endpoint cannot answer it."""
     asked = content(row)
     if asked["kind"] == "likelihood":
-        return _likelihood_calls(asked, entry)
+        return _likelihood_call(asked, entry)
     if asked["prefix"] or not asked["messages"]:
         return "a chat endpoint takes messages only, no raw prefix"
     body = _chat_body(asked, entry)
@@ -48,17 +90,18 @@ def calls(row: Mapping, entry: ApiEntry) -> list[Call] | str:
     if exact and (reason := _not_exact(asked)):
         return reason
     if exact:
-        body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, LENGTH.get(entry.dialect, "max_tokens"): 1}
+        body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, DIALECTS[entry.dialect].length: 1}
     repeats = 1 if exact or pd.isna(row["repeats"]) else int(row["repeats"])
     prompt = "".join(message["content"] for message in body["messages"])
     wants: Wants = "first_token" if exact else "text"
-    return [_call(entry, wants, body, repeat, prompt) for repeat in range(repeats)]
+    return _call(entry, wants, body, repeats, prompt)
 
 
-def _call(entry: ApiEntry, wants: Wants, body: dict, repeat: int, prompt: str) -> Call:
-    identity = {"kind": "api", "base_url": entry.base_url, "path": PATHS[wants], "version": VERSION}
+def _call(entry: ApiEntry, wants: Wants, body: dict, repeats: int, prompt: str) -> Call:
+    identity = {"kind": "api", "base_url": entry.base_url, "path": PATHS[wants], "version": ASKED}
+    names = keys(identity, body, range(repeats))
     length = body["max_completion_tokens"] if "max_completion_tokens" in body else body["max_tokens"]
-    return Call(key(identity, body, repeat), wants, body, estimate_tokens(prompt), length)
+    return Call(names[0], names, wants, body, estimate_tokens(prompt), length)
 
 
 def estimate_tokens(text: str) -> int:
@@ -71,21 +114,28 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict | str:
     missing = [name for name in ("temperature", "top_p", "max_tokens") if asked[name] is None]
     if missing:
         raise ValueError(f"a request for text says nothing about {', '.join(missing)}: {asked['messages']}")
-    messages = json.loads(asked["messages"])
-    body = {
-        "model": entry.model,
-        "messages": _system_first(messages) if entry.system == "user" else messages,
+    dialect = DIALECTS[entry.dialect]
+    settings = {
         "temperature": asked["temperature"],
         "top_p": asked["top_p"],
         "frequency_penalty": asked["frequency_penalty"] or 0.0,
-        LENGTH.get(entry.dialect, "max_tokens"): asked["max_tokens"],
     }
     top_k, penalty = max(asked["top_k"] or 0, 0), asked["repetition_penalty"] or 1.0
-    if entry.dialect in _TOP_K:
-        name, off = _TOP_K[entry.dialect]
-        body |= {name: top_k or off, _REPETITION[entry.dialect]: penalty}
-    elif top_k or penalty != 1.0:
+    if (top_k and not dialect.top_k) or (penalty != 1.0 and not dialect.repetition_penalty):
         return f"the endpoint's dialect ({entry.dialect}) has no top-k and no repetition penalty"
+    if settings["temperature"] > dialect.most_temperature:
+        return f"the endpoint's dialect ({entry.dialect}) has no temperature above {dialect.most_temperature:g}"
+    for name, usual in dialect.lacks.items():
+        if settings.pop(name) != usual:
+            return f"the endpoint's dialect ({entry.dialect}) has no {name} but {usual:g}"
+    if settings.get("temperature") == 0 and dialect.greedy:
+        del settings["temperature"]
+        settings |= dialect.greedy
+    messages = json.loads(asked["messages"])
+    body = {"model": entry.model, "messages": _system_first(messages) if entry.system == "user" else messages}
+    body |= settings | {dialect.length: asked["max_tokens"]} | dialect.off
+    if dialect.top_k and dialect.repetition_penalty:
+        body |= {dialect.top_k: top_k or dialect.no_top_k, dialect.repetition_penalty: penalty}
     return body | entry.extra_body
 
 
@@ -106,7 +156,7 @@ def _not_exact(asked: dict) -> str:
     return ""
 
 
-def _likelihood_calls(asked: dict, entry: ApiEntry) -> list[Call] | str:
+def _likelihood_call(asked: dict, entry: ApiEntry) -> Call | str:
     if not entry.prompt_logprobs:
         return "the endpoint returns no log-probabilities of a prompt"
     if asked["messages"]:
@@ -114,7 +164,7 @@ def _likelihood_calls(asked: dict, entry: ApiEntry) -> list[Call] | str:
     if asked["boundary"] != "offsets" or asked["special_tokens"] == "none":
         return "the endpoint tokenises as it does: boundary by offsets and special tokens of the tokenizer only"
     text = (asked["prefix"] or "") + asked["continuation"]
-    return [_call(entry, "prompt", echo_body(text, entry), 0, text)]
+    return _call(entry, "prompt", echo_body(text, entry), 1, text)
 
 
 def echo_body(text: str, entry: ApiEntry) -> dict:
@@ -127,8 +177,3 @@ def cost(entry: ApiEntry, prompt_tokens: float, completion_tokens: float) -> flo
     """The price of so many tokens, in the entry's currency."""
     price = prompt_tokens * entry.price_input_per_million + completion_tokens * entry.price_output_per_million
     return price / 1_000_000
-
-
-def worst_cost(entry: ApiEntry, call: Call) -> float:
-    """What a call may cost at most, by the estimates."""
-    return cost(entry, call.prompt_tokens, call.completion_tokens)

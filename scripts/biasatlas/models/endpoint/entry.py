@@ -1,11 +1,13 @@
 """An endpoint's entry in the configuration, and what the kind ``api`` can do."""
 
+import json
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import field_validator
 
 from biasatlas.marks import field
 from biasatlas.models.endpoint import VERSION
+from biasatlas.models.endpoint.found import read_found
 from biasatlas.models.entry import Entry, Kind, Preview, SamplingSettings
 from biasatlas.validation import masked
 
@@ -33,11 +35,12 @@ class ApiEntry(Entry):
         repr=False,  # a key that is put here by mistake is never shown
         description="Name of the environment variable that holds the key (never the key itself); empty: no key.",
     )
-    dialect: Literal["openai", "compatible", "vllm", "llama.cpp"] = field(
+    dialect: Literal["openai", "reasoning", "compatible", "anthropic", "gemini", "glm", "vllm", "llama.cpp"] = field(
         "answers",
         "compatible",
-        description="Which settings the endpoint knows and how it spells them: `openai` takes max_completion_tokens; "
-        "`compatible` max_tokens; `vllm` (SGLang too) and `llama.cpp` also top-k and a repetition penalty.",
+        description="Which settings the endpoint knows and how it spells them: `compatible` takes max_tokens; `openai` "
+        "max_completion_tokens; `reasoning` (OpenAI's and Azure's models that think) that, and no sampling settings; "
+        "`anthropic`, `gemini` and `glm` lack some; `vllm` (SGLang too) and `llama.cpp` have top-k and a repetition penalty.",
     )
     system: Literal["separate", "user"] = field(
         "answers",
@@ -61,25 +64,33 @@ class ApiEntry(Entry):
         description="Whether the endpoint's `completions` return log-probabilities of the prompt's own tokens "
         "(`echo`), which `likelihood` needs; the numbers are checked on known text first.",
     )
+    n: int | None = field(
+        "nothing",
+        None,
+        ge=1,
+        le=128,
+        description="The most repeats to ask for in one call (the parameter `n`), which pays for the prompt once; empty: as "
+        "many as the check of the endpoint finds that it gives.",
+    )
     requests_per_minute: float | None = field(
         "nothing",
         None,
         gt=0,
-        description="The endpoint's limit in requests per minute, over all jobs on a machine; empty: none.",
+        description="The endpoint's limit in requests per minute, over all jobs of a user; empty: none.",
     )
     tokens_per_minute: float | None = field(
         "nothing",
         None,
         gt=0,
-        description="The endpoint's limit in tokens per minute (prompt and requested completion), over all jobs "
-        "on a machine; empty: none.",
+        description="The endpoint's limit in tokens per minute (prompt and requested completion), over all jobs of "
+        "a user; empty: none.",
     )
     concurrency: int = field(
         "nothing",
         8,
         ge=1,
         le=256,
-        description="The most requests in flight at the endpoint at once, over all jobs on a machine.",
+        description="The most requests in flight at the endpoint at once, over all jobs of a user.",
     )
     timeout_s: float = field(
         "nothing", 120, gt=0, description="The longest that one request may take, in seconds, its whole body included."
@@ -118,6 +129,12 @@ class ApiEntry(Entry):
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
 
+    @field_validator("base_url")
+    @classmethod
+    def _one_spelling(cls, url: str) -> str:
+        """Without a slash at the end: it is the same endpoint, and its answers are the same."""
+        return url.rstrip("/")
+
     @field_validator("key_env")
     @classmethod
     def _no_key(cls, name: str) -> str:
@@ -134,13 +151,15 @@ def _tasks(entry: ApiEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
 def _open(opening: "Opening") -> "Model":
     from biasatlas.models.endpoint.answer import Endpoint  # imports clients
 
-    return Endpoint(cast(ApiEntry, opening.entry), opening.name, opening.readers)
+    return Endpoint(cast(ApiEntry, opening.entry), opening.name, opening.readers, read_found(opening.ready))
 
 
-def _check(opening: "Opening") -> None:
+def _check(opening: "Opening") -> str:
+    from dataclasses import asdict
+
     from biasatlas.models.endpoint.probe import check  # imports clients
 
-    check(cast(ApiEntry, opening.entry))
+    return json.dumps(asdict(check(cast(ApiEntry, opening.entry)))) + "\n"
 
 
 def _preview(opening: "Opening", requests: "pd.DataFrame") -> list[Preview]:

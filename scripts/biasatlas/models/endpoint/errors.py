@@ -11,6 +11,7 @@ import openai
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.replies import filtered
+from biasatlas.models.endpoint.schema import printable
 
 #: Before attempt k a client waits between 0 and this much times 2^k, evenly drawn, and a minute at most.
 BACKOFF_S = 0.5
@@ -32,9 +33,14 @@ def api_key(entry: ApiEntry) -> str:
     )
 
 
+def shown(text: str, entry: ApiEntry) -> str:
+    """The beginning of a ``text`` that is not ours, without the key and without what steers a terminal."""
+    return printable(redact_key(text, entry)[:_SHOWN])
+
+
 def redact_key(text: str, entry: ApiEntry) -> str:
-    """The beginning of ``text``, without the key: some endpoints repeat it in their errors."""
-    return (text.replace(api_key(entry), "***") if entry.key_env else text)[:_SHOWN]
+    """``text`` without the key: some endpoints repeat it in their errors, and one might in its replies."""
+    return text.replace(api_key(entry), "***") if entry.key_env else text
 
 
 def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
@@ -43,7 +49,9 @@ def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
     if isinstance(body, dict):
         words = dict.fromkeys(str(body[name]) for name in ("code", "type", "message") if body.get(name))
         body = " ".join(words) or body
-    return redact_key(str(body or error.response.text), entry)
+    if 300 <= error.status_code < 400:
+        body = f"sends calls on to {error.response.headers.get('location', 'nowhere')}, which gets no prompt and no key"
+    return shown(str(body or error.response.text), entry)
 
 
 def fatal(error: openai.APIStatusError, entry: ApiEntry) -> str:
@@ -63,7 +71,7 @@ def fatal(error: openai.APIStatusError, entry: ApiEntry) -> str:
 
 def is_retryable(status_code: int) -> bool:
     """Whether a call with this error status may be answered a little later."""
-    return status_code >= 500 or status_code in (408, 409, 425, 429)
+    return status_code >= 500 or 300 <= status_code < 400 or status_code in (408, 409, 425, 429)
 
 
 def backoff_s(attempt: int) -> float:

@@ -1,16 +1,26 @@
-"""The other end, before it is used: is it there, does it know us and the model, are its log-probabilities the model's."""
+"""The other end, before it is used: is it there, does it know us and the model, does it take what it will be sent.
 
+What it answers to the very kinds of request that it will get says how to ask the rest: several answers in one call or
+not, with a seed or not.
+"""
+
+import dataclasses
+import json
 import logging
 import math
+import random
 
 import httpx2
 import openai
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.calls import LENGTH, PATHS, echo_body
+from biasatlas.models.endpoint.calls import PATHS, Wants, call_of, echo_body
+from biasatlas.models.endpoint.client import options
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.errors import api_key, fatal, redact_key
+from biasatlas.models.endpoint.errors import error_text, fatal, is_retryable, shown
+from biasatlas.models.endpoint.found import Found
 from biasatlas.models.endpoint.replies import continuation_logprobs, read_reply
+from biasatlas.models.endpoint.schema import printable
 
 log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every request
@@ -18,72 +28,191 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every
 #: Half precision and another batch move a token's log-probability by less than this.
 MAX_DIFFERENCE_NATS = 0.1
 
-_CHECK_TIMEOUT_S = 10
+#: What is asked to see whether equal calls are answered differently: two honest answers are hardly ever equal.
+RANDOM = "Write ten random words, and nothing else."
+
+_CHECK_TIMEOUT_S = 30
+_SAMPLES = 4
+#: Answers in one call that are tried, most first: what OpenAI takes, what others do.
+_ANSWERS = (128, 8)
 
 
-def check(entry: ApiEntry) -> None:
-    """Raise UserError within seconds if ``entry`` cannot work: no key, unreachable, wrong key, unknown model.
+def check(entry: ApiEntry) -> Found:
+    """Look whether ``entry`` can work, and how; raises UserError if not: no key, unreachable, wrong key, unknown model, or
+    settings that the endpoint does not take.
 
-    Asks for the endpoint's list of models, which costs nothing; only where the model is not on it, for one token.
+    Asks for the list of models, and for some hundred tokens in the form of the requests that will come.
     """
-    names: set[str] = set()
-    with openai.OpenAI(
-        api_key=api_key(entry), base_url=entry.base_url, timeout=_CHECK_TIMEOUT_S, max_retries=2
-    ) as client:
+    with openai.OpenAI(**options(entry, timeout_s=min(_CHECK_TIMEOUT_S, entry.timeout_s))) as client:
+        probe = _Probe(entry, client)
         try:
-            names = _models(client)
-            if entry.model not in names:
-                length = LENGTH.get(entry.dialect, "max_tokens")
-                body = {"model": entry.model, "messages": [{"role": "user", "content": "1"}], length: 1}
-                client.post(PATHS["text"], cast_to=httpx2.Response, body=body | entry.extra_body)
-                log.warning("%s does not list %s but answers under that name", entry.base_url, entry.model)
+            return probe.run()
         except openai.APIStatusError as error:
-            if message := fatal(error, entry):
-                listed = f" It lists: {', '.join(sorted(names)[:20])}." if error.status_code == 404 and names else ""
-                raise UserError(message + listed) from None
+            raise UserError(probe.explain(error)) from None
         except openai.APIConnectionError as error:
             raise UserError(
-                f"{entry.base_url} cannot be reached ({redact_key(str(error.__cause__ or error), entry)}): is "
+                f"{entry.base_url} cannot be reached ({shown(str(error.__cause__ or error), entry)}): is "
                 "`base_url` right, and is the endpoint up?"
+            ) from None
+        except ValueError as error:
+            raise UserError(
+                f"{probe.where} answers with what is no reply to a chat: {shown(str(error), entry)}"
             ) from None
 
 
-def _models(client: openai.OpenAI) -> set[str]:
-    """The names that the endpoint lists; empty if it lists none (not every one does)."""
-    try:
-        return {model["id"] for model in client.get("/models", cast_to=httpx2.Response).json()["data"]}
-    except (openai.NotFoundError, openai.InternalServerError, openai.RateLimitError, ValueError, KeyError, TypeError):
-        return set()
+class _Probe:
+    def __init__(self, entry: ApiEntry, client: openai.OpenAI):
+        self.entry, self.client = entry, client
+        self.where = f"{entry.model} at {entry.base_url}"
+        self.names: set[str] = set()
+
+    def run(self) -> Found:
+        self.names = self._models()
+        if self.names and self.entry.model not in self.names:
+            log.warning("%s does not list %s", self.entry.base_url, self.entry.model)
+        records = self._ask(self._body(max_tokens=24))
+        texts = {record["text"] for record in records}
+        found = Found(n=self._most_answers(), served_model=printable(records[0]["served_model"] or ""))
+        texts |= {record["text"] for _ in range(_SAMPLES - 1) for record in self._ask(self._body(max_tokens=24))}
+        if texts == {""}:
+            log.warning("%s said nothing in 24 tokens: does it think first? See `extra_body`", self.where)
+        elif len(texts) == 1:
+            found = dataclasses.replace(found, seed=(seeded := self._is_seeded()), samples=seeded)
+        if self.entry.top_logprobs:
+            self._check_top()
+        if self.entry.prompt_logprobs:
+            check_logprobs(self.entry)
+        log.info("%s: %s", self.where, dataclasses.asdict(found))
+        return found
+
+    def explain(self, error: openai.APIStatusError) -> str:
+        listed = f" It lists: {', '.join(sorted(map(printable, self.names))[:20])}." if self.names else ""
+        text = error_text(error, self.entry)
+        message = fatal(error, self.entry) or (
+            f"{self.where} does not take the requests of this entry ({error.status_code} {text}): look at `model`, the key, "
+            "`dialect`, `system` and `extra_body`."
+        )
+        return message + (listed if self.entry.model not in self.names else "")
+
+    def _models(self) -> set[str]:
+        """The names that the endpoint lists; empty if it lists none (not every one does)."""
+        try:
+            return {str(model["id"]) for model in json.loads(self._get("/models"))["data"]}
+        except (openai.NotFoundError, openai.InternalServerError, openai.RateLimitError, openai.BadRequestError):
+            return set()
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return set()
+
+    def _get(self, path: str) -> bytes:
+        return self.client.get(path, cast_to=httpx2.Response).content
+
+    def _body(self, **settings: object) -> dict:
+        """The body of a request as benchmarks make them, sampled at temperature 1."""
+        row = {"kind": "generation", "messages": json.dumps([{"role": "user", "content": RANDOM}]), "temperature": 1.0}
+        call = call_of(row | {"top_p": 1.0, "repeats": 1} | settings, self.entry)
+        assert not isinstance(call, str)
+        return call.body
+
+    def _ask(self, body: dict, wants: Wants = "text") -> list[dict]:
+        """The answers to a body, with some patience for what passes."""
+        for attempt in range(3):
+            try:
+                reply = self.client.post(PATHS[wants], cast_to=httpx2.Response, body=body)
+                return [record for record in read_reply(reply.content, wants) if record]
+            except openai.APIStatusError as error:
+                if attempt == 2 or not is_retryable(error.status_code):
+                    raise
+            except (openai.APIConnectionError, ValueError):
+                if attempt == 2:
+                    raise
+        raise AssertionError
+
+    def _most_answers(self) -> int:
+        """How many answers the endpoint gives in one call."""
+        for n in _ANSWERS if self.entry.n is None else (self.entry.n,):
+            if n > 1:
+                try:
+                    count = len(self._ask(self._body(max_tokens=1) | {"n": n}))
+                except (openai.APIStatusError, openai.APIConnectionError, ValueError):
+                    continue
+                if count > 1 or n == _ANSWERS[0]:
+                    return min(count, n)
+        return 1
+
+    def _is_seeded(self) -> bool:
+        """Whether equal calls differ where each has a seed of its own."""
+        body = self._body(max_tokens=24)
+        try:
+            texts = {self._ask(body | {"seed": seed})[0]["text"] for seed in (11, 22, 33)}
+        except openai.APIStatusError:
+            texts = set()
+        if len(texts) > 1:
+            return True
+        log.warning(
+            "%s gave %d equal calls at temperature 1 one text: it is greedy, or what answers is a cache",
+            self.where,
+            _SAMPLES,
+        )
+        return False
+
+    def _check_top(self) -> None:
+        """Raise UserError unless top log-probabilities come as many as were asked for."""
+        body = self._body(max_tokens=1) | {"logprobs": True, "top_logprobs": self.entry.top_logprobs}
+        try:
+            (record, *_) = self._ask(body, "first_token")
+            count = len(record.get("top") or ())
+        except (openai.APIStatusError, ValueError) as error:
+            text = error_text(error, self.entry) if isinstance(error, openai.APIStatusError) else str(error)
+            raise UserError(
+                f"{self.where} gives no {self.entry.top_logprobs} top log-probabilities ({shown(text, self.entry)}). Set "
+                "`top_logprobs` to what it gives, or to 0 to sample."
+            ) from None
+        if count < self.entry.top_logprobs:
+            log.warning("%s gives %d top log-probabilities, not %d", self.where, count, self.entry.top_logprobs)
 
 
 def check_logprobs(entry: ApiEntry) -> None:
-    """Raise UserError unless an echo's log-probabilities are those with which the endpoint writes.
+    """Raise UserError unless an echo's log-probabilities are those with which the endpoint writes, in whatever order asked.
 
-    The endpoint writes a token and says how probable it was; appended to the text and echoed, it must be so again.
+    The endpoint writes a token and says how probable it was; appended to the text and echoed, it must be so again, and
+    again when all texts are echoed once more in another order: what a server keeps of one must not change the next.
     """
     where, differences = f"{entry.model} at {entry.base_url}", []
-    with openai.OpenAI(api_key=api_key(entry), base_url=entry.base_url, timeout=entry.timeout_s) as client:
+    with openai.OpenAI(**options(entry, timeout_s=entry.timeout_s)) as client:
 
         def logprobs(text: str, echo: bool) -> dict:
             body = echo_body(text, entry) | {"echo": echo}
-            return read_reply(client.post(PATHS["prompt"], cast_to=httpx2.Response, body=body).json(), "prompt")
+            (record, *_) = read_reply(
+                client.post(PATHS["prompt"], cast_to=httpx2.Response, body=body).content, "prompt"
+            )
+            assert record
+            return record
 
-        for text in ("The capital of France is", "One, two, three, four,", "My name is", "今天的天气很好,"):
-            try:
+        echoes: dict[str, list[float | None]] = {}
+        try:
+            for text in ("The capital of France is", "One, two, three, four,", "My name is", "今天的天气很好,"):
                 written = logprobs(text, echo=False)
                 token = written["tokens"][0]
-                echoed = continuation_logprobs(logprobs(text + token, echo=True), text, token)
-            except (openai.OpenAIError, ValueError, LookupError) as error:
-                raise UserError(
-                    f"{where} returns no log-probabilities of a prompt ({redact_key(str(error), entry)}). "
-                    "Set `prompt_logprobs: false`."
-                ) from None
-            # A token without text, or read as part of another or as several, says nothing.
-            if token and len(echoed) == 1 and echoed[0] is not None:
-                differences.append(abs(echoed[0] - written["logprobs"][0]))
+                whole = logprobs(text + token, echo=True)
+                echoed = continuation_logprobs(whole, text, token)
+                echoes[text + token] = whole["logprobs"][:-1]
+                # A token without text, or read as part of another or as several, says nothing.
+                if token and len(echoed) == 1 and echoed[0] is not None:
+                    differences.append(abs(echoed[0] - written["logprobs"][0]))
+            shuffled = list(echoes)
+            random.Random(1).shuffle(shuffled)
+            for text in shuffled:
+                again = logprobs(text, echo=True)["logprobs"][:-1]
+                pairs = zip(echoes[text], again, strict=True)
+                differences += [abs(one - other) for one, other in pairs if one is not None and other is not None]
+        except (openai.OpenAIError, ValueError, LookupError) as error:
+            raise UserError(
+                f"{where} returns no log-probabilities of a prompt ({shown(str(error), entry)}). "
+                "Set `prompt_logprobs: false`."
+            ) from None
     if not differences or not max(differences) < MAX_DIFFERENCE_NATS:
         raise UserError(
-            f"{where}: log-probabilities of a prompt differ from those of writing by "
+            f"{where}: log-probabilities of a prompt differ from those of writing, or from those of another time, by "
             f"{max(differences, default=math.nan):.3f} nats on a known text, so they cannot be trusted. "
             "Set `prompt_logprobs: false`."
         )

@@ -4,14 +4,18 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from biasatlas.benchmarks.shared.readers import Reader
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.models import UNRESOLVED_BOUND
+from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.calls import Wants
+from biasatlas.models.endpoint.schema import ChatChoice, ChatLogprobs, ChatReply, EchoChoice, EchoReply, Record
 
 # What services answer instead of text when their filter stops them: finish reasons, and codes or words of an error.
 _FILTERED = {"content_filter", "sensitive"}
@@ -19,10 +23,17 @@ _FILTER_ERRORS = re.compile(
     r"content_filter|content_policy|data_inspection_failed|Content Exists Risk|^(\d{3} )?1301\b|\"code\": \"1301\""
 )
 _BROKEN = {"network_error", "insufficient_system_resource", "error"}
+_TOOLS = {"tool_calls", "function_call"}
 
+#: Why a reply of status 200 has nothing to read.
+NO_TEXT = {"tool": "the endpoint called a tool and said nothing", "empty": "the endpoint said nothing"}
+
+_OUTCOMES = {"refused": "refused", "failed": "unresolved", "unparseable": "unparseable"}
 
 #: A label's index, "refused", "unparseable" or "unresolved".
 Outcome = int | str | None
+
+Reply = TypeVar("Reply", ChatReply, EchoReply)
 
 #: Probability by outcome; 0 where there is none.
 Masses = defaultdict[Outcome, float]
@@ -32,39 +43,99 @@ class BadReply(ValueError):
     """A reply with status 200 that is no answer; it may be asked again."""
 
 
-def read_reply(reply: Any, wants: Wants) -> dict:
-    """The record of a reply's JSON: what the store keeps. Raises :class:`BadReply` for anything that is no answer."""
-    try:
-        choice = reply["choices"][0]
-        finish = choice.get("finish_reason") or "stop"
-        usage = reply.get("usage") or {}
-        record = {
-            "finish_reason": str(finish),
-            "prompt_tokens": usage.get("prompt_tokens"),
-            "completion_tokens": usage.get("completion_tokens"),
-            "served_model": reply.get("model"),
+def read_reply(content: bytes, wants: Wants) -> list[dict | None]:
+    """The records of a reply's choices: what the store keeps, None for a choice that is no answer.
+
+    The tokens that the endpoint counts for all are shared out among those that are. Raises :class:`BadReply` for anything
+    that holds no answer.
+    """
+    reply = _read(content, EchoReply) if wants == "prompt" else _read(content, ChatReply)
+    records: list[dict | None] = []
+    fault = "no answer: no choice"
+    choices: Sequence[ChatChoice | EchoChoice | None] = reply.choices
+    for choice in choices:
+        try:
+            records.append(_record(choice, wants))
+        except BadReply as error:
+            records.append(None)
+            fault = str(error)
+    answers = [record for record in records if record is not None]
+    if not answers:
+        raise BadReply(fault)
+    tokens = (reply.usage.prompt_tokens, reply.usage.completion_tokens) if reply.usage else (None, None)
+    for place, record in enumerate(answers):
+        record |= {
+            "prompt_tokens": _part(tokens[0], place, 1),
+            "completion_tokens": _part(tokens[1], place, len(answers)),
+            "served_model": reply.model,
+            "response_id": reply.id,
+            "fingerprint": reply.system_fingerprint,
+            "choice": place,
         }
-        if wants == "prompt":
-            logprobs = choice["logprobs"]
-            return record | {"status": "ok", "tokens": logprobs["tokens"], "logprobs": logprobs["token_logprobs"]}
-        message = choice["message"]
-        text, refusal = message.get("content"), message.get("refusal")
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise BadReply(f"a reply without an answer: {reply}") from error
+    return records
+
+
+def _read(content: bytes, schema: type[Reply]) -> Reply:
+    """A reply as what it should be; a byte order mark and halves of surrogate pairs are read over."""
+    text = content.decode("utf-8-sig", "replace")
+    try:
+        try:
+            return schema.model_validate_json(text)
+        except ValidationError:
+            if r"\ud" not in text.lower():
+                raise
+            return schema.model_validate(json.loads(text))
+    except ValidationError as error:
+        raise BadReply(f"no answer: {_first(error)}") from None
+    except (ValueError, RecursionError) as error:
+        raise BadReply(f"no answer: {error}") from None
+
+
+def _part(tokens: int | None, place: int, shares: int) -> int | None:
+    """The tokens of a reply that its choice at ``place`` takes: an even share, the first ones one more."""
+    return None if tokens is None else tokens // shares + (place < tokens % shares) if place < shares else 0
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'the reply'}: {first['msg']}"
+
+
+def _record(choice: ChatChoice | EchoChoice | None, wants: Wants) -> dict:
+    if choice is None:
+        raise BadReply("no answer: a choice without a message that can be read")
+    finish = choice.finish_reason or "stop"
     if finish in _BROKEN:
         raise BadReply(f"the endpoint broke off: finish reason {finish}")
-    if not isinstance(text or refusal or "", str):
-        raise BadReply(f"a reply whose content is no text: {text}")
-    text = (text or refusal or "").encode("utf-8", "replace").decode()  # half a surrogate pair fits no file
-    status = "refused" if refusal or finish in _FILTERED else "truncated" if finish == "length" else "ok"
-    record |= {"status": status, "text": text}
-    if wants == "text" or status == "refused":
-        return record
+    record: dict = {"version": VERSION, "finish_reason": finish}
+    if isinstance(choice, EchoChoice):
+        return record | {"status": "ok", "tokens": choice.logprobs.tokens, "logprobs": choice.logprobs.token_logprobs}
+    message = choice.message
+    record |= {"text": message.content or message.refusal or ""}
+    if message.refusal or finish in _FILTERED:
+        return record | {"status": "refused"}
+    if wants == "first_token":
+        try:
+            (position, *_) = ChatLogprobs.model_validate(choice.logprobs).content
+        except ValidationError as error:
+            raise BadReply(f"no top log-probabilities, which were asked for: {_first(error)}") from None
+        record |= {"top": [(top.token, top.logprob) for top in position.top_logprobs]}
+    elif not record["text"]:
+        tool = message.tool_calls or message.function_call or finish in _TOOLS
+        return record | {"status": "unparseable", "detail": NO_TEXT["tool" if tool else "empty"]}
+    return record | {"status": "truncated" if finish == "length" else "ok"}
+
+
+def stored(value: dict) -> dict | None:
+    """A record as the store has it, however old; None for what is none, and must be asked for again."""
     try:
-        top = choice["logprobs"]["content"][0]["top_logprobs"]
-        return record | {"top": [[str(token["token"]), float(token["logprob"])] for token in top]}
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise BadReply("a reply without the top log-probabilities that were asked for") from error
+        record = Record.model_validate(value).model_dump()
+    except ValidationError:
+        return None
+    if record["status"] == "ok" and not record["text"] and record["tokens"] is None and record["top"] is None:
+        return record | {"status": "unparseable", "detail": NO_TEXT["empty"]}
+    return record
 
 
 def filtered(status_code: int, error: str) -> dict | None:
@@ -72,12 +143,14 @@ def filtered(status_code: int, error: str) -> dict | None:
     if status_code not in (400, 403, 422) or not _FILTER_ERRORS.search(error):
         return None
     return {
+        "version": VERSION,
         "status": "refused",
         "text": "",
         "finish_reason": "content_filter",
         "prompt_tokens": 0,  # no model ran, and an error is not charged
         "completion_tokens": 0,
         "served_model": None,
+        "choice": 0,
     }
 
 
@@ -127,7 +200,7 @@ def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Masses:
     """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
     counts: Counter[Outcome] = Counter()
     for record in records:
-        outcome = {"refused": "refused", "failed": "unresolved"}.get(record["status"])
+        outcome = _OUTCOMES.get(record["status"])
         counts[reader(record["text"], labels, True) if outcome is None else outcome] += 1
     return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
 

@@ -1,112 +1,224 @@
 """Calls sent one by one, as many at a time as the entry allows, each as often as it takes or may take."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Iterator
+import signal
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import httpx2
 import openai
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.calls import PATHS, Call, cost, worst_cost
-from biasatlas.models.endpoint.errors import (
-    api_key,
-    backoff_s,
-    error_text,
-    fatal,
-    is_retryable,
-    redact_key,
-    retry_after_s,
-)
+from biasatlas.models.endpoint.calls import PATHS, Call, cost
+from biasatlas.models.endpoint.client import MAX_RETRY_AFTER_S, options, reply_bytes
+from biasatlas.models.endpoint.errors import backoff_s, error_text, fatal, is_retryable, retry_after_s, shown
+from biasatlas.models.endpoint.found import Found
 from biasatlas.models.endpoint.job import Job
 from biasatlas.models.endpoint.limits import Limits
-from biasatlas.models.endpoint.replies import filtered, read_reply
+from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
 from biasatlas.progress import Progress
 
 log = logging.getLogger(__name__)
 
-#: An endpoint that asks to wait longer (a day's quota) stops the job instead.
-MAX_RETRY_AFTER_S = 3600
+#: After SIGTERM calls in flight have so long to be answered: schedulers kill after 30 s.
+DRAIN_S = 20.0
+
+_POLL_S = 0.1
 
 
-def run(missing: list[Call], job: Job) -> None:
-    """Ask all of ``missing`` with the entry's concurrency; ``job`` gets the records, or a reason to stop."""
-    asyncio.run(_Sender(job).run(missing))
+def run(missing: Iterable[Call], job: Job, found: Found) -> None:
+    """Ask all of ``missing`` with the entry's concurrency; ``job`` gets the records, or a reason to stop.
+
+    At SIGTERM or Ctrl-C nothing more is sent and what is in flight is waited for; then raises KeyboardInterrupt.
+    """
+    sender = _Sender(job, found)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        asyncio.run(sender.run(missing))
+    finally:
+        for number, handler in before.items():
+            with contextlib.suppress(ValueError):  # only the main thread has handlers
+                signal.signal(number, handler)
+    if sender.interrupted:
+        raise KeyboardInterrupt
+
+
+@dataclass
+class _Paid:
+    """What a call cost."""
+
+    cost: float
 
 
 class _Sender:
     """A client under its endpoint's limits, and how many of its calls are in flight."""
 
-    def __init__(self, job: Job):
-        self.job, self.entry = job, job.entry
+    def __init__(self, job: Job, found: Found):
+        self.job, self.entry, self.found = job, job.entry, found
         self.limits = Limits(job.entry)
-        self.in_flight = 0
+        self.answers = found.n  # the most in one call
+        self.claimed: deque[Call] = deque()  # by other processes, when we came to them
+        self.asking: set[str] = set()
+        self.sending: set[asyncio.Task] = set()
+        self.reserved = 0
+        self.interrupted = False
 
-    async def run(self, missing: list[Call]) -> None:
-        self.client = openai.AsyncOpenAI(
-            api_key=api_key(self.entry), base_url=self.entry.base_url, max_retries=0, timeout=None
-        )
+    async def run(self, missing: Iterable[Call]) -> None:
+        self.client = openai.AsyncOpenAI(**options(self.entry, asynchronous=True))
         queue = iter(missing)
-        ticker = asyncio.create_task(self._tick(len(missing)))
+        workers = [asyncio.create_task(self._work(queue)) for _ in range(self.entry.concurrency)]
+        ticker = asyncio.create_task(self._tick())
+        with contextlib.suppress(RuntimeError, ValueError):  # only the main thread has handlers
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, self._interrupt, workers)
         try:
-            await asyncio.gather(*(self._work(queue) for _ in range(min(self.entry.concurrency, len(missing)))))
+            done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+            for worker in done:
+                if not worker.cancelled():
+                    worker.result()
         finally:
-            ticker.cancel()
+            for task in (ticker, *workers):
+                task.cancel()
             self.job.store.sync()
             self.limits.close()
             await self.client.close()
 
-    async def _work(self, queue: Iterator[Call]) -> None:
-        for call in queue:
-            record = await self._answer(call)
-            if record is None:
-                return
-            self.job.keep(call.key, record)
+    def _interrupt(self, workers: list[asyncio.Task]) -> None:
+        """Let calls in flight end, for a while, and all else at once."""
+        if not self.interrupted:
+            log.warning("interrupted: waiting at most %.0f s for %d calls in flight", DRAIN_S, self.reserved)
+        late = asyncio.get_running_loop().call_later
+        self.interrupted = True
+        for worker in workers:
+            if worker in self.sending:
+                late(min(DRAIN_S, self.entry.timeout_s), worker.cancel)
+            else:
+                worker.cancel()
 
-    async def _answer(self, call: Call) -> dict | None:
-        """The record of a call, after as many attempts as it takes or may take; None if the job is to stop."""
-        worst, reason = worst_cost(self.entry, call), ""
-        for attempt in range(self.entry.attempts):
+    async def _work(self, queue: Iterator[Call]) -> None:
+        while (call := await self._next(queue)) and not self.job.stop and not self.interrupted:
+            await self._ask(call)
+
+    async def _next(self, queue: Iterator[Call]) -> Call | None:
+        """The next call; where only those are left that other processes have, one of those, after a while."""
+        for call in queue:
+            return call
+        if self.claimed:
+            call = self.claimed.popleft()
+            await asyncio.sleep(_POLL_S)
+            return call
+        return None
+
+    async def _ask(self, call: Call) -> None:
+        """Get an answer for each key of a call that has none, unless another process is about it."""
+        journal, store = self.job.journal, self.job.store
+        if not journal.claim(call.name):
+            self.claimed.append(call)
+            return
+        try:
+            if journal.is_touched(call.name):
+                store.refresh()
+            keys = [key for key in call.keys if not (key in store or key in self.asking or key in self.job.failed)]
+            self.asking.update(keys)
+            try:
+                if keys:
+                    await self._answer(replace(call, keys=keys))
+            finally:
+                self.asking.difference_update(keys)
+        finally:
+            journal.release(call.name)
+
+    async def _answer(self, call: Call) -> None:
+        """Keep the answers to a call, after as many attempts as they take or may take."""
+        left, reason, most = call.keys, "", self.answers
+        attempt = sent = 0
+        while left and attempt < self.entry.attempts:
             if attempt:
                 await asyncio.sleep(backoff_s(attempt))
-            if not await self._afford(worst):
-                return None
-            self.in_flight += 1
-            charged = worst  # unless better is known: what broke on its way may have been charged
-            try:
-                record = read_reply(await self._send(call), call.wants)
-                if None not in (tokens := (record["prompt_tokens"], record["completion_tokens"])):
-                    charged = cost(self.entry, *tokens)
-                return record
-            except openai.APIStatusError as error:
-                charged = 0.0
-                reason = self._status_reason(error)
-                if refusal := filtered(error.status_code, reason):
-                    return refusal
-                if not is_retryable(error.status_code):
-                    break
-            except (openai.OpenAIError, ValueError, TimeoutError) as error:
-                charged = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else worst
-                reason = redact_key(self._broken_reason(error), self.entry)
-            finally:
-                self.in_flight -= 1
-                self.job.budget.settle(worst, charged)
-            log.debug("attempt %d of %s: %s", attempt + 1, call.key, reason)
-        return {"status": "failed", "detail": reason}
+            keys = left[: min(most, self.answers)]
+            attempt, sent = attempt + 1, sent + 1
+            async with self._turn(call, keys) as paid:
+                if paid is None:
+                    return
+                content = b""
+                try:
+                    content = await self._send(call, keys)
+                    records = read_reply(content, call.wants)
+                    kept = dict(zip(keys, (record for record in records if record), strict=False))
+                    paid.cost = self._cost(kept.values(), paid.cost)
+                    self.job.keep(kept, sent)
+                    if len(records) < len(keys):  # it takes no `n`, or none so large
+                        self.answers = max(1, len(records))
+                    left, attempt = [key for key in left if key not in kept], 0
+                    continue
+                except openai.APIStatusError as error:
+                    paid.cost = 0.0
+                    reason = self._status_reason(error)
+                    if refusal := filtered(error.status_code, reason):
+                        self.job.keep({key: refusal | {"choice": place} for place, key in enumerate(keys)}, sent)
+                        left, attempt = [key for key in left if key not in keys], 0
+                    elif len(keys) > 1 and error.status_code in (400, 422):
+                        most, attempt = 1, 0  # it may be the `n`
+                    elif not is_retryable(error.status_code):
+                        break
+                except BadReply as error:
+                    reason = f"BadReply: {shown(str(error), self.entry)}"
+                    self.job.quarantine(keys[0], reason, content)
+                except (openai.OpenAIError, httpx2.HTTPError, ValueError, TimeoutError) as error:
+                    paid.cost = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else paid.cost
+                    reason = shown(self._broken_reason(error), self.entry)
+            log.debug("attempt %d of %s: %s", sent, keys[0], reason)
+        if left and not self.interrupted:
+            self.job.fail(left, reason)
 
-    async def _send(self, call: Call) -> object:
+    @contextlib.asynccontextmanager
+    async def _turn(self, call: Call, keys: list[str]) -> "AsyncIterator[_Paid | None]":
+        """When a call for ``keys`` may be sent, with what it may cost set aside; None: it is not to be.
+
+        In the block ``cost`` is brought to what it did cost. Until better is known that is all: what broke on its way may
+        have been charged.
+        """
+        worst = call.worst_cost(self.entry, len(keys))
         async with self.limits.slot():
-            await self.limits.turn(call.prompt_tokens + call.completion_tokens)
-            async with asyncio.timeout(self.entry.timeout_s):
-                reply = await self.client.post(PATHS[call.wants], cast_to=httpx2.Response, body=call.body)
-        return reply.json()
+            await self.limits.turn(call.prompt_tokens + len(keys) * call.completion_tokens)
+            if self.interrupted or not await self._afford(worst):
+                yield None
+                return
+            paid, task = _Paid(worst), asyncio.current_task()
+            assert task
+            self.sending.add(task)
+            self.reserved += 1
+            try:
+                yield paid
+            finally:
+                self.reserved -= 1
+                self.sending.discard(task)
+                self.job.budget.settle(worst, paid.cost)
+
+    def _cost(self, records: Iterable[dict], worst: float) -> float:
+        """What a reply cost: all that was set aside where the endpoint counts no tokens."""
+        tokens = [(record["prompt_tokens"], record["completion_tokens"]) for record in records]
+        return worst if any(None in pair for pair in tokens) else sum(cost(self.entry, *pair) for pair in tokens)
+
+    async def _send(self, call: Call, keys: list[str]) -> bytes:
+        body = dict(call.body)
+        if len(keys) > 1:
+            body["n"] = len(keys)
+        if self.found.seed and call.is_sampled:
+            body["seed"] = int(keys[0][:7], 16)
+        tokens = call.prompt_tokens + len(keys) * call.completion_tokens
+        async with asyncio.timeout(self.entry.timeout_s):
+            return await reply_bytes(self.client, PATHS[call.wants], body, tokens)
 
     async def _afford(self, worst: float) -> bool:
         """Set ``worst`` aside from the budget, waiting for what calls in flight give back; False: stop."""
         while not self.job.stop:
             if self.job.budget.reserve(worst):
                 return True
-            if not self.in_flight:
+            if not self.reserved:
                 self.job.stop = self.job.budget_error(worst)
             await asyncio.sleep(0.05)
         return False
@@ -131,10 +243,10 @@ class _Sender:
             self.limits.hold(wait_s)
         return f"{error.status_code} {error_text(error, self.entry)}"
 
-    async def _tick(self, total: int) -> None:
+    async def _tick(self) -> None:
         """Put what was stored on the disk every second, and say every now and then how far the job is."""
-        progress = Progress("calls", total)
+        progress = Progress("answers", self.job.total)
         while True:
             await asyncio.sleep(1)
             await asyncio.to_thread(self.job.store.sync)
-            progress.reach(len(self.job.records), self.job.remark())
+            progress.reach(self.job.answered + len(self.job.failed), self.job.remark())

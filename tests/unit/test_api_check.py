@@ -1,0 +1,162 @@
+"""What the check of an endpoint finds, and what it refuses before anything is measured."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from api_server import MODEL, Server, requests_for, said
+
+from biasatlas.errors import UserError
+from biasatlas.models.endpoint import errors
+from biasatlas.models.endpoint.answer import Endpoint
+from biasatlas.models.endpoint.calls import call_of
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.found import Found, read_found
+from biasatlas.models.endpoint.probe import check
+from biasatlas.models.store import ResponseStore
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch, tmp_path):
+    monkeypatch.setattr(errors, "BACKOFF_S", 0.01)
+    monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def entry(server, **settings):
+    return ApiEntry(**{"kind": "api", "base_url": server.url, "model": MODEL, "timeout_s": 2} | settings)
+
+
+@pytest.mark.parametrize(
+    ("serves", "settings", "found"),
+    [
+        ({}, {}, Found(n=1)),
+        ({"answers": 128}, {}, Found(n=128)),
+        ({"answers": 5}, {}, Found(n=5)),
+        ({"answers": 128}, {"n": 20}, Found(n=20)),
+        ({"greedy": "always"}, {}, Found(samples=False)),
+        ({"greedy": "seed"}, {}, Found(samples=True, seed=True)),
+    ],
+)
+def test_what_is_found(serves, settings, found):
+    with Server(**serves) as server:
+        assert check(entry(server, **settings)) == replace(found, served_model=MODEL)
+        assert server.calls["/chat/completions"] == 0
+
+
+class Odd(Server):
+    """Answers the check with an error of its own."""
+
+    status, message = 400, "Invalid API key or unknown model"
+
+    def answer(self, path, body):
+        return self.status, {"error": {"message": self.message}}
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 422])
+def test_an_error_to_the_checks_own_requests_is_one_of_the_check(status):
+    with Odd() as server, pytest.raises(UserError, match="Invalid API key or unknown model"):
+        server.status = status
+        check(entry(server))
+
+
+def test_too_few_top_log_probabilities_are_refused(monkeypatch):
+    class Without(Server):
+        def answer(self, path, body):
+            return super().answer(path, {name: value for name, value in body.items() if name != "logprobs"})
+
+    with Without() as server, pytest.raises(UserError, match=r"gives no 5 top log-probabilities.*top_logprobs"):
+        check(entry(server, top_logprobs=5))
+
+
+@pytest.mark.parametrize(("repeats", "temperature", "refused"), [(3, 0.7, True), (1, 0.7, False), (3, 0.0, False)])
+def test_repeats_of_one_text_are_refused(tmp_path, repeats, temperature, refused):
+    requests = requests_for(["one"], repeats=repeats, temperature=temperature)
+    with Server() as server:
+        endpoint = Endpoint(entry(server), found=Found(samples=False))
+        if refused:
+            with pytest.raises(UserError, match="gives equal calls at temperature 1 one text"):
+                endpoint.answer(requests, "task", ResponseStore(tmp_path / "store"))
+            assert not server.answered
+        else:
+            assert set(endpoint.answer(requests, "task", ResponseStore(tmp_path / "store"))[0]["status"]) == {"ok"}
+
+
+def test_repeats_are_asked_for_in_one_call(tmp_path):
+    requests = requests_for(["one", "two"], repeats=100)
+    with Server(answers=128) as server:
+        frame, metadata = Endpoint(entry(server)).answer(requests, "task", ResponseStore(tmp_path / "store"))
+        assert server.calls["/chat/completions"] == 2
+        assert [body["n"] for body in server.bodies] == [100, 100]
+        again = Endpoint(entry(server)).answer(requests, "task", ResponseStore(tmp_path / "store"))
+        assert server.calls["/chat/completions"] == 2
+    assert list(frame["text"]) == [said("one")] * 100 + [said("two")] * 100
+    assert (metadata["calls"], metadata["answers"], metadata["prompt_tokens"]) == (2, 200, 6)
+    assert metadata["completion_tokens"] == 200 * len(said("one"))
+    assert (metadata["sampled"], metadata["one_text"]) == (2, 2)
+    assert "of 2 requests sampled, 2 got one text each time" in metadata["warnings"]
+    assert again[1] == metadata
+
+
+@pytest.mark.parametrize("answers", [1, 3])
+def test_fewer_answers_than_were_found_are_made_up_for(tmp_path, answers):
+    requests = requests_for(["one"], repeats=10)
+    with Server(answers=answers) as server:
+        endpoint = Endpoint(entry(server), found=Found(n=128))
+        frame, _ = endpoint.answer(requests, "task", ResponseStore(tmp_path / "store"))
+        assert server.calls["/chat/completions"] == -(-10 // answers)
+    assert set(frame["status"]) == {"ok"}
+
+
+def test_what_a_store_lacks_of_a_prompts_repeats_is_asked_for_alone(tmp_path):
+    with Server(answers=128) as server:
+        for repeats, calls in ((10, 1), (30, 2), (20, 2)):
+            Endpoint(entry(server)).answer(requests_for(["one"], repeats=repeats), "t", ResponseStore(tmp_path / "s"))
+            assert server.calls["/chat/completions"] == calls
+        assert [body.get("n") for body in server.bodies] == [10, 20]
+
+
+def test_a_seed_of_its_own_goes_with_each_repeat(tmp_path):
+    with Server() as server:
+        endpoint = Endpoint(entry(server), found=Found(seed=True))
+        endpoint.answer(requests_for(["one"], repeats=4), "task", ResponseStore(tmp_path / "store"))
+        assert len({body["seed"] for body in server.bodies}) == 4
+
+
+def test_a_check_that_was_written_is_read(tmp_path):
+    path = tmp_path / "m.checked"
+    assert read_found([tmp_path / "other"]) is None
+    path.write_text("")
+    assert read_found([path]) is None
+    path.write_text(json.dumps({"n": 8}))
+    assert read_found([path]) == Found(n=8)
+    path.write_text("{}[")
+    with pytest.raises(UserError, match="not what the check of an endpoint writes"):
+        read_found([path])
+
+
+@pytest.mark.parametrize(
+    ("dialect", "asked", "sent", "reason"),
+    [
+        ("reasoning", {"temperature": 1.0}, {"max_completion_tokens"}, ""),
+        ("reasoning", {"temperature": 0.5}, None, "no temperature but 1"),
+        ("reasoning", {"temperature": 1.0, "top_p": 0.9}, None, "no top_p but 1"),
+        ("anthropic", {"temperature": 0.7}, {"max_tokens", "temperature"}, ""),
+        ("anthropic", {"temperature": 1.2}, None, "no temperature above 1"),
+        ("gemini", {}, {"max_tokens", "temperature", "top_p"}, ""),
+        ("gemini", {"frequency_penalty": 0.5}, None, "no frequency_penalty but 0"),
+        ("glm", {"temperature": 0.0}, {"max_tokens", "top_p", "do_sample"}, ""),
+    ],
+)
+def test_a_dialect_is_sent_what_it_takes_and_no_more(dialect, asked, sent, reason):
+    row = requests_for(["one"], **{"frequency_penalty": None} | asked).to_dict("records")[0]
+    call = call_of(row, ApiEntry(kind="api", base_url="http://host/v1", model="m", dialect=dialect))
+    if reason:
+        assert reason in call
+    else:
+        assert set(call.body) == {"model", "messages"} | sent
+
+
+def test_a_slash_at_the_end_is_the_same_endpoint():
+    with Server() as server:
+        assert entry(server, base_url=server.url + "/") == entry(server)
