@@ -1,14 +1,14 @@
 """Score a model's responses to one task, a file per category (rules score_...)."""
 
 from biasatlas.benchmarks import registry
-from biasatlas.files import read_parquet, read_responses, write_scores
+from biasatlas.files import read_asked, read_parquet, read_responses, write_scores
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
     task, model = snakemake.wildcards.task, snakemake.wildcards.model
     given = snakemake.input
-    answers = read_parquet(given.items_file), read_parquet(given.requests), read_responses(given.responses, task)
+    answers = read_parquet(given.items_file), read_asked(given.requests), read_responses(given.responses, task)
     judgements = read_responses(given.judgements, task) if given.judgements else None
     columns = registry.load_spec(this.benchmark).tasks[task].scores
     score, resources = registry.score_responses(this.benchmark), this.resources("scores")

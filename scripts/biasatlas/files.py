@@ -1,6 +1,7 @@
 """The workflow's files: whole, in a stable order, with declared columns; the same rows give the same bytes."""
 
 import contextlib
+import itertools
 import json
 import os
 import tempfile
@@ -20,6 +21,9 @@ _ALL_RESPONSE_COLUMNS: Columns = {
     "kind": "string",
     **{name: type_ for columns in RESPONSE_COLUMNS.values() for name, type_ in columns.items()},
 }
+
+#: Rows that are turned into a file's form at a time: what a frame holds once for many rows is written out there.
+_ROWS = 2**17
 
 _TYPES = {"string": pa.string(), "float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}
 
@@ -60,21 +64,28 @@ def write_parquet(
     frame: pd.DataFrame, path: str | os.PathLike, columns: Columns | None = None, metadata: Mapping | None = None
 ) -> None:
     """Write ``frame``: the declared ``columns`` first (absent ones as null), then its own; ``metadata`` as JSON."""
-    _write_arrow(_arrow(frame, columns or {}), path, metadata or {})
+    schema = _schema(frame, columns or {})
+    _write_arrow(_arrow(frame, schema), schema, path, metadata or {})
 
 
-def _arrow(frame: pd.DataFrame, columns: Columns) -> pa.Table:
+def _schema(frame: pd.DataFrame, columns: Columns) -> pa.Schema:
     declared = {name: _TYPES[kind] for name, kind in columns.items()}
-    extra = [name for name in frame.columns if name not in declared]
-    inferred = pa.Schema.from_pandas(frame[extra], preserve_index=False)
-    schema = pa.schema([*declared.items(), *((field.name, field.type) for field in inferred)])
-    return pa.Table.from_pandas(frame.reindex(columns=[*declared, *extra]), schema=schema, preserve_index=False)
+    inferred = pa.Schema.from_pandas(frame[[name for name in frame if name not in declared]], preserve_index=False)
+    return pa.schema([*declared.items(), *((field.name, field.type) for field in inferred)])
 
 
-def _write_arrow(table: pa.Table, path: str | os.PathLike, metadata: Mapping) -> None:
-    table = table.replace_schema_metadata({"biasatlas": json.dumps(metadata, sort_keys=True)})
-    with atomic_file(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+def _arrow(frame: pd.DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:
+    """``frame`` with the columns of ``schema`` (absent ones null), so many rows at a time."""
+    for first in range(0, max(1, len(frame)), _ROWS):
+        part = frame.iloc[first : first + _ROWS].reindex(columns=schema.names)
+        yield pa.Table.from_pandas(part, schema=schema, preserve_index=False)
+
+
+def _write_arrow(tables: Iterable[pa.Table], schema: pa.Schema, path: str | os.PathLike, metadata: Mapping) -> None:
+    schema = schema.with_metadata({"biasatlas": json.dumps(metadata, sort_keys=True)})
+    with atomic_file(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+        for table in tables:
+            writer.write_table(table.replace_schema_metadata(schema.metadata))
 
 
 def write_items(frame: pd.DataFrame, path: str | os.PathLike, columns: Columns, metadata: Mapping) -> None:
@@ -106,7 +117,8 @@ def write_responses(
     null. What a task's metadata hold under ``run`` differs from run to run (memory, what came from the store), so it
     goes to the file ``run``, if one is wanted.
     """
-    tables: list[pa.Table] = []
+    tables: list[Iterator[pa.Table]] = []
+    schema = pa.schema([(name, _TYPES[kind]) for name, kind in _ALL_RESPONSE_COLUMNS.items()])
     lasting: dict[str, dict] = {}
     runs: dict[str, dict] = {}
     for task, (frame, kind, metadata) in parts.items():
@@ -114,12 +126,12 @@ def write_responses(
         unknown = set(frame["status"]) - set(STATUSES)
         if unknown:
             raise ValueError(f"{path}: status {sorted(unknown)} is none of {STATUSES}")
-        tables.append(_arrow(frame.assign(task=task, kind=kind), _ALL_RESPONSE_COLUMNS))
+        tables.append(_arrow(frame.assign(task=task, kind=kind), schema))
         lasting[task] = {name: value for name, value in metadata.items() if name != "run"}
         runs |= {task: metadata["run"]} if "run" in metadata else {}
     if run:
         write_text(json.dumps(runs, indent=1, sort_keys=True) + "\n", run)
-    _write_arrow(pa.concat_tables(tables), path, lasting)
+    _write_arrow(itertools.chain.from_iterable(tables), schema, path, lasting)
 
 
 def read_responses(path: str | os.PathLike, task: str) -> pd.DataFrame:
@@ -174,6 +186,12 @@ def _check_unique(ids: pd.Series, path: str | os.PathLike) -> None:
 def read_parquet(path: str | os.PathLike) -> pd.DataFrame:
     """Read a whole parquet file of the workflow's."""
     return pd.read_parquet(path)
+
+
+def read_asked(path: str | os.PathLike) -> pd.DataFrame:
+    """A requests file without the texts that a model was shown: they are most of it, and no score depends on them."""
+    shown = {"messages", "prefix", "continuation"}
+    return pd.read_parquet(path, columns=[name for name in pq.read_schema(path).names if name not in shown])
 
 
 def read_metadata(path: str | os.PathLike) -> dict:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 from composite_models import NAMES, save
-from engine import tiny
+from engine import architectures, tiny
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, LlamaConfig, Phi3Config
 
@@ -15,6 +15,7 @@ from biasatlas.benchmarks.shared.readers import READERS
 from biasatlas.errors import UserError
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load
+from biasatlas.models.local.preview import slower
 from biasatlas.models.store import ResponseStore
 
 USER = json.dumps([{"role": "user", "content": "Who said that?"}])
@@ -29,7 +30,7 @@ def requests(rows, kind="likelihood"):
 def test_composite_models_answer_as_their_text_forward_does(name, tmp_path):
     whole = save(name, tmp_path)
     loaded = load(str(tmp_path))
-    assert loaded.tree_refusal == "" and loaded.eos_token_ids == (0,)
+    assert loaded.route.name == "tree" and loaded.eos_token_ids == (0,)
     model = CausalModel(name, loaded, readers=READERS, token_budget=64)
     texts = ["The nurse said that she would help.", "The nurse said that he could not.", "The doctor", "女人比較理性。"]
     asked = [{"prefix": "Answer: ", "continuation": text} for text in texts]
@@ -84,7 +85,9 @@ def test_longrope_scales_each_text_by_its_own_length(tmp_path):
     ours = CausalModel("phi", loaded, readers=READERS)
     words = "The nurse said that he could not. "
     texts = [words * 2, words * 4, words * 12, words * 13 + "She", words * 2 + "She"]
-    responses, _ = ours.answer(requests([{"continuation": text} for text in texts]))
+    responses, metadata = ours.answer(requests([{"continuation": text} for text in texts]))
+    assert "texts beyond 64 tokens" in metadata["engine_reason"]
+    assert slower(config) in metadata["engine_reason"]
     lengths = []
     for text, row in zip(texts, responses.itertuples(), strict=True):
         ids = np.asarray(loaded.tokenizer(text)["input_ids"])
@@ -107,6 +110,11 @@ def test_longrope_scales_each_text_by_its_own_length(tmp_path):
         ids = loaded.tokenizer(prompt, return_tensors="pt", add_special_tokens=False)["input_ids"]
         said = model.generate(input_ids=ids, max_new_tokens=8, do_sample=False)[0, ids.shape[1] :]
         assert written["text"][i] == loaded.tokenizer.decode(said, skip_special_tokens=True)
+
+
+def test_what_no_tree_can_hold_is_known_before_a_run():
+    assert slower(tiny.model().config) == ""
+    assert "linear_attention are no attention" in slower(architectures.config("qwen3_next"))
 
 
 @pytest.fixture

@@ -307,7 +307,7 @@ def test_a_folder_s_own_code_is_checked_with_its_weights(folder, monkeypatch, tm
     assert "trust_remote_code" in refusal(folder)
     trusted = {"trust_remote_code": True, "revision": "0123456"}
     loaded = load(str(folder), **trusted)
-    assert type(loaded.model).__name__ == "Mine" and loaded.tree_refusal == ""
+    assert type(loaded.model).__name__ == "Mine" and loaded.route.name == "tree"
     edit_tensors(folder, lambda tensors: tensors.pop("model.norm.weight"))
     assert "model.norm.weight is not in the weights" in refusal(folder, lambda path: load(str(path), **trusted))
 

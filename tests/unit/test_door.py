@@ -254,9 +254,9 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
         loaded.append((source, settings))
         return original(str(folder))
 
-    def watch(requests, prompts, model, token_budget, readers):
-        fed.append((prompts, token_budget, set(readers)))
-        return solve(requests, prompts, model, token_budget, readers)
+    def watch(requests, prompts, model, memory, readers):
+        fed.append((prompts, memory.token_budget, set(readers)))
+        return solve(requests, prompts, model, memory, readers)
 
     monkeypatch.setattr(load, "load", spy)
     monkeypatch.setattr(answer, "answer_choices", watch)

@@ -1,61 +1,29 @@
 """Exact probabilities of answers: texts are expanded token by token, with the answer's reader as the stop rule."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from biasatlas.engine import plain
+from biasatlas.engine import plan
+from biasatlas.engine.blame import blamed
+from biasatlas.engine.expansion import Answer, Expansion, State
+from biasatlas.engine.live import LiveRows, Node
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.sampling import Sampling, warp
+from biasatlas.engine.reading import TokenReader
+from biasatlas.engine.routes import TREE, Route, next_logits
+from biasatlas.engine.sampling import Sampling, likely, penalise
 from biasatlas.engine.tree import Tree
 from biasatlas.progress import Progress
 
-#: The unresolved mass at which a question is answered: a third of it may be cut from the tails of distributions, the
-#: rest stays in texts that are not read further.
-UNRESOLVED = 0.003
-#: The most texts that are expanded for one question.
-EXPANSIONS = 1000
-#: A question that is this open after so many readings of a next token has answers too many to follow, and is given up:
-#: a model that starts no answer at all would take a thousand times as long as one that does.
-HOPELESS, READINGS = 0.5, 20_000
-#: The most readings of a next token for one question, whatever is open.
-MOST_READINGS = 60_000
-#: The most texts of one question that are expanded in one round.
-WIDTH = 32
+#: The most keys and values that are kept for texts to go on from, in token budgets. Questions that need more start
+#: again, from all that is known of them.
+KEPT = 8
 
-
-class TokenReader:
-    """How answers are read: ``read(text, complete)`` gives an outcome's index, or None while more text may change it.
-
-    ``decode`` turns lists of token ids into texts, ``eos_token_ids`` are the tokens that complete a text. Readings are
-    remembered by the text so far, since many questions have the same few answers.
-    """
-
-    def __init__(
-        self,
-        read: Callable[[str, bool], int | None],
-        outcomes: int,
-        decode: Callable[[list[list[int]]], list[str]],
-        eos_token_ids: Sequence[int],
-    ):
-        self.read, self.outcomes, self.decode = read, outcomes, decode
-        self.eos_token_ids = frozenset(eos_token_ids)
-        self._known: dict[tuple[tuple[int, ...], bool], dict[int, int]] = {}
-
-    def outcome(self, answer: tuple[int, ...], tokens: list[int], last: bool) -> list[int]:
-        """The outcome of the answer followed by each of the tokens (−1 while open); ``last``: no token may follow."""
-        known = self._known.setdefault((answer, last), {})
-        new = [token for token in tokens if token not in known]
-        answers = [list(answer) if token in self.eos_token_ids else [*answer, token] for token in new]
-        for token, text in zip(new, self.decode(answers) if new else [], strict=True):
-            complete = last or token in self.eos_token_ids
-            # A character cut between its bytes decodes to a replacement mark: wait for the rest of it.
-            found = None if text.endswith("\ufffd") and not complete else self.read(text, complete)
-            known[token] = -1 if found is None else found
-        return [known[token] for token in tokens]
+_Pair = tuple[int, Answer]  # a question's index and an answer to it
 
 
 @dataclass(frozen=True)
@@ -66,60 +34,11 @@ class Question:
     reader: TokenReader
     sampling: Sampling
     max_tokens: int | None
-    guesses: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass
-class _Expansion:
-    """What one more token does to an answer: mass by outcome, open answers with their mass, mass cut from the tail.
-
-    ``readings`` counts the tokens that were read after it.
-    """
-
-    readings: int
-    outcomes: np.ndarray
-    children: list[tuple[tuple[int, ...], float]]
-    cut: float
-
-
-@dataclass
-class _Progress:
-    """One question on the way: expansions so far, and where its mass is."""
-
-    expansions: dict[tuple[int, ...], _Expansion] = field(default_factory=dict)
-    outcomes: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    unresolved: float = 1.0
-
-    def settle(self, outcomes: int) -> list[tuple[int, ...]]:
-        """Add up the mass; the open answers that should be expanded next (none: finished)."""
-        self.outcomes, cut = np.zeros(outcomes), 0.0
-        open_answers: list[tuple[float, tuple[int, ...]]] = []
-        stack: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
-        while stack:
-            answer, mass = stack.pop()
-            expansion = self.expansions.get(answer)
-            if expansion is None:
-                open_answers.append((mass, answer))
-                continue
-            self.outcomes += mass * expansion.outcomes
-            cut += mass * expansion.cut
-            stack.extend((child, mass * share) for child, share in expansion.children)
-        unfinished = sum(mass for mass, _ in open_answers)
-        self.unresolved = cut + unfinished
-        chosen: list[tuple[int, ...]] = []
-        readings = sum(expansion.readings for expansion in self.expansions.values())
-        if readings > (READINGS if unfinished > HOPELESS else MOST_READINGS):
-            return chosen
-        for mass, answer in sorted(open_answers, key=lambda pair: (-pair[0], pair[1]))[:WIDTH]:
-            if unfinished <= UNRESOLVED * 2 / 3 or len(self.expansions) + len(chosen) >= EXPANSIONS:
-                break
-            chosen.append(answer)
-            unfinished -= mass
-        return chosen
+    guesses: tuple[Answer, ...] = ()
 
 
 def answer_probabilities(
-    model: PreTrainedModel, questions: Sequence[Question], memory: Memory, tree_refusal: str = ""
+    model: PreTrainedModel, questions: Sequence[Question], memory: Memory, route: Route = TREE
 ) -> tuple[list[tuple[np.ndarray, float]], dict]:
     """The mass of each outcome of each question, and the mass that was not resolved; together they are 1.
 
@@ -128,57 +47,180 @@ def answer_probabilities(
     The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts or MOST_READINGS of tokens were not enough, or
     the question was given up (HOPELESS). Raises NotFiniteError.
     """
-    progress = Progress("questions", len(questions))
-    states = [_Progress() for _ in questions]
-    tree = Tree(model, memory)
-    asked = fed = 0
+    work = _Choice(questions, memory)
     wanted = {i: [(), *question.guesses] for i, question in enumerate(questions)}
+    fed = 0
+    tree = Tree(model, memory)
     while wanted:
         pairs = [(i, answer) for i, answers in wanted.items() for answer in answers]
         tokens = [np.append(questions[i].tokens, np.asarray(answer, np.int32)) for i, answer in pairs]
-
-        def visit(
-            at: int,
-            logits: torch.Tensor,
-            pairs: list[tuple[int, tuple[int, ...]]] = pairs,
-            wanted: dict[int, list[tuple[int, ...]]] = wanted,
-        ) -> None:
-            i, answer = pairs[at]
-            states[i].expansions[answer] = expansion = _expand(questions[i], answer, logits, i)
-            # About what this text resolves: how the open mass is spread over the texts of a round is known at its end.
-            progress.advance(states[i].unresolved * float(expansion.outcomes.sum()) / len(wanted[i]))
-
-        if tree_refusal:
-            plain.next_logits(model, tokens, memory, visit)
+        work.asked += sum(map(len, tokens))
+        if route.name == "tree":
+            work.run(tree, pairs, tokens)
         else:
-            tree.next_logits(tokens, visit)
-        asked += sum(map(len, tokens))
-        settled = {i: states[i].settle(questions[i].reader.outcomes) for i in wanted}
-        wanted = {i: answers for i, answers in settled.items() if answers}
-        progress.reach(len(states) - sum(states[i].unresolved for i in wanted))
-    fed = asked if tree_refusal else tree.tokens_fed
-    run = {
-        "path": "plain" if tree_refusal else "tree",
-        "reason": tree_refusal,
-        "tokens_asked": asked,
-        "tokens_fed": fed,
-    }
-    return [(state.outcomes, state.unresolved) for state in states], run
+
+            def visit(at: int, logits: torch.Tensor, pairs: list[_Pair] = pairs) -> None:
+                work.expand([pairs[at]], logits[None])
+
+            fed += next_logits(model, tokens, memory, visit, route)
+        found = {i: work.states[i].next() for i in wanted}
+        wanted = {i: answers for i, answers in found.items() if answers}
+        work.progress.reach(len(questions) - sum(work.states[i].unfinished for i in wanted))
+    run = {"route": route.name, "reason": route.reason, "tokens_asked": work.asked, "tokens_fed": fed + tree.tokens_fed}
+    return [(state.outcomes, max(0.0, 1 - float(state.outcomes.sum()))) for state in work.states], run
 
 
-def _expand(question: Question, answer: tuple[int, ...], logits: torch.Tensor, index: int) -> _Expansion:
-    if not torch.isfinite(logits.max()):
-        raise NotFiniteError(index, float(logits.max()))
-    prompt, written = (
-        torch.as_tensor(np.asarray(ids, np.int64), device=logits.device) for ids in (question.tokens, answer)
-    )
-    probabilities = warp(logits, prompt, written, question.sampling).softmax(0)
-    falling, order = probabilities.sort(descending=True, stable=True)
-    kept = int(torch.searchsorted(falling.double().cumsum(0), 1 - UNRESOLVED / 3)) + 1
-    tokens = order[:kept].tolist()
-    mass = falling[:kept].double().cpu().numpy()
-    last = question.max_tokens is not None and len(answer) + 1 >= question.max_tokens
-    found = np.asarray(question.reader.outcome(answer, tokens, last))
-    outcomes = np.bincount(found[found >= 0], mass[found >= 0], minlength=question.reader.outcomes)
-    children = [((*answer, tokens[at]), float(mass[at])) for at in np.flatnonzero(found < 0)]
-    return _Expansion(kept, outcomes, children, max(0.0, 1 - float(mass.sum())))
+class _Choice:
+    """Questions and where their mass is so far.
+
+    ``live`` are rows whose questions wait for company before they go on, ``nodes`` where their answers are in these.
+    ``asked`` counts the tokens of texts, each as often as if it was fed alone.
+    """
+
+    def __init__(self, questions: Sequence[Question], memory: Memory):
+        self.questions, self.memory = questions, memory
+        self.states = [State(np.zeros(question.reader.outcomes)) for question in questions]
+        self.asked = 0
+        self.live: LiveRows | None = None
+        self.nodes: dict[_Pair, Node] = {}
+        self.progress = Progress("questions", len(questions))
+
+    def run(self, tree: Tree, pairs: list[_Pair], tokens: list[np.ndarray]) -> None:
+        """Expand the answers of ``pairs``, whose texts have ``tokens``, and what follows from them while it fits."""
+        ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
+        trie, where = plan.build_trie([np.append(ids, np.int32(0)) for ids in tokens], ends)
+        asking: list[list[_Pair]] = [[] for _ in trie.tokens]
+        for pair, at in zip(pairs, where, strict=True):
+            asking[at].append(pair)
+
+        def head(hidden: torch.Tensor, layout: plan.Layout) -> np.ndarray:
+            slots = [(slot, pair) for slot, at in zip(layout.slot, layout.sequence, strict=True) for pair in asking[at]]
+            self._expand_states(tree, hidden, slots)
+            return np.zeros(len(layout.slot))
+
+        def follow(live: LiveRows, layout: plan.Layout) -> None:
+            nodes: dict[_Pair, Node] = {}
+            for node, at in zip(live.asked(layout), layout.sequence, strict=True):
+                for i, answer in asking[at]:
+                    for length in range(len(answer) + 1):
+                        nodes.setdefault((i, answer[:length]), node.above(len(answer) - length))
+            self._pool(tree, live, nodes)
+
+        tree.run(trie, head, follow=follow)
+        self._follow(tree)
+
+    def _pool(self, tree: Tree, live: LiveRows, nodes: dict[_Pair, Node]) -> None:
+        """Put the questions of some rows that are not finished to those that wait, and go on when there are enough."""
+        wanted = {i: self.states[i].next() for i in {i: None for i, _ in nodes}}
+        self.progress.advance(sum(not answers for answers in wanted.values()))
+        going = [i for i, answers in wanted.items() if answers and all((i, answer[:-1]) in nodes for answer in answers)]
+        if not going:
+            return
+        nodes = self._keep(live, nodes, going)
+        if self.live is None:
+            self.live, self.nodes = live, nodes
+        else:
+            first = self.live.append(live)
+            self.nodes |= {key: Node(first + node.row, node.columns) for key, node in nodes.items()}
+        if self.live.tokens > KEPT * self.memory.token_budget / 2:
+            self._follow(tree)
+
+    def _keep(self, live: LiveRows, nodes: dict[_Pair, Node], going: list[int]) -> dict[_Pair, Node]:
+        """Forget what nothing of the questions ``going`` can follow any more: the nodes that are left."""
+        needed = [
+            key for key in {(i, answer[:-1]): None for i in going for answer in self.states[i].open} if key in nodes
+        ]
+        return dict(zip(needed, live.keep([nodes[key] for key in needed]), strict=True))
+
+    def _follow(self, tree: Tree) -> None:
+        """Expand answers on kept keys and values until their questions are finished, or need more than is kept."""
+        live, nodes, self.live, self.nodes = self.live, self.nodes, None, {}
+        going = settled = list({i: None for i, _ in nodes})
+        while live is not None:
+            wanted = {i: self.states[i].next() for i in going}
+            self.progress.advance(sum(not answers for answers in wanted.values()))
+            going = [i for i in going if wanted[i] and all((i, answer[:-1]) in nodes for answer in wanted[i])]
+            if not going:
+                return
+            pairs = [(i, answer) for i in going for answer in wanted[i]]
+            if 2 * len(going) <= len(settled) or self._too_much(live, nodes, pairs):
+                nodes, settled = self._keep(live, nodes, going), going
+                if self._too_much(live, nodes, pairs):
+                    return
+            with self.memory.halved_if_exhausted(splittable=True) as attempt:
+                for part in _parts(pairs, nodes, self.memory.token_budget // live.rows):
+                    hidden, new = live.feed([nodes[i, answer[:-1]] for i, answer in part], [a[-1] for _, a in part])
+                    tree.tokens_fed += len(part)
+                    self.asked += sum(len(self.questions[i].tokens) + len(answer) for i, answer in part)
+                    nodes.update(zip(part, new, strict=True))
+                    self._expand_states(tree, hidden, list(enumerate(part)))
+            if attempt.failed:
+                return
+
+    def _too_much(self, live: LiveRows, nodes: dict[_Pair, Node], pairs: list[_Pair]) -> bool:
+        """Whether more keys and values would be kept than KEPT allows, if ``pairs`` were fed."""
+        added = Counter(nodes[i, answer[:-1]].row for i, answer in pairs)
+        return live.tokens + live.rows * max(added.values()) > KEPT * self.memory.token_budget
+
+    def _expand_states(self, tree: Tree, hidden: torch.Tensor, slots: Sequence[tuple[int, _Pair]]) -> None:
+        """Expand answers, each with the index of the hidden state (of states × hidden) after its last token."""
+        slots = sorted(slots, key=lambda one: one[0])
+        first = np.asarray([slot for slot, _ in slots])
+        try:
+            for rows, logits in tree.logits(hidden):
+                part = slots[np.searchsorted(first, rows.start) : np.searchsorted(first, rows.stop)]
+                at = [int(slot) - rows.start for slot, _ in part]
+                if at != list(range(len(logits))):
+                    logits = logits[torch.as_tensor(at, device=logits.device)]
+                self.expand([pair for _, pair in part], logits)
+        except NotFiniteError as error:
+            texts = [(i, np.append(self.questions[i].tokens, np.asarray(a, np.int32))) for _, (i, a) in slots]
+            raise blamed(error, tree.model, texts, self.memory) from None
+
+    @torch.inference_mode()
+    def expand(self, pairs: Sequence[_Pair], logits: torch.Tensor) -> None:
+        """Expand answers by one token; ``logits`` (pairs × vocabulary, fp32) follow them, and are overwritten."""
+        largest = logits.amax(-1)
+        if not torch.isfinite(largest).all():
+            row = int((~torch.isfinite(largest)).nonzero()[0, 0])
+            raise NotFiniteError(pairs[row][0], float(largest[row]))
+        cut = np.asarray([self.states[i].cut_allowed(answer) for i, answer in pairs])
+        samplings = [self.questions[i].sampling for i, _ in pairs]
+        for sampling in dict.fromkeys(samplings):
+            at = np.asarray([row for row, own in enumerate(samplings) if own == sampling])
+            part = logits if len(at) == len(pairs) else logits[torch.as_tensor(at, device=logits.device)]
+            prompts, answers = [self.questions[pairs[row][0]].tokens for row in at], [pairs[row][1] for row in at]
+            penalise(part, prompts, answers, sampling)
+            for found in likely(part, sampling, torch.as_tensor(1 - cut[at], device=logits.device)):
+                rows = at[found.rows.cpu().numpy()]
+                ids, mass = found.ids.cpu().numpy(), found.mass.cpu().numpy()
+                kept = np.minimum((mass.cumsum(1) < 1 - cut[rows, None]).sum(1) + 1, (mass > 0).sum(1))
+                self._read([pairs[row] for row in rows], ids, mass, kept)
+
+    def _read(self, pairs: list[_Pair], ids: np.ndarray, mass: np.ndarray, kept: np.ndarray) -> None:
+        """What the first ``kept`` of the next tokens (pairs × k, with their mass) make of each answer."""
+        by_reader: dict[int, list[int]] = {}
+        for row, (i, _) in enumerate(pairs):
+            by_reader.setdefault(id(self.questions[i].reader), []).append(row)
+        for rows in by_reader.values():
+            reader = self.questions[pairs[rows[0]][0]].reader
+            asked = []
+            for row in rows:
+                i, answer = pairs[row]
+                longest = self.questions[i].max_tokens
+                asked.append((answer, ids[row, : kept[row]], longest is not None and len(answer) + 1 >= longest))
+            for row, (answer, tokens, _), outcome in zip(rows, asked, reader.read_next(asked), strict=True):
+                weight, still = mass[row, : kept[row]], outcome < 0
+                outcomes = np.bincount(outcome[~still], weight[~still], minlength=reader.outcomes)
+                expansion = Expansion(len(tokens), outcomes, tokens[still], weight[still])
+                self.states[pairs[row][0]].add(answer, expansion)
+
+
+def _parts(pairs: list[_Pair], nodes: dict[_Pair, Node], most: int) -> Iterator[list[_Pair]]:
+    """Pairs in parts that add at most ``most`` tokens (or one) to each row."""
+    by_row: dict[int, list[_Pair]] = {}
+    for i, answer in pairs:
+        by_row.setdefault(nodes[i, answer[:-1]].row, []).append((i, answer))
+    most = max(1, most)
+    for first in range(0, max(map(len, by_row.values())), most):
+        yield [pair for row in by_row.values() for pair in row[first : first + most]]

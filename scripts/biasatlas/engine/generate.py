@@ -1,17 +1,26 @@
-"""Free text in static batches: the library's decoding loop, with our own sampling."""
+"""Free text: prompts as a token tree, then all answers side by side, each slot taken anew as soon as its answer ends."""
 
 import dataclasses
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, PreTrainedModel
 
+from biasatlas.engine import plan
+from biasatlas.engine.blame import blamed
+from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.sampling import Sampling, gumbel, seed_of, warp
+from biasatlas.engine.routes import TREE, Route
+from biasatlas.engine.sampling import Sampling, draw, seed_of
+from biasatlas.engine.slots import Slots
+from biasatlas.engine.tree import Tree
 from biasatlas.progress import Progress
+
+#: The most keys and values of answers on the way, in token budgets, and the most answers as a share of one.
+KEPT, SLOTS = 16, 8
 
 
 @dataclass(frozen=True)
@@ -29,28 +38,25 @@ class Prompt:
         return seed_of(self.tokens.astype("<i4").tobytes(), dataclasses.astuple(self.sampling), self.repeat)
 
 
-class _Draw(LogitsProcessor):
-    """Turns logits into scores whose largest is the drawn token."""
+@dataclass
+class _Answer:
+    """The answer to a prompt as far as it has come; ``reason`` is '' while it goes on."""
 
-    def __init__(self, prompts: Sequence[Prompt], width: int):
-        self.prompts, self.width = prompts, width
-        self.progress = Progress("tokens", prompts[0].max_tokens)
+    index: int
+    prompt: Prompt
+    tokens: list[int] = field(default_factory=list)
+    reason: str = ""
 
-    def __call__(self, ids: torch.LongTensor, logits: torch.FloatTensor) -> torch.FloatTensor:
-        if not torch.isfinite(logits.amax(-1)).all():
-            row = int((~torch.isfinite(logits.amax(-1))).nonzero()[0, 0])
-            raise NotFiniteError(row, float(logits[row].amax()))
-        step = ids.shape[1] - self.width
-        self.progress.reach(step)
-        scores = []
-        for row, prompt in enumerate(self.prompts):
-            tokens = ids[row, self.width - len(prompt.tokens) :]
-            prompted, answer = tokens[: len(prompt.tokens)], tokens[len(prompt.tokens) :]
-            warped = warp(logits[row].float(), prompted, answer, prompt.sampling)
-            if prompt.sampling.temperature > 0:
-                warped = warped + gumbel(seed_of(prompt.seed, step), len(warped), warped.device)
-            scores.append(warped)
-        return torch.stack(scores)
+    def __post_init__(self) -> None:
+        self.seed = self.prompt.seed
+
+    def add(self, token: int, eos_token_ids: frozenset[int]) -> None:
+        if token in eos_token_ids:
+            self.reason = "stop"
+            return
+        self.tokens.append(token)
+        if len(self.tokens) >= self.prompt.max_tokens:
+            self.reason = "length"
 
 
 def generate(
@@ -58,62 +64,207 @@ def generate(
     prompts: Sequence[Prompt],
     eos_token_ids: Sequence[int],
     memory: Memory,
-) -> list[tuple[list[int], str]]:
+    route: Route = TREE,
+) -> tuple[list[tuple[list[int], str]], dict]:
     """The answer of each prompt, as token ids without the end token, and "stop" (an end token) or "length".
 
-    Batches hold prompts of like length, padded on the left; with their answers, at most 16 times the budget's tokens.
-    Raises NotFiniteError where logits are.
+    On the tree, what prompts share is computed once, and at most KEPT times the budget's tokens are kept of answers on
+    the way; elsewhere batches hold prompts of like length, padded on the left. The dictionary says what it took. Raises
+    NotFiniteError where logits are.
     """
-    answers: list = [None] * len(prompts)
-    progress = Progress("answers", len(prompts))
-    left = sorted(range(len(prompts)), key=lambda i: (-prompts[i].max_tokens, -len(prompts[i].tokens), i))
+    answers = [_Answer(i, prompt) for i, prompt in enumerate(prompts)]
+    ends = frozenset(eos_token_ids)
+    if route.name == "tree":
+        fed = _SideBySide(model, answers, ends, memory).run()
+    else:
+        fed = _in_batches(model, answers, ends, memory, 1 if route.alone else memory.token_budget)
+    made = sum(len(answer.tokens) for answer in answers)
+    run = {"route": route.name, "reason": route.reason, "tokens_fed": fed, "tokens_made": made}
+    return [(answer.tokens, answer.reason) for answer in answers], run
+
+
+class _SideBySide:
+    """Answers on the way: ``active`` has those that have a slot."""
+
+    def __init__(self, model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory):
+        self.answers, self.ends, self.memory = answers, ends, memory
+        self.tree = Tree(model, memory)
+        self.active: list[_Answer] = []
+        self.slots = Slots(self.tree.forward, min(len(answers), max(1, memory.token_budget // SLOTS)))
+        self.finished = 0
+        self.progress = Progress("answers", len(answers))
+
+    def run(self) -> int:
+        """Finish all answers; the tokens that were fed."""
+        left = self.answers
+        while left:
+            self._start(left)
+            while self.active:
+                self._step()
+            left = [answer for answer in left if not answer.reason]  # what had to give up its slot
+        return self.tree.tokens_fed
+
+    def _start(self, answers: list[_Answer]) -> None:
+        """Feed the texts so far, and let answers go on from them, as many at a time as there is room for."""
+        texts = [np.append(answer.prompt.tokens, np.asarray([*answer.tokens, 0], np.int32)) for answer in answers]
+        trie, where = plan.build_trie(texts, np.fromiter(map(len, texts), np.int64, len(texts)) - 1)
+        asking: list[list[_Answer]] = [[] for _ in trie.tokens]
+        for answer, at in zip(answers, where, strict=True):
+            asking[at].append(answer)
+        drawn: dict[int, int] = {}
+
+        def head(hidden: torch.Tensor, layout: plan.Layout) -> np.ndarray:
+            pairs = [(slot, one) for slot, at in zip(layout.slot, layout.sequence, strict=True) for one in asking[at]]
+            pairs.sort(key=lambda pair: pair[0])
+            chunk = max(1, self.memory.token_budget // 4)
+            for first in range(0, len(pairs), chunk):
+                part = pairs[first : first + chunk]
+                states = hidden[torch.as_tensor([int(slot) for slot, _ in part], device=hidden.device)]
+                try:
+                    drawn.update(self._draw([answer for _, answer in part], states))
+                except NotFiniteError as error:
+                    prompts = [(answer.index, answer.prompt.tokens) for _, answer in pairs]
+                    raise blamed(error, self.tree.model, prompts, self.memory) from None
+            return np.zeros(len(layout.slot))
+
+        def follow(live: LiveRows, layout: plan.Layout) -> None:
+            waiting = []
+            for node, at in zip(live.asked(layout), layout.sequence, strict=True):
+                for answer in asking[at]:
+                    answer.add(drawn.pop(answer.index), self.ends)
+                    self.finished += bool(answer.reason)
+                    if not answer.reason:
+                        waiting.append((answer, node))
+            while waiting:
+                free = self._most(max(len(node.columns) for _, node in waiting)) - len(self.active)
+                if free <= 0:
+                    self._step()
+                    continue
+                placed, waiting = waiting[:free], waiting[free:]
+                self.slots.add(live, [node for _, node in placed])
+                self.active += [answer for answer, _ in placed]
+
+        self.tree.run(trie, head, follow=follow)
+
+    def _most(self, width: int = 0) -> int:
+        """How many texts may be on the way, where the longest are those there or of ``width`` tokens."""
+        widest = max([width, *self.slots.lengths]) + 1
+        return min(self.slots.slots, max(1, KEPT * self.memory.token_budget // widest))
+
+    def _step(self) -> None:
+        """One more token for each active answer."""
+        while len(self.active) > self._most():  # the shortest answer has least to do again
+            self._remove(min(range(len(self.active)), key=lambda slot: len(self.active[slot].tokens)))
+        with self.memory.halved_if_exhausted(splittable=len(self.active) > 1) as attempt:
+            hidden = self.slots.feed([answer.tokens[-1] for answer in self.active])
+            drawn = self._draw(self.active, hidden)
+        if attempt.failed:  # all that is on the way starts again, fewer at a time
+            self.slots, self.active = Slots(self.tree.forward, max(1, len(self.active) // 2)), []
+            return
+        self.tree.tokens_fed += len(self.active)
+        for answer in self.active:
+            answer.add(drawn[answer.index], self.ends)
+        for slot in reversed(range(len(self.active))):
+            if self.active[slot].reason:
+                self._remove(slot)
+        on_the_way = sum(len(answer.tokens) / answer.prompt.max_tokens for answer in self.active)
+        self.progress.reach(self.finished + on_the_way)
+
+    def _remove(self, slot: int) -> None:
+        self.slots.remove(slot)
+        self.finished += bool(self.active[slot].reason)
+        self.active[slot] = self.active[-1]
+        self.active.pop()
+
+    def _draw(self, answers: Sequence[_Answer], hidden: torch.Tensor) -> dict[int, int]:
+        """The next token of each answer, by its index, after the hidden states (answers × hidden)."""
+        drawn: dict[int, int] = {}
+        for rows, logits in self.tree.logits(hidden):
+            part = answers[rows.start : rows.stop]
+            drawn.update(zip((answer.index for answer in part), _next_tokens(part, logits), strict=True))
+        return drawn
+
+
+@torch.inference_mode()
+def _next_tokens(answers: Sequence[_Answer], logits: torch.Tensor) -> list[int]:
+    """Draw the next token of each answer from the logits (fp32, answers × vocabulary) that follow it."""
+    largest = logits.amax(-1)
+    if not torch.isfinite(largest).all():
+        row = int((~torch.isfinite(largest)).nonzero()[0, 0])
+        raise NotFiniteError(answers[row].index, float(largest[row]))
+    return draw(
+        logits,
+        [answer.prompt.tokens for answer in answers],
+        [answer.tokens for answer in answers],
+        [answer.prompt.sampling for answer in answers],
+        [seed_of(answer.seed, len(answer.tokens)) for answer in answers],
+    ).tolist()
+
+
+def _in_batches(
+    model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory, most_rows: int
+) -> int:
+    """Finish all answers by the library's own loop; the tokens that were fed, padding left out."""
+    progress = Progress("answers", len(answers))
+    fed = 0
+    left = sorted(answers, key=lambda answer: (-answer.prompt.max_tokens, -len(answer.prompt.tokens), answer.index))
     while left:
-        longest = max(len(prompts[i].tokens) for i in left[: memory.token_budget])
-        rows = max(
-            1, min(16 * memory.token_budget // (longest + prompts[left[0]].max_tokens), memory.token_budget // 4)
-        )
-        batch = [i for i in left[:rows] if prompts[i].max_tokens == prompts[left[0]].max_tokens]
-        with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
-            try:
-                with progress.part(len(batch)):
-                    found = _batch(model, [prompts[i] for i in batch], eos_token_ids)
-            except NotFiniteError as error:
-                raise NotFiniteError(batch[error.sequence], error.value) from error
+        longest = max(len(answer.prompt.tokens) for answer in left[: memory.token_budget])
+        limit = left[0].prompt.max_tokens
+        rows = min(KEPT * memory.token_budget // (longest + limit), memory.token_budget // 4, most_rows)
+        batch = [answer for answer in left[: max(1, rows)] if answer.prompt.max_tokens == limit]
+        with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt, progress.part(len(batch)):
+            _batch(model, batch, ends)
         if attempt.failed:
+            for answer in batch:
+                answer.tokens, answer.reason = [], ""
             continue
-        for i, answer in zip(batch, found, strict=True):
-            answers[i] = answer
+        fed += sum(len(answer.prompt.tokens) + len(answer.tokens) for answer in batch)
         left = left[len(batch) :]
-    return answers
+    return fed
 
 
-def _batch(model: PreTrainedModel, prompts: list[Prompt], eos_token_ids: Sequence[int]) -> list[tuple[list[int], str]]:
-    width = max(len(prompt.tokens) for prompt in prompts)
+class _Draw(LogitsProcessor):
+    """Turns logits into scores whose largest is the drawn token."""
+
+    def __init__(self, answers: list[_Answer], ends: frozenset[int]):
+        self.answers, self.ends = answers, ends
+        self.progress = Progress("tokens", answers[0].prompt.max_tokens)
+
+    def __call__(self, ids: torch.LongTensor, logits: torch.FloatTensor) -> torch.FloatTensor:
+        self.progress.advance(1)
+        going = [row for row, answer in enumerate(self.answers) if not answer.reason]
+        tokens = _next_tokens([self.answers[row] for row in going], logits[going].float())
+        scores = torch.zeros_like(logits)
+        for row, token in zip(going, tokens, strict=True):
+            self.answers[row].add(token, self.ends)
+            scores[row, token] = 1
+        return scores
+
+
+def _batch(model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int]) -> None:
+    prompts = [answer.prompt.tokens for answer in answers]
+    width = max(map(len, prompts))
     ids, mask = np.zeros((2, len(prompts), width), np.int64)
-    for row, prompt in enumerate(prompts):
-        ids[row, width - len(prompt.tokens) :] = prompt.tokens
-        mask[row, width - len(prompt.tokens) :] = 1
+    for row, tokens in enumerate(prompts):
+        ids[row, width - len(tokens) :] = tokens
+        mask[row, width - len(tokens) :] = 1
     device = model.get_input_embeddings().weight.device
     # Every setting is ours: the checkpoint's own generation settings would be merged in, so they are put aside.
     saved, model.generation_config = model.generation_config, GenerationConfig()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            output = model.generate(
+            model.generate(
                 input_ids=torch.as_tensor(ids, device=device),
                 attention_mask=torch.as_tensor(mask, device=device),
                 generation_config=GenerationConfig(
                     do_sample=False,
-                    max_new_tokens=prompts[0].max_tokens,
-                    eos_token_id=list(eos_token_ids) or None,
-                    pad_token_id=next(iter(eos_token_ids), 0),
+                    max_new_tokens=answers[0].prompt.max_tokens,
+                    eos_token_id=sorted(ends) or None,
+                    pad_token_id=min(ends, default=0),
                 ),
-                logits_processor=LogitsProcessorList([_Draw(prompts, width)]),
+                logits_processor=LogitsProcessorList([_Draw(answers, ends)]),
             )
     finally:
         model.generation_config = saved
-    answers = []
-    for row in output[:, width:].tolist():
-        stop = next((at for at, token in enumerate(row) if token in eos_token_ids), None)
-        answers.append((row[:stop], "length" if stop is None else "stop"))
-    return answers

@@ -27,7 +27,8 @@ def log_likelihoods(
     while left:
         batch = left[: _fitting(left, tokens, start, memory.token_budget)]
         with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
-            values[batch] = _batch(model, [tokens[i] for i in batch], start[batch])
+            picked = _picked(model, [tokens[i] for i in batch], start[batch])
+            values[batch] = [part.sum().item() for part in picked]
         if attempt.failed:
             continue
         for i in batch:
@@ -62,13 +63,24 @@ def next_logits(
         left = left[len(batch) :]
 
 
-def _batch(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray) -> list[float]:
+def token_log_probabilities(model: PreTrainedModel, tokens: list[np.ndarray], memory: Memory) -> list[np.ndarray]:
+    """log p of every token but the first of each sequence, given those before it (float64), in padded batches."""
+    start = np.ones(len(tokens), np.int64)
+    found: list[np.ndarray] = []
+    while len(found) < len(tokens):
+        left = list(range(len(found), len(tokens)))
+        batch = left[: _fitting(left, tokens, start, memory.token_budget)]
+        found += [part.numpy() for part in _picked(model, [tokens[i] for i in batch], start[batch])]
+    return found
+
+
+def _picked(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray) -> tuple[torch.Tensor, ...]:
+    """log p(tokens[start:]) of each sequence, token by token (float64)."""
     logits = _logits(model, tokens, start)
     targets = np.concatenate([ids[begin:] for ids, begin in zip(tokens, start, strict=True)]).astype(np.int64)
     targets = torch.as_tensor(targets, device=logits.device)
     picked = torch.log_softmax(logits, -1).gather(1, targets[:, None])[:, 0].double().cpu()
-    scored = [len(ids) - int(begin) for ids, begin in zip(tokens, start, strict=True)]
-    return [part.sum().item() for part in picked.split(scored)]
+    return picked.split([len(ids) - int(begin) for ids, begin in zip(tokens, start, strict=True)])
 
 
 @torch.inference_mode()

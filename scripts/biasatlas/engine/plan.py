@@ -114,6 +114,9 @@ def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int) -> Prefix:
     A run of sequences with u unique tokens after a common prefix of m, under a cached prefix of d, makes about u / row
     rows that each feed m − d tokens again. A cache saves all but one of these, and costs attention over itself (about
     1.5 m) and one more forward pass, worth ``pass_tokens``: so it is made when (m − d)(u / row − 1) > 1.5 m + pass.
+
+    ``row_tokens`` 0: each row is one sequence (or several that differ in their last token only), and copying what is
+    kept of a prefix costs little beside a pass: a cache is made when (m − d)(rows − 1) > pass.
     """
     before = np.concatenate([[0], np.cumsum(trie.fed - trie.shared)])
     root = Prefix(0, 0, 0, 0)
@@ -124,8 +127,12 @@ def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int) -> Prefix:
         shared = trie.shared[lo + 1 : hi]
         common = int(shared.min()) if len(shared) else int(trie.fed[lo])
         unique = trie.fed[lo] - common + before[hi] - before[lo + 1]
-        longer, rows = common - under.end, unique / row_tokens
-        if longer > 0 and rows > 1 and longer * (rows - 1) > 1.5 * common + pass_tokens:
+        longer = common - under.end
+        if row_tokens:
+            rows, cost = unique / row_tokens, 1.5 * common + pass_tokens
+        else:
+            rows, cost = 1 + np.count_nonzero(trie.fed[lo + 1 : hi] > shared), pass_tokens
+        if longer > 0 and rows > 1 and longer * (rows - 1) > cost:
             child = Prefix(lo, under.end, common, int(trie.start[lo:hi].min()))
             under.children.append(child)
             under = child
@@ -191,8 +198,8 @@ def row_width(trie: Trie, row: np.ndarray, depth: int) -> int:
     return int(trie.fed[row[0]] - depth + (trie.fed[row] - shared)[1:].sum())
 
 
-def pack_batches(widths: Sequence[int], token_budget: int, pass_tokens: int) -> list[list[int]]:
-    """Rows by falling width in batches of at most ``token_budget`` tokens with padding (or of one row).
+def pack_batches(widths: Sequence[int], token_budget: int, pass_tokens: int, most_rows: int) -> list[list[int]]:
+    """Rows by falling width in batches of at most ``token_budget`` tokens with padding (or of one row) and ``most_rows``.
 
     A batch is closed when padding the next row would bring its padding above ``pass_tokens``, what one more pass costs.
     """
@@ -202,7 +209,8 @@ def pack_batches(widths: Sequence[int], token_budget: int, pass_tokens: int) -> 
         if batches:
             widest = widths[batches[-1][0]]
             padding += widest - widths[row]
-        if not batches or (len(batches[-1]) + 1) * widest > token_budget or padding > pass_tokens:
+        rows = len(batches[-1]) + 1 if batches else 0
+        if not batches or rows > most_rows or rows * widest > token_budget or padding > pass_tokens:
             batches.append([])
             padding = 0
         batches[-1].append(row)

@@ -101,13 +101,14 @@ def every_task(entry: Entry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
 class Preview:
     """What a model will make of a request, without being asked.
 
-    ``reason`` says why it cannot answer it, '' if it can. ``tokens`` are those of the request and of its longest answer,
+    ``reason`` says why it cannot answer it, '' if it can; ``remark`` what else is worth knowing. ``tokens`` are those of the request and of its longest answer,
     ``context_tokens`` those that the model takes; None where it is not known.
     """
 
     reason: str = ""
     tokens: int | None = None
     context_tokens: int | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True)

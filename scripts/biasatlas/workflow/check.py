@@ -53,6 +53,7 @@ def row(planned: Planned, requests: pd.DataFrame | None, opening: Opening) -> di
     able = np.asarray([not preview.reason for preview in previews] or [True] * len(requests))
     if reasons := dict.fromkeys(preview.reason for preview in previews if preview.reason):
         remarks.append(f"{requests.loc[~able, 'requests'].sum()} requests are not asked: {'; '.join(reasons)}")
+    remarks += dict.fromkeys(preview.remark for preview in previews)
     longest = max((preview.tokens or 0 for preview in previews), default=0)
     context = next((preview.context_tokens for preview in previews if preview.context_tokens), None)
     if context and longest > context:

@@ -1,4 +1,5 @@
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -12,8 +13,12 @@ from transformers import (
 )
 
 from biasatlas.benchmarks.shared.readers import READERS, REFUSED, UNPARSEABLE
-from biasatlas.engine.choice import HOPELESS, READINGS, UNRESOLVED, Question, TokenReader, answer_probabilities
+from biasatlas.engine.choice import KEPT, Question, answer_probabilities
+from biasatlas.engine.expansion import HOPELESS, READINGS, UNRESOLVED
+from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.reading import TokenReader
+from biasatlas.engine.routes import Route
 from biasatlas.engine.sampling import Sampling
 
 from . import tiny
@@ -116,7 +121,7 @@ def test_guesses_fallback_and_company_change_nothing():
     together, _ = answer_probabilities(model, plain, Memory(2048))
     for others in (
         answer_probabilities(model, guessed, Memory(64))[0],
-        answer_probabilities(model, plain, Memory(2048), "the test asks for padded batches")[0],
+        answer_probabilities(model, plain, Memory(2048), Route("plain", "the test asks for it"))[0],
         [answer_probabilities(model, [question], Memory(2048))[0][0] for question in plain],
     ):
         for (ours, _), (wanted, _) in zip(others, together, strict=True):
@@ -136,14 +141,15 @@ def test_a_word_cut_between_bytes_is_read_whole():
     ids = tiny.tokenizer()("物質")["input_ids"]
     assert len(ids) > 1
     for cut in range(1, len(ids)):
-        assert read.outcome(tuple(ids[: cut - 1]), [ids[cut - 1]], False) == [-1]
-    assert read.outcome(tuple(ids), [END], False) == [0]
+        assert read.read_next([(tuple(ids[: cut - 1]), np.asarray([ids[cut - 1]]), False)])[0].tolist() == [-1]
+    assert read.read_next([(tuple(ids), np.asarray([END]), False)])[0].tolist() == [0]
 
 
-def test_a_nan_names_the_question():
+@pytest.mark.parametrize("route", [Route(), Route("plain", "the test asks for it")])
+def test_a_nan_names_the_question(route):
     model = tiny.model("qwen2")
     questions = [
-        Question(np.asarray(ids, np.int32), token_reader("letter", ["A"]), Sampling(), 2) for ids in ([2], [399])
+        Question(np.asarray(ids, np.int32), token_reader("letter", ["A"]), Sampling(), 2) for ids in ([2, 3], [2, 399])
     ]
     embeddings = model.get_input_embeddings().weight
     saved = embeddings[399].clone()
@@ -151,7 +157,7 @@ def test_a_nan_names_the_question():
         embeddings[399] = float("nan")
     try:
         with pytest.raises(NotFiniteError) as error:
-            answer_probabilities(model, questions, Memory(64), "the test asks for padded batches")
+            answer_probabilities(model, questions, Memory(64), route)
     finally:
         with torch.no_grad():
             embeddings[399] = saved
@@ -171,3 +177,52 @@ def test_a_model_that_starts_no_answer_is_given_up():
     assert unresolved > HOPELESS
     assert outcomes.sum() + unresolved == pytest.approx(1, abs=1e-6)
     assert len(asked) < 2 * READINGS
+
+
+def talker(words: list[tuple[int, int]], letters: tuple[int, int]):
+    """A model that says a word of each pair, the second with probability 0.05, and then a letter, 3 to 1.
+
+    Its layers add nothing, so that the next token depends on the last one alone: each has a dimension of its own.
+    """
+    model = tiny.fresh("qwen2")
+    steps = [(2, 2), *words, letters]
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith(("o_proj.weight", "down_proj.weight", "embed_tokens.weight")):
+                parameter.zero_()
+        model.lm_head.weight = torch.nn.Parameter(torch.zeros(tiny.VOCABULARY, 32))
+        for (first, other), after in itertools.pairwise(steps):
+            at = steps.index((first, other))
+            model.model.embed_tokens.weight[[first, other], at] = 1
+            odds = (0.75, 0.25) if after == letters else (0.95, 0.05)
+            for token, share in zip(after, odds, strict=True):
+                model.lm_head.weight[token, at] = (20 + np.log(share)) / np.sqrt(32)
+    return model
+
+
+def test_an_answer_after_a_sentence_is_followed_within_the_memory_stated(monkeypatch):
+    letters = tuple(row[0] for row in tiny.tokenizer()(["A", "B"])["input_ids"])
+    words = [(10 + i, 110 + i) for i in range(8)]
+    kept = []
+    original = LiveRows.feed
+
+    def watch(live, *given):
+        found = original(live, *given)
+        kept.append(live.tokens)
+        return found
+
+    monkeypatch.setattr(LiveRows, "feed", watch)
+
+    def read(text: str, complete: bool) -> int | None:
+        found = [text.find(letter) for letter in "AB"]
+        return next((i for i, at in enumerate(found) if at >= 0), 2 if complete else None)
+
+    reader = TokenReader(read, 3, token_reader("letter", ["A", "B"]).decode, [END])
+    budget = 64
+    questions = [Question(np.asarray([5] * i + [2], np.int32), reader, Sampling(), 16) for i in range(6)]
+    answers, run = answer_probabilities(talker(words, letters), questions, Memory(budget))
+    for outcomes, unresolved in answers:
+        assert unresolved < UNRESOLVED
+        assert outcomes == pytest.approx([0.75, 0.25, 0], abs=UNRESOLVED)
+    assert max(kept) <= KEPT * budget
+    assert run["tokens_fed"] < run["tokens_asked"] / 3

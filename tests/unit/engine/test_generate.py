@@ -9,14 +9,21 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from biasatlas.engine.generate import Prompt, generate
+from biasatlas.engine import generate as engine
+from biasatlas.engine.generate import Prompt
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.sampling import Sampling, gumbel, seed_of, warp
+from biasatlas.engine.routes import TREE, Route
+from biasatlas.engine.sampling import Sampling, draw, gumbel, likely, penalise, seed_of
 
 from . import tiny
 
 ENDS = [0]
 WARM = Sampling(temperature=1.0, top_p=0.95, top_k=50)
+BATCHES = Route("plain", "the test asks for it")
+
+
+def generate(model, asked, ends, memory, route=TREE):
+    return engine.generate(model, asked, ends, memory, route)[0]
 
 
 def prompts(sampling=WARM, max_tokens=12, repeats=3) -> list[Prompt]:
@@ -24,15 +31,26 @@ def prompts(sampling=WARM, max_tokens=12, repeats=3) -> list[Prompt]:
     return [Prompt(tokens, sampling, max_tokens, repeat) for tokens in ids for repeat in range(repeats)]
 
 
-@pytest.mark.parametrize("name", ["qwen2", "bloom", "gpt2"])
-def test_a_request_gets_the_same_text_in_any_batch(name):
-    model, asked = tiny.model(name), prompts()
-    together = generate(model, asked, ENDS, Memory(4096))
+@pytest.mark.parametrize(
+    ("name", "sampling"),
+    [
+        ("qwen2", WARM),
+        ("qwen2", Sampling(temperature=0.8)),
+        ("mistral_window", Sampling(top_p=0.7, repetition_penalty=1.2)),
+        ("bloom", WARM),
+        ("gpt2", WARM),
+    ],
+)
+def test_a_request_gets_the_same_text_in_any_batch(name, sampling):
+    model, asked = tiny.model(name), prompts(sampling)
+    route = BATCHES if name == "bloom" else TREE
+    together = generate(model, asked, ENDS, Memory(4096), route)
     assert len({tuple(answer) for answer, _ in together}) > len(asked) // 2  # repeats differ
     order = np.random.default_rng(0).permutation(len(asked)).tolist()
-    shuffled = generate(model, [asked[i] for i in order], ENDS, Memory(40))
+    shuffled = generate(model, [asked[i] for i in order], ENDS, Memory(40), route)
     assert [shuffled[order.index(i)] for i in range(len(asked))] == together
-    assert [generate(model, [one], ENDS, Memory(64))[0] for one in asked[:5]] == together[:5]
+    assert [generate(model, [one], ENDS, Memory(64), route)[0] for one in asked[:5]] == together[:5]
+    assert generate(model, asked, ENDS, Memory(256), BATCHES) == together
 
 
 def test_greedy_is_the_librarys_greedy_and_ignores_the_checkpoints_settings():
@@ -71,44 +89,52 @@ def test_an_end_token_stops_and_the_limit_truncates():
 )
 def test_settings_act_as_the_librarys_in_its_order(sampling):
     torch.manual_seed(0)
-    logits, ids = torch.randn(1, 50) * 3, torch.randint(0, 50, (1, 12))
+    logits, ids = torch.randn(3, 900) * 3, torch.randint(0, 900, (3, 12))
+    logits[0, 7:9] = logits[0].topk(7).values[-1]  # a tie at the edge of top-k
     wanted = RepetitionPenaltyLogitsProcessor(sampling.repetition_penalty)(ids, logits)
     wanted = TemperatureLogitsWarper(sampling.temperature)(ids, wanted)
     wanted = TopKLogitsWarper(sampling.top_k)(ids, wanted) if sampling.top_k else wanted
     wanted = TopPLogitsWarper(sampling.top_p)(ids, wanted) if sampling.top_p < 1 else wanted
-    assert torch.allclose(warp(logits[0], ids[0, :8], ids[0, 8:], sampling), wanted[0])
+    wanted = wanted.softmax(-1)
+    penalise(logits, ids[:, :8].numpy(), ids[:, 8:].tolist(), sampling)
+    seen = []
+    for found in likely(logits, sampling, torch.full((3,), 0.999, dtype=torch.float64)):
+        for row, tokens, mass in zip(found.rows.tolist(), found.ids, found.mass, strict=True):
+            seen.append(row)
+            assert torch.allclose(mass.float(), wanted[row, tokens], atol=1e-6)
+            assert mass.sum() >= 0.999 and (mass.diff() <= 0).all()
+    assert sorted(seen) == [0, 1, 2]
 
 
 def test_the_frequency_penalty_counts_the_answer_only():
-    prompt, answer = torch.tensor([1, 1]), torch.tensor([2, 2, 3])
-    warped = warp(torch.zeros(5), prompt, answer, Sampling(frequency_penalty=0.5))
-    assert warped.tolist() == [0, 0, -1, -0.5, 0]
+    logits = torch.zeros(2, 5)
+    penalise(logits, [np.asarray([1, 1])] * 2, [[2, 2, 3], []], Sampling(frequency_penalty=0.5))
+    assert logits.tolist() == [[0, 0, -1, -0.5, 0], [0] * 5]
+
+
+@pytest.mark.parametrize("vocabulary", [50, 64, 1000])
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(top_p=0.8), Sampling(temperature=0.7, top_k=9)])
+def test_draws_follow_the_distribution_whatever_the_vocabulary(vocabulary, sampling):
+    torch.manual_seed(0)
+    one, times = torch.randn(1, vocabulary) * 2, 4000
+    (found,) = likely(one.clone(), sampling, torch.ones(1, dtype=torch.float64) - 1e-9)
+    seeds = [seed_of("draw", i) for i in range(times)]
+    drawn = draw(one.repeat(times, 1), [np.zeros(0)] * times, [[]] * times, [sampling] * times, seeds)
+    frequencies = np.bincount(drawn, minlength=vocabulary)[found.ids[0].numpy()] / times
+    assert frequencies.sum() == pytest.approx(1)
+    assert np.abs(frequencies - found.mass[0].numpy()).max() < 0.03
 
 
 def test_noise_is_gumbel_and_belongs_to_its_key():
-    noise = torch.cat([gumbel(seed_of("x", step), 1000, torch.device("cpu")) for step in range(50)])
+    noise = torch.cat([gumbel(torch.tensor(seed_of("x", step)), torch.arange(1000)) for step in range(50)])
     assert noise.mean().item() == pytest.approx(0.5772, abs=0.03)  # the Euler–Mascheroni constant
     assert noise.var().item() == pytest.approx(np.pi**2 / 6, abs=0.08)
-    again = gumbel(seed_of("x", 3), 1000, torch.device("cpu"))
+    again = gumbel(torch.tensor(seed_of("x", 3)), torch.arange(1000))
     assert torch.equal(noise[3000:4000], again)
     assert abs(np.corrcoef(noise[:1000], noise[1000:2000])[0, 1]) < 0.1
     # pinned: a change of generator would silently change every sampled text
     assert seed_of(b"a", 1) == 9103379928522317578
-    assert gumbel(1, 2, torch.device("cpu")).tolist() == pytest.approx([2.08684367696744, 0.17385007634518201])
-
-
-def test_draws_follow_the_distribution():
-    model, sampling = tiny.model("qwen2"), Sampling(temperature=2.0, top_k=5)
-    tokens = prompts()[0].tokens
-    asked = [Prompt(tokens, sampling, 1, repeat) for repeat in range(1500)]
-    drawn = [answer[0] if answer else 0 for answer, _ in generate(model, asked, ENDS, Memory(2**20))]
-    with torch.inference_mode():
-        logits = model(input_ids=torch.as_tensor(tokens[None].astype(np.int64))).logits[0, -1]
-    wanted = warp(logits, torch.as_tensor(tokens.astype(np.int64)), torch.zeros(0, dtype=torch.long), sampling).softmax(
-        0
-    )
-    found = np.bincount(drawn, minlength=tiny.VOCABULARY) / len(drawn)
-    assert np.abs(found - wanted.numpy()).max() < 0.05
+    assert gumbel(torch.tensor(1), torch.arange(2)).tolist() == pytest.approx([2.08684367696744, 0.17385007634518201])
 
 
 def test_a_nan_names_the_prompt():

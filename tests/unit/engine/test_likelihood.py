@@ -7,17 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasatlas.engine import plain, plan
-from biasatlas.engine.likelihood import attention_window, check_tree, log_likelihoods
+from biasatlas.engine.likelihood import log_likelihoods
 from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.routes import TREE, Route
+from biasatlas.engine.selfcheck import choose_route
 from biasatlas.engine.tree import Tree
 
 from . import tiny
 
-#: Architectures on the tree; the others must fall back and say why.
-ON_TREE = [name for name in tiny.CONFIGS if name not in {"bloom", "mistral_window"}]
+#: ALiBi counts columns, which a tree does not have in order: its prefixes are copied, and the reason is said.
+NOT_ON_TREE = {"bloom": "states"}
 TOLERANCE = 1e-4
 
-refusal = functools.cache(lambda name: check_tree(tiny.model(name)))
+refusal = functools.cache(lambda name: choose_route(tiny.model(name)))
 
 
 def hard_cases() -> tuple[list[np.ndarray], np.ndarray]:
@@ -41,8 +43,8 @@ def test_equal_to_one_sentence_at_a_time(name):
     tokens, start = hard_cases()
     values, run = log_likelihoods(tiny.model(name), tokens, start, Memory(512), refusal(name))
     assert np.abs(values - expected(name)).max() < TOLERANCE
-    assert run["path"] == ("tree" if name in ON_TREE else "plain"), run["reason"]
-    assert bool(run["reason"]) == (run["path"] == "plain")
+    assert run["route"] == NOT_ON_TREE.get(name, "tree"), run["reason"]
+    assert bool(run["reason"]) == (name in NOT_ON_TREE)
     assert run["tokens_unique"] <= run["tokens_fed"] <= run["tokens_asked"] == sum(map(len, tokens)) - len(tokens)
 
 
@@ -79,32 +81,23 @@ def test_any_requests_in_any_order_under_any_budget(name, requests, random, toke
 def test_a_boolean_mask_under_eager_attention_would_be_caught():
     """The trap that the self-check is there for: a wrong mask gives numbers, only wrong ones."""
     model = tiny.model("gemma2")
-    assert check_tree(model) == ""
+    assert choose_route(model).name == "tree"
     base, forward = model.base_model, model.base_model.forward
 
     def causal_only(*arguments, attention_mask=None, **keywords):
-        if attention_mask is not None and attention_mask.ndim == 4:
-            attention_mask = attention_mask.bool()
+        if isinstance(attention_mask, dict):
+            attention_mask = {name: mask.bool() for name, mask in attention_mask.items()}
         return forward(*arguments, attention_mask=attention_mask, **keywords)
 
     base.forward = causal_only
     try:
-        assert "does not follow a tree mask" in check_tree(model)
+        assert "does not follow a tree mask" in choose_route(model).reason
     finally:
         del base.forward
 
 
-def test_a_window_matters_only_to_longer_sequences():
-    model = tiny.model("mistral_window")
-    assert attention_window(model) == 6 and check_tree(model) == ""
-    short, long = (np.arange(2, 2 + n, dtype=np.int32) for n in (7, 8))
-    assert log_likelihoods(model, [short], np.asarray([1]), Memory(64))[1]["path"] == "tree"
-    _, run = log_likelihoods(model, [short, long], np.asarray([1, 1]), Memory(64))
-    assert run["path"] == "plain" and "window of 6" in run["reason"]
-
-
-@pytest.mark.parametrize("tree_refusal", ["", "the test asks for padded batches"])
-def test_out_of_memory_halves_the_budget_and_goes_on(tree_refusal, monkeypatch):
+@pytest.mark.parametrize("route", [TREE, Route("plain", "the test asks for padded batches")])
+def test_out_of_memory_halves_the_budget_and_goes_on(route, monkeypatch):
     model, fed, random = tiny.model("qwen2"), [], np.random.default_rng(0)
     tokens = [np.append([7, 8], random.integers(2, 9, random.integers(1, 40))).astype(np.int32) for _ in range(60)]
     start = np.full(len(tokens), 2)
@@ -118,7 +111,7 @@ def test_out_of_memory_halves_the_budget_and_goes_on(tree_refusal, monkeypatch):
 
     monkeypatch.setattr(model.base_model, "forward", short_of_memory)
     memory = Memory(2048)
-    values, run = log_likelihoods(model, tokens, start, memory, tree_refusal)
+    values, run = log_likelihoods(model, tokens, start, memory, route)
     assert memory.token_budget in (64, 128, 256) and max(fed) <= 150
     assert sum(fed) < 1.5 * run["tokens_fed"]  # it went on from where it was
     monkeypatch.undo()
@@ -127,11 +120,11 @@ def test_out_of_memory_halves_the_budget_and_goes_on(tree_refusal, monkeypatch):
 
     monkeypatch.setattr(model.base_model, "forward", lambda *a, **k: (_ for _ in ()).throw(torch.OutOfMemoryError("x")))
     with pytest.raises(torch.OutOfMemoryError):
-        log_likelihoods(model, tokens, start, Memory(2048), tree_refusal)
+        log_likelihoods(model, tokens, start, Memory(2048), route)
 
 
-@pytest.mark.parametrize("tree_refusal", ["", "the test asks for padded batches"])
-def test_a_nan_names_the_sequence(tree_refusal):
+@pytest.mark.parametrize("route", [TREE, Route("plain", "the test asks for padded batches")])
+def test_a_nan_names_the_sequence(route):
     model = tiny.model("qwen2")
     embeddings = model.get_input_embeddings().weight
     saved = embeddings[399].clone()
@@ -140,7 +133,7 @@ def test_a_nan_names_the_sequence(tree_refusal):
         embeddings[399] = float("nan")
     try:
         with pytest.raises(NotFiniteError) as error:
-            log_likelihoods(model, tokens, np.asarray([1, 1, 1]), Memory(64), tree_refusal)
+            log_likelihoods(model, tokens, np.asarray([1, 1, 1]), Memory(64), route)
     finally:
         with torch.no_grad():
             embeddings[399] = saved
@@ -166,7 +159,7 @@ def test_next_logits_are_those_of_the_plain_forward_pass():
 def test_16_bit_stays_within_its_rounding():
     model = tiny.model("qwen2").to(torch.bfloat16)
     try:
-        assert check_tree(model) == ""
+        assert choose_route(model).name == "tree"
         values, _ = log_likelihoods(model, *hard_cases(), Memory(512))
     finally:
         model.to(torch.float32)

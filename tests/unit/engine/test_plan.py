@@ -138,9 +138,12 @@ def test_planning_grows_no_faster_than_n_log_n():
 
 
 @FEW
-@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 200), st.integers(0, 60))
-def test_batches_hold_every_row_within_budget_and_padding(widths, budget, pass_tokens):
-    batches = plan.pack_batches(widths, budget, pass_tokens)
+@given(
+    st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 200), st.integers(0, 60), st.integers(1, 9)
+)
+def test_batches_hold_every_row_within_budget_and_padding(widths, budget, pass_tokens, most_rows):
+    batches = plan.pack_batches(widths, budget, pass_tokens, most_rows)
     assert sorted(row for batch in batches for row in batch) == list(range(len(widths)))
     assert all(len(batch) == 1 or len(batch) * max(widths[row] for row in batch) <= budget for batch in batches)
+    assert max(map(len, batches)) <= most_rows
     assert all(sum(widths[batch[0]] - widths[row] for row in batch) <= pass_tokens for batch in batches)

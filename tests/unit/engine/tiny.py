@@ -62,7 +62,12 @@ ALIBI = "bloom"
 
 @functools.cache
 def model(name: str = "qwen2") -> PreTrainedModel:
-    """A random model whose predictions are far from flat, so that a wrong mask shows."""
+    """A random model whose predictions are far from flat, so that a wrong mask shows; all tests have the same one."""
+    return fresh(name)
+
+
+def fresh(name: str = "qwen2") -> PreTrainedModel:
+    """As :func:`model`, for a test that changes it."""
     config = CONFIGS[name]()
     torch.manual_seed(0)
     built = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)](config).eval()

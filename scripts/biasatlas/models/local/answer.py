@@ -7,7 +7,7 @@ import platform
 import resource
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -16,6 +16,7 @@ import torch
 
 from biasatlas.benchmarks.shared.readers import Reader
 from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
+from biasatlas.engine.memory import Memory, default_budget
 from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
 from biasatlas.models.local import VERSION
@@ -25,12 +26,10 @@ from biasatlas.models.local.inputs import integer
 from biasatlas.models.local.likelihood import answer_likelihoods
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import Rendered, Templates, check_chat, render, texts
+from biasatlas.models.local.rotary import exception
 from biasatlas.models.sampling import Settings, fill_sampling, with_checkpoint
 from biasatlas.models.store import ResponseStore, content
 from biasatlas.models.store import key as store_key
-
-#: Most tokens in one forward pass where the entry does not say.
-_TOKEN_BUDGET_CPU, _TOKEN_BUDGET_GPU = 1024, 8192
 
 _KINDS = ("choice", "generation", "likelihood")
 _log = logging.getLogger(__name__)
@@ -42,7 +41,7 @@ class CausalModel:
 
     ``template_arguments`` go to the tokenizer's chat template, and what stands before ``thinking_end`` is no answer.
     ``sampling`` are settings by the name that a protocol gives, ``readers`` are those that choices may name, and
-    ``token_budget`` bounds the tokens of one forward pass (None: chosen by the device). Raises UserError where the
+    ``token_budget`` bounds the tokens of one forward pass (None: what memory has room for). Raises UserError where the
     tokenizer's template cannot be rendered, or knows nothing of the arguments or of what ends the thinking.
     """
 
@@ -59,6 +58,11 @@ class CausalModel:
     def __post_init__(self) -> None:
         check_chat(self.loaded.tokenizer, self.templates, self.template_arguments, self.name)
         check_thinking(self.loaded.tokenizer, self.thinking_end, self.name)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The budget of this model's forward passes: what ran out of memory once does not try again."""
+        return Memory(self.token_budget or default_budget(self.loaded.model))
 
     def answer(
         self,
@@ -129,9 +133,11 @@ class CausalModel:
             identity["reader"] = self.reader_version
         if kind == "generation" and self.thinking_end:
             identity["thinking_end"] = self.thinking_end
+        rows = zip(requests.itertuples(index=False, name=None), prompts, requests["repeats"], strict=True)
         seen = (
-            content(row) | {"messages": None, "template": None, "prefix": prompt, "repeats": integer(row["repeats"])}
-            for row, prompt in zip(requests.to_dict("records"), prompts, strict=True)
+            content(dict(zip(requests, row, strict=True)))
+            | {"messages": None, "template": None, "prefix": prompt, "repeats": integer(repeats)}
+            for row, prompt, repeats in rows
         )
         return [store_key(identity, request, 0) for request in seen]
 
@@ -141,10 +147,8 @@ class CausalModel:
             "generation": partial(answer_generations, thinking_end=self.thinking_end),
             "likelihood": answer_likelihoods,
         }
-        on_cpu = self.loaded.model.device.type == "cpu"
-        token_budget = self.token_budget or (_TOKEN_BUDGET_CPU if on_cpu else _TOKEN_BUDGET_GPU)
         try:
-            return solvers[kind](requests, prompts, self.loaded, token_budget)
+            return solvers[kind](requests, prompts, self.loaded, self.memory)
         except torch.OutOfMemoryError as error:
             raise UserError(
                 f"{self.loaded.name}: out of memory on a single request: use a smaller dtype, a larger GPU, or more "
@@ -167,8 +171,10 @@ class CausalModel:
             "thinking_end": self.thinking_end,
             "dtype": str(loaded.model.dtype).removeprefix("torch."),
             "device": str(loaded.model.device),
-            "engine": "plain" if loaded.tree_refusal else "tree",
-            "engine_reason": loaded.tree_refusal,
+            "engine": loaded.route.name,
+            "engine_reason": "; ".join(
+                filter(None, [loaded.route.reason, exception(loaded.model.config.get_text_config())])
+            ),
             "versions": versions | {"python": platform.python_version()},
         }
 

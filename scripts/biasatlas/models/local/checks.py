@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from biasatlas.engine.tree import decoder
+from biasatlas.engine.forward import decoder
 from biasatlas.errors import UserError
 from biasatlas.models.hub import first_line
 

@@ -9,8 +9,9 @@ import pandas as pd
 
 from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE, Reader
 from biasatlas.columns import RESPONSE_COLUMNS
-from biasatlas.engine.choice import Question, TokenReader, answer_probabilities
+from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.reading import TokenReader
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.local.inputs import (
     counts,
@@ -32,7 +33,7 @@ def answer_choices(
     requests: pd.DataFrame,
     prompts: list[str],
     model: LoadedModel,
-    token_budget: int,
+    memory: Memory,
     readers: Mapping[str, Reader],
 ) -> tuple[pd.DataFrame, dict]:
     """Choice responses in the order of ``requests``, and what computing them took.
@@ -53,18 +54,16 @@ def answer_choices(
         key = (tokens[i].tobytes(), sampling, longest, (reader, labels))
         keys.append(key)
         if key not in questions and not detail[i]:
-            guesses = () if model.tree_refusal else _guesses(model, labels)
+            guesses = _guesses(model, labels) if model.route.name == "tree" else ()
             questions[key] = Question(tokens[i], token_readers[reader, labels], sampling, longest, guesses)
     by_key: dict[tuple, tuple[np.ndarray, float]] = {}
     run: Counter[str] = Counter()
     known = list(questions)
     length = np.asarray([len(question.tokens) for question in questions.values()], np.int64)
-    for group, tree_refusal in groups(model, length):
+    for group, route in groups(model, length):
         chosen = [known[i] for i in group]
         try:
-            answers, took = answer_probabilities(
-                model.model, [questions[key] for key in chosen], Memory(token_budget), tree_refusal
-            )
+            answers, took = answer_probabilities(model.model, [questions[key] for key in chosen], memory, route)
         except NotFiniteError as error:
             key = chosen[error.sequence]
             raise not_finite(model, requests["request_id"][keys.index(key)], error.value) from error
@@ -107,6 +106,8 @@ def _token_reader(model: LoadedModel, read: Reader, labels: str) -> TokenReader:
         return outcomes[reading] if isinstance(reading, str) else reading
 
     def decode(answers: list[list[int]]) -> list[str]:
+        if model.tokenizer.is_fast and not model.tokenizer.clean_up_tokenization_spaces:  # the same, without a loop
+            return model.tokenizer.backend_tokenizer.decode_batch(answers, skip_special_tokens=True)
         return model.tokenizer.batch_decode(answers, skip_special_tokens=True)
 
     return TokenReader(index, len(options) + 2, decode, model.eos_token_ids)

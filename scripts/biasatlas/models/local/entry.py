@@ -52,8 +52,8 @@ class HfEntry(HubEntry):
         "nothing",
         None,
         ge=1,
-        description="Most tokens in one forward pass; 1024 on a CPU and 8192 on a GPU if not given. Halved when memory "
-        "runs out.",
+        description="Most tokens in one forward pass; if not given, what memory has room for, at most 1024 on a CPU and "
+        "8192 on a GPU. Halved when memory runs out.",
     )
     shards: int = field(
         "nothing",

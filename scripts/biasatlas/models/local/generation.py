@@ -1,5 +1,6 @@
 """Requests of kind ``generation``: free text."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,14 +11,14 @@ from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.errors import UserError
-from biasatlas.models.local.inputs import encode_prompts, not_finite, samplings, why_unanswerable
+from biasatlas.models.local.inputs import counts, encode_prompts, not_finite, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.rotary import groups, switch_length
 from biasatlas.validation import nearest
 
 
 def answer_generations(
-    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, token_budget: int, thinking_end: str = ""
+    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, memory: Memory, thinking_end: str = ""
 ) -> tuple[pd.DataFrame, dict]:
     """Generation responses in the order of ``requests`` and then by repeat, and what computing them took.
 
@@ -41,20 +42,17 @@ def answer_generations(
             if not detail[i]:
                 distinct.setdefault(key, prompt)
     answers: dict[tuple, tuple[list[int], str]] = {}
+    run: Counter[str] = Counter()
     known = list(distinct)
-    for group, _ in groups(model, np.asarray([len(prompt.tokens) for prompt in distinct.values()], np.int64)):
+    for group, route in groups(model, np.asarray([len(prompt.tokens) for prompt in distinct.values()], np.int64)):
         chosen = [known[i] for i in group]
         try:
-            made = generate(
-                model.model,
-                [distinct[key] for key in chosen],
-                model.eos_token_ids,
-                Memory(token_budget),
-            )
+            made, took = generate(model.model, [distinct[key] for key in chosen], model.eos_token_ids, memory, route)
         except NotFiniteError as error:
             row = next(i for i, _, key in rows if key == chosen[error.sequence])
             raise not_finite(model, requests["request_id"][row], error.value) from error
         answers |= zip(chosen, made, strict=True)
+        run.update(counts(took))
     by_key = {
         key: _response(*answer, len(distinct[key].tokens), thinking_end, model) for key, answer in answers.items()
     }
@@ -63,11 +61,7 @@ def answer_generations(
         | ({"status": "failed", "detail": detail[i]} if detail[i] else by_key[key])
         for i, repeat, key in rows
     ]
-    run = {
-        "tokens_fed": sum(len(prompt.tokens) for prompt in distinct.values()),
-        "tokens_made": sum(len(answer) for answer, _ in answers.values()),
-    }
-    return pd.DataFrame(responses, columns=list(RESPONSE_COLUMNS["generation"])), run
+    return pd.DataFrame(responses, columns=list(RESPONSE_COLUMNS["generation"])), dict(run)
 
 
 def check_thinking(tokenizer: PreTrainedTokenizerBase, thinking_end: str, name: str) -> None:

@@ -16,7 +16,7 @@ from biasatlas.models.local.rotary import groups
 
 
 def answer_likelihoods(
-    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, token_budget: int
+    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, memory: Memory
 ) -> tuple[pd.DataFrame, dict]:
     """Likelihood responses in the order of ``requests``, and what computing them took.
 
@@ -32,11 +32,11 @@ def answer_likelihoods(
     values = np.full(len(requests), np.nan)
     run: Counter[str] = Counter()
     scorable = np.flatnonzero(status == "ok")
-    for group, tree_refusal in groups(model, length[scorable] - 1):
+    for group, route in groups(model, length[scorable] - 1):
         scored = scorable[group]
         try:
             values[scored], took = log_likelihoods(
-                model.model, [tokens[i] for i in scored], start[scored], Memory(token_budget), tree_refusal
+                model.model, [tokens[i] for i in scored], start[scored], memory, route
             )
         except NotFiniteError as error:
             raise not_finite(model, requests["request_id"][scored[error.sequence]], error.value) from error

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from biasatlas.engine.likelihood import check_tree
+from biasatlas.engine.routes import IN_WORDS, Route
+from biasatlas.engine.selfcheck import choose_route
 from biasatlas.errors import UserError
 from biasatlas.models.hub import ADAPTER, adapter_sha256, checkpoint_sha256, first_line, model_folder
 from biasatlas.models.local.architecture import causal_architecture
@@ -22,8 +23,8 @@ class LoadedModel:
     """A causal language model ready to answer, with what identifies it.
 
     ``eos_token_ids`` end an answer: the tokenizer's, and those of the checkpoint's generation configuration, which is
-    also where sampling settings named "checkpoint" come from; nothing else of it is used. ``tree_refusal`` is '' where
-    the engine's tree is exact for this model, else the reason why it is not. ``adapter_sha256`` is '' without an adapter.
+    also where sampling settings named "checkpoint" come from; nothing else of it is used. ``route`` is the way that is
+    right for this model, and why where it is not the tree. ``adapter_sha256`` is '' without an adapter.
     """
 
     name: str
@@ -33,7 +34,7 @@ class LoadedModel:
     weights_sha256: str
     config_sha256: str
     eos_token_ids: tuple[int, ...]
-    tree_refusal: str
+    route: Route
     adapter_sha256: str = ""
 
 
@@ -83,9 +84,9 @@ def load(
     if adapter_folder:
         _add_adapter(model, adapter_folder, str(adapter))
     check_causality(model, source)
-    tree_refusal = check_tree(model)
-    if tree_refusal:
-        _log.info("%s: padded batches in place of the token tree: %s", source, tree_refusal)
+    route = choose_route(model)
+    if route.reason:
+        _log.info("%s: %s in place of the token tree: %s", source, IN_WORDS[route.name], route.reason)
     return LoadedModel(
         name or source,
         revision,
@@ -93,7 +94,7 @@ def load(
         checkpoint.tokenizer,
         *checkpoint_sha256(folder),
         _eos_token_ids(model, checkpoint.tokenizer),
-        tree_refusal,
+        route,
         adapter_sha256(adapter_folder) if adapter_folder else "",
     )
 

@@ -6,12 +6,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pandas as pd
-from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
+from biasatlas.engine.masks import SPANS
 from biasatlas.models.entry import Preview, pinned_revision
 from biasatlas.models.hub import model_folder
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.models.local.render import render
+from biasatlas.models.local.rotary import exception
 from biasatlas.models.sampling import fill_sampling, with_checkpoint
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ def preview(opening: "Opening", requests: pd.DataFrame) -> list[Preview]:
     sampling = {name: settings.model_dump() for name, settings in entry.sampling.items()}
     fill_sampling(requests, with_checkpoint(sampling, {}), opening.name)
     folder = model_folder(entry.source, pinned_revision(entry, opening.ready), entry.trust_remote_code)
-    tokenizer, context = _tokenizer(folder, entry.trust_remote_code)
+    tokenizer, config = _tokenizer(folder, entry.trust_remote_code)
+    context, remark = getattr(config, "max_position_embeddings", None), slower(config)
     model = cast("LoadedModel", SimpleNamespace(name=opening.name, tokenizer=tokenizer))  # no weights are needed
     previews = []
     for i in range(len(requests)):
@@ -40,13 +43,20 @@ def preview(opening: "Opening", requests: pd.DataFrame) -> list[Preview]:
         continuation, longest = request["continuation"].iloc[0], request["max_tokens"].iloc[0]
         tokens = len(tokenizer(rendered.text + (continuation if isinstance(continuation, str) else ""))["input_ids"])
         answer = int(longest) if request["kind"].iloc[0] == "generation" else 0
-        previews.append(Preview("", tokens + answer, context))
+        previews.append(Preview("", tokens + answer, context, remark))
     return previews
 
 
 @cache
-def _tokenizer(folder: Path, trusted: bool) -> tuple[PreTrainedTokenizerBase, int | None]:
-    """The tokenizer, and how many tokens the model takes."""
+def _tokenizer(folder: Path, trusted: bool) -> tuple[PreTrainedTokenizerBase, PretrainedConfig]:
+    """The tokenizer, and the configuration of the text decoder."""
     config = AutoConfig.from_pretrained(folder, trust_remote_code=trusted).get_text_config()
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trusted)
-    return tokenizer, getattr(config, "max_position_embeddings", None)
+    return tokenizer, config
+
+
+def slower(config: PretrainedConfig) -> str:
+    """What the configuration alone says of requests that cannot share all that their texts share, and why; else ''."""
+    others = sorted(set(getattr(config, "layer_types", None) or ()) - SPANS.keys())
+    recurrent = f"not as a token tree: its layers of type {', '.join(others)} are no attention" if others else ""
+    return "; ".join(filter(None, [recurrent, exception(config)]))

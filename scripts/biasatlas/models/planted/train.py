@@ -16,7 +16,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, proce
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from biasatlas.engine import plan
-from biasatlas.engine.tree import tree_mask
+from biasatlas.engine.masks import tree_visible
 from biasatlas.models.planted.corpus import Choice, Grammar, corpus, group_terms
 
 log = logging.getLogger(__name__)
@@ -233,7 +233,7 @@ def batch_loss(model: LlamaForCausalLM, rows: Sequence[Row]) -> torch.Tensor:
         (layout.ids, layout.position, layout.end, layout.parent, layout.slot, layout.target.astype(np.int64)),
     )
     states = model.model(
-        input_ids=ids, attention_mask=tree_mask(end), position_ids=position, use_cache=False
+        input_ids=ids, attention_mask=tree_visible(end)[:, None], position_ids=position, use_cache=False
     ).last_hidden_state
     log_p = model.lm_head(states.flatten(0, 1)[parent]).log_softmax(-1)
     return -(log_p[slot, target] * torch.from_numpy(weight[layout.sequence]).float()).sum()

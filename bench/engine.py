@@ -1,0 +1,482 @@
+"""Speed and memory of the engine against its peers, interleaved in one process. Run by hand.
+
+    PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/engine.py likelihood --shape 0.5b --dtype float32
+    PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/engine.py choice --shape 0.5b
+    PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/engine.py generation --shape 0.5b
+
+Requests come from real data (bench/workloads.py); models are random Qwen2 models of a given shape, because speed does not
+depend on what a model knows. Peers of likelihoods and choices: one sentence a forward pass, lm-evaluation-harness (if
+installed), padded batches sorted by length; of generation: the library's `generate`. All get the same token ids, and all
+likelihoods are compared.
+
+A random model answers nothing, so for choices its head gets a bias: the labels' first tokens and the end are likely, each
+label less so than the one before it. "steps" are readers that decide after so many tokens, whatever these are.
+"""
+
+import argparse
+import functools
+import gc
+import logging
+import os
+import platform
+import random
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item
+
+from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE
+from biasatlas.engine import plain, plan
+from biasatlas.engine.choice import Question, answer_probabilities
+from biasatlas.engine.encode import encode_pairs, encode_texts
+from biasatlas.engine.generate import Prompt, generate
+from biasatlas.engine.memory import Memory, default_budget
+from biasatlas.engine.reading import TokenReader
+from biasatlas.engine.sampling import Sampling
+from biasatlas.engine.tree import Tree
+
+SHAPES = {  # hidden, layers, heads, key-value heads, intermediate, tied embeddings
+    "tiny": (64, 2, 4, 2, 256, True),
+    "small": (512, 6, 8, 2, 2048, True),
+    "0.5b": (896, 24, 14, 2, 4864, True),
+    "7b": (3584, 28, 28, 4, 18944, False),
+}
+VOCABULARY = 151936
+
+
+def make_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
+    """A byte-level BPE of 8,000 tokens of the workloads' own sentences: about as many characters a token as Qwen2's."""
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    trainer = trainers.BpeTrainer(
+        vocab_size=8000, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    bpe.train_from_iterator(texts, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token=special[0], pad_token=special[0])
+
+
+def make_model(shape: str, dtype: torch.dtype, device: str) -> Qwen2ForCausalLM:
+    hidden, layers, heads, kv_heads, intermediate, tied = SHAPES[shape]
+    config = Qwen2Config(
+        vocab_size=VOCABULARY,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        intermediate_size=intermediate,
+        tie_word_embeddings=tied,
+        max_position_embeddings=32768,
+        dtype=dtype,
+    )
+    torch.manual_seed(0)
+    with torch.device(device):
+        torch.set_default_dtype(dtype)
+        model = Qwen2ForCausalLM(config).eval()
+        torch.set_default_dtype(torch.float32)
+    return model
+
+
+@torch.inference_mode()
+def one_at_a_time(model, tokens, start) -> np.ndarray:
+    values = []
+    for ids, begin in zip(tokens, start, strict=True):
+        logits = model(
+            input_ids=torch.as_tensor(ids[None, :-1].astype(np.int64), device=model.device),
+            logits_to_keep=len(ids) - int(begin),
+        ).logits[0]
+        target = torch.as_tensor(ids[begin:].astype(np.int64), device=model.device)
+        picked = torch.log_softmax(logits.float(), -1).gather(1, target[:, None])
+        values.append(picked.double().sum().item())
+    return np.asarray(values)
+
+
+def harness(model, tokenizer, batch_size: int):
+    """lm-evaluation-harness on the same token ids; None where it is not installed."""
+    try:
+        from lm_eval.models.huggingface import HFLM
+    except ImportError:
+        return None
+    wrapped = HFLM(pretrained=model, tokenizer=tokenizer, batch_size=batch_size, max_length=4096)
+
+    def run(model, tokens, start) -> np.ndarray:
+        requests = [
+            ((str(i), ""), ids[:begin].tolist(), ids[begin:].tolist())
+            for i, (ids, begin) in enumerate(zip(tokens, start.tolist(), strict=True))
+        ]
+        return np.asarray([value for value, _ in wrapped._loglikelihood_tokens(requests, disable_tqdm=True)])
+
+    return run
+
+
+class Engine:
+    """The engine, and the seconds that planning took in its last run."""
+
+    def __init__(self, token_budget: int):
+        self.token_budget = token_budget
+
+    def __call__(self, model, tokens, start) -> np.ndarray:
+        began = time.process_time()
+        trie, where = plan.build_trie(tokens, start)
+        tree = Tree(model, Memory(self.token_budget))
+        root = plan.plan_prefixes(trie, tree.row_tokens, tree.pass_tokens)
+        for prefix in plan.walk(root):
+            plan.cut_rows(trie, prefix.members, prefix.end, tree.row_tokens)
+        self.planning_s = time.process_time() - began
+        values = tree.log_likelihoods(trie)[where]
+        self.tokens_fed = tree.tokens_fed
+        return values
+
+
+def batches(token_budget: int):
+    return lambda model, tokens, start: plain.log_likelihoods(model, tokens, start, Memory(token_budget))
+
+
+def matrix_rate(model, device: str, tokens: int) -> float:
+    """FLOP/s of the matrix product of one MLP layer: what the machine gives at this moment."""
+    weight = model.model.layers[0].mlp.gate_proj.weight
+    states = torch.randn(tokens, weight.shape[1], device=device).to(weight.dtype)
+    best = np.inf
+    for _ in range(3):
+        repeats = max(1, int(2e10 // (2 * tokens * weight.numel())))
+        began = _now(device)
+        for _ in range(repeats):
+            torch.nn.functional.linear(states, weight)
+        best = min(best, (_now(device) - began) / repeats)
+    return 2 * tokens * weight.numel() / best
+
+
+def _now(device: str) -> float:
+    """Seconds: of this process on a CPU, where one thread's own time does not depend on who else is running."""
+    if device == "cpu":
+        return time.process_time()
+    torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def _measured(device: str, run, *inputs) -> tuple[np.ndarray, float, float]:
+    """What ``run`` gives, its seconds, and its peak memory above the start in MiB."""
+    gc.collect()
+    if device == "cpu":
+        before = _resident("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")
+    else:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated() / 2**20
+    began = _now(device)
+    values = run(*inputs)
+    seconds = _now(device) - began
+    peak = _resident("VmHWM") if device == "cpu" else torch.cuda.max_memory_allocated() / 2**20
+    return values, seconds, peak - before
+
+
+def _resident(key: str) -> float:
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(key))
+    return int(line.split()[1]) / 1024
+
+
+def sample(items: list[list], tokens: int, count) -> list:
+    """Requests of whole items in a seeded order, until there are ``tokens`` asked (0: all)."""
+    chosen, asked = [], 0
+    for item in random.Random(0).sample(items, len(items)):
+        chosen += item
+        asked += count(item)
+        if tokens and asked >= tokens:
+            break
+    return chosen
+
+
+def thinned(length: int, tokens: int, of: int) -> np.ndarray:
+    """Evenly spread pairs of neighbours among ``length`` requests, for about ``tokens`` of the ``of`` asked (0: all)."""
+    every = max(1, round(of / tokens)) if tokens else 1
+    at = np.arange(length)
+    return at[at // 2 % every == 0]
+
+
+class Bench:
+    """What all workloads share: model, tokenizer, machine, and the arguments of the command line."""
+
+    def __init__(self, arguments: argparse.Namespace, mirror: Path):
+        self.arguments, self.mirror, self.device = arguments, mirror, arguments.device
+        texts = [text for make in LIKELIHOODS.values() for item in make(mirror)[:100] for _, text in item[:2]]
+        texts += [text for make in GENERATIONS.values() for item in make(mirror)[:50] for text in item[:1]]
+        self.tokenizer = make_tokenizer(texts)
+        self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
+        self.budget = arguments.budget or default_budget(self.model)
+        self.body = sum(parameter.numel() for parameter in self.model.model.layers.parameters())
+        self.head = self.model.lm_head.weight.numel()
+
+    def encode(self, requests: Item) -> tuple[list[np.ndarray], np.ndarray]:
+        prefixes, continuations = zip(*requests, strict=True)
+        tokens, start = encode_pairs(self.tokenizer, prefixes, continuations, "none", "offsets")
+        start = np.maximum(start, 1)
+        scorable = [i for i, ids in enumerate(tokens) if len(ids) > start[i]]  # a word of one token alone is not
+        return [tokens[i] for i in scorable], start[scorable]
+
+    def sampled(self, items: list[Item]) -> tuple[list[np.ndarray], np.ndarray]:
+        count = lambda item: sum(map(len, self.encode(item)[0]))  # noqa: E731
+        return self.encode(sample(items, self.arguments.tokens, count))
+
+    def rate(self) -> float:
+        return matrix_rate(self.model, self.device, self.budget)
+
+
+def likelihoods(bench: Bench) -> None:
+    """Likelihoods: milliseconds a token asked, against one at a time, the harness and padded batches."""
+    arguments, engine = bench.arguments, Engine(bench.budget)
+    peers = {
+        "one at a time": one_at_a_time,
+        **{f"harness, batch {size}": harness(bench.model, bench.tokenizer, size) for size in arguments.harness},
+        "padded batches": batches(bench.budget),
+    }
+    runs = {} if arguments.engine_only else {name: run for name, run in peers.items() if run}
+    runs["engine"] = engine
+    header = ["workload", "asked ÷ unique", "fed ÷ unique", *(f"{name}, ms" for name in runs)]
+    print_row(
+        [*header, "over the better peer", "of the ideal", "planning", "peak MiB", "largest difference, nats"], True
+    )
+    gains = []
+    for name in chosen(LIKELIHOODS, arguments):
+        tokens, start = bench.sampled(LIKELIHOODS[name](bench.mirror))
+        asked = sum(map(len, tokens))
+        shared = thinned(len(tokens), arguments.peer_tokens, asked)
+        of_peers = [tokens[i] for i in shared], start[shared]
+        trie, _ = plan.build_trie(tokens, start)
+        seconds: dict[str, list[float]] = {run: [] for run in runs}
+        peak, values, rates = dict.fromkeys(runs, 0.0), {}, []
+        for _ in range(arguments.rounds):
+            for run in random.sample(list(runs), len(runs)):
+                rates.append(bench.rate())
+                requests = (tokens, start) if run == "engine" else of_peers
+                values[run], took, memory = _measured(bench.device, runs[run], bench.model, *requests)
+                seconds[run].append(took)
+                peak[run] = max(peak[run], memory)
+        values["engine"] = values["engine"][shared]
+        engine_s = statistics.median(seconds["engine"])
+        # Milliseconds a token asked; all but the engine take as long for a request whatever else is asked.
+        each = {run: 1000 * statistics.median(took) / sum(map(len, of_peers[0])) for run, took in seconds.items()}
+        each["engine"] = 1000 * engine_s / asked
+        ideal_s = 2 * (bench.body * trie.unique_tokens + bench.head * scored_states(trie)) / statistics.median(rates)
+        rivals = [each[run] for run in runs if run not in ("engine", "one at a time")]
+        gains.append(min(rivals) / each["engine"] if rivals else float("nan"))
+        reference = values.get("one at a time", values["engine"])
+        row = [
+            name,
+            f"{(asked - len(tokens)) / trie.unique_tokens:.1f}",
+            f"{engine.tokens_fed / trie.unique_tokens:.3f}",
+        ]
+        row += [f"{each[run]:.3g}" for run in runs]
+        row += [f"{gains[-1]:.1f}", f"{ideal_s / engine_s:.2f}", f"{engine.planning_s / engine_s:.2%}"]
+        row += [", ".join(f"{peak[run]:.0f}" for run in runs)]
+        row += [", ".join(f"{np.abs(values[run] - reference).max():.0e}" for run in runs if run != "one at a time")]
+        print_row(row)
+    print(f"\ngeometric mean over the better peer: {statistics.geometric_mean(gains):.2f}")
+
+
+def scored_states(trie: plan.Trie) -> int:
+    """Distinct hidden states that predict a scored token."""
+    pairs = zip(trie.tokens, trie.start, strict=True)
+    return len({ids[:at].tobytes() for ids, start in pairs for at in range(start, len(ids))})
+
+
+def choices(bench: Bench) -> None:
+    """Choices: seconds against those of the likelihoods of the same prompts' labels by the engine, in the same run."""
+    arguments = bench.arguments
+    kinds = ["labels", *(f"{steps} steps" for steps in arguments.steps)]
+    header = ["workload", "questions", "labels' likelihoods, s", "one at a time, s", *(f"{kind}, s" for kind in kinds)]
+    header += ["over the likelihoods", "expansions a question", "of the ideal", "peak MiB", "most unresolved"]
+    print_row(header, True)
+    for name in chosen(CHOICES, arguments):
+        workload = CHOICES[name]
+        tokens, start = bench.sampled(workload.make(bench.mirror))
+        prompts = [
+            np.frombuffer(ids, np.int32)
+            for ids in dict.fromkeys(t[:s].tobytes() for t, s in zip(tokens, start, strict=True))
+        ]
+        trie, _ = plan.build_trie(tokens, start)
+        shared = thinned(len(tokens), arguments.peer_tokens, sum(map(len, tokens)))
+        of_peer = [tokens[i] for i in shared], start[shared]
+        seconds: dict[str, list[float]] = {run: [] for run in ("engine", "one at a time", *kinds)}
+        peak, expanded, unresolved, rates = dict.fromkeys(kinds, 0.0), {}, 0.0, []
+        for _ in range(arguments.rounds):
+            rates.append(bench.rate())
+            engine = Engine(bench.budget)
+            seconds["engine"].append(_measured(bench.device, engine, bench.model, tokens, start)[1])
+            alone = _measured(bench.device, one_at_a_time, bench.model, *of_peer)[1]
+            seconds["one at a time"].append(alone * len(tokens) / len(shared))
+            for kind in kinds:
+                questions = asked_as(bench, workload, prompts, kind)
+                run = lambda asked=questions: answer_probabilities(bench.model, asked, Memory(bench.budget))  # noqa: E731
+                (answers, _), took, memory = _measured(bench.device, run)
+                seconds[kind].append(took)
+                peak[kind] = max(peak[kind], memory)
+                expanded[kind] = sum(question.reader.expanded for question in questions[:1]) / len(questions)
+                unresolved = max(unresolved, *(open_mass for _, open_mass in answers))
+        median = {run: statistics.median(took) for run, took in seconds.items()}
+        ideal_s = [
+            2
+            * (bench.body * trie.unique_tokens + (bench.body + bench.head) * len(prompts) * expanded[kind])
+            / statistics.median(rates)
+            for kind in kinds
+        ]
+        row = [name, str(len(prompts)), f"{median['engine']:.3g}", f"{median['one at a time']:.3g}"]
+        row += [f"{median[kind]:.3g}" for kind in kinds]
+        row += [", ".join(f"{median[kind] / median['engine']:.2f}" for kind in kinds)]
+        row += [", ".join(f"{expanded[kind]:.1f}" for kind in kinds)]
+        row += [", ".join(f"{ideal / median[kind]:.2f}" for ideal, kind in zip(ideal_s, kinds, strict=True))]
+        print_row([*row, ", ".join(f"{peak[kind]:.0f}" for kind in kinds), f"{unresolved:.4f}"])
+
+
+class CountingReader(TokenReader):
+    """A reader that counts the texts that were expanded."""
+
+    expanded = 0
+
+    def read_next(self, asked):
+        self.expanded += len(asked)
+        return super().read_next(asked)
+
+
+def asked_as(bench: Bench, workload: Choices, prompts: list[np.ndarray], kind: str) -> list[Question]:
+    """The prompts as choices, and the bench's model with a head that answers them."""
+    labels, outside = workload.labels, {REFUSED: len(workload.labels), UNPARSEABLE: len(workload.labels) + 1}
+    encoded = bench.tokenizer(labels, add_special_tokens=False)["input_ids"]
+    first = list(dict.fromkeys(ids[0] for ids in encoded))
+    bias = torch.zeros(VOCABULARY)
+    if kind == "labels":
+        bias[first] = 25 - torch.arange(len(first)) / 2
+        bias[0] = 25.0
+
+        def read(text: str, complete: bool) -> int | None:
+            found = workload.read(text, labels, complete)
+            return outside[found] if isinstance(found, str) else found
+    else:
+        steps = int(kind.split()[0])
+        bias[[ids[0] for ids in bench.tokenizer(list("abc"), add_special_tokens=False)["input_ids"]]] = torch.tensor(
+            [25.0, 22.2, 19.3]
+        )
+
+        def read(text: str, complete: bool) -> int | None:
+            return None if len(text) < steps and not complete else int(text[:1] != "a")
+
+    bench.model.lm_head.bias = torch.nn.Parameter(bias.to(bench.model.dtype).to(bench.device))
+    decode = functools.partial(bench.tokenizer.backend_tokenizer.decode_batch, skip_special_tokens=True)
+    reader = CountingReader(read, len(labels) + 2, decode, [0])
+    guesses = tuple((token,) for token in first[:16]) if kind == "labels" else ()
+    return [Question(ids, reader, Sampling(), workload.max_tokens, guesses) for ids in prompts]
+
+
+def generations(bench: Bench) -> None:
+    """Generation: seconds against the library's `generate` at several batch sizes, the best of which counts.
+
+    A sixteenth of all tokens end an answer, so that a random model's lengths are uneven as a trained one's are.
+    """
+    arguments, model = bench.arguments, bench.model
+    ends = np.random.default_rng(0).choice(VOCABULARY, VOCABULARY // 16, replace=False).tolist()
+    sampling = Sampling(temperature=0.7, top_p=0.8, top_k=20)
+    names = [f"generate, batch {size}" for size in arguments.batch]
+    header = ["workload", "prompts", "tokens made", *(f"{name}, ms a token" for name in names), "engine, ms a token"]
+    print_row([*header, "over the better batch", "peak MiB"], True)
+    for name in chosen(GENERATIONS, arguments):
+        count = lambda item: sum(map(len, bench.tokenizer(item)["input_ids"]))  # noqa: E731
+        texts = sample(GENERATIONS[name](bench.mirror), arguments.tokens, count)
+        tokens = encode_texts(bench.tokenizer, texts, "none")
+        prompts = [Prompt(ids, sampling, arguments.max_tokens) for ids in tokens]
+        each: dict[str, list[float]] = {run: [] for run in (*names, "engine")}
+        peak, made = dict.fromkeys(each, 0.0), 0
+        for _ in range(arguments.rounds):
+            for run, size in zip(names, arguments.batch, strict=True):
+                made_by, took, memory = _measured(
+                    bench.device, library, model, tokens, sampling, ends, arguments.max_tokens, size
+                )
+                each[run].append(1000 * took / made_by)
+                peak[run] = max(peak[run], memory)
+            (_, run_of), took, memory = _measured(bench.device, generate, model, prompts, ends, Memory(bench.budget))
+            made = run_of["tokens_made"] + len(prompts)  # the end tokens, too
+            each["engine"].append(1000 * took / made)
+            peak["engine"] = max(peak["engine"], memory)
+        median = {run: statistics.median(took) for run, took in each.items()}
+        best = min(median[run] for run in names)
+        row = [name, str(len(prompts)), str(made), *(f"{took:.3g}" for took in median.values())]
+        print_row([*row, f"{best / median['engine']:.1f}", ", ".join(f"{mib:.0f}" for mib in peak.values())])
+
+
+def library(model, tokens, sampling: Sampling, ends: list[int], max_tokens: int, size: int) -> int:
+    """The library's own generation in batches of prompts of like length: the tokens that it made."""
+    made = 0
+    order = sorted(range(len(tokens)), key=lambda i: -len(tokens[i]))
+    config = GenerationConfig(
+        do_sample=True,
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        max_new_tokens=max_tokens,
+        eos_token_id=ends,
+        pad_token_id=0,
+    )
+    for first in range(0, len(order), size):
+        batch = [tokens[i] for i in order[first : first + size]]
+        width = max(map(len, batch))
+        ids, mask = np.zeros((2, len(batch), width), np.int64)
+        for row, own in enumerate(batch):
+            ids[row, width - len(own) :], mask[row, width - len(own) :] = own, 1
+        ids, mask = torch.as_tensor(ids, device=model.device), torch.as_tensor(mask, device=model.device)
+        answers = model.generate(input_ids=ids, attention_mask=mask, generation_config=config)[:, width:]
+        ended = torch.isin(answers, torch.as_tensor(ends, device=model.device))
+        # Up to and with the first end token, as far as an answer goes without one.
+        made += int((ended.cumsum(1) - ended.long() == 0).sum())
+    return made
+
+
+def chosen(workloads: dict, arguments: argparse.Namespace) -> list[str]:
+    return [list(workloads)[i] for i in arguments.workload or range(len(workloads))]
+
+
+def print_row(cells: list[str], is_header: bool = False) -> None:
+    print("| " + " | ".join(cells) + " |" + ("\n|" + " --- |" * len(cells) if is_header else ""), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=["likelihood", "choice", "generation"])
+    parser.add_argument("--shape", choices=SHAPES, default="tiny")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--tokens", type=int, default=64000, help="tokens asked of the engine a workload; 0: all")
+    parser.add_argument("--peer-tokens", type=int, default=4000, help="tokens of these asked of its peers; 0: the same")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--budget", type=int, help="tokens a forward pass; default what memory has room for")
+    parser.add_argument("--workload", type=int, action="append", help="position in the list, from 0; default all")
+    parser.add_argument("--harness", type=int, nargs="*", default=[1, 8], help="its batch sizes; the better one counts")
+    parser.add_argument(
+        "--steps", type=int, nargs="*", default=[3, 5], help="tokens after which synthetic readers decide"
+    )
+    parser.add_argument("--batch", type=int, nargs="*", default=[8, 32], help="batch sizes of the library's `generate`")
+    parser.add_argument("--max-tokens", type=int, default=64, help="of a generation")
+    parser.add_argument("--engine-only", action="store_true", help="no peers of likelihoods: for full sets on a GPU")
+    arguments = parser.parse_args()
+    mirror = Path(os.environ.get("BIASATLAS_MIRROR") or sys.exit("set BIASATLAS_MIRROR to the folder of the datasets"))
+    torch.set_num_threads(1)
+    logging.disable(logging.WARNING)
+    bench = Bench(arguments, mirror)
+    processor = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        "",
+    )
+    machine = torch.cuda.get_device_name() if bench.device != "cpu" else f"{processor}, 1 thread"
+    versions = f"torch {torch.__version__}, Python {platform.python_version()}"
+    print(f"{arguments.shape} {arguments.dtype}, {versions}, {machine}\n")
+    {"likelihood": likelihoods, "choice": choices, "generation": generations}[arguments.kind](bench)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""A causal language model in two parts: the decoder, which turns tokens into hidden states, and its own head."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+import torch
+from transformers import Cache, DynamicCache, PreTrainedModel
+from transformers.cache_utils import DynamicLayer
+from transformers.modeling_outputs import BaseModelOutputWithPast
+
+from biasatlas.engine.masks import attention_mask
+
+#: Keys and values of each layer (1 × heads × tokens × size), None where a layer keeps nothing of a text.
+Layers = Sequence[tuple[torch.Tensor | None, torch.Tensor | None]]
+
+
+class Forward:
+    """The forward pass of a model, for rows of tokens under a tree mask and for chosen hidden states.
+
+    ``device`` is where ids and masks are expected.
+    """
+
+    def __init__(self, model: PreTrainedModel):
+        self.model = model
+        self.decoder = decoder(model)
+        self.device = model.get_input_embeddings().weight.device
+
+    @torch.inference_mode()
+    def feed(
+        self,
+        ids: torch.Tensor,
+        depth: torch.Tensor,
+        visible: torch.Tensor,
+        cache: Cache | None = None,
+        cached_depth: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Hidden states (rows × width × hidden) of the tokens ``ids`` (rows × width) at positions ``depth``.
+
+        ``visible`` (rows × width × columns, boolean) says which token descends from which; its columns are the tokens of
+        ``cache``, at the depths ``cached_depth`` (rows or 1 × cached), then those of ``ids``. What windows and chunks of
+        a layer hide is taken out here. The cache grows by ``ids``; without one nothing is kept.
+        """
+        column_depth = depth
+        if cached_depth is not None:
+            column_depth = torch.cat([cached_depth.expand(len(depth), -1), depth], 1)
+        return self.decoder(
+            input_ids=ids,
+            attention_mask=attention_mask(self.decoder, visible, depth, column_depth),
+            position_ids=depth,
+            past_key_values=cache,
+            use_cache=cache is not None,
+        ).last_hidden_state
+
+    @torch.inference_mode()
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """The fp32 logits (n × vocabulary) of hidden states (n × hidden), by all that the model itself does with them.
+
+        The result is the caller's to overwrite.
+        """
+        ids = torch.zeros((1, 1), dtype=torch.long, device=self.device)
+        with _returning(self.decoder, hidden[None]):
+            return self.model(input_ids=ids, use_cache=False).logits[0].float()
+
+
+def decoder(model: PreTrainedModel) -> PreTrainedModel:
+    """The part of a model that turns tokens into hidden states: of a composite model, that of its text."""
+    found = model.get_decoder()
+    if not isinstance(found, PreTrainedModel):  # what a head calls so
+        found = model.base_model
+    while hasattr(found, "lm_head"):  # some composite models hold a causal model, others its decoder
+        found = found.model
+    return found
+
+
+def new_cache(layers: Layers = (), rows: int = 1) -> DynamicCache:
+    """A cache that holds ``layers`` for each of ``rows``, without copying them; without layers, an empty one.
+
+    It keeps every token: with the model's configuration, sliding layers would drop the first ones.
+    """
+    cache = DynamicCache()
+    for key, value in layers:
+        layer = DynamicLayer()
+        if key is not None and value is not None:
+            layer.lazy_initialization(key, value)
+            layer.keys, layer.values = key.expand(rows, -1, -1, -1), value.expand(rows, -1, -1, -1)
+        cache.layers.append(layer)
+    return cache
+
+
+def layers_of(cache: Cache) -> Layers:
+    """What a cache holds; layers that look at an image keep nothing of a text."""
+    return [(layer.keys, layer.values) for layer in cache.layers]
+
+
+class _Hidden(BaseModelOutputWithPast):
+    """A decoder's output with nothing but hidden states, whatever else the model's head asks it for."""
+
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+
+@contextlib.contextmanager
+def _returning(decoder: PreTrainedModel, hidden: torch.Tensor) -> Iterator[None]:
+    """Let the decoder answer any call with ``hidden``: what the model then does is its head alone."""
+    saved = decoder.__dict__.get("forward")
+    decoder.forward = lambda *arguments, **keywords: _Hidden(last_hidden_state=hidden)
+    try:
+        yield
+    finally:
+        if saved is None:
+            del decoder.forward
+        else:
+            decoder.forward = saved

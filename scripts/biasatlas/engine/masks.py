@@ -1,0 +1,91 @@
+"""Which token sees which in each layer of a decoder, where rows are subtrees of a token trie."""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+
+import torch
+from transformers import PretrainedConfig, PreTrainedModel
+
+#: What limits the attention of a layer type, and the field of the configuration that says how far it reaches.
+SPANS = {"full_attention": None, "sliding_attention": "sliding_window", "chunked_attention": "attention_chunk_size"}
+
+
+def layer_types(decoder: PreTrainedModel) -> set[str]:
+    """The types of a decoder's layers, as SPANS names them; other types are recurrent, or choose what they attend to."""
+    config = decoder.config
+    declared = getattr(config, "layer_types", None)
+    if declared and _by_type(decoder):
+        return set(declared)
+    if getattr(config, "sliding_window", None) and _one_window(decoder):
+        return {"sliding_attention"}
+    # One mask serves all layers: what is no attention among them is left to other tests.
+    return {"full_attention"} | (set(declared or ()) - SPANS.keys())
+
+
+def span(config: PretrainedConfig, layer_type: str) -> int | None:
+    """How many tokens a layer of this type looks back over (chunked: the length of a chunk), None without a limit."""
+    field = SPANS.get(layer_type)
+    return getattr(config, field, None) if field else None
+
+
+def attention_mask(
+    decoder: PreTrainedModel, visible: torch.Tensor, depth: torch.Tensor, column_depth: torch.Tensor
+) -> torch.Tensor | dict[str, torch.Tensor]:
+    """The ``attention_mask`` that a decoder takes for rows of tokens under a tree mask.
+
+    ``visible`` (rows × queries × columns, boolean): whether a query may see a column by descent: the column is itself or
+    an ancestor of it. Columns are the cached tokens, then the queries themselves. ``depth`` (rows × queries) and
+    ``column_depth`` (rows or 1 × columns) are positions in the text: what windows and chunks are measured in.
+    A padded query should see itself, else its attention is NaN.
+
+    The result has a mask (rows × 1 × queries × columns) for each layer type where the decoder tells them apart, else the
+    one for all layers: boolean for SDPA, in the decoder's dtype and to be added to the scores for eager attention.
+    """
+    types = layer_types(decoder) & SPANS.keys()
+    largest = int(depth.max()) if any(span(decoder.config, name) for name in types) else 0
+    masks = {}
+    for name in types:
+        reach = span(decoder.config, name)
+        seen = visible
+        if reach is not None and largest >= reach:
+            queries, columns = depth[:, :, None], column_depth[:, None, :]
+            if name == "chunked_attention":
+                seen = visible & (queries // reach == columns // reach)
+            else:
+                seen = visible & (queries - columns < reach)
+        masks[name] = _as_taken(seen[:, None], decoder)
+    return masks if _by_type(decoder) and hasattr(decoder.config, "layer_types") else masks.popitem()[1]
+
+
+def tree_visible(end: torch.Tensor) -> torch.Tensor:
+    """Which token of a row descends from which: rows × width × width, j from i when j ≤ i < end[j] (rows × width)."""
+    at = torch.arange(end.shape[1], device=end.device)
+    return (at <= at[:, None]) & (at[:, None] < end[:, None, :])
+
+
+def _as_taken(seen: torch.Tensor, decoder: PreTrainedModel) -> torch.Tensor:
+    if decoder.config._attn_implementation != "eager":
+        return seen
+    # Eager attention adds the mask to the scores, where a boolean would be silently wrong.
+    blocked = torch.zeros(seen.shape, dtype=decoder.dtype, device=seen.device)
+    return blocked.masked_fill_(~seen, torch.finfo(decoder.dtype).min)
+
+
+@functools.cache
+def _source(forward: Callable) -> str:
+    try:
+        return inspect.getsource(inspect.unwrap(forward))
+    except OSError:
+        return ""
+
+
+def _by_type(decoder: PreTrainedModel) -> bool:
+    """Whether the decoder takes a mask for each of its layer types, as the library's own do that have several."""
+    return bool(re.search(r"isinstance\([^)]*attention_mask, dict\)", _source(type(decoder).forward)))
+
+
+def _one_window(decoder: PreTrainedModel) -> bool:
+    """Whether the decoder gives all its layers one mask, with the window of its configuration if there is one."""
+    return "create_sliding_window_causal_mask" in _source(type(decoder).forward)

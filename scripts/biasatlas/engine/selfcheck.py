@@ -1,0 +1,180 @@
+"""Which route is right for a model, found out at load: each is held against padded batches, token by token.
+
+How far rounding moves a log-probability depends on the model, so it is measured: with the embeddings moved by half a unit
+in the last place. The figures behind the limits are in docs/engine.md.
+"""
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel
+
+from biasatlas.engine import masks, plain, plan
+from biasatlas.engine.forward import decoder
+from biasatlas.engine.memory import Memory
+from biasatlas.engine.routes import TREE, Route, tree_of
+
+#: The largest movement that rounding explains, as a multiple of that under jitter, at a quantile of the tokens: the
+#: experts of a mixture are now and then dealt out otherwise, so the rarest tokens may move further.
+LIMITS = {0.9: 1.5, 0.99: 3.0}
+#: Movement in nats a token that is never held against a route in 32 bits, where little may move under jitter.
+LEAST = 3e-5
+#: Tokens of the sequences: trunk, branches and leaves; together longer than the span that attention is given meanwhile.
+_TRUNK, _BRANCH, _LEAF, _SPAN = 40, 20, 20, 16
+#: Tokens that rows add to their first sequence, and the worth of a pass: one row of all branches; short rows after
+#: cached prefixes, as many as there can be.
+_SHAPES = ((256, 1024), (16, -200))
+_BUDGET = Memory(1024)
+
+
+def choose_route(model: PreTrainedModel) -> Route:
+    """The fastest route that gives the model's own log-probabilities, with the reason for those that do not.
+
+    A dozen sequences of random tokens that share prefixes are computed by the route and in padded batches, with windows,
+    chunks and scans of the model shortened so that the sequences reach beyond them. Nothing depends on chance, on the
+    requests, or on the shard of a job.
+    """
+    tokens = _sequences(model)
+    late = np.concatenate([np.arange(1, len(ids)) >= _TRUNK for ids in tokens])  # the others cannot go wrong
+    with _short_spans(model):
+        plainly = np.concatenate(plain.token_log_probabilities(model, tokens, _BUDGET))
+        noise = _noise(model, tokens, plainly)
+        reasons = []
+        for name, words in (("tree", "a tree mask"), ("states", "copies of its states")):
+            try:
+                moved = np.abs(_by_route(model, tokens, Route(name)) - plainly)
+            except Exception as error:  # whatever a model raises on what it does not know, the route is unfit
+                first = (str(error).splitlines() or [""])[0]
+                reasons.append(f"does not take {words} ({type(error).__name__}: {first[:100]})")
+                continue
+            fault = _fault(moved[:, late], noise[:, late])
+            if not fault and name == "tree":
+                return TREE
+            if not fault:
+                return Route(name, _joined(reasons), _writes_alone(model, tokens, plainly, noise))
+            reasons.append(f"does not follow {words} ({fault})")
+        return Route("plain", _joined(reasons), _writes_alone(model, tokens, plainly, noise))
+
+
+def _joined(reasons: list[str]) -> str:
+    return "its forward pass " + ", and ".join(reasons)
+
+
+def _fault(moved: np.ndarray, noise: np.ndarray) -> str:
+    """How far a route moves log-probabilities beyond what rounding explains, '' where it does not."""
+    for quantile, limit in LIMITS.items():
+        found = float(np.quantile(moved, quantile))
+        if not found <= limit * np.quantile(noise, quantile):
+            return f"{found:.2g} nats a token off"
+    return ""
+
+
+def _sequences(model: PreTrainedModel) -> list[np.ndarray]:
+    random = np.random.default_rng(0)
+    vocabulary = min(model.get_input_embeddings().weight.shape[0], model.config.get_text_config().vocab_size)
+
+    def draw(length: int) -> np.ndarray:
+        return random.integers(0, vocabulary, length).astype(np.int32)
+
+    trunk = draw(_TRUNK)
+    branches = [np.append(trunk, draw(_BRANCH)) for _ in range(4)]
+    leaves = [np.append(branch, draw(_LEAF)) for branch in branches for _ in range(2)]
+    short = [np.append(branches[0], draw(2)) for _ in range(3)]  # of which a single token is fed after the branch
+    return [*leaves, *short, draw(_TRUNK + _BRANCH + _LEAF)]
+
+
+def _by_route(model: PreTrainedModel, tokens: list[np.ndarray], route: Route) -> np.ndarray:
+    """The log-probability of every token but the first of each sequence (shapes of rows × tokens)."""
+    starts = np.concatenate([np.arange(1, len(ids)) for ids in tokens])
+    trie, where = plan.build_trie([ids for ids in tokens for _ in ids[1:]], starts)
+    last = np.cumsum([len(ids) - 1 for ids in tokens]) - 1
+    found = []
+    for row_tokens, pass_tokens in _SHAPES:
+        tree = tree_of(model, Memory(_BUDGET.token_budget), route)
+        tree.row_tokens, tree.pass_tokens = min(row_tokens, tree.row_tokens), pass_tokens
+        sums = tree.log_likelihoods(trie)[where]
+        found.append(sums - np.where(np.isin(np.arange(len(sums)), last), 0, np.append(sums[1:], 0)))
+    return np.stack(found)
+
+
+def _noise(model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray) -> np.ndarray:
+    """How far log-probabilities move in padded batches whose embeddings are off by half a unit in the last place."""
+    generator = torch.Generator().manual_seed(0)
+    step = torch.finfo(model.dtype).eps / 2
+
+    def jitter(module: torch.nn.Module, arguments: tuple, output: torch.Tensor) -> torch.Tensor:
+        sign = torch.randint(2, output.shape, generator=generator).to(output.device) * 2 - 1
+        return (output.float() * (1 + step * sign)).to(output.dtype)
+
+    hook = model.get_input_embeddings().register_forward_hook(jitter)
+    try:
+        moved = [np.concatenate(plain.token_log_probabilities(model, tokens, _BUDGET)) - plainly for _ in range(2)]
+    finally:
+        hook.remove()
+    return np.maximum(np.abs(moved), LEAST if model.dtype == torch.float32 else 0)
+
+
+def _writes_alone(model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray, noise: np.ndarray) -> bool:
+    """Whether padding on the left, or steps of several rows, move what the library's own loop writes.
+
+    The loop is led along the sequences: of the k-th all but some 8 to 12 tokens are given, and 8 more are followed.
+    """
+    steps, given = 8, [len(ids) - 8 - at % 5 for at, ids in enumerate(tokens)]
+    ends = np.cumsum([len(ids) - 1 for ids in tokens])
+    first = [int(end) - len(ids) + begin for end, ids, begin in zip(ends, tokens, given, strict=True)]
+    wanted = np.stack([np.arange(at, at + steps) for at in first])
+    width, device = max(given), model.get_input_embeddings().weight.device
+    ids = torch.stack(
+        [
+            torch.as_tensor(np.pad(ids[:n], (width - n, 0)).astype(np.int64))
+            for ids, n in zip(tokens, given, strict=True)
+        ]
+    )
+    mask = torch.stack([(torch.arange(width) >= width - n).long() for n in given])
+    follow = torch.as_tensor(
+        np.stack([ids[n : n + steps] for ids, n in zip(tokens, given, strict=True)]).astype(np.int64)
+    ).to(device)
+    found: list[torch.Tensor] = []
+
+    def lead(_: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        token = follow[:, len(found), None]
+        found.append(logits.float().log_softmax(-1).gather(1, token)[:, 0].double().cpu())
+        return torch.zeros_like(logits).scatter_(1, token, 1)
+
+    settings = GenerationConfig(do_sample=False, max_new_tokens=steps, pad_token_id=0)
+    saved, model.generation_config = model.generation_config, GenerationConfig()
+    try:
+        model.generate(
+            input_ids=ids.to(device),
+            attention_mask=mask.to(device),
+            generation_config=settings,
+            logits_processor=LogitsProcessorList([lead]),
+        )
+    except Exception:  # of any architecture
+        return True
+    finally:
+        model.generation_config = saved
+    moved = np.abs(torch.stack(found, 1).numpy() - plainly[wanted])
+    return bool(_fault(moved, noise[:, wanted]))
+
+
+@contextlib.contextmanager
+def _short_spans(model: PreTrainedModel) -> Iterator[None]:
+    """Shorten windows, chunks and scans for a while, so that short sequences reach beyond them."""
+    holders: list = [decoder(model).config, *model.modules()]
+    names = {*filter(None, masks.SPANS.values()), "chunk_size"}
+    saved = [
+        (holder, name, value)
+        for holder in holders
+        for name in names
+        if isinstance(value := vars(holder).get(name), int) and value > _SPAN
+    ]
+    try:
+        for holder, name, _ in saved:
+            setattr(holder, name, _SPAN)
+        yield
+    finally:
+        for holder, name, value in saved:
+            setattr(holder, name, value)
