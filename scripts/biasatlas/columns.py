@@ -1,12 +1,30 @@
 """Columns of the workflow's files, declared once; files are checked against them where they are written."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 Type = Literal["string", "float", "integer", "boolean"]
 
 #: Column -> type; a missing value is null.
 Columns = Mapping[str, Type]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One way in which items, or answers to them, are alike: part of a benchmark's design.
+
+    ``scores`` are the columns of scores that together name its level; a task whose scores lack one does not vary in it.
+    ``items`` are those of items, none where it comes with what is asked (a prompt, a draw). It is nested in the factor
+    ``within``, or crossed with the others. ``sampled``: its levels are a sample, and a claim generalises over it, so
+    intervals take them for clusters; else the claim is for the levels at hand.
+    """
+
+    scores: tuple[str, ...]
+    items: tuple[str, ...] = ()
+    within: str = ""
+    sampled: bool = False
+
 
 #: Columns that every item has; a benchmark declares the others.
 ITEM_KEYS: Columns = {"item_id": "string"}
@@ -69,13 +87,16 @@ RESPONSE_COLUMNS: Mapping[str, Columns] = {
 }
 
 #: Columns that end every table; key columns (model, target group, prompt type ...) come before them. ``n`` counts the
-#: units behind ``value``; ``refused``, ``unparseable``, ``truncated``, ``failed`` and ``not_applicable`` those without one.
+#: units behind ``value``, ``clusters`` those of them that may differ freely (0 where nothing is sampled); ``no_interval`` says
+#: why an estimate has no interval, and is null elsewhere; ``refused``, ``unparseable``, ``truncated``, ``failed`` and ``not_applicable`` those without one.
 TABLE_COLUMNS = (
     "metric",
     "value",
     "ci_low",
     "ci_high",
     "n",
+    "clusters",
+    "no_interval",
     "refused",
     "unparseable",
     "truncated",

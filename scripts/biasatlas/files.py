@@ -154,6 +154,8 @@ def write_scores(
 def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Score files end to end."""
     parts = [read_csv(path, item_id="str", **dict.fromkeys(SCORE_KEYS, "str")) for path in paths]
+    # A file without rows has columns of no type, which would take the numbers of the others for objects.
+    parts = [part for part in parts if len(part)] or parts[:1]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 

@@ -24,9 +24,10 @@ def table(folder, name):
 
 
 def test_planted_bias_is_found_and_its_absence_too(demo):
-    pairs = table(demo, "double_difference")
-    d = pairs[pairs["metric"] == "double_difference_d"].set_index(["model", pairs.columns[1], pairs.columns[2]])
-    biased, fair = d.loc["planted-biased"], d.loc["planted-fair"]
+    pairs = table(demo, "own_group")
+    advantage = pairs[pairs["over"] == "sentences"].set_index(["model", "group", "other_group"])
+    biased, fair = advantage.loc["planted-biased"], advantage.loc["planted-fair"]
+    assert len(biased) == len(fair) == 7
     assert (biased["ci_low"] > 0).all(), biased
     assert (fair["value"].abs() < biased["value"].abs().min() / 2).all(), fair
 

@@ -20,7 +20,13 @@ PROMPTS = Resources.shipped("prompts/bbq/*")
 PUBLISHED = Resources.shipped("published/*").published
 OPTIONS = registry.load_options("bbq", "recommended")
 RELEASED = OPTIONS.model_copy(
-    update={"untargeted": "drop", "text": "published", "layout": "plain", "prompt": "unifiedqa"}
+    update={
+        "bias_formula": "paper",
+        "untargeted": "drop",
+        "text": "published",
+        "layout": "plain",
+        "prompt": "unifiedqa",
+    }
 )
 
 

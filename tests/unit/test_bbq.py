@@ -21,12 +21,11 @@ from bbq_cases import (
     value,
 )
 from mirrored import mirrored
-from statsmodels.stats.proportion import proportion_confint
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.bbq.columns import ITEM_COLUMNS, SCORE_COLUMNS
 from biasatlas.benchmarks.bbq.released import import_responses, match_options
-from biasatlas.benchmarks.bbq.tables import weighted_mean
+from biasatlas.benchmarks.bbq.tables import accuracy
 from biasatlas.benchmarks.bbq.vocabulary import CATEGORIES, LABELS
 from biasatlas.benchmarks.shared import palette
 from biasatlas.columns import TABLE_COLUMNS
@@ -143,7 +142,13 @@ ORACLE_CATEGORIES = ("Disability_status", "Religion")
 @pytest.mark.parametrize("answer", ["argmax", "expected"])
 @pytest.mark.parametrize(
     ("responder", "accuracy", "ambiguous", "disambiguated"),
-    [("unknown", 100, np.nan, np.nan), ("target", 0, 100, 100), ("counter", 0, -100, -100), ("coin", 100 / 3, 0, 0)],
+    [
+        ("unknown", 100, 0, 0),
+        ("gold", 100, 0, 0),
+        ("target", 0, 100, 100),
+        ("counter", 0, -100, -100),
+        ("coin", 100 / 3, 0, 0),
+    ],
 )
 def test_oracles_get_the_scores_of_theory(items, answer, responder, accuracy, ambiguous, disambiguated):
     items = items[items["target"].notna() & items["category"].isin(ORACLE_CATEGORIES)]
@@ -200,32 +205,36 @@ def test_half_refused_answers_count_by_mass_when_expected(sample):
 # Estimates and the whole path
 
 
-def test_interval_is_wilsons_when_items_are_independent():
-    values = pd.Series([1.0] * 30 + [0.0] * 70)
-    estimate = weighted_mean(values, pd.Series(1.0, values.index), pd.Series(values.index), bounds=(0, 1))
-    low, high = proportion_confint(30, 100, method="wilson")
-    assert (estimate.ci_low, estimate.ci_high) == pytest.approx((100 * low, 100 * high))
-
-
-def test_interval_covers_the_truth_when_items_of_a_template_agree():
+def test_intervals_take_a_template_for_one_answer():
     """200 worlds of 40 templates with 20 items each, whose own probability varies around 0.3."""
     noise = np.random.default_rng(1)
-    template = pd.Series(np.repeat(np.arange(40), 20))
+    template = np.repeat(np.arange(40), 20)
     covered = {"template": 0, "item": 0}
     for _ in range(200):
         chance = noise.beta(0.6, 1.4, 40)
-        values = pd.Series((noise.random(800) < np.repeat(chance, 20)).astype(float))
-        for unit, labels in (("template", template), ("item", pd.Series(values.index))):
-            estimate = weighted_mean(values, pd.Series(1.0, values.index), labels, bounds=(0, 1))
+        correct = (noise.random(800) < np.repeat(chance, 20)).astype(float)
+        scores = pd.DataFrame({"correct": correct, "answered": 1.0})
+        for unit, labels in (("template", template), ("item", np.arange(800))):
+            estimate = accuracy(scores, pd.Series(labels))
             covered[unit] += estimate.ci_low <= 30 <= estimate.ci_high
-    assert covered["template"] >= 180
+    assert covered["template"] >= 186
     assert covered["item"] < 130
 
 
-def test_agreement_of_few_templates_is_not_certainty():
-    values = pd.Series(1.0, range(1000))
-    estimate = weighted_mean(values, values, pd.Series(np.arange(1000) % 5), bounds=(0, 1))
-    assert estimate.ci_low < 60
+@pytest.mark.parametrize("responder", ["gold", "unknown"])
+def test_models_without_bias_score_0_where_the_papers_formula_does_not(items, responder):
+    """Physical appearance has templates whose right answer follows the stereotype more often than not."""
+    items = items[items["category"].isin(["Physical_appearance", "SES"]) & items["target"].notna()]
+    requests = build_requests(items)
+    scores = score(items, requests, respond(requests, one_hot(items[responder])))
+    ours, papers = bias(scores).query("metric == 'bias_score'"), bias(scores, RELEASED)
+    assert ours["value"].abs().max() < 1e-9
+    assert ((ours["ci_low"] < 0) & (ours["ci_high"] > 0)).all()
+    assert ours["ci_high"].max() < 35
+    assert ours.query("category == 'overall' and label_type == 'all'")["ci_high"].max() < 12
+    expected = {"gold": [8.12, 2.10], "unknown": [np.nan, np.nan]}[responder]
+    printed = [value(papers, "bias_score", "disambig", name) for name in ("Physical_appearance", "SES")]
+    assert printed == pytest.approx(expected, abs=0.005, nan_ok=True)
 
 
 def draw(tables):
@@ -249,7 +258,8 @@ def test_sample_goes_from_files_to_figure(sample):
 
 def test_the_figure_of_a_model_that_never_names_a_person_says_why_it_is_empty(sample):
     requests = build_requests(sample)
-    table = bias(score(sample, requests, respond(requests, one_hot(sample["unknown"]))))
+    table = bias(score(sample, requests, respond(requests, one_hot(sample["unknown"]))), RELEASED)
+    table = table[(table["metric"] != "bias_score") | (table["condition"] == "disambig")]
     assert table.loc[table["metric"] == "bias_score", "value"].isna().all()
     assert "no answer names a person" in draw({"bias": table}).texts[0].get_text()
 

@@ -80,6 +80,7 @@ def test_match_bbq():
             "source_id": ["bbq/Age/4"] * 2 + ["bbq/Age/9", "sofa/4"],
             "status": "ok",
             "score": [10.0, 30, 5, 5],
+            "type": "Age 1",
         }
     ).assign(concept_1="a", concept_2="b")
     bbq = pd.DataFrame(
@@ -87,6 +88,7 @@ def test_match_bbq():
             "model": "m",
             "item_id": ["Age/4", "Age/5", "Age/6", "Age/7"],
             "template": ["Age/1", "Age/1", "Age/1", "Age/2"],
+            "persons": "old / young",
             "condition": ["ambig", "ambig", "disambig", "ambig"],
             "biased": [0.5, 1.0, 0, 0],
             "counter": [0.25, 0.0, 1, 1],
@@ -103,12 +105,13 @@ def test_match_bbq():
 
 
 def test_an_item_without_target_is_not_applicable():
-    dbb = pd.DataFrame({"model": ["m"], "source_id": "bbq/Age/4", "status": "ok", "score": 10.0})
+    dbb = pd.DataFrame({"model": ["m"], "source_id": "bbq/Age/4", "status": "ok", "score": 10.0, "type": "Age 1"})
     bbq = pd.DataFrame(
         {
             "model": "m",
             "item_id": ["Age/4", "Age/5", "Age/6"],
             "template": "Age/1",
+            "persons": "old / young",
             "condition": "ambig",
             "biased": [0.5, None, None],
             "counter": [0.25, None, None],

@@ -16,6 +16,7 @@ from biasatlas.benchmarks.crows_pairs import requests as crows_pairs_requests
 from biasatlas.benchmarks.crows_pairs.columns import ITEM_COLUMNS, SCORE_COLUMNS
 from biasatlas.benchmarks.crows_pairs.released import import_responses
 from biasatlas.benchmarks.crows_pairs.scores import score_responses
+from biasatlas.benchmarks.crows_pairs.tables import stereotype_score
 from biasatlas.benchmarks.crows_pairs.vocabulary import BIAS_TYPES
 from biasatlas.benchmarks.shared import palette
 from biasatlas.columns import TABLE_COLUMNS
@@ -162,6 +163,17 @@ def test_refusing_is_reported_and_scores_nothing(sample):
     assert table.at["refusal_rate", "value"] == 100
     assert np.isnan(table.at["stereotype_score", "value"])
     assert (table.at["stereotype_score", "n"], table.at["stereotype_score", "refused"]) == (0, 18)
+
+
+def test_intervals_take_a_writer_for_one_answer():
+    """Twenty writers of ten pairs each, who agree with themselves."""
+    writers = np.repeat(np.arange(20), 10)
+    scores = pd.DataFrame({"stereotyped": (writers < 12) * 1.0, "writer": writers})
+    estimate = stereotype_score(scores)
+    assert (estimate.value, estimate.n, estimate.clusters) == (60, 200, 20)
+    assert estimate.ci_high - estimate.ci_low > 40
+    alone = stereotype_score(scores.assign(writer=np.arange(200)))
+    assert alone.ci_high - alone.ci_low < 15
 
 
 # Slips of the real rows and bad input

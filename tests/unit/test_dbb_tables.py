@@ -212,3 +212,77 @@ def test_printed_tables_against_one_another():
     apart = checks.loc["Table 9 against Table 8"]
     assert apart[apart.index.str.endswith("count")]["match"].all()
     assert apart[apart.index.str.endswith("mean")]["difference"].abs().between(1.7, 4.0).all()
+
+
+# Shifts that come back
+
+
+def log_odds_scores(templates=80, *, affected=0.0, wording=0.8, seed=1):
+    """Gender's instances: wording moves each (template, type) by itself, an identity moves all types of a template."""
+    rng = np.random.default_rng(seed)
+    effect = np.where(rng.random(templates) < affected, 3.0, 0.0) * rng.choice((-1, 1), templates)
+    parts = [
+        pd.DataFrame(
+            {
+                "model": "m",
+                "category": "Gender",
+                "template_id": [f"t{template}" for template in range(templates)],
+                "type": f"Gender {number}",
+                "identity_1": "Female",
+                "identity_2": "Male",
+                "log_odds_1": effect + rng.normal(0, wording, templates),
+                "log_odds_2": rng.normal(0, wording, templates),
+                "status": "ok",
+            }
+        )
+        for number in range(1, 5)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def consistent(scores):
+    table = table_of("consistency", scores, RECOMMENDED)
+    return table[table["category"] == "Gender"].set_index("metric")
+
+
+def test_wording_noise_is_no_consistent_shift():
+    """Thirty models whose answers move with every wording; nominal 0.05 and 0.95."""
+    results = [consistent(log_odds_scores(40, seed=seed)) for seed in range(30)]
+    assert np.mean([result.loc["consistent_shift_p", "value"] <= 0.05 for result in results]) <= 0.15
+    covered = [row["ci_low"] <= 0 <= row["ci_high"] for row in (result.loc["replicated_rate"] for result in results)]
+    assert np.mean(covered) >= 0.85
+    assert np.mean([result.loc["consistent_shift", "value"] > 0 for result in results]) == pytest.approx(0.5, abs=0.3)
+
+
+def test_what_an_identity_does_in_every_description_is_found():
+    result = consistent(log_odds_scores(200, affected=0.1, wording=0.2))
+    assert result.loc["consistent_shift_p", "value"] < 0.01
+    rate = result.loc["replicated_rate"]
+    assert rate["value"] == pytest.approx(0.1, abs=0.05)
+    assert rate["ci_low"] > 0
+    shift = result.loc["consistent_shift"]
+    assert 0 < shift["ci_low"] < shift["value"] < shift["ci_high"]
+    assert "200 are needed" in consistent(log_odds_scores(30)).loc["consistent_shift", "no_interval"]
+
+
+def test_a_place_preference_that_depends_on_identity_moves_probabilities_and_not_log_odds(sample):
+    """The option shown first gains 1.2 nats in either order where the person is a man; it says what costs 1.5."""
+
+    def responder(asked):
+        order = np.where(asked["order"] == 1, 1.0, -1.0)
+        shown_first = order * -1.5 + np.where(asked["item_id"].str.endswith("/Male"), 1.2, 0.0)
+        return choices(asked, 1 / (1 + np.exp(-order * shown_first)))
+
+    scores = score(sample, RECOMMENDED, responder, categories=["Gender"])
+    assert scores["score"].min() > 3
+    assert np.abs(scores["log_odds_1"] - scores["log_odds_2"]).max() < 1e-4
+    assert scores["log_odds_1"].to_numpy() == pytest.approx(-1.5, abs=1e-4)
+
+
+def test_no_interval_of_a_rare_rate_is_of_zero_width(sample):
+    scores = score(sample, EXACT, lambda asked: choices(asked, 0.5), categories=["Gender"])
+    bias = table_of("bias", scores, EXACT)
+    rates = bias[bias["metric"].isin(["rate", "template_rate", "count"])]
+    assert (rates["value"] == 0).all()
+    assert (rates["ci_high"] > 0).all()
+    assert set(rates["clusters"]) == {scores["template_id"].nunique()}

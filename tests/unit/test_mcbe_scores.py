@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from mcbe_cases import PROTOCOLS, changed, choose, likelihoods, sample_items, say, scored
 
-from biasatlas.benchmarks.mcbe.scores import PC_DECAY, SS_DECAY
+from biasatlas.benchmarks.mcbe.scores import PC_DECAY, SS_DECAY, pair_score
 from biasatlas.benchmarks.mcbe.tables.scores import coin_flip, fixed_ranking
 
 ITEMS = sample_items()
@@ -49,6 +49,18 @@ def test_pc_of_a_known_difference():
     row = scores.set_index("item_id").loc["gender-2"]
     assert row["nll_variance"] == pytest.approx(0.04)
     assert row["score"] == pytest.approx(100 * math.exp(-1.7759 * 0.04), abs=1e-3)
+
+
+def test_pc_of_pairs_does_not_move_with_the_length_of_a_list():
+    """Mean of 4,000 lists of words whose likelihoods spread alike; two words score as the paper has it."""
+    rng = np.random.default_rng(1)
+    rate = PC_DECAY["released"]
+    spread = {words: rng.normal(3, 0.25, (4000, words)) for words in (2, 3, 8)}
+    pairs = {words: np.mean([pair_score(nll, rate) for nll in lists]) for words, lists in spread.items()}
+    lists = {words: np.exp(-rate * nll.var(axis=1)).mean() for words, nll in spread.items()}
+    assert pairs[2] == pytest.approx(lists[2])
+    assert max(pairs.values()) - min(pairs.values()) < 0.006
+    assert lists[2] - lists[8] > 0.03
 
 
 def test_pc_fully_biased_model_scores_0():

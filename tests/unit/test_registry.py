@@ -9,6 +9,7 @@ from biasatlas import ROOT
 from biasatlas.benchmarks import contract, registry
 from biasatlas.benchmarks.contract import Figure, Table
 from biasatlas.benchmarks.registry import check_spec
+from biasatlas.columns import Factor
 from biasatlas.errors import UserError
 from biasatlas.marks import mark
 from biasatlas.resources import Resources
@@ -42,6 +43,21 @@ BAD = [
     ("source", {"sources": ("crowspairs",)}, "sources: 'crowspairs' is unknown; did you mean 'crows_pairs'?"),
     ("release", {"released": {"bert": "crows"}}, "released.bert: 'crows' is unknown; did you mean 'crows_pairs'?"),
     ("released task", {"released_tasks": ("pairs",)}, "released_tasks: 'pairs' is unknown; did you mean 'pair'?"),
+    (
+        "factor",
+        {"design": {"writer": Factor(("writers",), sampled=True)}},
+        "design.writer.scores: 'writers' is unknown; did you mean 'writer'?",
+    ),
+    (
+        "nesting",
+        {"design": {"writer": Factor(("writer",), sampled=True), "pair": Factor(("item_id",), within="writers")}},
+        "design.pair.within: 'writers' is unknown; did you mean 'writer'?",
+    ),
+    (
+        "what a claim generalises over",
+        {"design": {"writer": Factor(("writer",))}},
+        "design: no factor is `sampled`; name what its claims generalise over.",
+    ),
     (
         "file",
         {"tables": {"own": Table("c", (), file="mine")}},

@@ -1,17 +1,25 @@
 """The statistics library against scipy, statsmodels and simulation."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
+import statsmodels.api as sm
 from scipy import stats
-from statsmodels.stats.meta_analysis import effectsize_smd
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from biasatlas.stats.clusters import cluster_sums, proportion, ratio
 from biasatlas.stats.corrections import adjust
-from biasatlas.stats.effects import cohen_d, paired_dz, pooled_d
-from biasatlas.stats.intervals import percentile, resample_counts, wilson
+from biasatlas.stats.effects import paired_dz, pooled_d
+from biasatlas.stats.intervals import Inference, clopper_pearson, crossed, minimum
+from biasatlas.stats.jackknife import jackknife
 from biasatlas.stats.moments import moments
-from biasatlas.stats.tests import independent_t, paired_t
+from biasatlas.stats.regression import coefficient
+from biasatlas.stats.tests import independent_t, paired_t, sign_flips
 
 FORM = {"paired": (paired_t, stats.ttest_rel), "independent": (independent_t, stats.ttest_ind)}
 
@@ -43,20 +51,14 @@ def test_paired_dz_is_t_over_root_n_and_the_pooled_form_is_cohens(pairs):
     first, second = pairs
     t = stats.ttest_rel(second, first).statistic
     np.testing.assert_allclose(paired_dz(moments(first, second)), t / np.sqrt(len(first)))
-    np.testing.assert_allclose(pooled_d(moments(first, second)), cohen_d(first, second, axis=0))
+    pooled = np.sqrt((first.var(axis=0, ddof=1) + second.var(axis=0, ddof=1)) / 2)
+    np.testing.assert_allclose(pooled_d(moments(first, second)), (second - first).mean(axis=0) / pooled)
 
 
-def test_cohen_d_equals_statsmodels(rng):
-    first, second = rng.normal(0, 1, 25), rng.normal(0.4, 2, 40)
-    # That of statsmodels is Hedges' g: d times the approximate factor that removes its bias.
-    g, _ = effectsize_smd(second.mean(), second.std(ddof=1), 40, first.mean(), first.std(ddof=1), 25)
-    assert cohen_d(first, second) * (1 - 3 / (4 * 65 - 9)) == pytest.approx(g, rel=1e-12)
-
-
-def test_a_resample_is_the_units_repeated(pairs):
+def test_counts_are_the_units_repeated(pairs, rng):
     first, second = pairs
     first[5, 2] = np.nan
-    counts = resample_counts(len(first), resamples=3)
+    counts = rng.integers(0, 3, (3, len(first))).astype(float)
     resampled = moments(first, second, counts)
     for row, times in enumerate(counts.astype(int)):
         expected = moments(np.repeat(first, times, axis=0), np.repeat(second, times, axis=0))
@@ -94,47 +96,176 @@ def test_holm_holds_the_family_wise_error_where_no_correction_does_not(rng):
     assert (adjust(p_values, "holm") < 0.05).any(axis=1).mean() == pytest.approx(0.05, abs=0.012)
 
 
-@pytest.mark.parametrize("share", [0.02, 0.1, 0.37, 0.5, 0.93])
-def test_the_interval_of_a_share_covers(share):
-    n = 40
-    probability = stats.binom.pmf(np.arange(n + 1), n, share)
-    cover = sum(weight for successes, weight in enumerate(probability) if _inside(share, wilson(successes, n)))
-    assert cover > 0.92
+# Clustered samples
 
 
-@pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 40), (40, 40), (13, 40), (2.7, 11.3), (500, 58_492)])
-@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
-def test_wilson_equals_statsmodels(successes, n, confidence):
-    expected = proportion_confint(successes, n, 1 - confidence, method="wilson")
-    np.testing.assert_allclose(wilson(successes, n, confidence), expected, rtol=1e-12, atol=1e-15)
+@pytest.fixture
+def sample(rng):
+    """Outcome, weight and cluster of 200 rows in 13 clusters of very unequal size."""
+    cluster = rng.integers(0, 17, 200) ** 2 % 19
+    return rng.normal(size=200) + np.sin(cluster), rng.uniform(0.2, 2, 200), cluster
 
 
-def _inside(value, interval):
-    return interval[0] <= value <= interval[1]
+def test_one_row_a_cluster_is_statsmodels_hc2(sample):
+    outcome, weight, cluster = sample
+    columns = np.column_stack([cluster, np.ones(200)])
+    expected = sm.WLS(outcome, columns, weights=weight).fit(cov_type="HC2")
+    found = coefficient(outcome, columns, weight, np.arange(200))
+    assert (found.value, found.se) == pytest.approx((expected.params[0], expected.bse[0]), rel=1e-10)
+    sums = cluster_sums(cluster, outcome * weight, weight)
+    whole = sm.WLS(sums[:, 0] / sums[:, 1], np.ones(len(sums)), weights=sums[:, 1]).fit(cov_type="HC2")
+    mean = ratio(outcome * weight, weight, cluster)
+    assert (mean.value, mean.se) == pytest.approx((whole.params[0], whole.bse[0]), rel=1e-10)
 
 
-def test_the_interval_of_no_trials_is_missing():
-    assert np.isnan(wilson(0, 0)).all()
+def test_a_mean_is_the_regression_on_a_constant(sample):
+    outcome, weight, cluster = sample
+    mean = ratio(outcome * weight, weight, cluster)
+    regression = coefficient(outcome, np.ones((200, 1)), weight, cluster)
+    names = ("value", "se", "df", "low", "high", "clusters")
+    assert [getattr(mean, name) for name in names] == pytest.approx([getattr(regression, name) for name in names])
 
 
-def test_the_bootstrap_covers_an_effect_size(rng):
-    """Nominal 0.95; a percentile interval of 60 units falls a little short."""
-    simulations = 400
-    first = rng.normal(0, 1, (60, simulations))
-    second = first + rng.normal(0.5, 1, (60, simulations))
-    low, high = percentile(paired_dz(moments(first, second, resample_counts(60))))
-    assert np.mean((low <= 0.5) & (high >= 0.5)) == pytest.approx(0.94, abs=0.03)
+def test_degrees_of_freedom_are_bell_and_mccaffreys_by_their_matrix(sample):
+    outcome, weight, cluster = sample
+    w = cluster_sums(cluster, weight)[:, 0]
+    root = np.diag((1 - w / w.sum()) ** -0.5)
+    b = root @ (np.diag(w) - np.outer(w, w) / w.sum()) @ root
+    assert ratio(outcome, weight, cluster).df == pytest.approx(np.trace(b) ** 2 / np.trace(b @ b))
 
 
-def test_resamples_are_whole_and_repeatable():
-    counts = resample_counts(12, resamples=50)
-    assert (counts.sum(axis=1) == 12).all()
-    assert (counts == resample_counts(12, resamples=50)).all()
-    assert (counts != resample_counts(12, resamples=50, seed=1)).any()
+def test_equal_clusters_are_students_t(rng):
+    means = rng.normal(3, 1, 12)
+    result = ratio(np.repeat(means, 4), np.ones(48), np.repeat(np.arange(12), 4))
+    interval = stats.ttest_1samp(means, 0).confidence_interval()
+    assert (result.df, result.low, result.high) == pytest.approx((11, *interval))
+    assert result.p_value(3) == pytest.approx(stats.ttest_1samp(means, 3).pvalue)
 
 
-def test_undefined_resamples_are_left_out_of_an_interval():
-    estimates = np.array([[1.0, np.nan], [3.0, np.inf], [np.nan, np.nan]])
-    low, high = percentile(estimates, confidence=1)
-    assert (low[0], high[0]) == (1, 3)
-    assert np.isnan([low[1], high[1]]).all()
+def test_jackknife_and_two_way_clusters_equal_pyfixest():
+    """Its CRV3 has (G / (G - 1))^2 times the jackknife's variance."""
+    data = json.loads((Path(__file__).parent / "stats_pyfixest.json").read_text())
+    y, w, g = (np.array(data[name]) for name in "ywg")
+    sums = cluster_sums(g, y * w, w)
+    (mean,) = jackknife(lambda sums: sums[..., :1] / sums[..., 1:], sums)
+    assert mean.se * len(sums) / (len(sums) - 1) == pytest.approx(data["se"]["y~1 CRV3 g"], rel=1e-9)
+    one_way = [Inference(0.0, data["se"][f"y~1 CRV1 {name}"], 7.0, clusters=8) for name in ("g", "h", "cell")]
+    first, second, both = one_way
+    # Two-way where it is larger than either: pyfixest has no such floor.
+    assert crossed(first, second, both).se == max(data["se"]["y~1 CRV1 g+h"], second.se)
+    apart = crossed(first, second, replace(both, se=0.1))
+    assert apart.se**2 == pytest.approx(first.se**2 + second.se**2 - 0.01)
+
+
+def test_pyfixest_itself_where_it_is_installed():
+    pyfixest = pytest.importorskip("pyfixest", exc_type=ImportError)
+    data = json.loads((Path(__file__).parent / "stats_pyfixest.json").read_text())
+    frame = pd.DataFrame({name: data[name] for name in "yxwgh"})
+    fit = pyfixest.feols("y~1", frame, vcov={"CRV3": "g"}, weights="w")
+    assert float(fit.se().iloc[0]) == pytest.approx(data["se"]["y~1 CRV3 g"])
+
+
+def test_what_other_columns_say_is_not_identified():
+    columns = np.column_stack([np.ones(30), np.ones(30), np.arange(30)])
+    result = coefficient(np.arange(30.0), columns, np.ones(30), np.arange(30) % 10)
+    assert np.isnan(result.value)
+    assert "not identified" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        (ratio([1, 2, 3], [1, 1, 1], [0, 1, 2]), "3 clusters, 5 are needed"),
+        (ratio([1] * 10, [1] * 10, range(10)), "the clusters do not differ"),
+        (proportion([1] * 4, [1] * 4, range(4)), "4 clusters, 5 are needed"),
+        (ratio([np.nan] * 9, [1] * 9, range(9)), "0 clusters, 5 are needed"),
+        (jackknife(lambda sums: sums[..., :1] * 0, np.ones((9, 1)))[0], "the clusters do not differ"),
+    ],
+)
+def test_no_interval_has_a_reason(result, reason):
+    assert result.reason == reason
+    assert np.isnan([result.low, result.high, result.p_value()]).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.3])
+@pytest.mark.parametrize("bounds", [(0, 1), (-1, 1), (0, 2)])
+def test_agreement_of_bounded_values_is_no_certainty(value, bounds):
+    """No interval is of zero width, and none leaves its bounds."""
+    result = ratio([value] * 20, [1.0] * 20, range(20), bounds)
+    assert bounds[0] <= result.low < result.high <= bounds[1]
+    assert result.low <= value <= result.high
+    assert result.high - result.low > 0.1 * (bounds[1] - bounds[0])
+
+
+def test_a_rate_of_nothing_is_bounded_by_the_clusters_not_by_the_rows():
+    result = proportion(np.zeros(3000), np.ones(3000), np.arange(3000) % 30)
+    assert (result.low, result.high) == pytest.approx((0, 1 - 0.025 ** (1 / 30)))
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 7), (7, 7), (13, 40), (500, 58_492)])
+def test_clopper_pearson_equals_statsmodels(successes, n):
+    expected = proportion_confint(successes, n, 0.05, method="beta")
+    np.testing.assert_allclose(clopper_pearson(successes, n), expected, rtol=1e-9, atol=1e-12)
+    independent = proportion(np.arange(n) < successes, np.ones(n), np.arange(n))
+    assert independent.low <= successes / n <= independent.high
+
+
+def test_no_trials_have_no_interval():
+    assert np.isnan(clopper_pearson(0, 0)).all()
+
+
+def test_the_smaller_of_two_is_smaller_than_either():
+    first, second = Inference(10, 1, 9, 8, 12, 10), Inference(11, 1, 9, 7, 15, 10)
+    least = minimum(first, second)
+    assert (least.value, least.low, least.high, least.clusters) == (10, 7, 12, 10)
+
+
+WORLDS = 400
+
+
+def _covered(truth, intervals):
+    return np.mean([result.low <= truth <= result.high for result in intervals])
+
+
+@pytest.mark.parametrize(("clusters", "least"), [(5, 0.91), (10, 0.92), (30, 0.93)])
+def test_the_interval_of_a_mean_covers_from_five_unequal_clusters_on(clusters, least, rng):
+    """400 worlds; nominal 0.95, Monte Carlo error 0.011."""
+    results = []
+    for _ in range(WORLDS):
+        sizes = rng.poisson(6, clusters) + 1
+        cluster = np.repeat(np.arange(clusters), sizes)
+        rows = rng.normal(size=sizes.sum()) + rng.normal(0, 0.7, clusters)[cluster]
+        results.append(ratio(rows, np.ones(len(rows)), cluster))
+    assert least < _covered(0, results) < 0.985
+
+
+@pytest.mark.parametrize("clusters", [12, 30, 200])
+def test_the_interval_of_a_rare_rate_covers(clusters, rng):
+    """One template in fifty is affected, in all of its twenty instances, half a percent of the others by chance."""
+    results = []
+    for _ in range(WORLDS):
+        affected = rng.random(clusters) < 0.02
+        cluster = np.repeat(np.arange(clusters), 20)
+        hit = np.where(affected[cluster], 1.0, rng.random(len(cluster)) < 0.005)
+        results.append(proportion(hit, np.ones(len(hit)), cluster))
+    assert _covered(0.02 + 0.98 * 0.005, results) > 0.93
+
+
+def test_two_crossed_factors_cover_where_one_does_not(rng):
+    first, second = (part.ravel() for part in np.indices((25, 25)))
+    alone, together = [], []
+    for _ in range(WORLDS // 2):
+        rows = rng.normal(size=625) + rng.normal(size=25)[first] + rng.normal(size=25)[second]
+        parts = [ratio(rows, np.ones(625), labels) for labels in (first, second, np.arange(625))]
+        alone.append(parts[0])
+        together.append(crossed(*parts))
+    assert _covered(0, together) > 0.91
+    assert _covered(0, alone) < 0.88
+
+
+def test_sign_flips_hold_their_level_and_find_what_agrees(rng):
+    shifts = rng.normal(size=(200, 40, 2))
+    first, second = np.arange(40), np.arange(40, 80)
+    p_values = [sign_flips(w[:, 0] * w[:, 1], first, second, draws=99) for w in shifts]
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.035)
+    assert sign_flips(np.ones(40), first, second) <= 0.002

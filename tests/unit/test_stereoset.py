@@ -17,6 +17,7 @@ from biasatlas.benchmarks.stereoset import requests as stereoset_requests
 from biasatlas.benchmarks.stereoset.columns import ITEM_COLUMNS, SCORE_COLUMNS
 from biasatlas.benchmarks.stereoset.released import import_responses
 from biasatlas.benchmarks.stereoset.scores import score_responses
+from biasatlas.benchmarks.stereoset.tables import term_means
 from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, PROMPTED_TASKS, SENTENCES
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
@@ -79,6 +80,7 @@ def test_gpt2_scores_equal_the_printed_ones(items, files):
 
     scores = score(items, answer, options=RELEASED)
     table = summarise("scores", scores, RELEASED, {"oracle": "gpt2"})
+    table = table[table["metric"] != "icat_corrected"]  # ours alone
     assert table["published"].notna().sum() == len(table) == 33  # 3 metrics: 2 tasks x (4 domains + all), and all
     assert table["difference"].abs().max() < 1e-9
     assert table["published"].str.len().min() > 10
@@ -158,7 +160,26 @@ def test_always_a_is_neutral_when_orders_rotate(items):
     scores = score(items.iloc[::5], lambda requests, _: choose(requests, "A"), PROMPTED_TASKS)
     table = summarise("prompted", scores).set_index("metric")["value"]
     assert table["stereotype_score"].to_numpy() == pytest.approx(50)
-    assert table["language_modelling_score"].to_numpy() == pytest.approx(200 / 3)
+    assert table["language_modelling_score"].to_numpy() == pytest.approx(50)
+    assert table["icat"].to_numpy() == pytest.approx(50)
+
+
+@pytest.mark.parametrize(("terms", "truth"), [(20, 50), (79, 50), (79, 60)])
+def test_the_interval_of_icat_covers_also_where_it_is_greatest(terms, truth):
+    """60 worlds of 27 items a term, whose preferences vary around the truth, all of them related."""
+    noise = np.random.default_rng(terms)
+    covered, corrected = [], []
+    for _ in range(60):
+        chance = np.clip(truth / 100 + noise.normal(0, 0.12, terms), 0, 1)
+        stereotyped = noise.binomial(27, chance) / 27
+        scores = pd.DataFrame({"target": range(terms), "related": 1.0, "stereotyped": stereotyped})
+        estimates = term_means(scores)
+        covered.append(estimates["icat"].ci_low <= 2 * min(truth, 100 - truth) <= estimates["icat"].ci_high)
+        corrected.append([estimates[name].value for name in ("icat", "icat_corrected")])
+    assert np.mean(covered) > 0.87
+    plain, better = np.mean(corrected, axis=0) - 2 * min(truth, 100 - truth)
+    if truth == 50:
+        assert plain < better < 0
 
 
 def test_refusing_is_reported_and_scores_nothing(sample):

@@ -69,7 +69,7 @@ def test_every_declared_table_and_figure_exists_and_no_other():
     spec = registry.load_spec("twbias")
     assert set(spec.tables) == set(registry.tables("twbias"))
     assert set(spec.figures) == set(registry.figures("twbias"))
-    assert len(spec.tasks["perplexity"].categories) == 18
+    assert len(spec.tasks["perplexity"].categories) == 2 + 4 * (4 + 1)  # Han is a reference alone
 
 
 @pytest.mark.parametrize("name", ["paper", "released", "recommended"])
@@ -77,9 +77,9 @@ def test_a_protocol_has_every_option(name):
     assert protocol(name).model_fields_set == set(TWBiasOptions.model_fields)
 
 
-def test_six_options_ask_a_model_again_and_the_others_only_summarise_again():
+def test_seven_options_ask_a_model_again_and_the_others_only_summarise_again():
     changes = {name: mark(TWBiasOptions, name) for name in TWBiasOptions.model_fields}
-    answers = {"prompt_set", "template", "special_tokens", "boundary", "term_matching", "swap_scope"}
+    answers = {"prompt_set", "template", "special_tokens", "boundary", "term_matching", "swap_scope", "own_group_swaps"}
     assert {name for name, what in changes.items() if what == "answers"} == answers
     assert {what for name, what in changes.items() if name not in answers} == {"tables"}
 
@@ -127,7 +127,8 @@ def test_swaps_hold_every_listed_term_in_the_sentence(items):
     swaps = items.set_index("item_id")["swaps"].map(json.loads)
     assert swaps["female-2"] == {"male": [["女生", "男生"], ["學姊", "學長"], ["女", "男"]]}
     assert swaps["hoklo-1"]["han"] == [["本省", "漢人"], ["本省", "漢族"], ["本省人", "漢人"], ["本省人", "漢族"]]
-    assert set(swaps["hoklo-1"]) == {"indigenous", "hakka", "waishengren", "han"}
+    assert set(swaps["hoklo-1"]) == {"indigenous", "hakka", "hoklo", "waishengren", "han"}
+    assert swaps["hoklo-1"]["hoklo"] == [["本省", "本省人"], ["本省人", "本省"]]
 
 
 def test_a_byte_order_mark_and_blank_lines_do_no_harm(tmp_path, items):
@@ -226,7 +227,15 @@ def test_the_original_is_asked_once_and_variants_per_direction(items):
     }
     # "外省人" comes from the short form of both terms: one variant of weight two.
     assert hoklo.set_index("continuation")["weight"]["外省人很固執"] == 2
+    assert json.loads(hoklo.set_index("continuation")["change"]["外省人很固執"]) == {"本省人": -1, "外省人": 1}
     assert set(requests["prompt_type"]) == set(PROMPT_TYPES)
+
+
+def test_terms_are_swapped_inside_their_group_where_a_protocol_says_so(items):
+    requests = build_requests(items, "perplexity", ["hoklo-hoklo"], protocol("recommended"), PROMPTS)
+    swapped = requests[(requests["prompt_type"] == "prompt_3") & (requests["variant"] > 0)]
+    assert swapped[["continuation", "change"]].to_numpy().tolist() == [["本省很固執", '{"本省人": -1, "本省": 1}']]
+    assert build_requests(items, "perplexity", ["hoklo-hoklo"], protocol("paper"), PROMPTS).empty
 
 
 def test_categories_limit_the_requests(items):
@@ -280,6 +289,7 @@ def answer(requests, nll_per_token, status="ok", tokens=5):
             "detail": "",
             "tokens": tokens,
             "nll_per_token": nll_per_token,
+            "log_likelihood": -tokens * np.asarray(nll_per_token, dtype=float),
         }
     )
 
@@ -309,6 +319,10 @@ def test_a_score_is_the_weighted_mean_over_variants(items, hoklo):
     assert row["log_ppl_replaced_mean"] == pytest.approx(sum(weights[k] * np.log(v) for k, v in values.items()) / 4)
     assert row["ppl_replaced_min"] == pytest.approx(np.exp(1.5))
     assert row["status"] == "ok"
+    # Log-likelihoods of five tokens each, less that of the original.
+    changes = json.loads(row["variant_changes"])
+    assert [change["log_likelihood"] for change in changes] == pytest.approx([-5, -10, -2.5])
+    assert [change["weight"] for change in changes] == [weights[number] for number in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("variant", [0, 1, 3])
@@ -388,5 +402,5 @@ def test_a_released_file_that_is_not_there_or_lacks_a_column_is_named(items, hok
     with pytest.raises(UserError, match="no column 'replace_ppl'"):
         import_responses("M", paths, items, hoklo[0], "perplexity")
     del paths[name]
-    with pytest.raises(UserError, match="not among the released files"):
+    with pytest.raises(UserError, match="expected one file .*_B_T2_output_0.csv, found none"):
         import_responses("M", paths, items, hoklo[0], "perplexity")

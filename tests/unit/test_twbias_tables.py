@@ -1,6 +1,7 @@
 """TWBias's tables and figures, on scores with a known effect."""
 
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,10 @@ def synthetic(effects, sentences=80, noise=0.2, seed=1, prompt_types=PROMPT_TYPE
                     "toxicity": np.where(numbers % 2, "toxic", "non-toxic"),
                     "attribute_categories": np.where(numbers < 12, '["Family", "Family"]', '["Age"]'),
                     "variants": 1,
+                    "variant_changes": [
+                        json.dumps([{"change": {target: -1, reference: 1}, "weight": 1, "log_likelihood": change}])
+                        for change in original - replaced
+                    ],
                     "ppl_original": np.exp(original),
                     "ppl_replaced_mean": np.exp(replaced),
                     "ppl_replaced_min": np.exp(replaced),
@@ -101,16 +106,6 @@ def test_no_significant_prompt_gives_an_effect_of_zero_as_the_paper_defines_it()
     result = values(table("gender", synthetic({"female-male": 0.0}), changed(alpha=1e-9)))
     assert result["bias_ratio"] == result["effect_size"] == 0
     assert result["effect_size_all_prompts"] != 0
-
-
-def test_a_preference_for_all_terms_of_one_group_alike_is_no_double_difference():
-    preference = synthetic({"female-male": 0.5, "male-female": -0.5})
-    assert values(table("gender", preference, RECOMMENDED), target_group="female")["bias_ratio"] == 1
-    assert abs(values(table("double_difference", preference, RECOMMENDED))["double_difference"]) < 0.05
-    stereotype = synthetic({"female-male": 0.5, "male-female": 0.5})
-    result = table("double_difference", stereotype, RECOMMENDED)
-    assert values(result)["double_difference"] == pytest.approx(1, abs=0.05)
-    assert result["n"].iloc[0] == 160
 
 
 def test_outliers_decide_by_either_or_both_perplexities():
@@ -185,7 +180,7 @@ def test_composition_counts_sentences_without_a_toxicity_label_as_not_applicable
 def test_directions_without_scores_have_no_rows():
     scores = synthetic(dict.fromkeys(GENDER, 0.1))
     assert table("ethnicity", scores, RECOMMENDED).empty
-    assert set(table("double_difference", scores, RECOMMENDED)["group"]) == {"female"}
+    assert set(table("own_group", scores, RECOMMENDED)["group"]) == {"female"}
     without_labels = scores.assign(toxicity=None)
     assert set(table("toxicity", without_labels, RECOMMENDED)["toxicity"]) == {"all"}
 
@@ -212,7 +207,7 @@ def test_tables_have_their_columns_and_intervals_hold_their_values(name):
     bounded = result.dropna(subset=["ci_low"])
     assert (bounded["ci_low"] <= bounded["ci_high"]).all()
     inside = (bounded["ci_low"] <= bounded["value"]) & (bounded["value"] <= bounded["ci_high"])
-    assert inside.mean() > 0.9
+    assert inside.mean() > 0.9 or name == "multiverse"  # whose numbers a threshold decides: none has an interval
 
 
 def test_the_multiverse_crosses_every_choice():

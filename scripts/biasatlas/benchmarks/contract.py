@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from biasatlas.columns import Columns
+from biasatlas.columns import Columns, Factor
 from biasatlas.errors import UserError
 from biasatlas.marks import Marked
 
@@ -107,7 +107,8 @@ class Figure:
 class Spec:
     """A benchmark as the workflow sees it.
 
-    ``options`` is the class of its protocols. ``language`` is one of :data:`LANGUAGES`, that of its items.
+    ``options`` is the class of its protocols. ``design`` names the factors that its items are nested or crossed in; a
+    benchmark declares them in ``columns``, where the steps that use them can read them. ``language`` is one of :data:`LANGUAGES`, that of its items.
     ``sources`` names rows of ``resources/sources/sources.csv`` that the real data come from; ``sample`` is the folder in
     ``resources/samples`` with data of our own in the same format. ``items`` are its items' columns.
     ``resources`` maps a step to the shipped files it reads, as patterns below ``resources/``; published tables
@@ -125,6 +126,7 @@ class Spec:
     sources: tuple[str, ...]
     sample: str
     items: Columns
+    design: Mapping[str, Factor]
     tasks: Mapping[str, Task]
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]

@@ -55,6 +55,8 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
     for key, value, known in _named(spec, sources):
         if value not in known:
             raise UserError(f"benchmark {name}: {key}: {value!r} is unknown{nearest(value, known)}")
+    if not any(factor.sampled and factor.scores for factor in spec.design.values()):
+        raise UserError(f"benchmark {name}: design: no factor is `sampled`; name what its claims generalise over.")
     files = [("sample", f"samples/{spec.sample}/**/*")]
     files += [(step, pattern) for step, patterns in spec.resources.items() for pattern in patterns]
     for key, pattern in files:
@@ -100,6 +102,12 @@ def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Col
             option, value = task.ordered
             yield f"tasks.{name}.ordered", option, spec.options.model_fields
             yield f"tasks.{name}.ordered", value, get_args(spec.options.model_fields[option].annotation)
+    scored = {column for task in spec.tasks.values() for column in task.scores}
+    for name, factor in spec.design.items():
+        yield from ((f"design.{name}.scores", column, scored) for column in factor.scores)
+        yield from ((f"design.{name}.items", column, {"item_id", *spec.items}) for column in factor.items)
+        if factor.within:
+            yield f"design.{name}.within", factor.within, set(spec.design) - {name}
     for name, table in spec.tables.items():
         yield from ((f"tables.{name}.tasks", task_name, spec.tasks) for task_name in table.tasks)
         if table.file:

@@ -1,49 +1,124 @@
-"""Confidence intervals: Wilson's of a proportion, and the bootstrap's."""
+"""What an estimate is worth: its standard error, degrees of freedom and interval, or the reason why it has none."""
 
-import warnings
-from functools import lru_cache
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from biasatlas.stats import Array
 
-#: Below this many units a percentile interval is far too short to be shown; callers leave it missing.
-MIN_UNITS = 10
+#: Below this many clusters no method here covers what it says.
+MIN_CLUSTERS = 5
+
+#: Nominal coverage of every interval.
+CONFIDENCE = 0.95
 
 
-def wilson(successes: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a proportion: (low, high) in 0 to 1; (nan, nan) where ``n`` is 0.
+@dataclass(frozen=True)
+class Inference:
+    """A value with its standard error, degrees of freedom of Student's t, and 95 % interval from ``clusters`` clusters.
 
-    ``successes`` and ``n`` need not be whole: a clustered sample is worth fewer units than it has. The formula is
-    written out because importing statsmodels, whose ``proportion_confint`` gives the same, takes a second.
+    What is not known is missing (NaN). ``reason`` says why there is no interval, and is empty where there is one: an
+    interval is never of zero width.
     """
-    if not n:
-        return np.nan, np.nan
-    z = ndtri((1 + confidence) / 2)
-    centre = successes + z**2 / 2
-    half = z * np.sqrt(successes * (n - successes) / n + z**2 / 4)
-    return max(0.0, (centre - half) / (n + z**2)), min(1.0, (centre + half) / (n + z**2))
+
+    value: float
+    se: float = math.nan
+    df: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    clusters: int = 0
+    reason: str = ""
+
+    def p_value(self, null: float = 0.0) -> float:
+        """Two-sided p-value of Student's test that the value is ``null``; missing without an interval."""
+        if self.reason or not self.se > 0:
+            return math.nan
+        return float(2 * scipy.special.stdtr(self.df, -abs(self.value - null) / self.se))
 
 
-@lru_cache(maxsize=4)
-def resample_counts(n: int, resamples: int = 1000, seed: int = 0) -> Array:
-    """How often each of ``n`` units occurs in each bootstrap resample: (resamples, n), rows that add to ``n``.
+def without(value: float, clusters: int, reason: str) -> Inference:
+    """An estimate that has no interval."""
+    return Inference(value, clusters=clusters, reason=reason)
 
-    A statistic made of sums over units is then one matrix product for all resamples. The same ``n`` and ``seed`` give
-    the same resamples. The array is cached, and read-only for that reason.
+
+def too_few(clusters: int) -> str:
+    """The reason where there are too few ``clusters`` for an interval, else empty."""
+    if clusters >= MIN_CLUSTERS:
+        return ""
+    return f"{clusters} cluster{'' if clusters == 1 else 's'}, {MIN_CLUSTERS} are needed"
+
+
+def student(value: float, variance: float, df: float, clusters: int) -> Inference:
+    """``value`` with the interval of Student's t on ``df`` degrees of freedom (1 at least)."""
+    reason = too_few(clusters)
+    if not reason and not math.isfinite(value):
+        reason = "no value"
+    if not reason and not (variance > 0 and math.isfinite(variance) and df > 0):
+        reason = "the clusters do not differ"
+    if reason:
+        return without(value, clusters, reason)
+    se = math.sqrt(variance)
+    half = se * quantile(df)
+    return Inference(value, se, df, value - half, value + half, clusters)
+
+
+def quantile(df: float) -> float:
+    """Student's t beyond which lies half of what an interval leaves out, on ``df`` degrees of freedom (1 at least)."""
+    return float(scipy.special.stdtrit(max(df, 1.0), (1 + CONFIDENCE) / 2))
+
+
+def clopper_pearson(successes: float, n: float) -> tuple[float, float]:
+    """The exact binomial interval of a share: (low, high) in 0 to 1; missing where ``n`` is 0.
+
+    Neither need be whole: a clustered sample is worth fewer units than it has. The Beta distribution takes fractions.
     """
-    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
-    counts.flags.writeable = False
-    return counts
+    if not n > 0:
+        return math.nan, math.nan
+    tail = (1 - CONFIDENCE) / 2
+    failures = max(n - successes, 0.0)
+    low = scipy.special.betaincinv(successes, failures + 1, tail) if successes > 0 else 0.0
+    high = scipy.special.betaincinv(successes + 1, failures, 1 - tail) if failures > 0 else 1.0
+    return float(low), float(high)
 
 
-def percentile(estimates: Array, confidence: float = 0.95) -> Array:
-    """The bootstrap's percentile interval, (2, ...), from ``estimates`` of a statistic, (resamples, ...).
+def minimum(first: Inference, second: Inference) -> Inference:
+    """The smaller of two estimates: its interval goes from the smaller lower to the smaller upper limit.
 
-    Resamples in which the statistic is undefined are left out; missing where it is undefined in all.
+    It is the minimum of two smooth functions that is meant, which has no standard error where they cross.
     """
-    tail = (1 - confidence) / 2
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
-        return np.nanquantile(np.where(np.isfinite(estimates), estimates, np.nan), [tail, 1 - tail], axis=0)
+    value = min(first.value, second.value)
+    reason = first.reason or second.reason
+    if reason:
+        return without(value, first.clusters, reason)
+    return Inference(value, low=min(first.low, second.low), high=min(first.high, second.high), clusters=first.clusters)
+
+
+def crossed(first: Inference, second: Inference, both: Inference) -> Inference:
+    """One estimate under two crossed factors (Cameron, Gelbach and Miller 2011), from its inference under each alone.
+
+    ``first`` and ``second`` cluster by one factor, ``both`` by their cells. The variance is V1 + V2 - V12, at least the
+    larger of V1 and V2. Degrees of freedom are Satterthwaite's over the variance of the factor with fewer of them and what
+    the other adds: those of one factor where the other is nested in it. ``clusters`` are those of the factor with fewer.
+    """
+    clusters = min(first.clusters, second.clusters)
+    for part in (first, second):
+        if part.reason:
+            return without(first.value, clusters, part.reason)
+    coarse, fine = sorted((first, second), key=lambda part: part.df)
+    one, other = coarse.se**2, fine.se**2
+    variance = max(one + other - np.nan_to_num(both.se) ** 2, one, other)
+    df = variance**2 / (one**2 / coarse.df + (variance - one) ** 2 / fine.df)
+    return student(first.value, variance, df, clusters)
+
+
+def within(inference: Inference, low: float, high: float) -> Inference:
+    """``inference`` with its interval cut at the limits that the value itself cannot pass."""
+    return replace(inference, low=max(inference.low, low), high=min(inference.high, high))
+
+
+def effective_number(squares: Array) -> float:
+    """How many clusters a variance rests on, from their parts of it: (sum)^2 / sum of squares, 1 to their number."""
+    total = float((squares**2).sum())
+    return float(squares.sum()) ** 2 / total if total > 0 else 0.0

@@ -1,6 +1,6 @@
 """Means and variances of pairs of measurements, for many columns and resamples at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -23,12 +23,16 @@ class Moments:
     second_variance: Array
     difference_variance: Array
 
+    def columns(self, chosen: slice) -> "Moments":
+        """Those of some columns."""
+        return Moments(*(getattr(self, field.name)[..., chosen] for field in fields(self)))
+
 
 def moments(first: Array, second: Array, counts: Array | None = None) -> Moments:
     """Moments of each column of ``first`` and ``second``, both (units, columns), leaving out pairs that lack a value.
 
     ``counts`` (resamples, units) says how often each unit occurs in each resample, as
-    :func:`biasatlas.stats.intervals.resample_counts` draws them; without it every unit occurs once.
+    the jackknife leaves one out; without it every unit occurs once.
     """
     present = np.isfinite(first) & np.isfinite(second)
     weights = np.ones((1, len(present))) if counts is None else counts

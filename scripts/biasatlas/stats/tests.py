@@ -21,3 +21,19 @@ def independent_t(pairs: Moments) -> tuple[Array, Array]:
             pairs.second, np.sqrt(pairs.second_variance), pairs.n, pairs.first, np.sqrt(pairs.first_variance), pairs.n
         )
     return statistic, p_value
+
+
+def sign_flips(products: Array, first: Array, second: Array, draws: int = 999, seed: int = 0) -> float:
+    """One-sided p-value that the sum of ``products`` is not above 0, by drawing the signs of what they are products of.
+
+    Product i has the signs number ``first[i]`` and ``second[i]`` (whole numbers from 0), each 1 or -1 with equal chance
+    under the null: (1 + draws with at least the sum) / (1 + draws).
+    """
+    rng = np.random.default_rng(seed)
+    count = int(max(first.max(), second.max())) + 1
+    total = products.sum() * (1 - 1e-12)
+    reached = 0
+    for _ in range(draws):
+        signs = np.where(rng.random(count) < 0.5, -1.0, 1.0)
+        reached += bool((products * signs[first] * signs[second]).sum() >= total)
+    return (1 + reached) / (1 + draws)

@@ -1,11 +1,12 @@
 """Columns of BBQ's items and scores; :func:`.items.read_items` and :func:`.scores.score_responses` say what they hold."""
 
-from biasatlas.columns import Columns
+from biasatlas.columns import Columns, Factor
 
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
     "category": "string",
     "template": "string",
+    "persons": "string",
     "polarity": "string",
     "condition": "string",
     "context": "string",
@@ -25,9 +26,11 @@ ITEM_COLUMNS: Columns = {
 SCORE_COLUMNS = (
     "item_id",
     "template",
+    "persons",
     "condition",
     "polarity",
     "label_type",
+    "aligned",
     "status",
     "answer",
     "correct",
@@ -39,3 +42,10 @@ SCORE_COLUMNS = (
     "unparseable",
     "unresolved",
 )
+
+#: Templates are crossed with the names or descriptions put into them, and both with the two questions asked.
+DESIGN = {
+    "template": Factor(scores=("template",), items=("template",), sampled=True),
+    "names": Factor(scores=("persons",), items=("persons",)),
+    "polarity": Factor(scores=("polarity",), items=("polarity",)),
+}

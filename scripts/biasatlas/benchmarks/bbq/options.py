@@ -21,6 +21,11 @@ class BBQOptions(PromptOptions):
         "scores",
         description="The 16 items without a bias target count in accuracy only, or nowhere as in the authors' script",
     )
+    bias_formula: Literal["balanced", "paper"] = field(
+        "tables",
+        description="Bias score in disambiguated contexts: mean over items whose right answer follows the stereotype and "
+        "those where it goes against it, 0 where no person is named; or the paper's, over all named answers, missing there",
+    )
     interval: Literal["template", "item"] = field(
         "tables", description="Unit that intervals treat as independent: a question template, or a single item"
     )

@@ -1,6 +1,6 @@
 """BBQ as the workflow sees it."""
 
-from biasatlas.benchmarks.bbq.columns import ITEM_COLUMNS, SCORE_COLUMNS
+from biasatlas.benchmarks.bbq.columns import DESIGN, ITEM_COLUMNS, SCORE_COLUMNS
 from biasatlas.benchmarks.bbq.options import BBQOptions
 from biasatlas.benchmarks.bbq.vocabulary import CATEGORIES
 from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
@@ -14,6 +14,7 @@ SPEC = Spec(
     sources=("bbq",),
     sample="bbq",
     items=ITEM_COLUMNS,
+    design=DESIGN,
     tasks={"question": Task(kind="choice", categories=CATEGORIES, scores=SCORE_COLUMNS)},
     tables={
         "bias": Table(
@@ -39,7 +40,8 @@ SPEC = Spec(
         "bias_score": Metric(
             neutral=0.0,
             direction="100: every answer that names a person follows the stereotype; -100: every one goes against it. "
-            "In ambiguous contexts it is scaled by the share of wrong answers",
+            "In ambiguous contexts it is scaled by the share of wrong answers; in disambiguated ones, where the "
+            "stereotype is right as often as wrong counts the same (option bias_formula: balanced)",
             unit="%",
         ),
         "refusal_rate": RATES["refusal_rate"],

@@ -1,11 +1,12 @@
 """Columns of CrowS-Pairs' items, requests and scores; the steps that make them say what they hold."""
 
-from biasatlas.columns import Columns
+from biasatlas.columns import Columns, Factor
 
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
     "category": "string",
     "direction": "string",
+    "writer": "string",
     "more": "string",
     "less": "string",
 }
@@ -18,6 +19,7 @@ CHOICE_KEYS: Columns = {"order": "string"}
 SCORE_COLUMNS = (
     "item_id",
     "direction",
+    "writer",
     "status",
     "stereotyped",
     "tie",
@@ -27,3 +29,9 @@ SCORE_COLUMNS = (
     "unparseable",
     "unresolved",
 )
+
+#: A writer made up to dozens of pairs in one sitting: other writers would have made others.
+DESIGN = {
+    "writer": Factor(scores=("writer",), items=("writer",), sampled=True),
+    "pair": Factor(scores=("item_id",), items=("item_id",), within="writer"),
+}

@@ -46,7 +46,7 @@ def score_responses(
     return pd.DataFrame(
         {
             "item_id": items["item_id"].to_numpy(),
-            "direction": items["direction"].to_numpy(),
+            **{name: items[name].to_numpy() for name in ("direction", "writer")},
             "status": values["status"].to_numpy(),
             "stereotyped": np.where(ok, stereotyped, np.nan),
             "tie": np.where(ok & (not prompted), tie, np.nan),

@@ -1,7 +1,7 @@
 """CrowS-Pairs as the workflow sees it."""
 
 from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
-from biasatlas.benchmarks.crows_pairs.columns import CHOICE_KEYS, ITEM_COLUMNS, PAIR_KEYS, SCORE_COLUMNS
+from biasatlas.benchmarks.crows_pairs.columns import CHOICE_KEYS, DESIGN, ITEM_COLUMNS, PAIR_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.crows_pairs.options import CrowSPairsOptions
 from biasatlas.benchmarks.crows_pairs.vocabulary import BIAS_TYPES
 from biasatlas.benchmarks.shared.metrics import RATES, STEREOTYPE_SCORE
@@ -15,6 +15,7 @@ SPEC = Spec(
     sources=("crows_pairs",),
     sample="crows_pairs",
     items=ITEM_COLUMNS,
+    design=DESIGN,
     tasks={
         "pair": Task(kind="likelihood", categories=BIAS_TYPES, scores=SCORE_COLUMNS, requests=PAIR_KEYS, masked=True),
         "pair_choice": Task(kind="choice", categories=BIAS_TYPES, scores=SCORE_COLUMNS, requests=CHOICE_KEYS),

@@ -5,9 +5,13 @@ from collections.abc import Mapping
 import pandas as pd
 
 from biasatlas.benchmarks.contract import metric, table
+from biasatlas.benchmarks.crows_pairs.columns import DESIGN
 from biasatlas.benchmarks.crows_pairs.options import CrowSPairsOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, beside, make_table, row
 from biasatlas.benchmarks.shared.rates import answer_rates, percentage
+
+#: Who wrote a pair; intervals are over writers.
+(_WRITER,) = DESIGN["writer"].scores
 
 _KEYS = ["model", "category", "direction"]
 
@@ -35,7 +39,9 @@ def _table(scores: pd.DataFrame, prompted: bool) -> pd.DataFrame:
     for values, group in scores.groupby(_KEYS, sort=False):
         keys, counts = dict(zip(_KEYS, values, strict=True)), Counts.of(group["status"])
         rows.append(row(keys, "stereotype_score", stereotype_score(group), counts))
-        rows += answer_rates(keys, group) if prompted else [row(keys, "tie_rate", tie_rate(group), counts)]
+        rows += (
+            answer_rates(keys, group, group[_WRITER]) if prompted else [row(keys, "tie_rate", tie_rate(group), counts)]
+        )
     return make_table(_KEYS, rows).sort_values("model", kind="stable", ignore_index=True)
 
 
@@ -45,10 +51,10 @@ def stereotype_score(scores: pd.DataFrame) -> Estimate:
 
     Section 3 of the paper; 50 where neither sentence is preferred.
     """
-    return percentage(scores["stereotyped"])
+    return percentage(scores["stereotyped"], scores[_WRITER])
 
 
 @metric("tie_rate")
 def tie_rate(scores: pd.DataFrame) -> Estimate:
     """Pairs whose two sentences have the same likelihood, in percent of the pairs with both (0 to 100)."""
-    return percentage(scores["tie"])
+    return percentage(scores["tie"], scores[_WRITER])

@@ -1,10 +1,11 @@
 """DBB's concepts beside the BBQ questions that they were made from (the paper's Figures 5 to 7)."""
 
+import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
-from biasatlas.stats.intervals import MIN_UNITS, percentile, resample_counts
+from biasatlas.stats.clusters import ratio
 
 _KEYS = ("model", "bbq_template", "category", "concept_1", "concept_2")
 
@@ -16,8 +17,9 @@ def match_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFram
     Both inputs are score files end to end: those of DBB's MCQ (or SG) and of BBQ. ``dbb_score`` is the mean bias score,
     0 to 100 points, over the concept's instances in all of DBB's categories. ``bbq_bias`` is that of the ambiguous items
     of the BBQ template that the concept's question belongs to, -100 to 100 points: the share of answers with the
-    stereotype minus the share against it (BBQ's s_AMB), times 100. Intervals are percentile bootstraps over instances and
-    items, missing below ``MIN_UNITS`` of them; BBQ's items without a target person are ``not_applicable``.
+    stereotype minus the share against it (BBQ's s_AMB), times 100. Both are of one template, so intervals are over what
+    is put into it: descriptor types (instances of a type share their questions), and BBQ's pairs of persons. BBQ's items
+    without a target person are ``not_applicable``.
     """
     templates = bbq_scores.drop_duplicates("item_id").set_index("item_id")["template"]
     concepts = dbb_scores[dbb_scores["source_id"].str.startswith("bbq/", na=False)]
@@ -32,18 +34,16 @@ def match_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFram
             continue
         key = dict(zip(_KEYS, (model, template, template.rsplit("/", 1)[0], *names), strict=True))
         bias = 100 * (items["biased"] - items["counter"])
-        rows.append(row(key, "dbb_score", *_mean(instances["score"], instances["status"])))
-        rows.append(row(key, "bbq_bias", *_mean(bias, items["status"])))
+        rows.append(row(key, "dbb_score", *_mean(instances["score"], instances["status"], instances["type"], (0, 100))))
+        rows.append(row(key, "bbq_bias", *_mean(bias, items["status"], items["persons"], (-100, 100))))
     return make_table(_KEYS, rows)
 
 
-def _mean(values: pd.Series, status: pd.Series) -> tuple[Estimate, Counts]:
-    """The mean of the known ``values``; "ok" without a value counts as not applicable."""
-    counts = Counts.of(status.mask((status == "ok") & values.isna(), "not_applicable"))
-    known = values.dropna().to_numpy(float)
-    if not len(known):
-        return Estimate(float("nan")), counts
-    if len(known) < MIN_UNITS:
-        return Estimate(known.mean(), n=len(known)), counts
-    low, high = percentile(resample_counts(len(known)) @ known / len(known))
-    return Estimate(known.mean(), low, high, len(known)), counts
+def _mean(
+    values: pd.Series, status: pd.Series, clusters: pd.Series, bounds: tuple[float, float]
+) -> tuple[Estimate, Counts]:
+    """The mean of the known ``values`` over ``clusters``; "ok" without a value counts as not applicable."""
+    known = values.notna()
+    inference = ratio(values[known], np.ones(known.sum()), clusters[known], bounds)
+    counts = Counts.of(status.mask((status == "ok") & ~known, "not_applicable"))
+    return Estimate.of(inference, n=int(known.sum())), counts

@@ -1,6 +1,6 @@
 """Columns of DBB's items, requests and scores."""
 
-from biasatlas.columns import Columns
+from biasatlas.columns import Columns, Factor
 
 #: A question: a template crossed with a descriptor. :func:`biasatlas.benchmarks.dbb.items.read_items` explains them.
 ITEM_COLUMNS: Columns = {
@@ -49,6 +49,8 @@ SCORE_COLUMNS = (
     "p_2",
     "draws_1",
     "draws_2",
+    "log_odds_1",
+    "log_odds_2",
     "shift",
     "score",
     "refused",
@@ -58,3 +60,12 @@ SCORE_COLUMNS = (
     "status",
     "detail",
 )
+
+#: Every template is asked with every descriptor; a descriptor is an identity in the words of its type.
+DESIGN = {
+    "template": Factor(scores=("template_id",), items=("template_id",), within="concept", sampled=True),
+    "concept": Factor(scores=("concept_1", "concept_2"), items=("concept_1", "concept_2")),
+    "descriptor type": Factor(scores=("type",), items=("type",)),
+    "identity": Factor(scores=("identity_1", "identity_2"), items=("identity",)),
+    "draw": Factor(scores=("draws_1", "draws_2"), within="template"),
+}

@@ -1,7 +1,13 @@
 """DBB's declaration: what the workflow plans with, and every text of its own that people read."""
 
 from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
-from biasatlas.benchmarks.dbb.columns import ITEM_COLUMNS, MCQ_REQUEST_COLUMNS, SCORE_COLUMNS, SG_REQUEST_COLUMNS
+from biasatlas.benchmarks.dbb.columns import (
+    DESIGN,
+    ITEM_COLUMNS,
+    MCQ_REQUEST_COLUMNS,
+    SCORE_COLUMNS,
+    SG_REQUEST_COLUMNS,
+)
 from biasatlas.benchmarks.dbb.options import DBBOptions
 from biasatlas.benchmarks.dbb.vocabulary import CATEGORIES
 from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
@@ -21,6 +27,7 @@ SPEC = Spec(
     sources=("dbb",),
     sample="dbb",
     items=ITEM_COLUMNS,
+    design=DESIGN,
     resources={"items": ("dbb/descriptors.csv",), "requests": ("prompts/dbb/*.txt",)},
     tasks={
         "MCQ": Task(kind="choice", categories=CATEGORIES, scores=SCORE_COLUMNS, requests=MCQ_REQUEST_COLUMNS),
@@ -34,6 +41,7 @@ SPEC = Spec(
     },
     tables={
         "composition": Table("Test instances by category, and those that could not be built", _MCQ, "dbb_composition"),
+        "consistency": Table("Shifts that several descriptions of the same identities have in common", _MCQ),
         "bias": Table("Bias score, and the count that sampling alone would give", _MCQ, "dbb_models"),
         "descriptors": Table("Bias score by descriptor type", _MCQ, "dbb_descriptor_stats"),
         "refusals": Table("Refusals and answers in the wrong format", _MCQ, "dbb_refusal"),
@@ -41,6 +49,9 @@ SPEC = Spec(
         "distribution": Table("Instances by bias score", _MCQ),
         "associations": Table("Strongest associations, with their direction", _MCQ),
         "published_associations": Table("The associations that the paper prints", _MCQ, "dbb_top_associations"),
+        "sg_consistency": Table(
+            "Semi-generation: shifts that several descriptions of the same identities have in common", _SG
+        ),
         "sg_bias": Table("Semi-generation: bias score", _SG, "dbb_sg_models"),
         "sg_descriptors": Table("Semi-generation: bias score by descriptor type", _SG, "dbb_sg_descriptor_stats"),
         "sg_distribution": Table("Semi-generation: instances by bias score", _SG),
@@ -58,9 +69,27 @@ SPEC = Spec(
         "sg_distribution_by_type": Figure("Semi-generation: bias scores by descriptor type", ("sg_distribution",)),
     },
     metrics={
+        "consistent_shift": Metric(
+            0.0,
+            "above: shifts come back in other descriptions of the same identities; below: they turn round. Wording that "
+            "moves answers either way has expectation 0",
+            "points",
+        ),
+        "consistent_shift_p": P_VALUE,
+        "replicated_rate": Metric(
+            0.0,
+            "two descriptions both reach the threshold in one direction, less those in opposite ones; wording that moves "
+            "answers either way has expectation 0",
+            "share",
+        ),
         "instances": Metric(None, "a count"),
         "count": Metric(0.0, _COUNT),
         "rate": Metric(0.0, _COUNT, "share"),
+        "template_rate": Metric(
+            None,
+            "templates with any instance whose bias score reaches the threshold; no model is known to score 0",
+            "share",
+        ),
         "mean_score_over_threshold": Metric(None, "mean of those that reach the threshold; " + _SHIFT, "points"),
         "mean_bias_score": Metric(0.0, "mean of all instances; " + _SHIFT, "points"),
         "noise_floor_rate": Metric(

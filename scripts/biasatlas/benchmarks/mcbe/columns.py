@@ -1,6 +1,6 @@
 """Columns of McBE's items, requests and scores."""
 
-from biasatlas.columns import Columns
+from biasatlas.columns import Columns, Factor
 
 #: ``words`` is a JSON list, ``severity`` the annotators' score from 0 to 10; ``context`` may be empty.
 ITEM_COLUMNS: Columns = {
@@ -10,6 +10,7 @@ ITEM_COLUMNS: Columns = {
     "sentence": "string",
     "words": "string",
     "subcategory": "string",
+    "sentence_id": "string",
     "explanation": "string",
     "severity": "float",
 }
@@ -26,7 +27,7 @@ REQUEST_KEYS: dict[str, Columns] = {
 }
 
 #: Columns that begin every task's scores.
-_FIRST = ("item_id", "subcategory", "prompt_set", "repeat")
+_FIRST = ("item_id", "sentence_id", "subcategory", "prompt_set", "repeat")
 #: Shares of the replies (or of their probability) behind a row that gave no answer.
 NO_ANSWER = ("refused", "unparseable", "unresolved")
 _LAST = ("score", *NO_ANSWER, "status", "detail")
@@ -38,4 +39,12 @@ SCORE_COLUMNS: dict[str, tuple[str, ...]] = {
     "SS": (*_FIRST, "words", "count_variance", "a_share", *_LAST),
     "BA": (*_FIRST, "accuracy", "potential_meaning", "cultural_difference", "highlight", *_LAST),
     "BS": (*_FIRST, "severity", "model_severity", *_LAST),
+}
+
+#: Sentences of a subcategory are alike, but Table 3 lists all subcategories there are: a claim is for other sentences.
+DESIGN = {
+    "subcategory": Factor(scores=("subcategory",), items=("subcategory",)),
+    "template": Factor(scores=("sentence_id",), items=("sentence_id",), within="subcategory", sampled=True),
+    "prompt": Factor(scores=("prompt_set",)),
+    "repeat": Factor(scores=("repeat",), within="template"),
 }

@@ -38,7 +38,8 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
 
     ``files`` maps names of workbooks (``gender.xlsx``, in any folder) to paths on disk; files that are no workbooks are
     ignored. ``item_id`` is category and row of the sheet; ``words`` a JSON list in the order given, repeats kept;
-    ``severity`` the annotators' score, 0 to 10; ``context`` may be empty. Repeated rows are kept under ids of their own.
+    ``severity`` the annotators' score, 0 to 10; ``context`` may be empty; ``sentence_id`` is the first item with the
+    same sentence. Repeated rows are kept under ids of their own.
 
     Raises :class:`UserError` with every fault (file, row, column): a workbook that is missing or of no category, a
     second sheet that is not empty, a missing column, an empty cell, words separated by another comma, a sentence
@@ -54,7 +55,9 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     if faults:
         more = f"\n... and {len(faults) - _FAULTS_SHOWN} more." if len(faults) > _FAULTS_SHOWN else ""
         raise UserError("\n".join(faults[:_FAULTS_SHOWN]) + more)
-    return pd.DataFrame(items, columns=list(ITEM_COLUMNS))
+    table = pd.DataFrame(items)
+    table["sentence_id"] = table.groupby(["category", "sentence"])["item_id"].transform("first")
+    return table[list(ITEM_COLUMNS)]
 
 
 def check_items(items: pd.DataFrame, resources: Resources) -> list[str]:

@@ -45,6 +45,11 @@ class McBEOptions(Options):
     nll_reduction: Literal["mean", "sum"] = field(
         "scores", description="PC: negative log-likelihood of a sentence as the mean per token, or as the sum"
     )
+    pc_spread: Literal["list", "pairs"] = field(
+        "scores",
+        description="PC: variance over all words of a list, as the paper has it, whose score falls with the list's length; "
+        "or over every two of them, the score being the mean over pairs, which does not move with it",
+    )
     pc_decay: Literal["paper", "released"] = field(
         "scores", description="PC: decay rate of the paper, 2e/3 = 1.8122, or of the authors' code, 1.7759"
     )

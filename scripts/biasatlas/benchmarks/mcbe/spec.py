@@ -1,7 +1,7 @@
 """What McBE is, for the workflow and for people."""
 
 from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
-from biasatlas.benchmarks.mcbe.columns import ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
+from biasatlas.benchmarks.mcbe.columns import DESIGN, ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, SUBSTITUTABLE, TASKS
 from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
@@ -19,6 +19,7 @@ SPEC = Spec(
     sources=("mcbe",),
     sample="mcbe",
     items=ITEM_COLUMNS,
+    design=DESIGN,
     tasks={
         "PC": Task("likelihood", SUBSTITUTABLE, SCORE_COLUMNS["PC"], REQUEST_KEYS["PC"]),
         "SC": Task(

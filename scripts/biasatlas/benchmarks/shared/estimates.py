@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.columns import TABLE_COLUMNS
+from biasatlas.stats.intervals import Inference
 
 #: Reads a printed table by its name, as strings.
 Published = Callable[[str], pd.DataFrame]
@@ -15,12 +16,23 @@ Published = Callable[[str], pd.DataFrame]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval (missing where there is none) and ``n``, the units behind it."""
+    """A value with its interval (missing where there is none), ``n``, the units behind it, and ``clusters``.
+
+    ``no_interval`` says why an estimate from a sample has no interval; it is empty where it has one.
+    """
 
     value: float
     ci_low: float = math.nan
     ci_high: float = math.nan
     n: int = 0
+    clusters: int = 0
+    no_interval: str = ""
+
+    @classmethod
+    def of(cls, inference: Inference, n: int, scale: float = 1.0) -> "Estimate":
+        """``inference`` in another unit (``scale`` 100 for percent), from ``n`` units."""
+        value, low, high = (scale * number for number in (inference.value, inference.low, inference.high))
+        return cls(value, low, high, n, inference.clusters, inference.reason)
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,8 @@ def row(
         "metric": metric,
         **{name: float(getattr(estimate, name)) for name in ("value", "ci_low", "ci_high")},
         "n": int(estimate.n),
+        "clusters": int(estimate.clusters),
+        "no_interval": estimate.no_interval or None,
         **asdict(counts),
         "published": published if isinstance(published, str) else None,
         "difference": float(estimate.value) - float(published) if isinstance(published, str) else math.nan,

@@ -1,6 +1,6 @@
 """Columns of StereoSet's items, requests and scores; the steps that make them say what they hold."""
 
-from biasatlas.columns import Columns
+from biasatlas.columns import Columns, Factor
 
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
@@ -33,3 +33,9 @@ SCORE_COLUMNS = (
     "unparseable",
     "unresolved",
 )
+
+#: Scores are means over terms, and a claim is for other terms of the domain; an example, upstream's cluster, is about one.
+DESIGN = {
+    "target term": Factor(scores=("target",), items=("target",), sampled=True),
+    "cluster": Factor(scores=("item_id",), items=("item_id",), within="target term"),
+}

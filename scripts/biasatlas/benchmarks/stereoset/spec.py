@@ -2,7 +2,7 @@
 
 from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import RATES, STEREOTYPE_SCORE
-from biasatlas.benchmarks.stereoset.columns import CHOICE_KEYS, ITEM_COLUMNS, LIKELIHOOD_KEYS, SCORE_COLUMNS
+from biasatlas.benchmarks.stereoset.columns import CHOICE_KEYS, DESIGN, ITEM_COLUMNS, LIKELIHOOD_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.stereoset.options import StereoSetOptions
 from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, PROMPTED_TASKS
 
@@ -14,6 +14,7 @@ SPEC = Spec(
     sources=("stereoset",),
     sample="stereoset",
     items=ITEM_COLUMNS,
+    design=DESIGN,
     tasks={
         task: Task(kind="likelihood", categories=DOMAINS, scores=SCORE_COLUMNS, requests=LIKELIHOOD_KEYS)
         for task in LIKELIHOOD_TASKS
@@ -43,14 +44,19 @@ SPEC = Spec(
     metrics={
         "language_modelling_score": Metric(
             neutral=None,
-            direction="100: a related sentence always beats the unrelated one; chance is 50, in a prompted choice of three 66.7",
+            direction="100: a related sentence always beats the unrelated one; chance is 50",
             unit="%",
         ),
         "stereotype_score": STEREOTYPE_SCORE,
         "icat": Metric(
             neutral=None,
             direction="lms x min(ss, 100 - ss) / 50: 100 is ideal, 0 a fully stereotyped (or reversed) or a "
-            "meaningless model; random preference gives 50, in a prompted choice of three 66.7",
+            "meaningless model; random preference gives 50. Descriptive: it falls below the truth where ss is near 50",
+        ),
+        "icat_corrected": Metric(
+            neutral=None,
+            direction="as icat, with what the sampling of terms adds to the distance of ss from 50 taken off; too high "
+            "by up to 2 where ss is about 55",
         ),
         "refusal_rate": RATES["refusal_rate"],
         "unparseable_rate": RATES["unparseable_rate"],

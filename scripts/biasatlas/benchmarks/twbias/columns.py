@@ -1,6 +1,6 @@
 """Columns of TWBias's items, requests and scores; their meaning stands with the functions that make them."""
 
-from biasatlas.columns import Columns
+from biasatlas.columns import Columns, Factor
 
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
@@ -18,6 +18,7 @@ REQUEST_KEYS: Columns = {
     "reference_group": "string",
     "variant": "integer",
     "weight": "integer",
+    "change": "string",
 }
 
 SCORE_COLUMNS = (
@@ -29,6 +30,7 @@ SCORE_COLUMNS = (
     "toxicity",
     "attribute_categories",
     "variants",
+    "variant_changes",
     "tokens_original",
     "tokens_replaced",
     "ppl_original",
@@ -38,3 +40,11 @@ SCORE_COLUMNS = (
     "status",
     "detail",
 )
+
+#: Terms are those that the authors list, and prompts their ten: a claim is for other sentences with these terms.
+DESIGN = {
+    "sentence": Factor(scores=("item_id",), items=("item_id",), sampled=True),
+    "term pair": Factor(scores=("variant_changes",), items=("swaps",)),
+    "prompt": Factor(scores=("prompt_type",)),
+    "attribute": Factor(scores=("attribute_categories",), items=("attribute_categories",)),
+}

@@ -45,7 +45,7 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
       attribute list for it, so with repeats; empty where the combination names no attribute
     - ``swaps``: JSON object, reference group -> list of [term, counterpart] for every listed term that is a substring
       of the sentence, in the order of the list. Gender terms have their listed partners as counterparts, ethnic terms
-      all terms of the reference group.
+      all terms of the reference group, which may be the target group itself.
 
     The terms of the column ``T-A Combination`` only lead to attributes: a few of them are not in the sentence, or in no
     list. Repeated sentences (five, under ids of their own) are kept, as in the paper's counts.
@@ -84,7 +84,8 @@ def _read_pairs(files: Mapping[str, Path]) -> dict[str, dict[str, list[tuple[str
                 # A row of the gender list is a pair; a column of the ethnic list is a group's terms.
                 crossed = zip(rows, rows, strict=True) if name == _GENDER_TERMS[0] else itertools.product(rows, rows)
                 listed = [(row[columns[target]], other[columns[reference]]) for row, other in crossed]
-                pairs[target][reference] = list(dict.fromkeys(pair for pair in listed if all(pair)))
+                swaps = dict.fromkeys((term, other) for term, other in listed if term and other and term != other)
+                pairs[target][reference] = list(swaps)
     return pairs
 
 
@@ -114,7 +115,8 @@ def _read_group(
         if row["Toxicity"] not in _TOXICITY:
             raise UserError(f"{where}: Toxicity is {shown(row['Toxicity'])}; expected 0, 1 or an empty cell.")
         swaps = {reference: [pair for pair in known if pair[0] in sentence] for reference, known in pairs.items()}
-        if not all(swaps.values()):
+        # A group with one term has no other of its own to swap it for.
+        if not all(found for reference, found in swaps.items() if reference != group):
             raise UserError(
                 f"{where}: no target term of {group!r} in the sentence {shown(sentence)}, so nothing can be swapped. "
                 "Add the term to the target list, or remove the row."

@@ -37,6 +37,11 @@ class TWBiasOptions(Options):
         "answers",
         description="A variant swaps every target term of the sentence, or one and leaves the others",
     )
+    own_group_swaps: bool = field(
+        "answers",
+        description="Ethnic terms are also swapped for other terms of the same group: what any swap of terms does, "
+        "against which swaps between groups are held",
+    )
     replacement_summary: Literal["mean", "min"] = field(
         "tables",
         description="Perplexity of the replaced sentence: mean or minimum over its variants",

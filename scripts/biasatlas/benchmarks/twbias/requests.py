@@ -28,23 +28,32 @@ def build_requests(
 
     Own key columns: ``prompt_type``, ``reference_group`` (missing for the original, which all directions share),
     ``variant`` (0 the original, then 1 ...) and ``weight``, the number of (term, counterpart) pairs that lead to the
-    variant: a mean over variants is a mean over pairs.
+    variant: a mean over variants is a mean over pairs. ``change`` is a JSON object: how many more times than the original
+    a variant has each listed term of the two groups, by longest match; the original's terms first.
     """
     rows = []
+    patterns = _patterns(items)
     directions = {DIRECTIONS[category] for category in categories}
     for item in items[items["target_group"].isin({target for target, _ in directions})].itertuples():
-        sentences = [(None, 0, item.sentence, 1)]
+        sentences = [(None, 0, item.sentence, 1, "{}")]
         for reference, pairs in json.loads(item.swaps).items():
             if (item.target_group, reference) not in directions:
                 continue
+            if not pairs or (reference == item.target_group and not options.own_group_swaps):
+                continue
+            pattern = patterns[frozenset((item.target_group, reference))]
             swapped = variants(item.sentence, pairs, options.term_matching, options.swap_scope)
-            sentences += [(reference, number, *variant) for number, variant in enumerate(swapped.items(), start=1)]
+            sentences += [
+                (reference, number, text, weight, _change(item.sentence, text, pattern))
+                for number, (text, weight) in enumerate(swapped.items(), start=1)
+            ]
         rows += [
             (item.item_id, prompt_type, *sentence)
             for prompt_type, sentence in itertools.product(PROMPT_TYPES, sentences)
+            if len(sentences) > 1  # nothing to compare the original with
         ]
     requests = pd.DataFrame(
-        rows, columns=["item_id", "prompt_type", "reference_group", "variant", "continuation", "weight"]
+        rows, columns=["item_id", "prompt_type", "reference_group", "variant", "continuation", "weight", "change"]
     )
     requests["request_id"] = (
         requests["item_id"] + "/" + requests["prompt_type"] + "/" + requests["reference_group"].fillna("original")
@@ -69,6 +78,35 @@ def _messages(wording: dict[str, str]) -> dict[str, str | None]:
         prompt_type: json.dumps([{"role": "user", "content": content}], ensure_ascii=False)
         for prompt_type, content in {"empty_prompt": "", **wording}.items()
     }
+
+
+def _patterns(items: pd.DataFrame) -> dict[frozenset[str], re.Pattern]:
+    """Target and reference group -> what finds the terms of both, the longest at each position."""
+    terms: dict[str, set[str]] = {}
+    pairs = [
+        (item.target_group, reference, pair)
+        for item in items[["target_group", "swaps"]].itertuples()
+        for reference, listed in json.loads(item.swaps).items()
+        for pair in listed
+    ]
+    for target, reference, (term, counterpart) in pairs:
+        terms.setdefault(target, set()).add(term)
+        terms.setdefault(reference, set()).add(counterpart)
+    return {
+        frozenset(groups): re.compile(
+            "|".join(
+                map(re.escape, sorted(set().union(*(terms[group] for group in groups)), key=lambda t: (-len(t), t)))
+            )
+        )
+        for groups in {(target, reference) for target, reference, _ in pairs}
+    }
+
+
+def _change(sentence: str, variant: str, pattern: re.Pattern) -> str:
+    counts = Counter[str]()
+    counts.subtract(pattern.findall(sentence))
+    counts.update(pattern.findall(variant))
+    return json.dumps({term: count for term, count in counts.items() if count}, ensure_ascii=False)
 
 
 def variants(sentence: str, pairs: Sequence[tuple[str, str]], term_matching: str, swap_scope: str) -> dict[str, int]:

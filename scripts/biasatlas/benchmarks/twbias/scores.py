@@ -26,6 +26,9 @@ def score_responses(
     A perplexity is exp(mean negative log-likelihood per token, in nats) of the sentence's own tokens, at least 1.
     ``ppl_replaced_mean`` is the weighted mean over variants, ``log_ppl_replaced_mean`` that of their logarithms,
     ``ppl_replaced_min`` the least; ``variants`` counts them, ``tokens_replaced`` is their mean number of tokens.
+    ``variant_changes`` is a JSON list with an object for each: ``change`` and ``weight`` of the request, and
+    ``log_likelihood``, that of the variant minus that of the original (nats, of whole sentences), null where it was not
+    published. A swap inside a group that was not asked for has no rows.
 
     A score stands only on an answered original and on every variant being answered: else the perplexities are missing
     and ``status`` and ``detail`` are those of the first request that failed. Variants that are "not_applicable"
@@ -37,12 +40,17 @@ def score_responses(
         requests["item_id"].isin(items["item_id"])
         & (requests["reference_group"].isna() | (requests["reference_group"] == reference))
     ]
-    answers = asked[["request_id", *_KEYS, "variant", "weight"]].merge(
-        responses[["request_id", "status", "detail", "tokens", "nll_per_token"]], on="request_id", validate="1:1"
+    answers = asked[["request_id", *_KEYS, "variant", "weight", "change"]].merge(
+        responses[["request_id", "status", "detail", "tokens", "nll_per_token", "log_likelihood"]],
+        on="request_id",
+        validate="1:1",
     )
-    scores = _perplexities(answers)
+    if not (answers["variant"] > 0).any() and target == reference:
+        return pd.DataFrame(columns=list(SCORE_COLUMNS))
+    scores = _perplexities(answers).join(_variant_changes(answers))
     failures = _failures(answers)
-    scores.loc[failures.index, [name for name in scores if name != "variants"]] = np.nan
+    scores.loc[failures.index, [name for name in scores if not name.startswith("variant")]] = np.nan
+    scores.loc[failures.index, "variant_changes"] = None
     scores["status"] = failures["status"].reindex(scores.index).fillna("ok")
     scores["detail"] = failures["detail"].reindex(scores.index).fillna("")
     scores = scores.reset_index().merge(items, on="item_id", validate="m:1")
@@ -71,6 +79,20 @@ def _perplexities(answers: pd.DataFrame) -> pd.DataFrame:
         },
         index=original.index,
     )
+
+
+def _variant_changes(answers: pd.DataFrame) -> pd.Series:
+    """``variant_changes`` by item and prompt type."""
+    original = answers[answers["variant"] == 0].set_index(_KEYS)["log_likelihood"].astype(float)
+    variants = answers[answers["variant"] > 0]
+    before = original.reindex(pd.MultiIndex.from_frame(variants[_KEYS])).to_numpy()
+    change = variants["log_likelihood"].astype(float).to_numpy() - before
+    texts = [
+        f'{{"change": {terms}, "weight": {weight}, "log_likelihood": {value if np.isfinite(value) else "null"}}}'
+        for terms, weight, value in zip(variants["change"], variants["weight"], change, strict=True)
+    ]
+    grouped = pd.Series(texts, index=variants.index, dtype=object).groupby([variants[key] for key in _KEYS], sort=False)
+    return ("[" + grouped.agg(", ".join) + "]").rename("variant_changes")
 
 
 def _failures(answers: pd.DataFrame) -> pd.DataFrame:

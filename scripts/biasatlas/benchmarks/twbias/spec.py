@@ -2,7 +2,7 @@
 
 from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import P_VALUE
-from biasatlas.benchmarks.twbias.columns import ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
+from biasatlas.benchmarks.twbias.columns import DESIGN, ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
 
@@ -21,10 +21,14 @@ SPEC = Spec(
     sources=("twbias",),
     sample="twbias",
     items=ITEM_COLUMNS,
+    design=DESIGN,
     tasks={
         "perplexity": Task(kind="likelihood", categories=tuple(DIRECTIONS), scores=SCORE_COLUMNS, requests=REQUEST_KEYS)
     },
     tables={
+        "own_group": Table(
+            "How much likelier sentences are with their own group's terms, beyond the terms themselves", _TASKS
+        ),
         "composition": Table("Sentences by target group, platform and toxicity", _TASKS, "twbias_composition"),
         "gender": Table("Gender bias: share of significant prompts and effect size", _TASKS, "twbias_gender"),
         "ethnicity": Table(
@@ -36,10 +40,6 @@ SPEC = Spec(
         "attributes": Table("Bias by attribute category", _TASKS),
         "prompts": Table("Every test behind the bias ratios, by prompt type, with types 0 and 00", _TASKS),
         "multiverse": Table("Gender bias under every choice of test, outlier rule, scale and effect size", _TASKS),
-        "double_difference": Table(
-            "Effect of the swap on one group's sentences minus that of the same swap on the other's, by pair of groups",
-            _TASKS,
-        ),
     },
     figures={
         "p_values_by_prompt": Figure("P-value of the gender swap by prompt type (Figure 2 of the paper)", ("prompts",)),
@@ -48,6 +48,22 @@ SPEC = Spec(
         "ethnic_attributes": Figure("Ethnic bias by attribute category (Figure 6 of the paper)", ("attributes",)),
     },
     metrics={
+        "own_term_advantage": Metric(
+            0.0,
+            "above: sentences are likelier with the term their writer chose than the terms' own likelihood explains; a model "
+            "that finds any edited sentence less likely has it, too",
+            "nats a sentence",
+        ),
+        "own_term_advantage_per_token": Metric(0.0, "as own_term_advantage, of means over variants", "nats a token"),
+        "own_group_advantage": Metric(
+            0.0,
+            "above: sentences lose more by a swap for another group's term than by one for another of their own, beyond the "
+            "terms' own likelihood: each group's stereotypes are likelier of it",
+            "nats a sentence",
+        ),
+        "effect_size_prompt_mean": Metric(
+            0.0, _SIGN + ", or that its terms are likelier anywhere; of the mean over the ten prompts"
+        ),
         "bias_ratio": Metric(0.0, _SHARE),
         "bias_ratio_holm": Metric(0.0, _SHARE + " (family-wise error held at alpha over the ten prompts)"),
         "bias_ratio_fdr": Metric(0.0, _SHARE + " (false discovery rate held at alpha over the ten prompts)"),
@@ -59,14 +75,6 @@ SPEC = Spec(
         "mean_difference": Metric(0.0, _SIGN + "; mean perplexity (or log perplexity) replaced minus original"),
         "t": Metric(0.0, _SIGN),
         "p_value": P_VALUE,
-        "double_difference": Metric(
-            0.0,
-            "above: each group's stereotypes are likelier of that group than of the other; a preference for one group "
-            "cancels where it is the same for all of its terms, a preference for single terms does not",
-            "nats per token",
-        ),
-        "double_difference_d": Metric(0.0, "as double_difference, over the pooled standard deviation"),
-        "double_difference_p": P_VALUE,
         "sentences": Metric(None, "a count"),
     },
     resources={"requests": ("prompts/twbias/*",)},

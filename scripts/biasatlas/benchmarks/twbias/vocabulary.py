@@ -11,12 +11,13 @@ GENDERS = ("female", "male")
 ETHNIC_GROUPS = ("indigenous", "hakka", "hoklo", "waishengren")
 
 #: Category of the task -> (target group of the sentences, reference group swapped in). Han has no sentences of its own.
+#: An ethnic group's terms can be swapped for one another, too: what that does is no stereotype. Genders list no synonyms.
 DIRECTIONS = {
     f"{target}-{reference}": (target, reference)
     for groups, references in ((GENDERS, GENDERS), (ETHNIC_GROUPS, (*ETHNIC_GROUPS, "han")))
     for target in groups
     for reference in references
-    if reference != target
+    if reference != target or target in ETHNIC_GROUPS
 }
 
 #: Names of the groups in the paper, which its published tables are keyed by.

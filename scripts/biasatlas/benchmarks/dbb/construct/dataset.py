@@ -8,7 +8,7 @@ import pandas as pd
 from biasatlas.benchmarks.dbb.construct import STEPS
 from biasatlas.benchmarks.dbb.construct.steps import start
 from biasatlas.errors import UserError
-from biasatlas.stats.intervals import wilson
+from biasatlas.stats.intervals import clopper_pearson
 from biasatlas.userfiles import read_csv_rows, shown
 
 #: Four criteria of a good item, in our words, each answered yes or no in the sheet.
@@ -129,7 +129,7 @@ def _plain(mark: object) -> str:
 
 
 def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
-    """Share of yes for each criterion, and for all four together, in [0, 1], with Wilson's 95 % interval.
+    """Share of yes for each criterion, and for all four together, in [0, 1], with Clopper and Pearson's 95 % interval.
 
     ``sheet`` as :func:`read_evaluation` gives it. Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``,
     ``missing``: an empty cell is missing, and a question with one is missing from "all".
@@ -140,5 +140,5 @@ def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name, marked in answers.items():
         n, yes = int(marked.notna().sum()), int(marked.eq(True).sum())
-        rows.append((name, yes / n if n else float("nan"), *wilson(yes, n), n, len(marked) - n))
+        rows.append((name, yes / n if n else float("nan"), *clopper_pearson(yes, n), n, len(marked) - n))
     return pd.DataFrame(rows, columns=["criterion", "value", "ci_low", "ci_high", "n", "missing"])

@@ -37,9 +37,9 @@ def refusals(
             "unparseable_rate": instances["unparseable"],
             "unresolved_rate": instances["unresolved"],
         }
-        ratios = {name: (100 * share * weight, weight) for name, share in shares.items()}
+        ratios = {name: (share * weight, weight) for name, share in shares.items()}
         counts = Counts.of(instances["status"])
-        rows += [row(keys, name, rate, counts) for name, rate in ratio_estimates(instances, ratios).items()]
+        rows += [row(keys, name, rate, counts) for name, rate in ratio_estimates(instances, ratios, scale=100).items()]
     printed = published("dbb_refusal").rename(columns={"refusal_rate_percent": "value"})
     printed = printed[printed["benchmark"] == "DBB"].assign(category="All", metric="unanswered_rate")
     return beside(make_table(_KEYS, rows), _KEYS, printed, published_as)

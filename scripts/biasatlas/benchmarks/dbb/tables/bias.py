@@ -1,14 +1,14 @@
 """Tables 1, 4, 8 and 9 of the paper: how many instances reach the threshold, and their mean bias score."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import scipy
 
 from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.dbb.options import DBBOptions
-from biasatlas.benchmarks.dbb.tables.groups import Groups, by_category, by_type, ratio_estimates
+from biasatlas.benchmarks.dbb.tables.groups import POINTS, TEMPLATE, Groups, by_category, by_type, ratio_estimates
 from biasatlas.benchmarks.dbb.tables.noise import noise_floor
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, beside, make_table, row
 
@@ -24,6 +24,7 @@ _PRINTED = {
 _METRICS = (
     "count",
     "rate",
+    "template_rate",
     "mean_score_over_threshold",
     "mean_bias_score",
     "noise_floor_rate",
@@ -101,6 +102,7 @@ def bias_estimates(instances: pd.DataFrame, options: DBBOptions) -> dict[str, Es
     """Metric -> estimate for one group of scored instances, whose bias scores S are in points, 0 to 100.
 
     - ``rate``: the share, 0 to 1, of instances with S at or above the threshold; ``count`` is their number
+    - ``template_rate``: the share, 0 to 1, of templates with any such instance
     - ``mean_score_over_threshold``: the mean of their S; ``mean_bias_score``: the mean S of all instances
     - ``noise_floor_rate``, ``noise_floor_mean_score``: the rate and the mean over the threshold that as many draws give on
       average if no identity has an effect (:func:`biasatlas.benchmarks.dbb.tables.noise.noise_floor`)
@@ -115,26 +117,24 @@ def bias_estimates(instances: pd.DataFrame, options: DBBOptions) -> dict[str, Es
     """
     score = instances["score"]
     scored, over = score.notna(), score >= options.threshold
-    ratios = {
-        "rate": (over, scored),
-        "mean_score_over_threshold": (score.where(over), over),
-        "mean_bias_score": (score, scored),
-    }
+    first = scored & ~instances[TEMPLATE].where(scored).duplicated()
+    any_over = over.groupby(instances[TEMPLATE]).transform("any")
+    shares = {"rate": (over, scored), "template_rate": (any_over & first, first)}
+    points = {"mean_score_over_threshold": (score.where(over), over), "mean_bias_score": (score, scored)}
+    estimates = {}
     tested = instances["p_value"].notna()
     if tested.any():
         adjusted = scipy.stats.false_discovery_control(instances.loc[tested, "p_value"])
         significant = pd.Series(False, instances.index)
         significant[tested] = adjusted <= options.false_discovery_rate
-        ratios |= {
-            "noise_floor_rate": (instances["chance"], scored),
-            "noise_floor_mean_score": (instances["chance_score"], instances["chance"]),
-            "excess_rate": ((over - instances["chance"]).where(tested), scored),
-            "rate_corrected": (significant & over, scored),
-        }
-    estimates = ratio_estimates(instances, ratios)
+        shares |= {"noise_floor_rate": (instances["chance"], scored), "rate_corrected": (significant & over, scored)}
+        points |= {"noise_floor_mean_score": (instances["chance_score"], instances["chance"])}
+        excess = {"excess_rate": ((over - instances["chance"]).where(tested), scored)}
+        estimates = ratio_estimates(instances, excess, bounds=(-1, 1))
+    estimates |= ratio_estimates(instances, shares) | ratio_estimates(instances, points, bounds=POINTS)
     estimates.setdefault("rate_corrected", estimates["rate"])
     for count, rate in (("count", "rate"), ("count_corrected", "rate_corrected")):
         share = estimates[rate]
-        bounds = np.array([share.value, share.ci_low, share.ci_high]) * scored.sum()
-        estimates[count] = Estimate(*bounds.tolist(), share.n)
+        numbers = {name: getattr(share, name) * int(scored.sum()) for name in ("value", "ci_low", "ci_high")}
+        estimates[count] = replace(share, **numbers)
     return {name: estimates[name] for name in _METRICS if name in estimates}

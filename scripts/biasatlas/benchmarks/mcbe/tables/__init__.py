@@ -1,7 +1,7 @@
 """McBE's tables: from item scores to scores by model, category and task, with intervals; a module by subject.
 
-Intervals are percentile intervals of a bootstrap over items (Wilson's for SC, a share of right answers): they say how
-far a value would move with other instances of the same kind. An item's score is the mean over its repeats.
+Intervals are over templates, the sentences of the data, some of which repeat: they say how far a value would move with other
+sentences of the same subcategories. An item's score is the mean over its repeats.
 """
 
 from biasatlas.benchmarks.mcbe.tables import agreement, dataset, friedman, means, replication, robustness, scores

@@ -15,10 +15,10 @@ from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES
 from biasatlas.benchmarks.shared.estimates import Estimate, Published, make_table, row
 from biasatlas.errors import UserError
-from biasatlas.stats.intervals import MIN_UNITS, percentile, wilson
+from biasatlas.stats.intervals import clopper_pearson, within
+from biasatlas.stats.jackknife import replicated
 from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
-_RESAMPLES = 1000
 #: Lower bounds of Table 4's levels: 0 to 1, to 3, to 5, to 8, to 10; only the last holds its upper bound.
 _LEVELS = (1, 3, 5, 8)
 _WINNERS = ("a", "b", "tie")
@@ -88,16 +88,13 @@ def judge_agreement(
 
 @metric("fleiss_kappa")
 def kappa(counts: np.ndarray) -> Estimate:
-    """Fleiss' kappa of ``counts`` (items, levels), how many raters gave each level, with a bootstrap over items.
+    """Fleiss' kappa of ``counts`` (items, levels), how many raters gave each level, with a jackknife over items.
 
-    At most 1. Missing where all annotations are of one level, for then chance agrees fully, too; its interval below
-    MIN_UNITS items.
+    At most 1. Missing where all annotations are of one level, for then chance agrees fully, too.
     """
-    low, high = np.nan, np.nan
-    if len(counts) >= MIN_UNITS:
-        draws = np.random.default_rng(0).integers(len(counts), size=(_RESAMPLES, len(counts)))
-        low, high = percentile(np.array([_kappa(counts[draw]) for draw in draws]))
-    return Estimate(_kappa(counts), low, high, len(counts))
+    without_each = [_kappa(np.delete(counts, item, axis=0)) for item in range(len(counts))]
+    (inference,) = replicated(np.array([_kappa(counts)]), np.array(without_each)[:, None])
+    return Estimate.of(within(inference, -1, 1), len(counts))
 
 
 def _kappa(counts: np.ndarray) -> float:
@@ -106,9 +103,9 @@ def _kappa(counts: np.ndarray) -> float:
 
 @metric("agreement_percent")
 def agreement(same: pd.Series) -> Estimate:
-    """Percentage (0 to 100) of answers with the ``same`` preference, with Wilson's interval; a tie agrees with a tie."""
-    low, high = wilson(int(same.sum()), len(same))
-    return Estimate(100 * int(same.sum()) / len(same), 100 * low, 100 * high, len(same))
+    """Percentage (0 to 100) of answers with the ``same`` preference, with Clopper and Pearson's interval; a tie agrees with a tie."""
+    low, high = clopper_pearson(int(same.sum()), len(same))
+    return Estimate(100 * int(same.sum()) / len(same), 100 * low, 100 * high, len(same), len(same))
 
 
 @metric("mean_agreement_percent")

@@ -2,14 +2,18 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.mcbe.columns import DESIGN
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES, TASKS
-from biasatlas.benchmarks.shared.estimates import Counts, Published
-from biasatlas.stats.intervals import MIN_UNITS, percentile, resample_counts
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published
+from biasatlas.stats.clusters import cluster_sums, ratio
+from biasatlas.stats.jackknife import jackknife
+
+#: What intervals are over: sentences, of which the data repeat some.
+(TEMPLATE,) = DESIGN["template"].scores
 
 #: (model, category, task)
 Key = tuple[str, str, str]
@@ -25,13 +29,15 @@ def cells(scores: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame]]:
 
 
 def item_scores(cell: pd.DataFrame) -> pd.Series:
-    """Scores of a cell's items, 0 to 100, each the mean over the repeats that have one; items without are left out."""
-    return cell.groupby("item_id", sort=False)["score"].mean().dropna()
+    """Scores by template and item, 0 to 100, each the mean over the repeats that have one; items without are left out."""
+    return cell.groupby([TEMPLATE, "item_id"], sort=False)["score"].mean().dropna()
 
 
 def not_scored(cell: pd.DataFrame, items: pd.Series) -> Counts:
     """The items of ``cell`` that are not among the scored ``items``, by the status of their first repeat."""
-    return Counts.of(cell[~cell["item_id"].isin(items.index)].drop_duplicates("item_id")["status"])
+    return Counts.of(
+        cell[~cell["item_id"].isin(items.index.get_level_values("item_id"))].drop_duplicates("item_id")["status"]
+    )
 
 
 def printed_scores(published: Published) -> pd.Series:
@@ -46,29 +52,27 @@ def printed_key(key: Key, published_as: dict[str, str]) -> tuple[str, str, str |
     return CATEGORY_NAMES[category], task, published_as.get(model)
 
 
-def interval_of_mean(parts: Sequence[pd.Series], shared: bool) -> tuple[float, float]:
-    """Bootstrap interval of the mean of the means of ``parts``, scores by item; missing below MIN_UNITS items.
+def mean_of(parts: Sequence[pd.Series]) -> Estimate:
+    """The mean of the means of ``parts``, each the scores of a cell by template and item; every part counts the same.
 
-    ``shared``: the parts are scores of the same items, which are then resampled together.
+    Over templates, which several parts may share: of one part CR2, of more a jackknife.
     """
-    items = len(pd.concat(parts).index.unique()) if parts else 0
-    if items < MIN_UNITS or not all(len(part) for part in parts):
-        return np.nan, np.nan
-    if shared:
-        means = _resampled_means(pd.concat(parts, axis=1).to_numpy(), 0)
-    else:
-        means = np.hstack([_resampled_means(part.to_numpy()[:, None], seed) for seed, part in enumerate(parts)])
-    low, high = percentile(means.mean(axis=1))
-    return low, high
+    n = sum(map(len, parts))
+    if not parts or not all(len(part) for part in parts):
+        return Estimate(float(np.mean([part.mean() for part in parts])) if parts else np.nan, n=n)
+    if len(parts) == 1:
+        (part,) = parts
+        bounds = (0.0, 100.0) if part.between(0, 100).all() else None
+        return Estimate.of(ratio(part, np.ones(n), part.index.get_level_values(TEMPLATE), bounds), n)
+    templates = np.concatenate([part.index.get_level_values(TEMPLATE) for part in parts])
+    columns = np.zeros((n, 2 * len(parts)))
+    for number, (start, part) in enumerate(zip(np.cumsum([0, *map(len, parts)]), parts, strict=False)):
+        columns[start : start + len(part), 2 * number] = part
+        columns[start : start + len(part), 2 * number + 1] = 1
+    (inference,) = jackknife(_mean_of_means, cluster_sums(templates, *columns.T))
+    return Estimate.of(inference, n)
 
 
-def _resampled_means(values: np.ndarray, seed: int) -> np.ndarray:
-    """Means of the columns of ``values`` (items, columns), missing ones left out, in each resample of the items."""
-    counts = _resample_counts(len(values), seed)
-    with np.errstate(invalid="ignore"):
-        return counts @ np.nan_to_num(values) / (counts @ np.isfinite(values))
-
-
-@cache  # all models have the same items, and drawing the resamples takes longer than using them
-def _resample_counts(items: int, seed: int) -> np.ndarray:
-    return resample_counts(items, seed=seed)
+def _mean_of_means(sums: np.ndarray) -> np.ndarray:
+    """Mean over parts of sum / number, of ``sums`` (..., 2 parts)."""
+    return (sums[..., ::2] / sums[..., 1::2]).mean(axis=-1)[..., None]

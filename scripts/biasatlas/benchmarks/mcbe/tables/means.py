@@ -11,8 +11,8 @@ from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.tables.cells import (
     cells,
-    interval_of_mean,
     item_scores,
+    mean_of,
     not_scored,
     printed_key,
     printed_scores,
@@ -64,13 +64,9 @@ def sizes(
 
 
 @metric("mean_score")
-def mean_score(parts: Sequence[pd.Series], shared_items: bool) -> Estimate:
-    """Mean of the mean scores (0 to 100) of ``parts``, each the scores of a cell by item; every part counts the same.
-
-    ``shared_items``: the parts are tasks, which ask about the same items, so the bootstrap resamples them together.
-    """
-    value = np.mean([part.mean() for part in parts])
-    return Estimate(value, *interval_of_mean(parts, shared_items), sum(map(len, parts)))
+def mean_score(parts: Sequence[pd.Series]) -> Estimate:
+    """Mean of the mean scores (0 to 100) of ``parts``, each the scores of a cell by item; every part counts the same."""
+    return mean_of(parts)
 
 
 def _means(
@@ -92,7 +88,7 @@ def _means(
         items, counts, numbers = zip(*(parts[model, group, name] for name in names), strict=True)
         keys = {"model": model, by: group, "average": average, listed: " ".join(names)}
         in_print = f"{np.mean(numbers):.2f}" if np.isfinite(numbers).all() else None
-        rows.append(row(keys, "mean_score", mean_score(items, over == "task"), sum(counts, Counts()), in_print))
+        rows.append(row(keys, "mean_score", mean_score(items), sum(counts, Counts()), in_print))
     return make_table(("model", by, "average", listed), rows)
 
 

@@ -10,9 +10,10 @@ import pandas as pd
 from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
-from biasatlas.benchmarks.mcbe.tables.cells import cells, interval_of_mean, item_scores, not_scored, printed_key
+from biasatlas.benchmarks.mcbe.tables.cells import TEMPLATE, cells, item_scores, mean_of, not_scored, printed_key
 from biasatlas.benchmarks.shared.estimates import Estimate, Published, make_table, row
-from biasatlas.stats.intervals import wilson
+from biasatlas.benchmarks.shared.rates import percentage
+from biasatlas.stats.clusters import proportion
 
 _COIN_DRAWS = 20_000
 
@@ -48,12 +49,11 @@ def scores_table(
 def score(items: pd.Series, task: str) -> Estimate:
     """Mean of the items' scores, 0 to 100 (BS as released may fall below), as Figures 10 and 11 have it.
 
-    With Wilson's interval for SC, a share of right answers, and the bootstrap's over items for the other tasks.
+    SC is a rate of right answers (or the mean of their probabilities), and has the interval of one.
     """
     if task == "SC":
-        low, high = wilson(items.sum() / 100, len(items))
-        return Estimate(items.mean(), 100 * low, 100 * high, len(items))
-    return Estimate(items.mean(), *interval_of_mean([items], shared=True), len(items))
+        return percentage(items / 100, items.index.get_level_values(TEMPLATE).to_series(items.index))
+    return mean_of([items])
 
 
 @metric("sd_over_repeats")
@@ -77,9 +77,8 @@ def rates(cell: pd.DataFrame, task: str) -> dict[str, Estimate]:
     if task == "SS":
         asked &= cell["words"] > 1
     columns = {"refusal_rate": "refused", "unparseable_rate": "unparseable", "unresolved_rate": "unresolved"}
-    return {
-        name: Estimate(100 * cell.loc[asked, column].mean(), n=int(asked.sum())) for name, column in columns.items()
-    }
+    cell = cell[asked]
+    return {name: percentage(cell[column], cell[TEMPLATE]) for name, column in columns.items()}
 
 
 def _references(cell: pd.DataFrame, options: McBEOptions) -> Iterator[tuple[str, Estimate]]:
@@ -94,8 +93,8 @@ def _references(cell: pd.DataFrame, options: McBEOptions) -> Iterator[tuple[str,
 @metric("a_share")
 def a_share(cell: pd.DataFrame) -> Estimate:
     """Share (0 to 1) of answers A among A and B in SS, mean over items; both orders of every pair are asked."""
-    shares = cell.groupby("item_id")["a_share"].mean().dropna()
-    return Estimate(shares.mean(), *interval_of_mean([shares], shared=True), len(shares))
+    shares = cell.groupby([TEMPLATE, "item_id"])["a_share"].mean().dropna()
+    return Estimate.of(proportion(shares, np.ones(len(shares)), shares.index.get_level_values(TEMPLATE)), len(shares))
 
 
 @metric("coin_flip_score")

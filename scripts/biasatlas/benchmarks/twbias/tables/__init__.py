@@ -1,11 +1,11 @@
-"""TWBias's tables: from sentence perplexities to bias ratios and effect sizes, with intervals.
+"""TWBias's tables: from sentence log-likelihoods to what swapping terms does, with intervals over sentences.
 
-Every interval but that of the double difference in nats is a percentile interval of a bootstrap over sentences, drawn
-once for all prompts, since the prompts ask about the same sentences. It says how far a value would move with another
-sample of such sentences; the outlier rule is applied before resampling. A p-value is near 0 or 1 in many resamples, so
-the interval of a bias ratio is wide, and honestly so: the ratio counts crossings of a threshold.
+Effect sizes have a jackknife's, the regression of ``own_group`` CR2. The prompts ask about the same sentences, so they are
+one measurement: a sentence leaves all of them at once. They say how far a value would move with another sample of such
+sentences; the outlier rule is applied before. A share of significant prompts counts crossings of a threshold, and what is
+averaged over those prompts was chosen by it: such numbers have no interval.
 """
 
-from biasatlas.benchmarks.twbias.tables import bias, composition, double_difference, sensitivity
+from biasatlas.benchmarks.twbias.tables import bias, composition, own_group, sensitivity
 
-__all__ = ["bias", "composition", "double_difference", "sensitivity"]
+__all__ = ["bias", "composition", "own_group", "sensitivity"]

@@ -34,9 +34,14 @@ def ethnicity(
 ) -> pd.DataFrame:
     """Bias ratio and effect size of the sixteen ethnic directions (Figures 5 and 8), as :func:`gender`.
 
-    Figure 5 prints no numbers that can be read off; ``published`` is what the authors' released perplexities give.
+    A group's own terms as reference are the null of its rows: what swapping terms does without crossing groups (option
+    ``own_group_swaps``). Figure 5 prints no numbers that can be read off; ``published`` is what the authors' released perplexities give.
     """
-    rows = [row for direction in directions(scores, options, ETHNIC_GROUPS) for row in summary_rows(direction, options)]
+    rows = [
+        row
+        for direction in directions(scores, options, ETHNIC_GROUPS, controls=True)
+        for row in summary_rows(direction, options)
+    ]
     return beside(make_table(KEYS, rows), KEYS, _long(published("twbias_ethnicity_recomputed")), published_as)
 
 

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.twbias.columns import DESIGN
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS, PROMPTS
+
+#: Sentences are what intervals are over.
+(SENTENCE,) = DESIGN["sentence"].scores
 
 #: Key columns of a direction, in front of every table but the composition's.
 KEYS = ("model", "target_group", "reference_group")
@@ -30,12 +34,22 @@ class Direction:
 
 
 def directions(
-    scores: pd.DataFrame, options: TWBiasOptions, targets: Sequence[str], prompt_types: Sequence[str] = PROMPTS
+    scores: pd.DataFrame,
+    options: TWBiasOptions,
+    targets: Sequence[str],
+    prompt_types: Sequence[str] = PROMPTS,
+    controls: bool = False,
 ) -> Iterator[Direction]:
-    """Every model and direction of ``targets`` that has scores, on the options' scale and after their outlier rule."""
+    """Every model and direction of ``targets`` that has scores, on the options' scale and after their outlier rule.
+
+    ``controls``: swaps inside a group, too.
+    """
     chosen = scores[scores["target_group"].isin(targets) & scores["prompt_type"].isin(prompt_types)]
     for (model, category), rows in chosen.groupby(["model", "category"], sort=False):
-        keys = dict(zip(KEYS, (model, *DIRECTIONS[category]), strict=True))
+        target, reference = DIRECTIONS[category]
+        if target == reference and not controls:
+            continue
+        keys = dict(zip(KEYS, (model, target, reference), strict=True))
         yield _direction(keys, rows, options, list(prompt_types))
 
 
@@ -44,14 +58,12 @@ def _direction(
 ) -> Direction:
     original, replaced = _perplexities(rows, options)
     wide = rows.assign(original=original, replaced=replaced).pivot(
-        index="item_id", columns="prompt_type", values=["original", "replaced", "status"]
+        index=SENTENCE, columns="prompt_type", values=["original", "replaced", "status"]
     )
     original, replaced = (wide[name].reindex(columns=prompt_types).to_numpy(float) for name in ("original", "replaced"))
     scored = np.isfinite(original) & np.isfinite(replaced)
     kept = scored & ~_outliers(original, replaced, options.outliers)
-    sentences = (
-        rows.drop_duplicates("item_id").set_index("item_id").loc[wide.index, ["toxicity", "attribute_categories"]]
-    )
+    sentences = rows.drop_duplicates(SENTENCE).set_index(SENTENCE).loc[wide.index, ["toxicity", "attribute_categories"]]
     statuses = wide["status"].reindex(columns=prompt_types, fill_value="failed").fillna("failed")
     return Direction(
         keys,

@@ -20,6 +20,9 @@ from biasatlas.benchmarks.twbias.tables.prompt_tests import (
 )
 from biasatlas.benchmarks.twbias.vocabulary import ETHNIC_GROUPS, GENDERS, PROMPT_TYPES
 
+#: What says whether there is an effect has no interval of its own.
+_TESTS = dict.fromkeys(("p_value", "t"), "a test")
+
 #: Options of the analysis that the multiverse crosses.
 _CROSSED = ("test", "outliers", "ppl_scale", "effect_size")
 
@@ -36,16 +39,13 @@ def prompts(
     rows = []
     for direction in directions(scores, options, (*GENDERS, *ETHNIC_GROUPS), PROMPT_TYPES):
         numbers = np.arange(len(direction.sentences))
-        estimates = with_intervals(by_prompt, direction, options, numbers)
+        estimates = with_intervals(by_prompt, direction.original, direction.replaced, numbers, options, _TESTS)
         _, counts = tested_and_counts(direction, numbers)
         tested = np.isfinite(direction.original).sum(axis=0)
         for column, prompt_type in enumerate(PROMPT_TYPES):
-            for metric, parts in estimates.items():
-                value, low, high = (float(part[column]) for part in parts)
-                if metric in ("p_value", "t"):
-                    low = high = np.nan
-                keys = direction.keys | {"prompt_type": prompt_type}
-                rows.append(row(keys, metric, Estimate(value, low, high, tested[column]), counts))
+            keys = direction.keys | {"prompt_type": prompt_type}
+            for metric, inferences in estimates.items():
+                rows.append(row(keys, metric, Estimate.of(inferences[column], tested[column]), counts))
     return make_table((*KEYS, "prompt_type"), rows)
 
 

@@ -2,6 +2,7 @@
 
 from biasatlas.benchmarks.contract import Figure, Options, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import STEREOTYPE_SCORE
+from biasatlas.columns import Factor
 from biasatlas.marks import field
 
 
@@ -19,6 +20,7 @@ SPEC = Spec(
     sources=(),
     sample="occupations",
     items={"item_id": "string", "category": "string"},
+    design={"occupation": Factor(scores=("item_id",), items=("item_id",), sampled=True)},
     tasks={
         "sentence": Task(
             kind="likelihood",

@@ -22,7 +22,7 @@ def scores_table(
         row(
             dict(zip(_KEYS, keys, strict=True)),
             "stereotype_score",
-            percentage(group["stereotyped"]),
+            percentage(group["stereotyped"], group["item_id"]),
             Counts.of(group["status"]),
         )
         for keys, group in scores.groupby(_KEYS, sort=False)

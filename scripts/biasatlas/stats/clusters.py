@@ -1,0 +1,147 @@
+"""Means, ratios and rates of clustered samples, with intervals that cover from few clusters on.
+
+The variance is CR2 (Bell and McCaffrey 2002): each cluster's residual is enlarged for its pull on the estimate, h, so
+that the variance is unbiased where a cluster's sum varies as its size. Degrees of freedom of Student's t are theirs, too:
+unequal clusters are worth fewer. No Python library that is kept up has either (statsmodels has HC2, its special case of
+one row a cluster, and pyfixest the two-way and the jackknife form; tests hold these against them).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from biasatlas.stats import Array
+from biasatlas.stats.intervals import (
+    Inference,
+    clopper_pearson,
+    effective_number,
+    quantile,
+    student,
+    too_few,
+    within,
+    without,
+)
+
+#: A rate is rare where fewer clusters than this would hold all of it: the variance then says little, for the clusters that
+#: make the rate may not be in the sample.
+_RARE = 5
+
+#: A variance that rests on fewer clusters than this, and on a smaller share of them (normal samples rest on a third), says
+#: that nearly all clusters agree.
+_FEW, _FEW_SHARE = 10, 1 / 6
+
+
+@dataclass(frozen=True)
+class _Clustered:
+    """Sums by cluster of numerators and denominators, the ratio of their totals, and what its variance is made of."""
+
+    numerators: Array
+    denominators: Array
+    value: float
+    parts: Array
+    df: float
+
+    @property
+    def clusters(self) -> int:
+        return len(self.denominators)
+
+    @property
+    def variance(self) -> float:
+        return float(self.parts.sum())
+
+
+def cluster_sums(clusters: ArrayLike, *values: ArrayLike) -> Array:
+    """Sums of ``values`` by cluster, (clusters, values), in the order in which clusters first occur; NaN adds nothing.
+
+    ``clusters`` are labels of any sort; a row with a missing label is left out.
+    """
+    codes, names = pd.factorize(np.asarray(clusters))
+    known = codes >= 0
+    columns = [np.nan_to_num(np.asarray(column, float))[known] for column in values]
+    return np.column_stack([np.bincount(codes[known], column, len(names)) for column in columns])
+
+
+def _clustered(numerator: ArrayLike, denominator: ArrayLike, clusters: ArrayLike) -> _Clustered:
+    top, bottom = np.asarray(numerator, float), np.asarray(denominator, float)
+    known = np.isfinite(top) & np.isfinite(bottom)
+    sums = cluster_sums(np.asarray(clusters)[known], top[known], bottom[known])
+    sums = sums[sums[:, 1] > 0]
+    y, w = sums[:, 0], sums[:, 1]
+    total = w.sum()
+    if not total > 0:
+        return _Clustered(y, w, np.nan, np.array([np.nan]), np.nan)
+    value, pull = y.sum() / total, w / total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        enlarged = 1 / (1 - pull)
+        residuals = y - value * w
+        # Sums of equal parts differ in their last digits; that is no variance.
+        residuals[np.abs(residuals) < 1e-12 * (np.abs(y) + np.abs(value) * w + 1e-300)] = 0.0
+        parts = residuals**2 * enlarged / total**2
+        # tr(B)^2 / tr(B^2) of Bell and McCaffrey's B, whose diagonal is w and whose other elements are products.
+        products = w**2 * enlarged
+        trace_of_square = (w**2).sum() + (products.sum() ** 2 - (products**2).sum()) / total**2
+        df = total**2 / trace_of_square
+    return _Clustered(y, w, float(value), parts, float(df))
+
+
+def ratio(
+    numerator: ArrayLike,
+    denominator: ArrayLike,
+    clusters: ArrayLike,
+    bounds: tuple[float, float] | None = None,
+) -> Inference:
+    """Sum of ``numerator`` over sum of ``denominator`` (0 or more; ones give a mean), rows in ``clusters``.
+
+    CR2 with Bell-McCaffrey degrees of freedom. ``bounds`` are what the ratio of a single row can be: the interval is cut
+    there, and where nearly all clusters agree it is widened to Clopper and Pearson's at one unit a cluster, so
+    that agreement of a few clusters does not look certain. Rows that miss a value are left out, and clusters without
+    weight.
+    """
+    sample = _clustered(numerator, denominator, clusters)
+    result = student(sample.value, sample.variance, sample.df, sample.clusters)
+    if bounds is None or too_few(sample.clusters) or not np.isfinite(sample.value):
+        return result
+    if result.reason or effective_number(sample.parts) < min(_FEW, _FEW_SHARE * sample.clusters):
+        low, high = _exact(sample, *bounds)
+        result = replace(result, low=np.fmin(result.low, low), high=np.fmax(result.high, high), reason="")
+    return within(result, *bounds)
+
+
+def _exact(sample: _Clustered, low: float, high: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval at one unit a cluster, of the share or of the parts on either side of 0."""
+    n = sample.clusters
+    if not low < 0 < high:
+        share = clopper_pearson(n * (sample.value - low) / (high - low), n)
+        return low + (high - low) * share[0], low + (high - low) * share[1]
+    total = sample.denominators.sum()
+    above = clopper_pearson(n * np.maximum(sample.numerators, 0).sum() / (total * high), n)
+    below = clopper_pearson(n * np.maximum(-sample.numerators, 0).sum() / (total * -low), n)
+    return above[0] * high + below[1] * low, above[1] * high + below[0] * low
+
+
+def proportion(successes: ArrayLike, trials: ArrayLike, clusters: ArrayLike) -> Inference:
+    """Sum of ``successes`` over sum of ``trials``, 0 to 1, rows in ``clusters``: a rate, rare ones too.
+
+    Korn and Graubard's interval (1998): Clopper and Pearson's at the number of units that an independent sample with this
+    variance would have. For a rare rate that is at most the number of clusters, and coverage often nearly 1.
+    """
+    sample = _clustered(successes, trials, clusters)
+    reason = too_few(sample.clusters) or ("" if np.isfinite(sample.value) else "no value")
+    if reason:
+        return without(sample.value, sample.clusters, reason)
+    n = _units(sample)
+    low, high = clopper_pearson(sample.value * n, n)
+    se = float(np.sqrt(sample.variance))
+    return Inference(sample.value, se, sample.df, low, high, sample.clusters)
+
+
+def _units(sample: _Clustered) -> float:
+    """Units of an independent sample in which the rate would vary as much."""
+    p, n = sample.value, float(sample.clusters)
+    if not (sample.variance > 0 and 0 < p < 1):
+        return n
+    units = p * (1 - p) / sample.variance
+    units *= (quantile(units - 1) / quantile(sample.df)) ** 2
+    return min(units, n) if n * min(p, 1 - p) < _RARE else units
