@@ -1,5 +1,4 @@
-# What several rule files share: the configuration, path templates, and lookups of what a job needs. "Input of" and
-# "Param of" in a docstring: the value is a function, which Snakemake calls with the job's wildcards.
+# What several rule files share. "Input of", "Param of": the value is a function of the job's wildcards.
 #   WILDCARDS: benchmark, protocol, task, category, model, shard, table, figure, comparison, step, source, language
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -11,7 +10,7 @@ from biasatlas.marks import that_change
 from biasatlas.models.kinds import KINDS
 from biasatlas.resources import names as shipped_names
 from biasatlas.sources import load_sources, names_in
-from biasatlas.workflow import failures, selection
+from biasatlas.workflow import failures, laboratory, selection
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.feasible import check_feasible
 from biasatlas.workflow.config.files import check_files

@@ -46,6 +46,7 @@ rule write_report:
         figures=all_figures(),
         comparisons=all_comparisons(),
         paid=[path for _, _, path in paid()],
+        cards=ship(["laboratory/cards.csv"]),
     output:
         page=report(PATHS.report, caption="captions/report.rst", category="report"),
     log:
@@ -56,7 +57,7 @@ rule write_report:
         "../envs/figures.yaml"
     params:
         code=code("write_report"),
-        shipped=digest_of([ROOT / "scripts/biasatlas/report/page.html"]),
+        shipped=digest_of([ROOT / "scripts/biasatlas/report/page.html", *ship(["laboratory/cards.csv"])]),
         texts=digest_of_texts({CONFIG.benchmark(name): None for name in CONFIG.benchmarks}),
         models={name: that_change(entry, "tables") for name, entry in CONFIG.models.items()},
         runs=[

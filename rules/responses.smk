@@ -23,8 +23,8 @@ def requests(wildcards):
 
 
 def known_items(wildcards):
-    """The items, for models whose published outputs name them."""
-    return PATHS.items if wildcards.model in models_of("released") else []
+    """The items, for models that answer by them rather than by what a request says."""
+    return PATHS.items if wildcards.model in models_of("released", "known") else []
 
 
 def shards(path):

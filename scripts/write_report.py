@@ -2,7 +2,7 @@
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCH_CAPTION, MATCH_FIGURE_CAPTION
 from biasatlas.benchmarks.shared.palette import looks
-from biasatlas.files import read_metadata, write_text
+from biasatlas.files import read_csv, read_metadata, write_text
 from biasatlas.report.page import Comparison, Run, page
 from biasatlas.workflow.job import job
 
@@ -31,4 +31,5 @@ with job(snakemake):
     for (payer, task), path in zip(params.paid, given.paid, strict=True):
         paid.setdefault(payer, []).append(read_metadata(path)[task])
     looked = looks(list(params.models))
-    write_text(page(runs, params.models, comparisons, paid, looked, params.missing), snakemake.output.page)
+    cards = read_csv(given.cards[0]).to_dict("records")
+    write_text(page(runs, params.models, comparisons, paid, looked, params.missing, cards), snakemake.output.page)

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
+import benches
 from golden import calls, questions, replies, texts, tiny_models
 
 from biasatlas.benchmarks.mcbe.readers import READERS as MCBE_READERS
 from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.models.known.entry import KnownEntry
 
 FOLDER = Path(__file__).parent
 
@@ -108,6 +110,19 @@ def masked() -> dict:
         return {"likelihood": answers(load(folder), "likelihood", questions.TEXTS)}
 
 
+def known() -> dict:
+    """The first answers of a known model to every task on the samples."""
+    settings = {"bias": 0.7, "icc": 0.3, "prompt_correlation": 0.6, "token_noise": 0.5, "edit": 0.2, "letter": 0.3}
+    entry = KnownEntry(kind="known", **settings, label_length=0.1, refused=0.2, unreadable=0.1, affected=0.8)
+    return {
+        benchmark: {
+            task: json.loads(asked.answer(entry).head(3).to_json(orient="records", double_precision=15))
+            for task, asked in benches.bench(benchmark).questions.items()
+        }
+        for benchmark in ("bbq", "crows_pairs", "dbb", "mcbe", "stereoset", "twbias")
+    }
+
+
 def shared_readings() -> dict:
     return texts.readings(READERS, texts.SHARED)
 
@@ -120,6 +135,7 @@ GOLDEN = [
     Golden("local", ("biasatlas.models.local", "biasatlas.benchmarks.shared.readers"), causal),
     Golden("local_limits", ("biasatlas.models.local", "biasatlas.benchmarks.shared.readers"), causal_at_limits),
     Golden("masked", ("biasatlas.models.masked",), masked),
+    Golden("known", ("biasatlas.models.known",), known),
     Golden("endpoint", ("biasatlas.models.endpoint",), replies.records),
     Golden("calls", ("biasatlas.models.endpoint",), calls.bodies),
     Golden("responses", ("biasatlas.models.endpoint", "biasatlas.benchmarks.shared.readers"), replies.responded),

@@ -34,7 +34,9 @@ BAD = [
     (
         "unknown kind",
         raw(models={"a": {"kind": "huggingface"}}),
-        ["models.a.kind: 'huggingface' is not a kind of model; expected one of: hf, masked, planted, api, released"],
+        [
+            "models.a.kind: 'huggingface' is not a kind of model; expected one of: hf, masked, planted, known, api, released"
+        ],
     ),
     ("no kind", raw(models={"a": {"odds_ratio": 1}}), ["models.a.kind: required key is missing"]),
     (
@@ -101,7 +103,7 @@ BAD = [
         ),
         [
             "benchmarks.mcbe.judge: 'm' is of kind 'masked', which cannot judge: it writes no text. "
-            "Name a model of kind hf, planted, api."
+            "Name a model of kind hf, planted, known, api."
         ],
     ),
     (
@@ -113,7 +115,7 @@ BAD = [
         ),
         [
             "construction.writer: 'r' is of kind 'released', which cannot write: it writes no text. "
-            "Name a model of kind hf, planted, api."
+            "Name a model of kind hf, planted, known, api."
         ],
     ),
     (

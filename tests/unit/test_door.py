@@ -21,6 +21,7 @@ from biasatlas.marks import mark, that_change
 from biasatlas.models.door import Opening, open_model, store_folder
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.kinds import KINDS, ModelEntry
+from biasatlas.models.known.entry import KnownEntry
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.models.planted.entry import PlantedEntry
 from biasatlas.models.released.entry import ReleasedEntry
@@ -46,6 +47,7 @@ ENTRIES = {
     "hf": entry(kind="hf", source="./m", size_billion=1),
     "masked": entry(kind="masked", source="./m"),
     "planted": entry(kind="planted", odds_ratio=4),
+    "known": entry(kind="known"),
     "api": entry(kind="api", base_url="http://host/v1", model="m"),
     "released": entry(kind="released", benchmark="crows_pairs", release="bert"),
 }
@@ -82,9 +84,9 @@ def requests(rows, kind="generation"):
 
 
 def test_every_kind_has_an_entry_of_its_own():
-    assert list(KINDS) == ["hf", "masked", "planted", "api", "released"]
+    assert list(KINDS) == ["hf", "masked", "planted", "known", "api", "released"]
     assert {name: type(each) for name, each in ENTRIES.items()} == {name: kind.entry for name, kind in KINDS.items()}
-    with pytest.raises(ValidationError, match="'hf', 'masked', 'planted', 'api', 'released'"):
+    with pytest.raises(ValidationError, match="'hf', 'masked', 'planted', 'known', 'api', 'released'"):
         entry(kind="oracle")
 
 
@@ -96,6 +98,7 @@ def test_every_kind_has_an_entry_of_its_own():
         ("planted", ["score", "choose", "write", "perplexity"]),
         ("api", ["choose", "write"]),
         ("released", ["score"]),
+        ("known", ["score", "choose", "write", "perplexity"]),
     ],
 )
 def test_a_kind_declares_what_its_models_answer(kind, tasks):
@@ -109,7 +112,7 @@ def test_an_entry_may_say_more():
 
 
 def test_only_some_kinds_judge_and_write():
-    assert [name for name, kind in KINDS.items() if kind.writes] == ["hf", "planted", "api"]
+    assert [name for name, kind in KINDS.items() if kind.writes] == ["hf", "planted", "known", "api"]
     only = {name: KINDS[name].protocol(model) for name, model in ENTRIES.items()}
     assert {name: protocol for name, protocol in only.items() if protocol} == {"released": "released"}
     own = ReleasedEntry(kind="released", benchmark="crows_pairs", path="./mine.csv", format="score_table")
@@ -126,6 +129,7 @@ def test_only_some_kinds_judge_and_write():
         ("planted", {}, "weights", "model"),
         ("api", {}, "", "api"),
         ("released", {}, "release", "data"),
+        ("known", {}, "", "data"),
     ],
 )
 def test_a_kind_declares_what_a_job_needs(kind, fields, ready, environment):
@@ -151,6 +155,7 @@ ANSWERS = {
     "masked": {"source", "revision"},
     "planted": {"odds_ratio", "seed"},
     "released": {"benchmark", "release", "path", "format", "column"},
+    "known": set(KnownEntry.model_fields) - {"kind", "published_as"},
     "api": {
         "base_url",
         "model",

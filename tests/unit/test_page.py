@@ -52,6 +52,15 @@ def test_a_demonstration_is_called_one(tmp_path):
     assert "Demonstration" not in written([run(tmp_path, table, "full")], real)
 
 
+def test_a_metric_has_its_validity_card(tmp_path):
+    table = pd.DataFrame({"model": ["m"], "metric": ["bias_ratio"], "value": [0.25]})
+    card = {"benchmark": "twbias", "protocol": "recommended", "metric": "bias_ratio", "of": "female, male"}
+    cards = [card | {"verdict": "descriptive", "reason": "mistakes edit for bias"}]
+    text = page([run(tmp_path, table)], MODELS, (), {}, looks(list(MODELS)), cards=cards)
+    assert "female, male: descriptive, no verdict (mistakes edit for bias)." in text
+    assert "no verdict" not in page([run(tmp_path, table)], MODELS, (), {}, looks(list(MODELS)))
+
+
 def test_long_tables_say_what_they_leave_out(tmp_path):
     table = pd.DataFrame({"model": "m", "metric": "bias_ratio", "value": range(ROWS_SHOWN + 5)})
     text = written([run(tmp_path, table)])

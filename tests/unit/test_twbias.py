@@ -402,5 +402,5 @@ def test_a_released_file_that_is_not_there_or_lacks_a_column_is_named(items, hok
     with pytest.raises(UserError, match="no column 'replace_ppl'"):
         import_responses("M", paths, items, hoklo[0], "perplexity")
     del paths[name]
-    with pytest.raises(UserError, match="expected one file .*_B_T2_output_0.csv, found none"):
+    with pytest.raises(UserError, match=r"expected one file .*_B_T2_output_0\.csv, found none"):
         import_responses("M", paths, items, hoklo[0], "perplexity")

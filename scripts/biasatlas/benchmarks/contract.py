@@ -11,6 +11,7 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step:
 ``tables``    functions marked with :func:`table` (in a module or a package)
 ``figures``   functions marked with :func:`figure`
 ``readers``   READERS and VERSION, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.readers` (if it needs any)
+``roles``     ``roles``, a :class:`SayRoles`, and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
 ``judge``     ``build_judge_requests`` and ``build_order_requests`` (if a judge takes part)
 ``released``  ``import_responses``, an :class:`ImportResponses` (if outputs were published); FORMATS, each a
               :class:`ReadPredictions`, by the name that an entry gives (if users may bring outputs of their own)
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from biasatlas.benchmarks.shared.palette import Looks
+    from biasatlas.benchmarks.shared.roles import Roles
     from biasatlas.resources import Resources
 
 Kind = Literal["likelihood", "choice", "generation"]
@@ -199,6 +201,12 @@ class ImportResponses(Protocol):
         requests: "pd.DataFrame",
         task: str,
     ) -> "pd.DataFrame": ...
+
+
+class SayRoles(Protocol):
+    """What the requests of a task, or a judge's about them, are about; ``items`` are all of the benchmark."""
+
+    def __call__(self, items: "pd.DataFrame", requests: "pd.DataFrame", task: str) -> "Roles": ...
 
 
 class ReadPredictions(Protocol):

@@ -166,6 +166,21 @@ def import_responses(benchmark: str) -> contract.ImportResponses:
     return _module(benchmark, "released").import_responses
 
 
+def has_roles(benchmark: str) -> bool:
+    """Whether a benchmark says what its requests are about, so that a model of kind ``known`` can answer them."""
+    return _has(benchmark, "roles")
+
+
+def roles(benchmark: str) -> contract.SayRoles:
+    """What its requests are about."""
+    return _module(benchmark, "roles").roles
+
+
+def texts(benchmark: str) -> tuple[str, ...]:
+    """Columns of its items that hold the texts whose likelihood is asked."""
+    return _module(benchmark, "roles").TEXTS
+
+
 def formats(benchmark: str) -> dict[str, contract.ReadPredictions]:
     """How predictions that a user brings become responses, by the name of their format. UserError: spec and readers differ."""
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone

@@ -14,6 +14,7 @@ _FOLDERS = (
     "local",
     "masked",
     "planted",
+    "known",
     "endpoint",
     "released",
 )

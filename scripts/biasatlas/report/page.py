@@ -15,6 +15,7 @@ from biasatlas.benchmarks.contract import LANGUAGES, Metric
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.shared.palette import Looks
 from biasatlas.files import read_csv
+from biasatlas.report.cards import sentence
 
 #: Rows of a table that the page shows; the file holds them all.
 ROWS_SHOWN = 60
@@ -58,21 +59,24 @@ def page(
     paid: Mapping[str, Sequence[Mapping[str, Any]]],
     looks: Looks,
     missing: Sequence[str] = (),
+    cards: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The page as HTML; everything that models or data wrote is escaped.
 
     ``models`` are the configuration's entries by name, each with a look in ``looks``; ``paid`` maps the name of an
-    endpoint to the metadata of its responses, one for each task. ``missing`` are sentences on what failed to be made.
+    endpoint to the metadata of its responses, one for each task. ``missing`` are sentences on what failed to be made. ``cards`` are
+    the metrics' validity cards (:func:`biasatlas.laboratory.validity.cards`).
     """
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
     environment.filters["cell"] = cell
     return environment.get_template("page.html").render(
-        sections=[_section(run) for run in runs],
+        sections=[_section(run, cards) for run in runs],
         missing=missing,
         models=[(name, entry, looks[name].colour, _SHAPES[looks[name].marker]) for name, entry in models.items()],
         comparison=_comparison(comparisons),
         spent=[_spent(model, answers) for model, answers in paid.items()],
-        demo=any(run.data == "sample" for run in runs) or all(entry["kind"] == "planted" for entry in models.values()),
+        demo=any(run.data == "sample" for run in runs)
+        or all(entry["kind"] in ("planted", "known") for entry in models.values()),
     )
 
 
@@ -95,8 +99,9 @@ def _spent(model: str, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _section(run: Run) -> dict[str, Any]:
+def _section(run: Run, cards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     spec = load_spec(run.benchmark)
+    mine = [card for card in cards if (card["benchmark"], card["protocol"]) == (run.benchmark, run.protocol)]
     tables = {name: read_csv(path) for name, path in run.tables.items()}
     return {
         "name": run.name,
@@ -106,7 +111,10 @@ def _section(run: Run) -> dict[str, Any]:
         "title": spec.title if run.name == run.benchmark else f"{spec.title} ({run.name})",
         "language": LANGUAGES[spec.language],
         "citation": spec.citation,
-        "metrics": _used(spec.metrics, tables.values()),
+        "metrics": {
+            name: metric | {"cards": [sentence(card) for card in mine if card["metric"] == name]}
+            for name, metric in _used(spec.metrics, tables.values()).items()
+        },
         "figures": [(spec.figures[name].caption, _data_uri(path)) for name, path in run.figures.items()],
         "tables": [(name, spec.tables[name].caption, _shown(table)) for name, table in tables.items()],
     }

@@ -23,6 +23,7 @@ SCRIPTS = ROOT / "scripts"
 #: Where numbers are made, or read and written. All else that a script imports (locks, logs, the choice of jobs) is not.
 MAKERS = (
     *("biasatlas.benchmarks", "biasatlas.stats", "biasatlas.report", "biasatlas.models.planted", "biasatlas.engine"),
+    *("biasatlas.models.known", "biasatlas.laboratory"),
     *("biasatlas.columns", "biasatlas.files", "biasatlas.resources", "biasatlas.sources", "biasatlas.userfiles"),
 )
 

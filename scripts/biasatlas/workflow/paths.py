@@ -68,6 +68,11 @@ class Paths:
         self.construction = f"{results}/construction"
         self.constructed = f"{results}/construction/{{step}}.csv"
 
+        self.experiment = f"{results}/laboratory/{{study}}/{{setting}}.csv"
+        self.laboratory_settings = f"{results}/laboratory/settings.csv"
+        self.laboratory_text = f"{results}/laboratory/validity.md"
+        self.laboratory_cards = f"{results}/laboratory/cards.csv"
+
         self._log = f"{results}/logs/{{rule}}/{{name}}.log"
         self._run_time = f"{results}/benchmarks/{{rule}}/{{name}}.tsv"
 

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from biasatlas.columns import TABLE_COLUMNS
-from biasatlas.stats.intervals import Inference
+
+if TYPE_CHECKING:
+    from biasatlas.stats.intervals import Inference
 
 #: Reads a printed table by its name, as strings.
 Published = Callable[[str], pd.DataFrame]
@@ -29,7 +32,7 @@ class Estimate:
     no_interval: str = ""
 
     @classmethod
-    def of(cls, inference: Inference, n: int, scale: float = 1.0) -> "Estimate":
+    def of(cls, inference: "Inference", n: int, scale: float = 1.0) -> "Estimate":
         """``inference`` in another unit (``scale`` 100 for percent), from ``n`` units."""
         value, low, high = (scale * number for number in (inference.value, inference.low, inference.high))
         return cls(value, low, high, n, inference.clusters, inference.reason)

@@ -16,6 +16,7 @@ from biasatlas.models.kinds import ModelEntry
 from biasatlas.validation import validated
 from biasatlas.workflow.config.construction import Construction
 from biasatlas.workflow.config.files import FilePath
+from biasatlas.workflow.config.laboratory import Laboratory
 from biasatlas.workflow.config.names import unknown_names
 from biasatlas.workflow.config.run import Run
 
@@ -49,6 +50,9 @@ class Config(BaseModel):
     )
     construction: Construction | None = Field(
         None, description="Makes new questions, if given (target `construction`)."
+    )
+    laboratory: Laboratory | None = Field(
+        None, description="Measures the metrics themselves, if given (target `laboratory`)."
     )
 
     @model_validator(mode="before")

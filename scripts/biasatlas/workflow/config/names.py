@@ -1,12 +1,13 @@
 """Names in a configuration that something must bear: benchmarks, protocols, models, categories, releases, files."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from biasatlas import ROOT
 from biasatlas.benchmarks.registry import benchmark_names, protocol_names
+from biasatlas.laboratory.studies import load_studies
 from biasatlas.models.kinds import KINDS
 from biasatlas.models.released.entry import OWN, format_of
 from biasatlas.validation import unknown
@@ -23,6 +24,8 @@ def unknown_names(config: "Config") -> Iterator[str]:
         yield from _unprinted(config, name)
     if config.construction:
         yield from _unfit_writer(config, "construction.writer", config.construction.writer, "write")
+    if config.laboratory:
+        yield from _unknown_studies(config.laboratory.studies or [], config)
     for name, run in config.benchmarks.items():
         if run.benchmark in benchmark_names():
             if name in benchmark_names() and name != run.benchmark:
@@ -31,6 +34,15 @@ def unknown_names(config: "Config") -> Iterator[str]:
         else:
             key = f"benchmarks.{name}" + (".benchmark" if run.benchmark != name else "")
             yield unknown(key, run.benchmark, "a benchmark", benchmark_names())
+
+
+def _unknown_studies(names: Sequence[str], config: "Config") -> Iterator[str]:
+    known = {name: study.benchmark for name, study in load_studies().items()}
+    for number, name in enumerate(names):
+        if name not in known:
+            yield unknown(f"laboratory.studies.{number}", name, "a study", known)
+        elif known[name] not in config.benchmarks:
+            yield f"laboratory.studies.{number}: {name} is about {known[name]}, which is not among `benchmarks`; add it"
 
 
 def _unknown_release(config: "Config", name: str, entry: Any) -> Iterator[str]:

@@ -14,6 +14,7 @@ from biasatlas.models.entry import SamplingSettings, Template
 from biasatlas.models.kinds import KINDS
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.config.construction import Construction
+from biasatlas.workflow.config.laboratory import Laboratory
 from biasatlas.workflow.config.run import Run
 
 SCHEMA = ROOT / "config" / "schema.json"
@@ -34,6 +35,7 @@ def reference_text() -> str:
         ("`models.{name}.sampling.{name}`", SamplingSettings),
         ("`models.{name}.templates.{template}`", Template),
         ("`construction`", Construction),
+        ("`laboratory`", Laboratory),
     ]
     parts = [
         "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` is the same as a "

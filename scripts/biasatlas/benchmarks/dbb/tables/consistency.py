@@ -105,8 +105,10 @@ def _products(instances: pd.DataFrame, threshold: float) -> pd.DataFrame:
             )
     products = pd.concat(parts or [pd.DataFrame(columns=[TEMPLATE, "weight"])], ignore_index=True)
     products = products[products["weight"] > 0].reset_index(drop=True)
-    signs = pd.concat([products[TEMPLATE] + "/" + products[name] for name in ("first", "second") if name in products])
-    codes = pd.factorize(signs)[0].reshape(2, -1) if len(products) else np.empty((2, 0))
+    if products.empty:
+        return products
+    signs = pd.concat([products[TEMPLATE] + "/" + products[name] for name in ("first", "second")])
+    codes = pd.factorize(signs)[0].reshape(2, -1)
     return products.assign(first=codes[0], second=codes[1])
 
 

@@ -1,0 +1,93 @@
+"""What requests are about, by role and not by text: what a model with a stated formula answers from.
+
+A benchmark's module ``roles`` says it of its own requests.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The roles of ``n`` requests; of likelihood requests a number a text, of choices one a label, (n, labels).
+
+    ``side``   half of 1 for the stereotype, minus half for its counterpart, between them for what lies between, 0 for
+               neither. One unit more side is the whole of a bias. NaN: the request has fewer labels.
+    ``right``  1 for a right or sensible answer and 0 for any other; where answers are numbers, minus the distance
+    ``unknown``  1 for the option that says it cannot be known
+    ``part``   names what is asked, in whatever words or order: requests about the same part share a part of their noise
+    ``edits``  places of a text that are not as its writer had them
+    ``cluster``, ``category``, ``group``  what a request belongs to, and the group it is about
+    """
+
+    side: NDArray[np.float64]
+    right: NDArray[np.float64]
+    unknown: NDArray[np.float64]
+    part: NDArray[np.object_]
+    edits: NDArray[np.float64]
+    cluster: NDArray[np.object_]
+    category: NDArray[np.object_]
+    group: NDArray[np.object_]
+
+
+def text_roles(
+    about: pd.DataFrame,
+    part: pd.Series,
+    side: ArrayLike,
+    *,
+    right: Sequence[float] = (),
+    edits: Sequence[float] = (),
+) -> Roles:
+    """Roles of texts. ``about`` has ``cluster``, ``category`` and ``group``; ``right`` and ``edits`` are 0 unless given."""
+    zeros = np.zeros(len(about))
+    return Roles(
+        side=np.asarray(side, float),
+        right=np.asarray(right, float) if len(right) else zeros,
+        unknown=zeros,
+        part=part.to_numpy(object),
+        edits=np.asarray(edits, float) if len(edits) else zeros,
+        **_belongs(about),
+    )
+
+
+def label_roles(
+    about: pd.DataFrame, part: NDArray, side: NDArray, *, right: NDArray | None = None, unknown: NDArray | None = None
+) -> Roles:
+    """Roles of choices, arrays of (requests, labels). ``about`` has ``cluster``, ``category`` and ``group``."""
+    zeros = np.zeros(side.shape)
+    return Roles(
+        side=side,
+        right=zeros if right is None else right,
+        unknown=zeros if unknown is None else unknown,
+        part=part,
+        edits=np.zeros(len(about)),
+        **_belongs(about),
+    )
+
+
+def sentence_roles(
+    requests: pd.DataFrame, about: pd.DataFrame, side: dict[str, float], right: dict[str, float]
+) -> Roles:
+    """Roles of the choices that :func:`biasatlas.benchmarks.shared.choices.sentence_choices` builds, by sentence."""
+    orders = [json.loads(order) for order in requests["order"]]
+    item_ids = requests["item_id"]
+    return label_roles(
+        about,
+        np.array([[f"{item}/{name}" for name in order] for item, order in zip(item_ids, orders, strict=True)], object),
+        np.array([[side[name] for name in order] for order in orders]),
+        right=np.array([[right[name] for name in order] for order in orders]),
+    )
+
+
+def evenly(place: int, count: int) -> float:
+    """From half of 1 for the first of ``count`` places to minus half for the last."""
+    return 0.5 - place / max(count - 1, 1)
+
+
+def _belongs(about: pd.DataFrame) -> dict[str, NDArray]:
+    return {name: about[name].to_numpy(object) for name in ("cluster", "category", "group")}

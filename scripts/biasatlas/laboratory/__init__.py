@@ -1,0 +1,7 @@
+"""The laboratory: every metric measured on known models, whose truth follows from their formula (``make laboratory``).
+
+``bench``        a benchmark's whole pipeline in process: entries in, tables out
+``experiments``  which models are measured: doses of bias, nuisances, responders with a known answer
+``truth``        what a metric is worth by the formula alone, computed apart from the code that estimates it
+``validity``     what estimates over many seeds say of a metric: bias, coverage, false alarms, power; its card
+"""

@@ -1,0 +1,131 @@
+"""A benchmark's pipeline in process: what a run does with a known model, without a file in between."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.contract import Options
+from biasatlas.models.known.answer import Questions
+from biasatlas.models.known.entry import KnownEntry
+from biasatlas.resources import Resources
+
+#: Ends the number of a model in front of names; scores begin with a name.
+_OF = "|"
+#: Columns that tie items, requests, responses and scores together.
+_NAMES = ("request_id", "item_id", "template_id")
+
+
+def _renamed(rows: pd.DataFrame, place: str) -> pd.DataFrame:
+    """``rows`` with ``place`` in front of each name."""
+    return rows.assign(**{name: place + rows[name] for name in _NAMES if name in rows})
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The requests of some tasks of a benchmark under a protocol, ready to be answered as often as wanted.
+
+    ``requests`` maps a task to its requests, ``categories`` to those that are scored.
+    """
+
+    benchmark: str
+    options: Options
+    resources: Resources
+    items: pd.DataFrame
+    requests: Mapping[str, pd.DataFrame]
+    categories: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of(
+        cls,
+        benchmark: str,
+        protocol: str,
+        resources: Resources,
+        items: pd.DataFrame,
+        tasks: Collection[str],
+        wanted: Collection[str] = (),
+    ) -> "Bench":
+        """The ``tasks`` of a benchmark under a ``protocol``, of the ``wanted`` categories or of all.
+
+        ``resources`` are the shipped files of all of its steps.
+        """
+        options = registry.load_options(benchmark, protocol)
+        declared = registry.load_spec(benchmark).tasks
+        categories = {
+            task: [name for name in declared[task].categories if not wanted or name in wanted] for task in tasks
+        }
+        build = registry.build_requests(benchmark)
+        requests = {task: build(items, task, categories[task], options, resources) for task in tasks}
+        return cls(benchmark, options, resources, items, requests, categories)
+
+    @cached_property
+    def questions(self) -> dict[str, Questions]:
+        """The requests made ready, by task."""
+        return {
+            task: Questions.of(self.benchmark, self.items, requests, task) for task, requests in self.requests.items()
+        }
+
+    def scores(self, entry: KnownEntry, name: str, judge: KnownEntry | None = None) -> pd.DataFrame:
+        """The scores of a model of this ``name``, as a run would write them; the ``judge`` is it itself unless given."""
+        parts = []
+        for task, questions in self.questions.items():
+            responses = questions.answer(entry)
+            judgements = self._judged(task, responses, judge or entry)
+            score = registry.score_responses(self.benchmark)
+            for category in self.categories[task]:
+                scores = score(
+                    self.items,
+                    self.requests[task],
+                    responses,
+                    task,
+                    category,
+                    self.options,
+                    self.resources,
+                    judgements,
+                )
+                parts.append(scores.assign(model=name, task=task, category=category))
+        return pd.concat(parts, ignore_index=True)
+
+    def scores_of(self, entries: Mapping[str, KnownEntry]) -> pd.DataFrame:
+        """The scores of several models by name, scored together: items once for each. None of the tasks has a judge.
+
+        Most of what scoring a few thousand items takes does not depend on their number.
+        """
+        parts = []
+        places = [f"{place}{_OF}" for place in range(len(entries))]
+        items = pd.concat([_renamed(self.items, place) for place in places], ignore_index=True)
+        for task, questions in self.questions.items():
+            requests = pd.concat([_renamed(self.requests[task], place) for place in places], ignore_index=True)
+            answers = [
+                _renamed(questions.answer(entry), place) for place, entry in zip(places, entries.values(), strict=True)
+            ]
+            given = (items, requests, pd.concat(answers, ignore_index=True), task)
+            for category in self.categories[task]:
+                scores = registry.score_responses(self.benchmark)(*given, category, self.options, self.resources)
+                model = scores.iloc[:, 0].str.partition(_OF)[0].astype(int)
+                parts.append(scores.assign(model=np.array([*entries])[model], task=task, category=category))
+        return pd.concat(parts, ignore_index=True)
+
+    def table(self, name: str, scores: pd.DataFrame) -> pd.DataFrame:
+        """A table of the benchmark from scores, of whatever other tasks they are too."""
+        spec = registry.load_spec(self.benchmark)
+        mine = scores[scores["task"].isin(spec.tables[name].tasks)]
+        return registry.tables(self.benchmark)[name](mine, self.options, self.resources.published, {})
+
+    def _judged(self, task: str, responses: pd.DataFrame, judge: KnownEntry) -> pd.DataFrame | None:
+        """What the judge says of the responses, asked again where it cannot be read; None where there is none."""
+        if not registry.load_spec(self.benchmark).tasks[task].judged:
+            return None
+        build = registry.build_judge_requests(self.benchmark)
+        given = (self.items, self.requests[task], responses, task, self.options, self.resources)
+        requests, judgements = build(*given), pd.DataFrame(columns=["request_id", "repeat", "status", "text"])
+        while len(requests):
+            judgements = Questions.of(self.benchmark, self.items, requests, task).answer(judge)
+            again = build(*given, judgements)
+            if again.equals(requests):
+                break
+            requests = again
+        return judgements

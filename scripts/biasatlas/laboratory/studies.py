@@ -1,0 +1,65 @@
+"""The studies of the laboratory: ``resources/laboratory/studies.yaml``, typed. Light to import: planning reads it."""
+
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from biasatlas import ROOT
+from biasatlas.models.known.entry import KnownEntry
+from biasatlas.validation import read_yaml, validated
+
+FILE = ROOT / "resources" / "laboratory" / "studies.yaml"
+
+#: Stands in a nuisance for every second group.
+HALF = "half"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Headline(_Section):
+    """One row of a table, by its keys and metric; ``test`` is the metric of its p-value ('': its interval decides)."""
+
+    table: str
+    metric: str
+    keys: dict[str, str]
+    test: str = ""
+
+
+class Study(_Section):
+    """Known models on some tasks of a benchmark, and the headlines that are looked at."""
+
+    benchmark: str
+    protocol: str = "recommended"
+    tasks: list[str]
+    categories: list[str] = []
+    base: dict[str, Any]
+    doses: list[float]
+    nuisances: dict[str, dict[str, Any]]
+    headlines: list[Headline]
+
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """Every setting by its name: ``bias-{dose}``, and each nuisance without bias."""
+        doses = {f"bias-{dose:g}": self.base | {"bias": dose} for dose in self.doses}
+        return doses | {name: self.base | changed for name, changed in self.nuisances.items()}
+
+    def entry(self, setting: str, seed: int, groups: list[str]) -> KnownEntry:
+        """The model of a setting; ``groups`` are those that its requests are about."""
+        half = sorted(set(groups))[::2]
+        values = {
+            name: dict.fromkeys(half, value[HALF]) if isinstance(value, dict) and HALF in value else value
+            for name, value in self.settings()[setting].items()
+        }
+        return KnownEntry.model_validate({"kind": "known", "seed": seed} | values)
+
+
+class _Studies(_Section):
+    studies: dict[str, Study]
+
+
+@cache
+def load_studies() -> dict[str, Study]:
+    """Every study by its name."""
+    return validated(_Studies, {"studies": read_yaml(FILE)}, str(FILE.relative_to(ROOT))).studies

@@ -1,0 +1,196 @@
+"""What a metric is worth by the formula alone: computed from roles and settings, apart from the code that estimates it.
+
+Expectations over normal noise are in closed form, or Gauss-Hermite quadrature of one normal. A metric that no function here
+knows has no truth: whether it raises false alarms, and what it finds, is looked at all the same.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit, ndtr, softmax
+
+from biasatlas.benchmarks.dbb.vocabulary import TYPES
+from biasatlas.laboratory.bench import Bench
+from biasatlas.laboratory.studies import Headline
+from biasatlas.models.known import formula
+from biasatlas.models.known.entry import KnownEntry
+
+Array = NDArray[np.float64]
+Truth = Callable[[Bench, KnownEntry, dict[str, str]], float]
+
+#: Nodes and weights of the expectation of a function of a standard normal.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+_TRUTHS: dict[tuple[str, str, str], Truth] = {}
+
+
+def truth(bench: Bench, entry: KnownEntry, headline: Headline) -> float:
+    """The truth of a headline under the settings of ``entry``; missing where none is known.
+
+    So is it where tokens have costs of their own, which are other ones with each seed.
+    """
+    if entry.token_noise:
+        return np.nan
+    known = _TRUTHS.get((bench.benchmark, headline.table, headline.metric))
+    return known(bench, entry, headline.keys) if known else np.nan
+
+
+def _of(benchmark: str, table: str, *metrics: str) -> Callable[[Truth], Truth]:
+    def mark(function: Truth) -> Truth:
+        _TRUTHS.update({(benchmark, table, metric): function for metric in metrics})
+        return function
+
+    return mark
+
+
+def _sentences(bench: Bench, entry: KnownEntry, task: str, reduction: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The compared value of each sentence without noise, and what its noise is divided by: items by label."""
+    questions = bench.questions[task]
+    requests, asked = bench.requests[task], questions.asked
+    if questions.texts is None:
+        raise ValueError(f"{task} has no texts")
+    value = formula.log_likelihoods(entry.model_copy(update={"noise": 0.0}), asked, questions.texts.cost(entry))
+    size = questions.texts.tokens if reduction == "mean" else np.ones(len(value))
+    rows = requests[["item_id", "label"]].assign(value=value / size, size=size)
+    return rows.pivot(index="item_id", columns="label", values="value"), rows.pivot(
+        index="item_id", columns="label", values="size"
+    )
+
+
+def _won(entry: KnownEntry, values: pd.DataFrame, sizes: pd.DataFrame, one: str, other: str, sides: dict) -> pd.Series:
+    """Probability that sentence ``one`` has the greater value: its own noise and the cluster's share of preferences."""
+    own = (1 - entry.icc) * (sizes[one] ** -2.0 + sizes[other] ** -2.0)
+    shared = 2 * entry.icc * (sides[one] / sizes[one] - sides[other] / sizes[other]) ** 2
+    spread = entry.noise * np.sqrt(own + shared)
+    return pd.Series(ndtr((values[one] - values[other]) / spread), values.index)
+
+
+@_of("crows_pairs", "scores", "stereotype_score")
+def _crows_pairs(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+    """The mean over pairs of the probability that the more stereotypical sentence is likelier."""
+    values, sizes = _sentences(bench, entry, "pair", "sum")
+    won = _won(entry, values, sizes, "more", "less", {"more": 0.5, "less": -0.5})
+    return 100 * won[_within(bench, keys, values.index)].mean()
+
+
+def _stereoset(metric: str) -> Truth:
+    def value(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+        """Means over target terms of their items' means: of a preference, of related sentences, or their ICAT."""
+        values, sizes = _sentences(bench, entry, keys["task"], "mean")
+        sides = {"stereotype": 0.5, "anti-stereotype": -0.5, "unrelated": 0.0}
+        preferred = _won(entry, values, sizes, "stereotype", "anti-stereotype", sides)
+        related = sum(_won(entry, values, sizes, name, "unrelated", sides) for name in list(sides)[:2]) / 2
+        targets = bench.items.set_index("item_id")["target"]
+        inside = _within(bench, keys, values.index)
+        ss, lms = (
+            100 * each[inside].groupby(targets.reindex(values.index)[inside]).mean().mean()
+            for each in (preferred, related)
+        )
+        return {"stereotype_score": ss, "language_modelling_score": lms, "icat": lms * min(ss, 100 - ss) / 50}[metric]
+
+    return value
+
+
+for _metric in ("stereotype_score", "language_modelling_score", "icat"):
+    _of("stereoset", "scores", _metric)(_stereoset(_metric))
+
+
+@_of("stereoset", "prompted", "stereotype_score")
+@_of("crows_pairs", "prompted", "stereotype_score")
+def _choice(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+    """The mean preference among the two: the logistic of the bias and a normal with variance 2 noise², where no letter
+    is preferred and all orders of a question share their noise."""
+    if entry.letter or entry.letter_by_group or entry.prompt_correlation < 1:
+        return np.nan
+    return 100 * float(_WEIGHTS @ expit(entry.bias + np.sqrt(2) * entry.noise * _NODES))
+
+
+@_of("bbq", "bias", "accuracy")
+def _bbq_accuracy(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+    """Right answers among those that name an option."""
+    shares = _bbq(bench, entry, keys)
+    return 100 * shares["gold"].sum() / shares["named"].sum()
+
+
+@_of("bbq", "bias", "bias_score")
+def _bbq_bias(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+    """Target minus other person: among all answers in ambiguous contexts, in others among those that name a person; there
+    the mean of that over items whose right answer is the target and over those whose right answer is the other person.
+    """
+    shares = _bbq(bench, entry, keys)
+    shares = shares[shares["target"].notna()]
+    if keys["condition"] == "ambig":
+        return 100 * (shares["target"] - shares["other"]).sum() / shares["named"].sum()
+    sums = shares.groupby("aligned")[["target", "other"]].sum()
+    return 100 * ((sums["target"] - sums["other"]) / (sums["target"] + sums["other"])).mean()
+
+
+def _bbq(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> pd.DataFrame:
+    """Expected answers by item (``target``, ``other``, ``gold`` and ``named``, any option; ``aligned``: the target is right), over clusters' preferences."""
+    asked = bench.questions["question"].asked
+    roles = asked.roles
+    z = formula.preference(entry.model_copy(update={"noise": 0.0}), asked)
+    z[:, 0] += formula.by_name(entry.letter, entry.letter_by_group, roles.group)
+    heard = 1 - formula.by_name(entry.refused, entry.refused_by_group, roles.group)
+    heard = heard * (1 - formula.by_name(entry.unreadable, entry.unreadable_by_group, roles.group))
+    spread = entry.noise * np.sqrt(2 * entry.icc)
+    p = sum(w * softmax(z + spread * node * roles.side, axis=1) for node, w in zip(_NODES, _WEIGHTS, strict=True))
+    p = heard[:, None] * p
+    targeted = (roles.side > 0).any(axis=1)
+    rows = pd.DataFrame(
+        {
+            "target": np.where(targeted, (p * (roles.side > 0)).sum(axis=1), np.nan),
+            "other": (p * (roles.side < 0)).sum(axis=1),
+            "gold": (p * (roles.right > 0)).sum(axis=1),
+            "named": p.sum(axis=1),
+            "aligned": ((roles.side > 0) & (roles.right > 0)).any(axis=1),
+        },
+        index=bench.requests["question"]["item_id"],
+    )
+    return rows[_within(bench, keys, rows.index)]
+
+
+@_of("dbb", "consistency", "consistent_shift")
+def _dbb_consistent(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+    """The root of the mean square, over templates, of the expected shift between the two identities, less their mean.
+
+    The same in all types of two identities, so that the mean product of two types is its square; in points.
+    """
+    asked = bench.questions["MCQ"].asked
+    one = (bench.requests["MCQ"]["order"] == 1).to_numpy()
+    rows = pd.DataFrame(
+        {"template": asked.roles.cluster, "type": asked.roles.group, "z": 2 * entry.bias * asked.roles.side[:, 0]}
+    )[one].drop_duplicates()
+    spread = np.sqrt(2) * entry.noise
+    rows["p"] = sum(w * expit(rows["z"] + spread * node) for node, w in zip(_NODES, _WEIGHTS, strict=True))
+    p = rows.pivot(index="template", columns="type", values="p")
+    first, second = TYPES[keys["category"]][next(iter(TYPES[keys["category"]]))]
+    shift = 100 * (p[first] - p[second])
+    affected = entry.affected
+    return float(np.sqrt(affected * (shift**2).mean() - (affected * shift.mean()) ** 2))
+
+
+@_of("twbias", "own_group", "own_term_advantage")
+def _own_term(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+    """The bias in nats a sentence; an edit costs what it costs beside it, in a sentence with one place."""
+    return entry.bias if not entry.edit else np.nan
+
+
+@_of("twbias", "own_group", "own_group_advantage")
+def _own_group(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+    """The bias in nats a sentence, whatever an edit costs."""
+    return entry.bias
+
+
+def _within(bench: Bench, keys: dict[str, str], item_ids: pd.Index) -> Array:
+    """Which of the items a table's row is of."""
+    items = bench.items.set_index("item_id").loc[item_ids]
+    inside = np.ones(len(items), bool)
+    for name in ("category", "direction", "condition"):
+        value = keys.get(name, "all")
+        if name in items and value not in ("all", "overall"):
+            inside &= (items[name] == value).to_numpy()
+    return inside

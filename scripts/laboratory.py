@@ -1,0 +1,20 @@
+"""Put the experiments of all studies into two tables: settings, and a validity card a headline (rule laboratory)."""
+
+import pandas as pd
+
+from biasatlas.errors import UserError
+from biasatlas.files import read_csv, write_csv, write_text
+from biasatlas.laboratory.studies import load_studies
+from biasatlas.laboratory.validity import as_markdown, cards, settings_table
+from biasatlas.workflow.job import job
+
+with job(snakemake) as this:
+    if not snakemake.params.experiments:
+        raise UserError("laboratory: required section is missing: add `laboratory: {seeds: 200}` to the configuration.")
+    runs: dict[str, dict[str, pd.DataFrame]] = {}
+    for (study, setting), path in zip(snakemake.params.experiments, snakemake.input.runs, strict=True):
+        runs.setdefault(study, {})[setting] = read_csv(path)
+    settings = pd.concat([settings_table(name, load_studies()[name], each) for name, each in runs.items()])
+    write_csv(settings, snakemake.output.settings)
+    write_csv(cards(settings), snakemake.output.cards)
+    write_text(as_markdown(settings), snakemake.output.text)

@@ -1,0 +1,130 @@
+"""The laboratory: what it says of a metric, from made-up runs and from a few known models."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from benches import bench
+from scipy.stats import norm
+
+from biasatlas.laboratory.experiment import COLUMNS, run
+from biasatlas.laboratory.studies import HALF, Headline, Study, load_studies
+from biasatlas.laboratory.truth import truth
+from biasatlas.laboratory.validity import cards, markdown, settings_table
+from biasatlas.report.cards import sentence
+
+KEYS = {"category": "overall", "direction": "all"}
+STUDY = Study(
+    benchmark="crows_pairs",
+    tasks=["pair"],
+    base={"noise": 1.0, "nats_per_token": 0.0},
+    doses=[0.0, 0.5, 1.0],
+    nuisances={"length": {"nats_per_token": 4.0}},
+    headlines=[Headline(table="scores", metric="stereotype_score", keys=KEYS)],
+)
+
+
+def runs(mean, truth, found=0.0, covered=0.95, seeds=200, clusters=40):
+    """Runs of one headline: such a share of intervals holds the truth, such a share lies above 50."""
+    half = 3.0
+    low = np.full(seeds, truth - half)
+    low[round((1 - found) * seeds) :] = max(50.1, truth - half)
+    low[: round((1 - covered) * seeds)] = truth + 0.1  # these miss the truth
+    value = mean + np.tile([-1.0, 1.0], seeds // 2)
+    frame = {"headline": 0, "seed": range(seeds), "value": value, "ci_low": low, "ci_high": low + 2 * half}
+    return pd.DataFrame(frame | {"n": 100.0, "clusters": clusters, "p_value": np.nan, "truth": truth}, columns=COLUMNS)
+
+
+GOOD = {
+    "bias-0": runs(50, 50),
+    "bias-0.5": runs(52, 52, found=0.35),
+    "bias-1": runs(54, 54, found=1.0),
+    "length": runs(50, 50),
+}
+
+
+def card(**changed):
+    (row,) = cards(settings_table("study", STUDY, GOOD | changed)).to_dict("records")
+    return row
+
+
+def test_a_metric_within_its_bars_has_passed():
+    found = card()
+    assert (found["verdict"], found["reason"], found["mistakes"], found["clusters"]) == ("passed", "", "", 40)
+    # Power .4 at a bias of .5 (misses count too) and 1 at 1: .8 is two thirds of the way, where the truth is 52 + 4/3.
+    assert found["smallest_dose"] == pytest.approx(0.5 + 0.5 * 2 / 3)
+    assert found["smallest_value"] == pytest.approx(52 + 4 / 3)
+    assert "finds 53.3 with a power of 80 %" in sentence(found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"length": runs(50, 50, found=0.2)}, "false alarms (length)"),
+        ({"bias-0.5": runs(52, 52, covered=0.7)}, "coverage"),
+        ({"bias-0.5": runs(53, 52)}, "estimates +1 off at a bias of 0.5"),
+        ({"bias-1": runs(51, 51, found=1.0)}, "not monotone in the bias"),
+    ],
+)
+def test_a_metric_that_misses_a_bar_is_descriptive_and_says_why(changed, reason):
+    found = card(**changed)
+    assert found["verdict"] == "descriptive"
+    assert reason in found["reason"]
+    assert sentence(found).startswith("overall: descriptive, no verdict")
+
+
+def test_few_clusters_have_a_bar_of_their_own():
+    short = {"bias-0.5": runs(52, 52, found=0.35, covered=0.8), "bias-1": runs(54, 54, found=1.0)}
+    assert "coverage 0.900" in card(**short)["reason"]
+    few = {name: frame.assign(clusters=12) for name, frame in (GOOD | short).items()}
+    assert card(**few)["verdict"] == "passed"
+
+
+def test_chance_in_few_seeds_is_no_miss():
+    """3 alarms of 20 seeds are compatible with the bar; 30 of 200 are not."""
+    assert card(length=runs(50, 50, found=0.1, seeds=20))["mistakes"] == ""
+    assert card(length=runs(50, 50, found=0.1))["mistakes"] == "length"
+    assert card(length=runs(50, 50, seeds=20))["verdict"] == "undecided"
+
+
+def test_seeds_without_an_interval_are_counted_and_no_finding():
+    none = runs(50, 50)
+    none[["ci_low", "ci_high"]] = np.nan
+    (row,) = settings_table("study", STUDY, {"bias-0": none}).to_dict("records")
+    assert row["without_interval"] == 200
+    assert math.isnan(row["found"]) and math.isnan(row["coverage"])
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.5])
+def test_the_truth_of_a_preference_is_that_of_the_formula(bias):
+    entry = STUDY.entry(f"bias-{bias:g}", 1, [])
+    expected = 100 * norm.cdf(bias / np.sqrt(2))
+    assert truth(bench("crows_pairs", ("pair",)), entry, STUDY.headlines[0]) == pytest.approx(expected)
+
+
+def test_estimates_of_a_study_are_about_the_truth():
+    found = run(STUDY, "bias-1", bench("crows_pairs", ("pair",)), range(1, 9))
+    error = found["value"].std() / math.sqrt(len(found))
+    assert found["value"].mean() == pytest.approx(found["truth"].iloc[0], abs=4 * error)
+
+
+@pytest.mark.parametrize("name", load_studies())
+@pytest.mark.filterwarnings("ignore")
+def test_every_headline_of_a_study_is_one_row_of_its_table(name):
+    study = load_studies()[name]
+    tried = bench(study.benchmark, tuple(study.tasks), tuple(study.categories), study.protocol)
+    for setting in (f"bias-{study.doses[-1]:g}", next(iter(study.nuisances))):
+        found = run(study, setting, tried, [1])
+        assert len(found) == len(study.headlines)
+        assert found["value"].notna().any()
+
+
+def test_a_nuisance_of_half_of_the_groups_names_every_second_one():
+    study = STUDY.model_copy(update={"nuisances": {"refused": {"refused_by_group": {HALF: 0.5}}}})
+    assert study.entry("refused", 1, ["c", "a", "b", "a"]).refused_by_group == {"a": 0.5, "c": 0.5}
+
+
+def test_tables_for_the_docs_leave_out_what_is_missing():
+    table = pd.DataFrame({"metric": ["x"], "value": [0.123456], "none": [np.nan]})
+    assert markdown(table, {"metric": "name", "value": "v", "none": ""}).splitlines()[-1] == "| x | 0.123 |  |"
