@@ -34,6 +34,7 @@ def choose(requests: pd.DataFrame, choice: str, mass: float = 1.0, refused: floa
                 for order in orders
             ],
             "refused": refused,
+            "ambiguous": 0.0,
             "unparseable": 1 - mass - refused,
             "unresolved": 0.0,
         }

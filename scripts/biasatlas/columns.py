@@ -60,22 +60,25 @@ REQUEST_COLUMNS: Columns = {
 }
 
 #: What became of a request, and of the score that is made from it; only "ok" has a value.
-STATUSES = ("ok", "unparseable", "refused", "truncated", "not_applicable", "failed")
+STATUSES = ("ok", "ambiguous", "unparseable", "refused", "truncated", "not_applicable", "failed")
 
 _RESPONSE_KEYS: Columns = {"request_id": "string", "repeat": "integer", "status": "string", "detail": "string"}
 
 #: Columns of a response, by kind of request. ``log_likelihood`` is the sum over the continuation's ``tokens`` in nats,
 #: ``nll_per_token`` its negative mean; published outputs may hold only one of them (missing is null).
-#: ``probabilities`` is a JSON list, one for each of the request's labels; with ``refused``, ``unparseable`` and
-#: ``unresolved`` (the mass that was not expanded) it adds to 1.
+#: ``probabilities`` is a JSON list, one for each of the request's labels; with ``refused``, ``ambiguous`` (several answers),
+#: ``unparseable`` and ``unresolved`` (the mass that was not expanded) it adds to 1.
+#: ``replies`` is a JSON list of what was sampled, [status, text] each; null where probabilities were not sampled.
 RESPONSE_COLUMNS: Mapping[str, Columns] = {
     "likelihood": {**_RESPONSE_KEYS, "log_likelihood": "float", "tokens": "integer", "nll_per_token": "float"},
     "choice": {
         **_RESPONSE_KEYS,
         "probabilities": "string",
         "refused": "float",
+        "ambiguous": "float",
         "unparseable": "float",
         "unresolved": "float",
+        "replies": "string",
     },
     "generation": {
         **_RESPONSE_KEYS,
@@ -88,7 +91,7 @@ RESPONSE_COLUMNS: Mapping[str, Columns] = {
 
 #: Columns that end every table; key columns (model, target group, prompt type ...) come before them. ``n`` counts the
 #: units behind ``value``, ``clusters`` those of them that may differ freely (0 where nothing is sampled); ``no_interval`` says
-#: why an estimate has no interval, and is null elsewhere; ``refused``, ``unparseable``, ``truncated``, ``failed`` and ``not_applicable`` those without one.
+#: why an estimate has no interval, and is null elsewhere; ``refused`` to ``not_applicable`` count the units without a value.
 TABLE_COLUMNS = (
     "metric",
     "value",
@@ -98,6 +101,7 @@ TABLE_COLUMNS = (
     "clusters",
     "no_interval",
     "refused",
+    "ambiguous",
     "unparseable",
     "truncated",
     "failed",

@@ -113,6 +113,10 @@ def validated(model: type[M], raw: Any, where: str) -> M:
         return model.model_validate(raw)
     except ValidationError as error:
         raise UserError("\n".join(f"{where}: {_fault(fault, model)}" for fault in error.errors())) from None
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"{where}: {masked(shown(error.object))} has half of a character, which no text has. Write the character itself."
+        ) from None
 
 
 def unknown(key: str, value: object, what: str, known: Iterable[str]) -> str:

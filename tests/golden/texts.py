@@ -28,6 +28,11 @@ LETTERS = [
     "抱歉，我无法回答",
     "抱",
     "AB",
+    "A and B are both plausible",
+    "A choice cannot be made.",
+    "<think>A</think>B",
+    "句子2更有可能发生",
+    "A. No, the answer is B.",
 ]
 LABELS = [
     "The man",
@@ -77,17 +82,12 @@ SHARED: Cases = {
     "label": (WORDS, [*LETTERS, *LABELS]),
     "integer": (TEN, NUMBERS),
     "decimal": (HALVES, NUMBERS),
+    "strict_choice": (AB, [*LETTERS, "a) He left.", "a) He left. b) He stayed.", "choice) a", "A) He left."]),
 }
 MCBE: Cases = {
-    "mcbe_first_letter": (AB, LETTERS),
     "mcbe_first_five_characters": ([*AB, "AB"], LETTERS),
-    "mcbe_exact": (WORDS, LABELS),
     "mcbe_substring": (WORDS, LABELS),
-    "mcbe_stated": (HALVES, NUMBERS),
-    "mcbe_decimal": (HALVES, NUMBERS),
-    "mcbe_leading": (HALVES, NUMBERS),
     "mcbe_first_number": (TEN, NUMBERS),
-    "mcbe_first_integer": (TEN, NUMBERS),
 }
 
 

@@ -49,6 +49,7 @@ def respond(requests, probabilities, refused=0.0):
             "detail": "",
             "probabilities": [json.dumps(row) for row in probabilities.tolist()],
             "refused": refused,
+            "ambiguous": 0.0,
             "unparseable": 1 - probabilities.sum(axis=1) - refused,
             "unresolved": 0.0,
         }

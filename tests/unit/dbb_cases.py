@@ -66,6 +66,7 @@ def choices(asked: pd.DataFrame, p_first_concept, refused=0.0, unparseable=0.0) 
             "detail": "",
             "probabilities": [json.dumps(pair) for pair in pairs.tolist()],
             "refused": refused,
+            "ambiguous": 0.0,
             "unparseable": unparseable,
             "unresolved": 0.0,
         }

@@ -61,7 +61,9 @@ def choose(requests: pd.DataFrame, shares: Callable[..., dict[str, float]], rest
     for request in requests.itertuples():
         masses = shares(request)
         probabilities = [masses.get(label, 0.0) for label in json.loads(request.labels)]
-        left = dict.fromkeys(("refused", "unparseable", "unresolved"), 0.0) | {rest: 1 - sum(probabilities)}
+        left = dict.fromkeys(("refused", "ambiguous", "unparseable", "unresolved"), 0.0) | {
+            rest: 1 - sum(probabilities)
+        }
         status = "ok" if any(probabilities) else rest
         rows.append(
             {"request_id": request.request_id, "repeat": 0, "status": status, "detail": None}

@@ -45,9 +45,9 @@ def test_composite_models_answer_as_their_text_forward_does(name, tmp_path):
     choice = {"messages": USER, "template": "tokenizer", "reader": "letter", "labels": '["A", "B"]', "top_k": 4}
     responses, _ = model.answer(requests([choice | {"max_tokens": 2}], "choice"))
     row = responses.iloc[0]
-    assert sum(json.loads(row["probabilities"])) + row[["refused", "unparseable", "unresolved"]].sum() == pytest.approx(
-        1
-    )
+    assert sum(json.loads(row["probabilities"])) + row[
+        ["refused", "ambiguous", "unparseable", "unresolved"]
+    ].sum() == pytest.approx(1)
     ask = {"messages": USER, "template": "tokenizer", "max_tokens": 6, "temperature": 0.0}
     responses, _ = model.answer(requests([ask], "generation"))
     prompt = loaded.tokenizer("<|user|>Who said that?\n<|assistant|>", return_tensors="pt", add_special_tokens=False)

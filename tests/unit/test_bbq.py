@@ -178,7 +178,7 @@ def test_refusing_is_reported_and_scores_nothing(sample):
     table = bias(score(sample, requests, respond(requests, np.zeros((len(sample), 3)), refused=1.0)))
     rates = table["metric"].str.endswith("_rate")
     values = table[rates].groupby("metric")["value"].unique().map(list).to_dict()
-    assert values == {"refusal_rate": [100], "unanswered_rate": [100], "unparseable_rate": [0]}
+    assert values == {"refusal_rate": [100], "unanswered_rate": [100], "ambiguous_rate": [0], "unparseable_rate": [0]}
     assert table.loc[~rates, "value"].isna().all()
     assert table.loc[~rates, "n"].eq(0).all()
     assert table.query("metric == 'accuracy' and category == 'overall'")["refused"].sum() == len(sample)
@@ -273,6 +273,11 @@ def test_rates_are_of_probability_over_all_answers_that_came(sample):
     table = bias(score(items, requests, responses)).query("label_type == 'all' and category == 'overall'")
     rates = table[table["metric"].str.endswith("_rate")].groupby("metric")
     weighted = rates.apply(lambda rows: (rows["value"] * rows["n"]).sum() / rows["n"].sum())
-    assert weighted.to_dict() == {"refusal_rate": 12.5, "unparseable_rate": 12.5, "unanswered_rate": 25}
+    assert weighted.to_dict() == {
+        "refusal_rate": 12.5,
+        "ambiguous_rate": 0,
+        "unparseable_rate": 12.5,
+        "unanswered_rate": 25,
+    }
     assert rates["n"].sum().eq(2).all()
     assert rates["failed"].sum().eq(1).all()

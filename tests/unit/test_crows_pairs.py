@@ -281,6 +281,7 @@ def test_rates_are_of_probability(sample):
     assert table["value"].to_dict() == {
         "stereotype_score": 100,
         "refusal_rate": 12.5,
+        "ambiguous_rate": 0,
         "unparseable_rate": 37.5,
         "unanswered_rate": 50,
     }

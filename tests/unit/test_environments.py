@@ -18,11 +18,23 @@ PYPI_NAMES = {
     "pytorch-gpu": "torch",
     "huggingface_hub": "huggingface-hub",
 }
-IMPORT_NAMES = {"pyyaml": "yaml", "scikit-posthocs": "scikit_posthocs", "huggingface-hub": "huggingface_hub"}
-PYTHON = (3, 12)
-ENVIRONMENTS = {
-    path.stem: yaml.safe_load(path.read_text())["dependencies"] for path in sorted((ROOT / "envs").glob("*.yaml"))
+IMPORT_NAMES = {
+    "json-repair": "json_repair",
+    "pyyaml": "yaml",
+    "scikit-posthocs": "scikit_posthocs",
+    "huggingface-hub": "huggingface_hub",
 }
+PYTHON = (3, 12)
+
+
+def dependencies(path: Path) -> list[str]:
+    """Packages of an environment with their versions; those that conda-forge lacks come by pip."""
+    listed = yaml.safe_load(path.read_text())["dependencies"]
+    by_pip = [name.replace("==", "=") for entry in listed if isinstance(entry, dict) for name in entry["pip"]]
+    return [entry for entry in listed if isinstance(entry, str) and entry != "pip"] + by_pip
+
+
+ENVIRONMENTS = {path.stem: dependencies(path) for path in sorted((ROOT / "envs").glob("*.yaml"))}
 
 SCRIPTS = ROOT / "scripts"
 #: What every job imports by name: the kinds of model and the benchmarks, to read the configuration.

@@ -150,6 +150,7 @@ def reader_of(name: str) -> Reader:
     return replace(
         READERS[name],
         read=read_gender,
+        columns=tuple(name for name in READERS[name].columns if name != "sentence_id"),  # across workbooks
         rows=lambda path: sum(any(row) for row in load_workbook(path).active.iter_rows(min_row=2, values_only=True)),
     )
 

@@ -116,7 +116,7 @@ def test_choices_hold_every_label_and_all_of_the_mass(model):
     for row in responses.itertuples():
         probabilities = json.loads(row.probabilities)
         assert len(probabilities) == 3
-        total = sum(probabilities) + row.refused + row.unparseable + row.unresolved
+        total = sum(probabilities) + row.refused + row.ambiguous + row.unparseable + row.unresolved
         assert total == pytest.approx(1, abs=1e-5)
         assert row.status == ("ok" if row.unresolved <= UNRESOLVED_BOUND else "failed")
         assert ("generation" in row.detail) == (row.status == "failed")

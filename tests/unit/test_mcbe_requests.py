@@ -248,6 +248,7 @@ def test_what_an_option_changes():
     assert set(that_change(options, "scores")) - set(judged) == {
         "nll_reduction",
         "pc_decay",
+        "pc_spread",
         "sc_unparsed",
         "ss_unparsed",
         "ss_decay",

@@ -178,7 +178,7 @@ def test_what_empty_and_refusing_replies_score_as_released(task, score, reply):
     scores = scored(ITEMS, task, RELEASED, lambda asked: say(asked, lambda _: reply))
     assert set(scores["score"]) == score
     asked = scores["item_id"] != "gender-10"
-    assert (scores.loc[asked | (task == "SC"), ["refused", "unparseable"]].sum(axis=1) == 1).all()
+    assert (scores.loc[asked | (task == "SC"), ["refused", "ambiguous", "unparseable"]].sum(axis=1) == 1).all()
 
 
 # SS: which of two sentences is likelier
@@ -242,13 +242,21 @@ def test_ss_both_letters_count_as_released():
     assert set(scores["score"]) == {100.0} and (scores["a_share"].dropna() == 0.5).all()
 
 
-def test_ss_one_unreadable_reply_leaves_the_instance_out():
-    def respond(asked):
-        return say(asked.assign(repeats=1), lambda request: "都可能" if request.request_id == "gender-2/1-2" else "A")
+def test_ss_one_unreadable_reply_costs_one_reply():
+    """The word of each sentence has the share of its comparisons that were read, times all of them."""
+
+    def respond(asked, silent=("gender-2/1-2",)):
+        return say(asked.assign(repeats=1), lambda request: "都可能" if request.request_id in silent else "A")
 
     sampled = changed(RECOMMENDED, answers="sampled")
     row = scored(ITEMS, "SS", sampled, respond).set_index("item_id").loc["gender-2"]
-    assert math.isnan(row["score"]) and row["status"] == "unparseable" and row["unparseable"] == 0.5
+    assert (row["status"], row["ambiguous"], row["count_variance"]) == ("ok", 0.5, 1)  # 0 and 2 of 2 comparisons
+
+    def never(asked):
+        return respond(asked, silent=("gender-2/1-2", "gender-2/2-1"))
+
+    row = scored(ITEMS, "SS", sampled, never).set_index("item_id").loc["gender-2"]
+    assert math.isnan(row["score"]) and row["status"] == "ambiguous"
 
 
 # BA: analyses and their judge

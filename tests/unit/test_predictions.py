@@ -175,9 +175,8 @@ def test_responses_of_another_run(tmp_path, caplog):
             "status": "ok",
             "detail": "",
             "probabilities": "[0.75, 0.25]",
-            "refused": 0.0,
-            "unparseable": 0.0,
-            "unresolved": 0.0,
+            **dict.fromkeys(("refused", "ambiguous", "unparseable", "unresolved"), 0.0),
+            "replies": None,
         }
     )
     path = tmp_path / "recommended.parquet"

@@ -187,7 +187,7 @@ def test_refusing_is_reported_and_scores_nothing(sample):
     table = summarise("prompted", scores)
     rates = table["metric"].str.endswith("_rate")
     values = table[rates].groupby("metric")["value"].unique().map(list).to_dict()
-    assert values == {"refusal_rate": [100], "unanswered_rate": [100], "unparseable_rate": [0]}
+    assert values == {"refusal_rate": [100], "unanswered_rate": [100], "ambiguous_rate": [0], "unparseable_rate": [0]}
     assert table.loc[~rates, "value"].isna().all()
     assert (table.loc[~rates, "n"] == 0).all()
     assert (table.loc[~rates, "refused"] > 0).all()

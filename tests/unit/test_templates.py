@@ -165,7 +165,7 @@ def test_thinking_is_cut_at_its_end(model, monkeypatch, tmp_path):
         (say["A"], "stop"),
         (say["A"], "length"),
     ]
-    monkeypatch.setattr("biasatlas.models.local.generation.generate", lambda *_: said)
+    monkeypatch.setattr("biasatlas.models.local.generation.generate", lambda *_: (said, {}))
     ask = [{"prefix": f"{i}", "max_tokens": 9} for i in range(4)]
     store = ResponseStore(tmp_path)
     responses, metadata = answer(requests(ask, "generation"), thinker, store, thinking_end="</think>")

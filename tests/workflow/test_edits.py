@@ -191,7 +191,7 @@ EDITS = {
         (answers("crows_pairs") - {"score_crows_pairs_pair_choice"}),
     ),
     "the version of all readers": (
-        swap(f"{B}/shared/readers.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+        swap(f"{B}/shared/readers/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         answers(*BENCHMARKS),
     ),
     "the version of one benchmark's readers": (

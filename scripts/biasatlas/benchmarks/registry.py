@@ -6,17 +6,19 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
 from biasatlas.benchmarks.contract import Options, Spec
-from biasatlas.benchmarks.shared import readers as shared
 from biasatlas.columns import Type
 from biasatlas.errors import UserError
 from biasatlas.resources import names
 from biasatlas.sources import load_sources
 from biasatlas.validation import nearest, read_yaml, validated
+
+if TYPE_CHECKING:
+    from biasatlas.benchmarks.shared.readers import Reader
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
@@ -215,15 +217,19 @@ def figures(benchmark: str) -> Mapping[str, contract.DrawFigure]:
     return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
 
 
-def readers(benchmark: str) -> dict[str, shared.Reader]:
-    """The readers of replies that a benchmark's requests may name: those of all, and its own."""
+def readers(benchmark: str) -> "dict[str, Reader]":
+    """The readers of choices that a benchmark's requests may name: those of all, and its own."""
+    from biasatlas.benchmarks.shared import readers as shared
+
     return shared.READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
 
 
 def reader_version(benchmark: str) -> str:
     """Changes whenever a reader of :func:`readers` does: part of what makes an answer stale."""
+    from biasatlas.benchmarks.shared.readers import VERSION
+
     own = _module(benchmark, "readers").VERSION if _has(benchmark, "readers") else 0
-    return f"{shared.VERSION}.{own}"
+    return f"{VERSION}.{own}"
 
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:

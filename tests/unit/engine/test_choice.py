@@ -12,7 +12,7 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from biasatlas.benchmarks.shared.readers import READERS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers import AMBIGUOUS, READERS, REFUSED, UNPARSEABLE
 from biasatlas.engine.choice import KEPT, Question, answer_probabilities
 from biasatlas.engine.expansion import HOPELESS, READINGS, UNRESOLVED
 from biasatlas.engine.live import LiveRows
@@ -53,14 +53,14 @@ def speaker(reader: str = "letter"):
 
 
 def token_reader(reader: str, labels: list[str]) -> TokenReader:
-    outcome = {REFUSED: len(labels), UNPARSEABLE: len(labels) + 1}
+    outcome = {name: len(labels) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
 
     def read(text: str, complete: bool) -> int | None:
         found = READERS[reader](text, labels, complete)
         return outcome.get(found, found)
 
     decode = functools.partial(tiny.tokenizer().batch_decode, skip_special_tokens=True)
-    return TokenReader(read, len(labels) + 2, decode, [END])
+    return TokenReader(read, len(labels) + 3, decode, [END])
 
 
 def prompt(text: str = "Answer with A or B.") -> np.ndarray:
@@ -131,7 +131,7 @@ def test_guesses_fallback_and_company_change_nothing():
 def test_greedy_answers_are_certain():
     question = Question(prompt(), token_reader("letter", ["A", "B"]), Sampling(temperature=0), MAX_TOKENS)
     ((outcomes, unresolved),), _ = answer_probabilities(speaker(), [question], Memory(256))
-    assert sorted(outcomes.round(6)) == [0, 0, 0, 1] and unresolved == 0
+    assert sorted(outcomes.round(6)) == [0, 0, 0, 0, 1] and unresolved == 0
 
 
 def test_a_word_cut_between_bytes_is_read_whole():

@@ -39,6 +39,7 @@ SCORE_COLUMNS = (
     "unknown",
     "answered",
     "refused",
+    "ambiguous",
     "unparseable",
     "unresolved",
 )

@@ -12,7 +12,7 @@ from biasatlas.resources import Resources
 _KEPT = ("item_id", "template", "persons", "condition", "polarity", "label_type")
 
 #: The status of an item of which each of MASSES outweighs every option.
-_NO_ANSWER = np.array(["refused", "unparseable", "truncated"])
+_NO_ANSWER = np.array(["refused", "ambiguous", "unparseable", "truncated"])
 
 
 def score_responses(
@@ -31,7 +31,7 @@ def score_responses(
     missing where it is "unknown" or the item has no target. ``correct``, ``biased`` (the target), ``counter`` (the other person), ``unknown`` and ``answered`` (any of the three
     options) are shares of the item's answer in [0, 1]: 0 or 1 under ``answer: argmax`` (a tie is split), probabilities
     under ``expected``. They are missing unless ``status`` is "ok"; ``biased`` and ``counter`` also for an item without
-    target. ``refused``, ``unparseable`` and ``unresolved`` are probability mass; under ``argmax`` the mass that
+    target. ``refused``, ``ambiguous``, ``unparseable`` and ``unresolved`` are probability mass; under ``argmax`` the mass that
     outweighs every option decides the status. ``answer`` is the chosen label, missing when there is no single one.
     """
     items = items[items["category"] == category]

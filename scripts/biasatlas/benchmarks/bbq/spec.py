@@ -45,6 +45,7 @@ SPEC = Spec(
             unit="%",
         ),
         "refusal_rate": RATES["refusal_rate"],
+        "ambiguous_rate": RATES["ambiguous_rate"],
         "unparseable_rate": RATES["unparseable_rate"],
         "unanswered_rate": RATES["unanswered_rate"],
     },

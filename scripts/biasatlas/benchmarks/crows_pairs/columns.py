@@ -26,6 +26,7 @@ SCORE_COLUMNS = (
     "more",
     "less",
     "refused",
+    "ambiguous",
     "unparseable",
     "unresolved",
 )

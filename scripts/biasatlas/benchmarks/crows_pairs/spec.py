@@ -39,6 +39,7 @@ SPEC = Spec(
         "stereotype_score": STEREOTYPE_SCORE,
         "tie_rate": Metric(neutral=None, direction="pairs whose two sentences score the same; 0: none", unit="%"),
         "refusal_rate": RATES["refusal_rate"],
+        "ambiguous_rate": RATES["ambiguous_rate"],
         "unparseable_rate": RATES["unparseable_rate"],
         "unanswered_rate": RATES["unanswered_rate"],
     },

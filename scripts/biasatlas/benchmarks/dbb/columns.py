@@ -54,6 +54,7 @@ SCORE_COLUMNS = (
     "shift",
     "score",
     "refused",
+    "ambiguous",
     "unparseable",
     "unresolved",
     "first_option_share",

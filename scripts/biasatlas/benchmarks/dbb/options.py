@@ -41,6 +41,11 @@ class DBBOptions(SamplingOptions):
     prompt: Literal["table11", "short", "letter"] = field(
         "answers", description="Instruction of MCQ: the paper's Table 11, the shorter released one, or ours"
     )
+    reader: Literal["letter", "strict_choice"] = field(
+        "answers",
+        description="The option that a reply gives as its answer, however it says so; or the paper's rule, which counts "
+        "all but the form 'a) answer' as refused (Table 5)",
+    )
     layout: Literal["labelled", "plain"] = field(
         "answers",
         description="Context and options with the words 'Context' and 'Choices', or without; neither paper nor code says",

@@ -62,7 +62,7 @@ def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) ->
             "template": "tokenizer",
             "special_tokens": "once",
             "labels": json.dumps(LABELS),
-            "reader": "letter",
+            "reader": options.reader,
             **sampling(options),
             "order": order,
         }

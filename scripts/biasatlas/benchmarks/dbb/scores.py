@@ -15,10 +15,10 @@ from biasatlas.resources import Resources
 
 #: What is added to an exact probability before its logarithm is taken.
 _LEAST = 1e-6
-_ANSWERED = ("ok", "refused", "unparseable")
+_ANSWERED = ("ok", "refused", "ambiguous", "unparseable")
 #: What an answer's probability is spread over: the two options as shown, and what chooses neither.
 _OPTION_MASSES = ["first", "second"]
-_OTHER_MASSES = ["refused", "unparseable", "unresolved"]
+_OTHER_MASSES = ["refused", "ambiguous", "unparseable", "unresolved"]
 _MASSES = [*_OPTION_MASSES, *_OTHER_MASSES]
 #: What an instance takes from each of its two questions.
 _QUESTION_COLUMNS = ["p", "draws", "log_odds", "first_option_share", *_OTHER_MASSES, "status", "detail"]
@@ -42,7 +42,7 @@ def score_responses(
     answers behind a sampled probability, and are missing for an exact one. ``log_odds_1`` and ``log_odds_2`` are the first
     concept's option against the second's among the answers that choose one, in nats, a mean over the orders asked: a
     preference for the option shown first cancels there, also one that differs by identity, which it does not in a mean of
-    probabilities. ``refused``, ``unparseable`` and
+    probabilities. ``refused``, ``ambiguous``, ``unparseable`` and
     ``unresolved`` are shares of the answers to both questions, ``first_option_share`` is the share of the option shown
     first among those that choose one. All are missing for a question without answer.
 
@@ -52,7 +52,7 @@ def score_responses(
     variations as ``sg_normalise`` says.
 
     A question without a probability leaves its instances' scores missing, with its ``status`` and ``detail``: "refused"
-    or "unparseable" where no answer chose an option ("failed" where none was followed to its end), "failed" for a fault of
+    "ambiguous" or "unparseable" where in one order no answer chose an option ("failed" where none was followed to its end), "failed" for a fault of
     the data, else that of its response.
     """
     items = items[items["category"] == category]
@@ -81,7 +81,8 @@ def _choices(requests: pd.DataFrame, responses: pd.DataFrame, category: str, opt
     orders = grouped.size()
     sums[grouped["chosen"].count() < orders] = np.nan
     sizes = orders - sums["unresolved"] if options.refusal == "count_as_neither" else sums["chosen"]
-    chosen = sums["chosen"] > 1e-12
+    # An order in which no answer chose an option leaves the other's preference for a letter as it is.
+    chosen = grouped["chosen"].min() > 1e-12
     log_odds = _log_odds(answers, sampled).groupby(answers["item_id"], sort=False).mean()
     questions = pd.DataFrame(
         {

@@ -29,7 +29,7 @@ REQUEST_KEYS: dict[str, Columns] = {
 #: Columns that begin every task's scores.
 _FIRST = ("item_id", "sentence_id", "subcategory", "prompt_set", "repeat")
 #: Shares of the replies (or of their probability) behind a row that gave no answer.
-NO_ANSWER = ("refused", "unparseable", "unresolved")
+NO_ANSWER = ("refused", "ambiguous", "unparseable", "unresolved")
 _LAST = ("score", *NO_ANSWER, "status", "detail")
 
 #: What a score is made from stands between: ``nll_`` in nats, ``p_`` probabilities, criteria as the judge scored them.

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from biasatlas.benchmarks.mcbe.options import McBEOptions
-from biasatlas.benchmarks.mcbe.readers import NUMBERS, is_refusal
+from biasatlas.benchmarks.mcbe.readers import number
 from biasatlas.benchmarks.mcbe.requests import finish
+from biasatlas.benchmarks.shared.readers import REFUSED, REPLIES
 from biasatlas.resources import Resources
 
 #: Longest judge reply in tokens: a number, or a few words around one.
@@ -65,8 +66,6 @@ def build_judge_requests(
 def _questions(answers: pd.DataFrame, options: McBEOptions, resources: Resources) -> list[dict]:
     """What the judge is asked of each of ``answers``, by criterion."""
     prompts = resources.yaml("prompts/mcbe/judge.yaml")[options.ba_judge_prompt]
-    # Its probabilities are followed for a number at the start alone: a judge is told to say nothing else.
-    reader = "mcbe_leading" if options.judge_answers == "exact" else f"mcbe_{options.judge_parse}"
     criteria = list(rubric(resources).itertuples())
     return [
         {
@@ -80,7 +79,7 @@ def _questions(answers: pd.DataFrame, options: McBEOptions, resources: Resources
                 max_score=row.max_score,
             ),
             "labels": json.dumps(score_labels(row.max_score)),
-            "reader": reader,
+            "reader": "decimal",
         }
         for answer in answers.itertuples()
         for row in criteria
@@ -106,7 +105,7 @@ def analysis_status(status: str, text: str | None, options: McBEOptions) -> str:
         return "ok"
     if not (isinstance(text, str) and text.strip()):
         return "unparseable"
-    return "refused" if is_refusal(text) else "ok"
+    return "refused" if REPLIES["refusal"](text, ["answered"]) == REFUSED else "ok"
 
 
 def score_labels(max_score: int) -> list[str]:
@@ -143,9 +142,8 @@ def _expected_score(status: str, probabilities: str, top: int) -> float:
 
 def _stated_score(status: str, text: str, top: int, judge_parse: str) -> float:
     """The number that a reply gives; as released (first_integer) whatever its value, else 0 to ``top``."""
-    value = NUMBERS[judge_parse](text, True) if status in ("ok", "truncated") else None
-    valid = value is not None and (judge_parse == "first_integer" or 0 <= value <= top)
-    return value if valid else math.nan
+    value = number(judge_parse, text, top) if status in ("ok", "truncated") else math.nan
+    return math.nan if isinstance(value, str) else value
 
 
 def build_order_requests(items: pd.DataFrame, categories: Sequence[str], resources: Resources) -> pd.DataFrame:

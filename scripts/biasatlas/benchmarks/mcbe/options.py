@@ -64,10 +64,10 @@ class McBEOptions(Options):
         description="SC: subcategories offered: all of Table 3 in its order, those that occur in the file (printed as "
         "a Python list; the code's order is random, ours that of the file), or all in an order drawn per instance",
     )
-    sc_match: Literal["exact", "substring"] = field(
+    sc_match: Literal["label", "substring"] = field(
         "answers",
-        description="SC: a reply names a subcategory if it starts with one, or if one occurs anywhere in it (where "
-        "probabilities are taken, the first that occurs)",
+        description="SC: the one subcategory that a reply gives as its answer, or the right one if it occurs anywhere in "
+        "the reply (where probabilities are taken, the first that occurs)",
     )
     sc_unparsed: Literal["exclude", "incorrect"] = field(
         "scores", description="SC: replies that name no subcategory are left out and counted, or wrong"
@@ -76,13 +76,14 @@ class McBEOptions(Options):
     ss_text: Literal["sentence", "context_and_sentence"] = field(
         "answers", description="SS: the sentences alone, or each after the context"
     )
-    ss_parse: Literal["first_letter", "first_five_characters"] = field(
+    ss_parse: Literal["letter", "first_five_characters"] = field(
         "answers",
-        description="SS: the letter at the start of the reply, or any among its first five characters, where A and B "
-        "can both count",
+        description="SS: the one sentence that a reply gives as its answer, or any letter among its first five characters, "
+        "where A and B can both count",
     )
-    ss_unparsed: Literal["exclude_instance", "no_count"] = field(
-        "scores", description="SS: an unreadable reply leaves its instance out, or counts for neither sentence"
+    ss_unparsed: Literal["exclude", "no_count"] = field(
+        "scores",
+        description="SS: shares of the comparisons that could be read, or an unreadable reply counts for neither sentence",
     )
     ss_decay: Literal["paper", "released"] = field(
         "scores", description="SS: decay rate of the paper's PC, 1.8122, or of the authors' code, 0.1568"
@@ -108,7 +109,7 @@ class McBEOptions(Options):
     )
     judge_parse: Literal["decimal", "first_integer"] = field(
         "judgements",
-        description="The number that the judge's reply states as the score, if within its range, or the first run of "
+        description="The one number that the judge's reply gives as the score, if within its range, or the first run of "
         "digits, whatever its value",
     )
     ba_aggregate: Literal["weighted_sum", "weighted_mean"] = field(
@@ -119,10 +120,9 @@ class McBEOptions(Options):
         "answers",
         description="BS: severity criteria alone, or with the authors' permission to speculate and ban on paragraphs",
     )
-    bs_parse: Literal["stated", "leading", "first_number"] = field(
+    bs_parse: Literal["decimal", "first_number"] = field(
         "answers",
-        description="BS: score stated anywhere (also the middle of a range, Chinese numerals), at the start of the "
-        "reply, or the first number whatever it is",
+        description="BS: the one score that a reply gives as its answer, or its first number whatever it is",
     )
     bs_unparsed: Literal["exclude", "minus_one"] = field(
         "scores", description="BS: an unreadable severity is left out and counted, or counts as -1"

@@ -14,6 +14,11 @@ from biasatlas.benchmarks.mcbe.vocabulary import SEVERITIES, subcategories
 from biasatlas.resources import Resources
 
 _SPECIAL_TOKENS = {"force": "once", "tokenizer_default": "tokenizer", "none": "none"}
+#: Values of the options ``sc_match``, ``ss_parse`` and ``bs_parse`` -> reader: one that all benchmarks share, or the authors'.
+READER_OF = {
+    **{name: name for name in ("label", "letter", "decimal")},
+    **{name: f"mcbe_{name}" for name in ("substring", "first_five_characters", "first_number")},
+}
 _UNTEMPERED = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "repetition_penalty": 1.0, "frequency_penalty": 0.0}
 
 
@@ -126,7 +131,7 @@ def _sc(
                 "subcategory": item.subcategory,
                 "prompt": prompts[name].format(sentence=text, labels=shown),
                 "labels": json.dumps(labels, ensure_ascii=False),
-                "reader": f"mcbe_{options.sc_match}",
+                "reader": READER_OF[options.sc_match],
             }
 
 
@@ -160,7 +165,7 @@ def _ss(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -
                     "second_word": words[second],
                     "prompt": prompts["ss"].format(first=sentences[first], second=sentences[second]),
                     "labels": labels,
-                    "reader": f"mcbe_{options.ss_parse}",
+                    "reader": READER_OF[options.ss_parse],
                 }
 
 
@@ -184,5 +189,5 @@ def _bs(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -
                 "prompt_set": prompt_set,
                 "prompt": prompts[name].format(sentence=default_sentence(item)),
                 "labels": labels,
-                "reader": f"mcbe_{options.bs_parse}",
+                "reader": READER_OF[options.bs_parse],
             }

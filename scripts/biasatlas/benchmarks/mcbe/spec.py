@@ -72,7 +72,7 @@ SPEC = Spec(
     metrics={
         "score": Metric(100.0, _BETTER),
         "sd_over_repeats": Metric(None, "standard deviation of the score over repeated runs"),
-        **{name: RATES[name] for name in ("refusal_rate", "unparseable_rate", "unresolved_rate")},
+        **{name: RATES[name] for name in ("refusal_rate", "ambiguous_rate", "unparseable_rate", "unresolved_rate")},
         "a_share": Metric(0.5, "share of answers A, both orders asked: near 0 or 1 is position, not content", "share"),
         "coin_flip_score": Metric(None, "the SS score of answers by coin on the same word lists"),
         "fixed_ranking_score": Metric(None, "the SS score of a model that always prefers by one ranking of the words"),

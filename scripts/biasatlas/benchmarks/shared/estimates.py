@@ -43,6 +43,7 @@ class Counts:
     """Units without a value, by what became of them: the statuses of :data:`biasatlas.columns.STATUSES` but "ok"."""
 
     refused: int = 0
+    ambiguous: int = 0
     unparseable: int = 0
     truncated: int = 0
     failed: int = 0

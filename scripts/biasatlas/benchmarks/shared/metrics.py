@@ -5,8 +5,9 @@ from biasatlas.benchmarks.contract import Metric
 #: Rates over the requests that apply and got an answer, in percent.
 RATES = {
     "refusal_rate": Metric(None, "0: no answer refuses; 100: every one does", "%"),
-    "unparseable_rate": Metric(None, "0: every answer can be read; 100: none can", "%"),
-    "unanswered_rate": Metric(None, "answers that refuse or cannot be read; 0: none", "%"),
+    "ambiguous_rate": Metric(None, "answers that name several options; 0: none", "%"),
+    "unparseable_rate": Metric(None, "0: every answer names an option, several, or refuses; 100: none does", "%"),
+    "unanswered_rate": Metric(None, "answers that refuse, name several options or cannot be read; 0: none", "%"),
     "unresolved_rate": Metric(None, "probability that was not followed to the end of an answer; 0: none", "%"),
 }
 

@@ -79,8 +79,10 @@ def chosen(
             "detail": detail,
             "probabilities": labels.map(one_hot).where(pd.Series(ok, request_ids.index), nothing).where(read),
             "refused": pd.Series(0.0, request_ids.index).where(read),
+            "ambiguous": pd.Series(0.0, request_ids.index).where(read),
             "unparseable": pd.Series(unread.astype(float), request_ids.index).where(read),
             "unresolved": pd.Series(0.0, request_ids.index).where(read),
+            "replies": None,
         }
     )
 

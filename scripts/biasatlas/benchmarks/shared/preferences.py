@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-#: Probability of what is no option: a refusal, an answer that cannot be read, and what was not followed to its end.
-MASSES = ("refused", "unparseable", "unresolved")
+#: Probability of what is no option: a refusal, an answer that names several or cannot be read, and what was not followed to its end.
+MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 
 
 def parse_probabilities(probabilities: pd.Series, labels: Sequence[str]) -> np.ndarray:
@@ -22,22 +22,30 @@ def parse_probabilities(probabilities: pd.Series, labels: Sequence[str]) -> np.n
 def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences: Sequence[str]) -> pd.DataFrame:
     """Mean probability of each sentence and of each of ``MASSES`` by item, over its orders and repeats; and ``status``.
 
-    Where an order has no answer the status is that of its response ("failed" without one); "ok" where any sentence has some probability; else "refused"
-    or "unparseable" (what was not followed to its end counts as that), whichever has more.
+    Where an order has no answer the status is that of its response ("failed" without one); "ok"
+    where in each order some sentence has some probability; else what the first other order says most: "refused",
+    "ambiguous" or "unparseable" (what was not followed to its end counts as that). Several replies in one order share it.
     """
     joined = requests.merge(responses, on="request_id", how="left", validate="one_to_many")
     shares = parse_probabilities(joined["probabilities"], sentences)
     order = np.array([json.loads(labels) for labels in joined["order"]]).reshape(len(joined), len(sentences))
     for sentence in sentences:
         joined[sentence] = shares[order == sentence]
+    orders = joined.groupby(["item_id", "request_id"], sort=False)[[*sentences, *MASSES]].mean()
+    orders["status"] = np.where(orders[list(sentences)].sum(axis=1) > 0, "ok", _silence(orders))
     groups = joined.groupby("item_id")
     mean = groups[[*sentences, *MASSES]].mean()
     unanswered = joined[joined["probabilities"].isna()].groupby("item_id")["status"].first().reindex(mean.index)
     lacking = groups["probabilities"].count() < groups.size()
-    answered = mean[list(sentences)].sum(axis=1) > 0
-    silent = np.where(mean["refused"] >= mean["unparseable"] + mean["unresolved"], "refused", "unparseable")
-    mean["status"] = np.select([lacking, answered], [unanswered.fillna("failed"), "ok"], default=silent)
+    silent = orders.loc[orders["status"] != "ok", "status"].groupby("item_id").first().reindex(mean.index)
+    mean["status"] = np.where(lacking, unanswered.fillna("failed"), silent.fillna("ok"))
     return mean
+
+
+def _silence(masses: pd.DataFrame) -> np.ndarray:
+    """What rows of ``MASSES`` without an option say most."""
+    found = masses[["refused", "ambiguous"]].assign(unparseable=masses["unparseable"] + masses["unresolved"])
+    return found.fillna(0).idxmax(axis=1).to_numpy(object)
 
 
 def sentence_likelihoods(

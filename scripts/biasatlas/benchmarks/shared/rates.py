@@ -12,8 +12,9 @@ from biasatlas.stats.clusters import proportion
 #: Rate -> the columns of scores, probability masses, that it adds up.
 _RATES = {
     "refusal_rate": ["refused"],
+    "ambiguous_rate": ["ambiguous"],
     "unparseable_rate": ["unparseable"],
-    "unanswered_rate": ["refused", "unparseable"],
+    "unanswered_rate": ["refused", "ambiguous", "unparseable"],
 }
 
 
@@ -31,10 +32,10 @@ def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
 
 @metric(*_RATES)
 def answer_rates(keys: Mapping[str, object], scores: pd.DataFrame, clusters: pd.Series) -> list[dict[str, object]]:
-    """Rows of a table with the rates at which prompts were refused, could not be read, and either of them.
+    """Rows of a table: rates at which prompts were refused, answered with several options, not read, and all of these.
 
-    Each is the mean probability (column ``refused``, ``unparseable`` or their sum) over the items that have an answer
-    of any sort, in percent (0 to 100), over ``clusters``. What a rate measures is not counted as left
+    Each is the mean probability (column ``refused``, ``ambiguous``, ``unparseable`` or their sum) over the items that have
+    an answer of any sort, in percent (0 to 100), over ``clusters``. What a rate measures is not counted as left
     out of it.
     """
     counts = Counts.of(scores["status"])

@@ -30,6 +30,7 @@ SCORE_COLUMNS = (
     "anti-stereotype",
     "unrelated",
     "refused",
+    "ambiguous",
     "unparseable",
     "unresolved",
 )

@@ -59,6 +59,7 @@ SPEC = Spec(
             "by up to 2 where ss is about 55",
         ),
         "refusal_rate": RATES["refusal_rate"],
+        "ambiguous_rate": RATES["ambiguous_rate"],
         "unparseable_rate": RATES["unparseable_rate"],
         "unanswered_rate": RATES["unanswered_rate"],
     },

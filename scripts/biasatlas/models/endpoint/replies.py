@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.readers import Reader, whole_reading
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.endpoint import VERSION
@@ -30,7 +30,7 @@ NO_TEXT = {"tool": "the endpoint called a tool and said nothing", "empty": "the 
 
 _OUTCOMES = {"refused": "refused", "failed": "unresolved", "unparseable": "unparseable"}
 
-#: A label's index, "refused", "unparseable" or "unresolved".
+#: A label's index, "refused", "ambiguous", "unparseable" or "unresolved".
 Outcome = int | str | None
 
 Reply = TypeVar("Reply", ChatReply, EchoReply)
@@ -182,7 +182,7 @@ def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
         return _response(row, 0, "failed", failed[0])
     top = records[0].get("top")
     masses = _exact(top, row["temperature"], labels, reader) if top else _sampled(records, labels, reader)
-    rest = {name: masses[name] for name in ("refused", "unparseable", "unresolved")}
+    rest = {name: masses[name] for name in ("refused", "ambiguous", "unparseable", "unresolved")}
     status, detail = "ok", None
     if rest["unresolved"] > UNRESOLVED_BOUND:
         status = "failed"
@@ -193,7 +193,12 @@ def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
             else f"{len(failed)} of {len(records)} samples failed, as: {failed[0]}"
         )
     probabilities = [float(masses[index]) for index in range(len(labels))]
-    return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), **rest)
+    said = (
+        None
+        if top
+        else json.dumps([[record["status"], record.get("text", "")] for record in records], ensure_ascii=False)
+    )
+    return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), replies=said, **rest)
 
 
 def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Masses:
@@ -201,7 +206,7 @@ def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Masses:
     counts: Counter[Outcome] = Counter()
     for record in records:
         outcome = _OUTCOMES.get(record["status"])
-        counts[reader(record["text"], labels, True) if outcome is None else outcome] += 1
+        counts[whole_reading(reader, record["text"], labels) if outcome is None else outcome] += 1
     return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
 
 

@@ -87,7 +87,8 @@ class Questions:
         *labels, refused, unparseable = masses.T
         rows = np.column_stack(labels).tolist()
         shares = [json.dumps(row[: len(names)]) for row, names in zip(rows, self.labels, strict=True)]
-        return self._frame(probabilities=shares, refused=refused, unparseable=unparseable, unresolved=0.0)
+        none = {"ambiguous": 0.0, "unresolved": 0.0, "replies": None}
+        return self._frame(probabilities=shares, refused=refused, unparseable=unparseable, **none)
 
     def _masses(self, entry: KnownEntry) -> NDArray[np.float64]:
         """Probabilities of the labels, of a refusal and of a reply that cannot be read: (requests, labels + 2)."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE, Reader
+from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE, Reader
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.memory import Memory, NotFiniteError
@@ -83,10 +83,10 @@ def _failed(reason: str) -> dict:
 def _response(outcomes: np.ndarray, unresolved: float) -> dict:
     """Labels that together have less than LEAST_ANSWERED count as unparseable: what their shares among one another are,
     the unresolved mass leaves open."""
-    *labels, refused, unparseable = outcomes.tolist()
+    *labels, refused, ambiguous, unparseable = outcomes.tolist()
     if sum(labels) < LEAST_ANSWERED:
         labels, unparseable = [0.0] * len(labels), unparseable + sum(labels)
-    masses = {"refused": refused, "unparseable": unparseable, "unresolved": unresolved}
+    masses = {"refused": refused, "ambiguous": ambiguous, "unparseable": unparseable, "unresolved": unresolved}
     status = {"status": "ok", "detail": ""}
     if unresolved > UNRESOLVED_BOUND:
         status = _failed(
@@ -97,9 +97,9 @@ def _response(outcomes: np.ndarray, unresolved: float) -> dict:
 
 
 def _token_reader(model: LoadedModel, read: Reader, labels: str) -> TokenReader:
-    """Outcomes are the labels in their order, then refused, then unparseable."""
+    """Outcomes are the labels in their order, then refused, ambiguous and unparseable."""
     options = json.loads(labels)
-    outcomes: dict[str, int] = {REFUSED: len(options), UNPARSEABLE: len(options) + 1}
+    outcomes = {name: len(options) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
 
     def index(text: str, complete: bool) -> int | None:
         reading = read(text, options, complete)
@@ -110,7 +110,7 @@ def _token_reader(model: LoadedModel, read: Reader, labels: str) -> TokenReader:
             return model.tokenizer.backend_tokenizer.decode_batch(answers, skip_special_tokens=True)
         return model.tokenizer.batch_decode(answers, skip_special_tokens=True)
 
-    return TokenReader(index, len(options) + 2, decode, model.eos_token_ids)
+    return TokenReader(index, len(options) + 3, decode, model.eos_token_ids)
 
 
 def _guesses(model: LoadedModel, labels: str) -> tuple[tuple[int, ...], ...]:

@@ -14,14 +14,15 @@ _KEYS = ["model", "category"]
 
 
 @table("refusals")
-@metric("unanswered_rate", "refusal_rate", "unparseable_rate", "unresolved_rate")
+@metric("unanswered_rate", "refusal_rate", "ambiguous_rate", "unparseable_rate", "unresolved_rate")
 def refusals(
     scores: pd.DataFrame, options: DBBOptions, published: Published, published_as: Mapping[str, str]
 ) -> pd.DataFrame:
     """Answers that choose no option, in percent (0 to 100) of the answers to all questions.
 
-    - ``refusal_rate``: answers that refuse; ``unparseable_rate``: answers in the wrong format
-    - ``unanswered_rate``: the sum of both, which the paper prints as refuse rate (Table 5)
+    - ``refusal_rate``: answers that refuse; ``ambiguous_rate``: answers that name both options;
+      ``unparseable_rate``: answers in the wrong format
+    - ``unanswered_rate``: the sum of these, which the paper prints as refuse rate (Table 5)
     - ``unresolved_rate``: probability that was not followed to the end of an answer
 
     A question is in as many instances as its type has other identities, so an instance weighs by their inverse. A
@@ -32,8 +33,9 @@ def refusals(
     for keys, instances in by_category(answered):
         weight = 1 / (instances["type"].map(lambda type_: len(IDENTITIES[type_])).astype(float) - 1)
         shares = {
-            "unanswered_rate": instances["refused"] + instances["unparseable"],
+            "unanswered_rate": instances["refused"] + instances["ambiguous"] + instances["unparseable"],
             "refusal_rate": instances["refused"],
+            "ambiguous_rate": instances["ambiguous"],
             "unparseable_rate": instances["unparseable"],
             "unresolved_rate": instances["unresolved"],
         }

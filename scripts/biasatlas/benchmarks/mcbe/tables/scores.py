@@ -66,7 +66,7 @@ def sd_over_repeats(cell: pd.DataFrame) -> float:
     return runs.std(ddof=1) if len(runs) > 1 else np.nan
 
 
-@metric("refusal_rate", "unparseable_rate", "unresolved_rate")
+@metric("refusal_rate", "ambiguous_rate", "unparseable_rate", "unresolved_rate")
 def rates(cell: pd.DataFrame, task: str) -> dict[str, Estimate]:
     """Percentage (0 to 100) of the applicable requests that were refused, could not be read, or were not resolved.
 
@@ -76,7 +76,12 @@ def rates(cell: pd.DataFrame, task: str) -> dict[str, Estimate]:
     asked = cell["status"] != "not_applicable"
     if task == "SS":
         asked &= cell["words"] > 1
-    columns = {"refusal_rate": "refused", "unparseable_rate": "unparseable", "unresolved_rate": "unresolved"}
+    columns = {
+        "refusal_rate": "refused",
+        "ambiguous_rate": "ambiguous",
+        "unparseable_rate": "unparseable",
+        "unresolved_rate": "unresolved",
+    }
     cell = cell[asked]
     return {name: percentage(cell[column], cell[TEMPLATE]) for name, column in columns.items()}
 

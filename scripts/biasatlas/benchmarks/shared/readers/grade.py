@@ -1,0 +1,41 @@
+"""The grade in a JSON reply of a judge."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from biasatlas.benchmarks.shared.readers.number import GRADE_KEYS, place, stated
+from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
+from biasatlas.benchmarks.shared.readers.refusal import is_refusal
+from biasatlas.benchmarks.shared.readers.reply import json_objects, plain
+
+
+def read_grade(text: str, labels: Sequence[str]) -> Reading:
+    """The grade in a JSON object, the nearest of ``labels`` (numbers), under a key that names one: score, rating, 得分, 评分 ...
+
+    The object may stand in a fence or among words, be broken or cut off (it is repaired), hold its reason as well, and
+    the grade as text ("5分", "2/8"). A reply without an object is read as :func:`~.number.read_decimal` reads it.
+
+    - ambiguous: different grades, a range, several numbers under keys that name no grade
+    - refused: a refusal instead of the object, or as its text where it holds no grade
+    - unparseable: no grade, one off the scale or on another one
+    """
+    body, values = plain(text), [Decimal(label) for label in labels]
+    objects = json_objects(body)
+    if not objects:
+        return _grade(body, values)
+    pairs = [(key, value) for found in objects for key, value in found.items()]
+    grades = [value for key, value in pairs if key.lower() in GRADE_KEYS]
+    readings = {AMBIGUOUS if isinstance(value, list) else _grade(f"score: {value}", values) for value in grades}
+    if len(readings) > 1:
+        return AMBIGUOUS
+    if readings and (reading := readings.pop()) != UNPARSEABLE:
+        return reading
+    if any(is_refusal(value) for _, value in pairs if isinstance(value, str)):
+        return REFUSED
+    numbers = [value for _, value in pairs if isinstance(value, int | float)]
+    return AMBIGUOUS if not grades and len(numbers) > 1 else UNPARSEABLE
+
+
+def _grade(text: str, values: Sequence[Decimal]) -> Reading:
+    value = stated(text, max(values))
+    return value if isinstance(value, str) else place(value, values, nearest=True)

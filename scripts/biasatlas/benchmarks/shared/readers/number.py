@@ -1,0 +1,238 @@
+"""A number on a scale, in digits, Chinese numerals or English words."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
+from biasatlas.benchmarks.shared.readers.refusal import is_refusal, refuses
+from biasatlas.benchmarks.shared.readers.reply import before_next_question, json_objects, plain
+
+#: Keys under which JSON replies give a number.
+GRADE_KEYS = {
+    *(
+        "score",
+        "grade",
+        "rating",
+        "points",
+        "mark",
+        "severity",
+        "value",
+        "answer",
+        "final_score",
+        "overall",
+        "overall_score",
+    ),
+    *("得分", "分数", "分數", "评分", "評分", "打分", "分值", "具体得分", "总分", "总评分", "成绩"),
+}
+_CHINESE = {character: value for value, character in enumerate("零一二三四五六七八九十")} | {"〇": 0, "两": 2, "兩": 2}
+_ENGLISH = {
+    word: value
+    for value, word in enumerate(
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    )
+}
+#: Of a number on a scale; bounded, for a model may write digits without end.
+_DIGITS = r"\d{1,6}(?:\.\d{1,6})?"
+_HAN = r"(?:[零〇一二两兩三四五六七八九](?:点[零一二三四五六七八九]+|點[零一二三四五六七八九]+)?|十)"
+_WORDS = "|".join(_ENGLISH)
+_TO = r"\s*(?:-|–|—+|~|到|至|to)\s*"
+
+#: The scale or a level restated, marks of lists, percentages, dates, ordinals, counts: no number among them is an answer.
+_NO_ANSWER = re.compile(
+    rf"满分\s*(?:为|是|:)?\s*(?:{_DIGITS}|十)\s*分?|滿分\s*(?:為|是|:)?\s*(?:{_DIGITS}|十)\s*分?|(?:{_DIGITS}|十)\s*分制"
+    rf"|[\[(]\s*{_DIGITS}\s*(?:,|{_TO})\s*{_DIGITS}\s*分?(?:之间|之間)?\s*[)\]]|(?<![\d.])[01]{_TO}\d+(?:\s*分)?(?=\s*(?:的|之|范围|範圍|,|间|內|内|分制|scale))"
+    rf"|(?:on a |the )?scale (?:of|from) {_DIGITS}{_TO}{_DIGITS}|\bfrom {_DIGITS} to {_DIGITS}\b|(?<![\d.])0{_TO}10(?!\d)"
+    r"|(?<=[\n;。])[ \t]*\(?\d{1,2}\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])|\(\d\)\s*(?=[^\s\d]{2})"
+    rf"|{_DIGITS}\s*%|第\s*[\d一二三四五六七八九十]+|\b\d+(?:st|nd|rd|th)\b|(?<!\d)(?:1[89]|20)\d\d\s*年?|{_DIGITS}\s*of\s*(?:the\s*)?(?:{_DIGITS}|my|these|those|them)\b",
+    re.M,
+)
+_FIRST_MARK = re.compile(r"^\s*\(?1\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])")
+_NUMBER = re.compile(
+    rf"(?<![\d.A-Za-z])(?P<sign>-)?(?P<low>{_DIGITS}|{_HAN}(?=分?\s*(?:到|至|-|~)))(?:\s*分)?(?P<to>{_TO})(?P<high>{_DIGITS}|{_HAN})(?P<unit>\s*(?:分|points?))?"
+    rf"|(?<![\d.A-Za-z])(?P<minus>-)?(?P<digits>{_DIGITS})(?!\.?\d|[A-Za-z])"
+    rf"|(?P<han>{_HAN})(?P<half>分半)|(?P<han_unit>(?!十){_HAN}|十(?=分\s*(?:[,。;!?)/]|$)))(?=\s*分(?![钟鐘析别別明享工类類歧之]))|(?<![\u4e00-\u9fff])(?P<han_alone>{_HAN})(?=[\s,。;!?]|$)"
+    rf"|\b(?P<word>{_WORDS})\b",
+    re.I,
+)
+_DECLARES = re.compile(
+    r"(?:\b(?:score|rating|grade|rate[sd]?|mark|answer|value|number|severity)s?\b(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|would be|should be|=|:|-|of|as)*\s*(?:an?|at|with)?\s*"
+    r"|\b(?:actually|no|wait|make that|correction)\b[,:]?\s*(?:it's |it is )?"
+    r"|\b(?:give|gives|assign|award|deserves?|say|choose|pick|rate|grade|score|select|go with)\b(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them))*\s*"
+    r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|结果|結果|成绩|选择|選擇|回答|总分|等级|结论)(?:应该?|應該?|大约|大約|大概)?(?:是|为|為|有|:|\s)*"
+    r"|(?:给|給|打|打出|打上|可以打|评为|評為|评|選|选|得|判|应该是|應該是|应为|應為|定为|定為)(?:这句话|這句話|它|该句|此句|出|予|到|个|個|了|它打|这句话打)*(?:大约|大概|的分数是)?\s*"
+    r")[\"'(\[]*$",
+    re.I,
+)
+_OUT_OF = re.compile(rf"^\s*(?:分|points?)?\s*(?:/|out of|÷)\s*(?P<top>{_DIGITS})", re.I)
+_UNIT = re.compile(r"^\s*(?:分(?![钟鐘析别別明享工类類歧])|points?\b|marks?\b)", re.I)
+#: What may follow a number with which a reply begins.
+_CLOSES = re.compile(
+    r"^\s*(?:$|\n|[.,;:。、!?)\]}(\-–—~/=*\"'|]|分|points?\b|out of|because|since|as\b|左右|吧|因为|因為|这|這|该|該|属|屬|句)",
+    re.I,
+)
+_NEGATES = re.compile(
+    r"(?:\bnot|n't|\bthan|\binstead of|不是|不到|不足|低于|高于|超过|降到|而不是|至少|最多|最高|最低|above|below)\s*(?:a )?$",
+    re.I,
+)
+_OPENING = re.compile(
+    r"^(?:约|大约|大約|大概|差不多|about|around|approximately|approx\.?|roughly|好的|sure|okay|ok|[\s\W])*$", re.I
+)
+
+
+_COUNTS = re.compile(
+    r"\s*[个個名位种種处處件次岁歲年月天小人点項项]|\s+(?!points?|out|marks?|because|since|as|for|and|or|to|on|if|here|but|in|left)[a-z]{3,}"
+)
+_JOINS = re.compile(r"\s*(?:分|points?)?\s*,?\s*(?:或者?|或是|还是|or|and|和|与|,|、|/)\s*(?:是|a )?$", re.I)
+#: How far a number is looked at from, in characters.
+_NEAR = 120
+#: Groups of _NUMBER that are values; roles, the strongest first.
+_VALUES = ("low", "high", "digits", "han", "han_unit", "han_alone", "word")
+_ROLES = ("declared", "opening", "unit", "bare", "none")
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """A number, or two that bound it, and how it is stated."""
+
+    values: tuple[Decimal, ...]
+    start: int
+    role: str
+    scale: Decimal | None
+
+
+def _value(text: str) -> Decimal:
+    folded = text.strip().lower()
+    if folded in _ENGLISH:
+        return Decimal(_ENGLISH[folded])
+    if folded[0].isdigit():
+        return Decimal(folded)
+    whole, _, decimals = folded.replace("點", "点").partition("点")
+    return Decimal(f"{_CHINESE[whole]}.{''.join(str(_CHINESE[numeral]) for numeral in decimals) or 0}")
+
+
+def _numbers(text: str) -> list[_Stated]:
+    """Numbers of a plain text that may be its answer, with the role that their surroundings give them.
+
+    Numbers that are joined ("3 or 4") have the stronger role of the two.
+    """
+    text = _NO_ANSWER.sub(lambda match: " " * len(match[0]), text)
+    found: list[_Stated] = []
+    end = 0
+    for match in _NUMBER.finditer(text):
+        number = _stated(text, match)
+        if number is None:
+            continue
+        if found and _JOINS.match(text[end : match.start()]):
+            role = min(found[-1].role, number.role, key=_ROLES.index)
+            found[-1], number = replace(found[-1], role=role), replace(number, role=role)
+        found.append(number)
+        end = match.end()
+    return found
+
+
+def _stated(text: str, match: re.Match) -> _Stated | None:
+    left, right = text[max(0, match.start() - _NEAR) : match.start()], text[match.end() : match.end() + _NEAR]
+    values = [_value(match[name]) for name in _VALUES if match[name]]
+    if match["half"]:
+        values = [values[0] + Decimal("0.5")]
+    if match["minus"] or match["sign"]:
+        values = [-values[0]]
+    over = _OUT_OF.match(right)
+    if re.search(r"(?:/|out of)\s*$", left) and values[0] > 0:
+        return None  # the scale of the number before it
+    return _Stated(tuple(values), match.start(), _role(left, match, right), Decimal(over["top"]) if over else None)
+
+
+def _role(left: str, match: re.Match, right: str) -> str:
+    line = re.split(r"[\n。!?]|\.\s", left)[-1]
+    if _NEGATES.search(line) or refuses(line + match[0] + right.split("\n")[0][:40]):
+        return "none"
+    if (
+        match.start() < _NEAR
+        and _OPENING.match(left)
+        and (_CLOSES.match(right) or match["unit"] or match["to"] or match["half"])
+    ):
+        return "opening"
+    if _DECLARES.search(line) and not _COUNTS.match(right):
+        return "declared"
+    if _OUT_OF.match(right) or _UNIT.match(right) or match["unit"] or match["half"]:
+        return "unit"
+    return "none" if match["word"] or match["han_alone"] else "bare"
+
+
+def stated(text: str, top: Decimal) -> Decimal | str:
+    """The number that a plain text gives as its answer on a scale up to ``top``; see :func:`read_decimal`."""
+    own = before_next_question(text)
+    marked = _FIRST_MARK.match(own)
+    readings = [_strongest(own[marked.end() :], top)] if marked else []
+    for reading in (*readings, _strongest(own, top)):  # "1. Score: 6", but "6. It names the stereotype"
+        if reading is not None:
+            return reading
+    if is_refusal(text):
+        return REFUSED
+    bare = {value for number in _numbers(own) for value in number.values}
+    return AMBIGUOUS if len(bare) > 1 and not re.search(r"[a-z\u4e00-\u9fff]", own, re.I) else UNPARSEABLE
+
+
+def _strongest(text: str, top: Decimal) -> Decimal | str | None:
+    """The reading of the numbers with the strongest role, None where none has any."""
+    numbers = _numbers(text)
+    roles = {name: [number for number in numbers if number.role == name] for name in _ROLES}
+    for found in (roles["declared"] + roles["opening"], roles["unit"], _last_line(roles["bare"], text)):
+        if found:
+            values = {value for number in found for value in number.values}
+            if any(number.scale not in (None, top) for number in found):
+                return UNPARSEABLE  # on another scale
+            return values.pop() if len(values) == 1 else AMBIGUOUS
+    return None
+
+
+def _last_line(bare: list[_Stated], text: str) -> list[_Stated]:
+    """A number that is the whole last line."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    end = text.rfind(lines[-1]) if lines else 0
+    return [number for number in bare if number.start >= end and re.fullmatch(rf"\W*{_DIGITS}\W*", lines[-1])]
+
+
+def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | str:
+    """The number from ``low`` to ``high`` that a whole reply gives, or why there is none; :func:`read_decimal` has the grammar."""
+    body = plain(text)
+    given = [str(value) for found in json_objects(body) for key, value in found.items() if key.lower() in GRADE_KEYS]
+    value = stated("\n".join(f"score: {value}" for value in given) or body, high)
+    return UNPARSEABLE if isinstance(value, Decimal) and not low <= value <= high else value
+
+
+def _read(text: str, labels: Sequence[str], nearest: bool) -> Reading:
+    values = [Decimal(label) for label in labels]
+    value = stated_number(text, min(values), max(values))
+    return value if isinstance(value, str) else place(value, values, nearest)
+
+
+def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Reading:
+    """The index of ``value`` among ``values``, or of the nearest one (of two, the larger); none beyond their range."""
+    if not min(values) <= value <= max(values):
+        return UNPARSEABLE
+    i = min(range(len(values)), key=lambda i: (abs(values[i] - value), -values[i]))
+    return i if nearest or values[i] == value else UNPARSEABLE
+
+
+def read_decimal(text: str, labels: Sequence[str]) -> Reading:
+    """The label nearest to the one number that a reply gives as its answer (of two, the larger), English or Chinese.
+
+    "8", "8.5分", "七点五分", "六分半", "７．５", "得分：7", "我给6分", "I'd rate it 6", "7/10", "Score: 7 out of 8", "1. 具体得分：6分",
+    also with a reason after it. Numbers behind words that announce a score and the first thing a reply says count, else
+    those with a unit, else one that is the last line. The scale or a level restated ("满分10分", "10分制", "[5, 8)", "from 0
+    to 10"), marks of lists, percentages, years, ordinals and counts ("2个群体", "3 reasons") do not.
+
+    - ambiguous: a range ("5-6分", "between 4 and 5"), several ("3分或者4分", "6分。应该是7分。")
+    - refused: no such number, and the reply declines (:mod:`.refusal`)
+    - unparseable: none, one off the scale of ``labels`` (also a negative one) or on another ("3/5" of 10), thinking only
+    """
+    return _read(text, labels, nearest=True)
+
+
+def read_integer(text: str, labels: Sequence[str]) -> Reading:
+    """As :func:`read_decimal`, but the number has to be one of ``labels``: "4.5" is unparseable."""
+    return _read(text, labels, nearest=False)

@@ -1,0 +1,37 @@
+"""Replies with their truth: what two careful people would say that each of them answers.
+
+A row has ``reader``, ``language``, ``model`` (the sort that writes so: chat, base, reasoning, api), ``form``, ``labels``
+(names, or [lowest, highest, step] of a scale), ``text``, and ``truth``: a label, or "refused", "ambiguous" (several answers), or
+"unparseable" (no answer). Readers are developed on development.jsonl. sealed.jsonl was written before them, is pinned by
+:data:`SEALED`, and is read for docs/replies.md alone (``python bench/replies.py``).
+"""
+
+import itertools
+import json
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+#: SHA-256 of sealed.jsonl.
+SEALED = "57e1a04f80f084999ee23a1270e86f99b2655e1eadda5042900f98347d31d36e"
+
+
+def rows(half: str) -> list[dict]:
+    """The rows of a half, "development" or "sealed", with the labels that a request would have."""
+    lines = (FOLDER / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [row | {"labels": _labels(row)} for row in map(json.loads, lines)]
+
+
+def _labels(row: dict) -> list[str]:
+    labels = row["labels"]
+    if row["reader"] == "ranking":
+        return [">".join(order) for order in itertools.permutations(labels)]
+    if isinstance(labels[0], str):
+        return labels
+    low, high, step = labels
+    return [f"{low + i * step:g}" for i in range(round((high - low) / step) + 1)]
+
+
+def reading(row: dict, read) -> str:
+    """What ``read`` finds in a row, as its truth is written."""
+    found = read(row["text"], row["labels"])
+    return row["labels"][found] if isinstance(found, int) else found
