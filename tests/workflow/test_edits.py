@@ -170,7 +170,7 @@ EDITS = {
     "code that answers, without its version": (code(f"{LIBRARY}/models/local/choice.py"), set()),
     "code of the engine, without its version": (code(f"{LIBRARY}/engine/choice.py"), set()),
     "code of the engine that planted models are trained with": (
-        code(f"{LIBRARY}/engine/tree.py"),
+        code(f"{LIBRARY}/engine/masks.py"),
         {"train_planted"} | CONSTRUCTION | answers(*BENCHMARKS),
     ),
     "code that imports published outputs": (code(f"{B}/crows_pairs/released.py"), RELEASED),
