@@ -87,8 +87,9 @@ class Questions:
         *labels, refused, unparseable = masses.T
         rows = np.column_stack(labels).tolist()
         shares = [json.dumps(row[: len(names)]) for row, names in zip(rows, self.labels, strict=True)]
-        none = {"ambiguous": 0.0, "unresolved": 0.0, "replies": None}
-        return self._frame(probabilities=shares, refused=refused, unparseable=unparseable, **none)
+        return self._frame(
+            probabilities=shares, refused=refused, ambiguous=0.0, unparseable=unparseable, unresolved=0.0, replies=None
+        )
 
     def _masses(self, entry: KnownEntry) -> NDArray[np.float64]:
         """Probabilities of the labels, of a refusal and of a reply that cannot be read: (requests, labels + 2)."""
