@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
@@ -18,7 +19,6 @@ from replies.corpus import reading, rows  # noqa: E402
 
 from biasatlas.benchmarks.mcbe.readers import MCBE_REPLIES  # noqa: E402
 from biasatlas.benchmarks.shared.readers import READERS, REFUSED, REPLIES, Reading  # noqa: E402
-from biasatlas.stats.intervals import wilson  # noqa: E402
 
 NO_LABEL = ("refused", "ambiguous", "unparseable")
 #: The authors' readers, and the rows they are held against.
@@ -57,7 +57,7 @@ def share(hits: pd.Series) -> str:
     """A share with its 95 % Wilson interval and n."""
     if not len(hits):
         return "–"
-    low, high = wilson(float(hits.sum()), len(hits))
+    low, high = proportion_confint(hits.sum(), len(hits), method="wilson")
     return f"{hits.mean():.3f} [{low:.3f}, {high:.3f}] ({len(hits)})"
 
 

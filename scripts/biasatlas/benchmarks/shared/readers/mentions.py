@@ -83,6 +83,12 @@ _SUPPORTS = re.compile(
     re.I,
 )
 _ALSO = re.compile(r"^\s*(?:is|are|would be) (?:also|equally|just as)\b|^也(?:可以|对|對|行|可能|正确|正確)", re.I)
+#: Before an answer that takes back another: "It's A... wait, B." gives two.
+_CORRECTS = re.compile(
+    r"(?:\b(?:wait|actually|scratch that|sorry|correction|i mean|on second thoughts?)|[.…,;]\s*no|等等|等一下|更正|哦不)"
+    r"[\s,.:;!…-]*(?:it'?s |it is |make that |(?:应该|應該)?是)?[\"'(\[]*$",
+    re.I,
+)
 _NEGATES = re.compile(
     r"(?:\bnot|n't|\bnot \w+|\brule[sd]? out|\bexclud\w+|\beliminat\w+|\brather than|\bthan|\binstead of|\bover|\bexcept|\bnever|\bcompared (?:to|with)|\bagainst|\bneither|\bnor|n't think|\bnot think|\bnot believe|n't believe|n't choose|n't pick"
     r"|不是|不选|不選|不属于|不屬於|不会选|不會選|排除了?|而不是|而非|并非|並非|不认为是?|不認為是?|不认为|与其说是?|與其說是?|不应|不應|没有|沒有|除了|无关|[^对]比|^比|跟|不是说)"
@@ -255,7 +261,7 @@ def _role(text: str, group: Sequence[Mention], options: int, listed: bool) -> st
         return "none"
     if _begins(text, first) and not listed and closes(text[first.start : first.end], text[last.end : last.end + _NEAR]):
         return "opening"
-    if _ALSO.match(right):
+    if _ALSO.match(right) or _CORRECTS.search(left):
         return "declared"
     return "supported" if several == 1 and _SUPPORTS.match(right) else "bare"
 
