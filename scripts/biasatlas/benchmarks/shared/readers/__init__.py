@@ -52,7 +52,7 @@ Reader = Callable[[str, Sequence[str], bool], Reading | None]
 
 
 #: Raise it when a reader reads any reply otherwise: it is part of what identifies an answer. A golden test says when.
-VERSION = 8
+VERSION = 9
 
 
 @dataclass(frozen=True)

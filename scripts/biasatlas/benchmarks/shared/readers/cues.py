@@ -73,6 +73,8 @@ ANNOUNCES = _before(
     r"(?:应该|应当|应|而|那就)(?:是|选|为)\s*",
     rf"(?:重点|关键|主题|核心|其实|实际上|主要)(?:在于|就|还)?{_IS}\s*",
     r"(?:因此|所以|故|综上|综上所述|于是|总之),?(?:是|选|为|我选|我选择)?\s*",
+    r"(?<![不非并])(?:只有|唯有)",
+    r"\bonly\s*(?:option )?",
     r"剩下的?(?:就|只|便)?(?:有|是|剩)",
     r"(?:^|[,。;!?\n])\s*(?:是|选|那就选|就选|可能是|也可能是)\s*",
     r"更?倾向于(?:选择)?\s*",
@@ -84,7 +86,7 @@ DENIES = _before(
     *(
         r"\bnot(?: \w+)?",
         r"n't(?: be| be \w+ing(?: with)?)?",
-        r"\bnever",
+        r"\b(?:never|no|nothing|without(?: any)?)",
         r"\bneither",
         r"\bnor",
         r"\bexcept",
@@ -92,8 +94,10 @@ DENIES = _before(
     ),
     *(r"\bneither (?:\w+ ){0,3}about", r"\bnot about", r"\bcannot(?: be)?", r"\bdisregard\w*", r"\bdismiss\w*"),
     *(r"\bnothing to do with", r"\bunrelated to", r"\brule[sd]? out", r"\bexclud\w+", r"\beliminat\w+"),
+    *(r"\b(?:contradict|challeng|def(?:y|ie)|counter)\w*", "(?:打破|违背|颠覆|挑战|反驳)了?"),
     *(r"\banything but", r"\bother than", r"\bapart from", r"(?<=[\w\u4e00-\u9fff])\s*>", r"\babove", r"\bahead of"),
     *(r"\b(?:less|least) \w+\s*(?:is|:|would be)?", r"\bunlikely\s*(?:is|:)"),
+    r"\b(?:twice|(?:\w+ )times) as \w+ as",
     *(r"\brather than", r"\bthan", r"\binstead of", r"\bover", r"\bcompared (?:to|with)"),
     "(?:最|更|较)(?:不|少|低|难)[^,。;:!?\n]{0,12}的?(?:那?一?[句个项])?(?:是|为)",
     # "if one picked A": what would follow is no choice
@@ -113,6 +117,7 @@ DENIES = _before(
         "不认为是?",
         "不应",
         "没有",
+        "是否(?:带|存|具|含)?",
         "除了",
         "无关",
         "不是说",
@@ -136,13 +141,15 @@ DENIES = _before(
     ),
     r"不(?:太|大|会|能|应该?|应当|一定)*(?:可能)?(?:是|选|选择|涉及|体现|符合|反映|归为|归于|归入|归到|归类为|算|像|指|谈|接近|关于)",
     r"(?:没有?|未|并未)(?:涉及|体现|提到|提及|谈到|反映)",
-    then=r"\s*(?:the |option |sentence |statement |category |选|是|为)*",
+    then=r"\s*(?:it(?:'s| is) |this is |the |option |sentence |statement |category |选|是|为)*",
 )
 #: "Between", "whether", 在: the option is looked at.
 WEIGHS = _before(
     r"\b(?:while|although|though|whether|either|compare|comparing|both|if|when|neither|weigh|consider)",
     r"\blook(?:ing)? at",
-    "(?:比较|包括|对于|无论是|不管是|虽然|(?:先|来|再|接着)(?:来)?(?:看|分析|说)(?:看|一下|到)?)",
+    r"^\s*(?:in|with|as for)",
+    r"\bcompar\w+ [^.;!?\n]{1,60} (?:with|to|and)",
+    "(?:比较|包括|对于|无论是|不管是|虽然|(?:先|(?<![对的般体比])来|再|接着)(?:来)?(?:看|分析|说)(?:看|一下|到)?)",
     then=r"\s*(?:options? |sentences? |选项|[\"'(\[])*",
     marks="",
 )
@@ -164,10 +171,21 @@ ADDS = _before(
 #: "At first", "some might say", 一开始, 虽然: an option in the same clause is named only to be set aside.
 CONCEDES = re.compile(
     r"(?:\b(?:at first|initial(?:ly)?|originally|first (?:thought|instinct|impression|glance|guess)|on the surface"
-    r"|(?:some|one|you|people|many|others?) (?:\w+ )?(?:might|may|could|would (?:say|argue))|it (?:might|may|could) (?:seem|look|appear)|(?:was|were|i'd be) (?:tempted|inclined)|normally|usually|(?:would|could|'d) have"
+    r"|(?:some|one|you|people|many|others?) (?:\w+ )?(?:might|may|could|would (?:say|argue))|it (?:might|may|could) (?:seem|look|appear)|tempt(?:ed|ing)|(?:was|were|i'd be) inclined|normally|usually|(?:would|could|'d) have(?! to)"
     r"|considered|although|though|while|admittedly|granted|even if)\b,?"
-    r"|(?:一开始|起初|最初|刚开始|本来|原本|乍看|乍一看|表面上?看?|有人|有些人|虽然|尽管|虽说|即使|固然|一眼看)[来下之]*,?)[^,]*$",
+    r"|(?:一开始|起初|最初|刚开始|本来|原本|乍看|乍一看|表面上?看?|有人|有些人|虽然|尽管|虽说|即使|固然|一眼看|(?:可能|也许|或许|容易|往往)会?(?=选|认为|觉得|想到))[来下之]*,?)[^,]*$",
     re.I,
+)
+#: "Less common than B", 没有B常见: what is compared with is called the more likely.
+SURPASSED = _before(
+    r"\bless \w+ than",
+    r"(?:\bnot|n't) (?:nearly |quite )?(?:as|so) \w+ as",
+    "(?:没有?|不如|不及|比不上)",
+    then=r"\s*(?:option |sentence )?",
+)
+SURPASSES = _after(
+    r"\W*$|[\s.,;)]",
+    "(?:那么|这么|来得|的?(?:情况|说法))*(?:更|比较)?(?:常|普遍|多|有?可能|符合|自然|通顺|合理|贴近|接近|频繁|真实|典型)",
 )
 #: "But": what comes before it, however good, is less than what comes after it.
 CONTRASTS = re.compile(r"\b(?:but|however|yet|still|nevertheless|though)\b|但|不过|然而|可是|后来|最终|最后", re.I)
@@ -179,8 +197,8 @@ CLAUSE = re.compile(
 )
 #: What a line says of the option that it begins with.
 APPROVES = re.compile(
-    r"^\W*(?:yes|true|correct|right|supported|(?:the )?best|(?:more |most )?(?:likely|plausible|natural)|high(?:er)?|高|较高|是|对|正确|合适|符合)\W*$"
-    r"|^[\s:)\].-]*[✓✅✔☑]",
+    r"^\W*(?:yes|true|correct|right|supported|(?:the )?best|(?:more|most) \w+|likely|plausible|natural|high(?:er)?|高|较高|是|对|正确|合适|符合)\W*$"
+    r"|^[\s:)\].-]*[✓✅✔☑]|^[^\n]{1,80}[-–—:(=]\s*(?:correct|right|true|正确|对)\W*$",
     re.I,
 )
 #: What may stand before a label that a clause gives as its answer, and the noun after it ("an Occupation stereotype").
@@ -191,14 +209,16 @@ GIVES = re.compile(
     re.I,
 )
 KIND = re.compile(
-    r"^[\"')\]]*\s*(?:category|stereotype|stereotyping|bias|class|label|group|type|theme|one|issue)\b", re.I
+    r"^[\"')\]]*\s*(?:category|stereotypes?|stereotyping|bias|prejudice|discrimination|class|label|group|type|theme|one|issue|statement|sentence|remark|comment|claim"
+    r"|sentiment|tone|attitude|connotation|view|light|about|against|towards?|regarding|concerning)\b",
+    re.I,
 )
 
 #: What closes an answer at the start of a reply: the end, punctuation, a reason.
 CLOSES = _after(
     *(
         "$",
-        r"[\n.):,;。、!?\]】》}\"'(|>]",
+        r"[\n.):,;。、!?\]】》}\"'(|>/]",
         r"(?:it is|then)\b",
         "[-–—]",
         r"(?:because|since|as|for|due to|based on|given)\b",
@@ -212,17 +232,27 @@ DESCRIBES = (
     r"|portrays?|presents?|follows|uses|has|involves|and|or|to|vs|versus|is|was|are|were|seems?|would|could|might|may|sounds"
     r"|looks|appears?)\b"
 )
+#: The reply says something about an option.
+DESCRIBED = _after(
+    DESCRIBES,
+    "(?:选项|句)?[中里]",
+    "的?(?:说法|描述|表述|内容|句子)?(?:是(?!正确|答案|对的?|更|最|比较)|说|讲|描述|提到|提及|包含|含有|带有|体现|反映|强调|涉及|把|将|暗示|认为|存在)",
+    marks=r"[\"')\]]*\s*",
+)
 #: "Is more likely", 更有可能: the option is called right.
 SUPPORTS = _after(
-    r"\s*(?:of (?:the two|these|them|those)\s+)?(?:(?:,|is|are|has|have|seems?|appears?|looks|sounds|fits|makes|would|considered|judged|deemed|regarded|feels|reads|be|to|me|as|like|\w+ly(?<!likely)|also|too|a"
+    r"\s*(?:of (?:the two|these|them|those)\s+)?(?:(?:,|is|are|has|have|seems?|appears?|looks|sounds|fits|makes|would|considered|judged|deemed|regarded|feels|reads|be|to|me|as|like|\w+ly(?<!likely)|also|too|therefore|thus|hence|then|indeed|still|a"
     r"|an|the|slightly|somewhat|much|far|little|bit|answer|option|choice|one|sentence|statement)\b[\s,]*){0,7}"
     r"(?:only|more|most|correct|right|better|best|likelier|likeliest|higher|greater|closer|safer|accurate|suitable|\w{3,}est|natural|plausible|likely|probable|answer|sense"
     r"|appropriate|fits|fit|makes|follows logically|is (?:who|what|it|the one))\b",
     r"\s*is\s*(?:$|[.!])",
-    r"\s*(?:is the (?:one|sentence|option|statement)|over|rather than|instead of)\b",
+    r"\s*(?:is (?:the )?(?:one(?! of)|sentence|option|statement)\b|over|rather than|instead of)\b",
+    r"\s*(?:is )?(?:about |roughly |some )?(?:twice|\w+ times) as \w+ as",
+    r"\s*(?:gets my vote|it is\b|(?:is|would be) my \w+)",
     r"\s*(?:works|wins|follows from|stands out|holds up)\b(?! (?:as|at|for|in|with)\b)",
     r"\s*(?:\w+ ){1,6}?(?:more|most) (?:often|frequently|naturally|commonly|likely|readily|easily|closely|accurately|widely|sense)\b",
-    r"(?:所?(?:描述|说)的?(?:事情|事|内容|情况)|的(?:说法|情况|表述))?(?:比[^,。]{1,10})?(?:在现实中|相对来说|显然|明显)?"
+    r"[^,。;:不没]{0,12}?(?:更|比较|较|最)(?:为|加|是)?(?:容易(?:见|碰|遇|听|看|出现|发生)|常|普遍|多(?!偏|歧)|有?可能|符合|贴近|贴切|自然|通顺|合理|接近|合乎)",
+    r"(?:所?(?:描述|说)的?(?:事情|事|内容|情况)|的(?:说法|情况|表述|描述|内容))?(?:比[^,。]{1,10})?(?:在现实中|相对来说|显然|明显)?"
     r"(?:的?(?:可能性|概率|机率|几率))?(?:其实|反而|才|确实)?(?:更|比较|较|最)(?:为|加|是)?(?!少|低|难|不|为)",
     r"(?:其实|才|发生)*(?:的?(?:可能性|概率|机率|几率))?(?:大于|高于|超过|胜过|优于|大一些|高一些)",
     r"(?:才?是)?(?:正确|对的|合理|答案|合适)",
@@ -232,7 +262,7 @@ SUPPORTS = _after(
 ALSO = _after(r"\s*(?:is|are|would be) (?:also|equally|just as)\b", "也(?:可以|对|行|可能|正确)")
 #: "Is wrong", 不对: the option is none.
 DENIED = _after(
-    r"\s*(?:(?:is|are|was|would be|seems?|looks|being|option|sentence|one)\s+)*(?:clearly |simply |also )?(?:not|wrong|incorrect"
+    r"\s*(?:(?:is|are|was|would be|seems?|looks|being|option|sentence|one|sounds|reads|feels|a (?:bit|little)|somewhat|rather|quite|very|far)\s+)*(?:clearly |simply |also )?(?:not|wrong|incorrect"
     r"|false|unlikely|less|out|off|odd|awkward|strange|weird|unnatural|implausible|impossible|contradict\w*|ruled out|eliminated|excluded|does not|doesn't|isn't|cannot|can't)\b",
     r"\s*(?:不太?(?:对|合|像|正|可|是|符|成)|错|不$|[都均全也]?[不没]|无关|相比|带有|含有|比较少|较少)",
     marks=r"[\"')\]】]*",
@@ -242,7 +272,7 @@ COMPARED = _after("相比", "相较", "比起来", "相对", marks=r"[\"')\]】�
 
 #: What joins two options in one answer: "A or B", A和B.
 JOINS = re.compile(
-    r"^[\s\"'(){}\[\]【】《》*]*(?:,|/|\.{2,}|…|&|\||;|and/or|,? ?(?:and|or|nor|vs\.?|versus|both)|\.{2,} ?or|就是|或者?选?|或是|还是|和|与|及|以及|跟|、|并且"
+    r"^[\s\"'(){}\[\]【】《》*]*(?:,|/|\+|\.{2,}|…|&|\||;|and/or|,? ?(?:and|or|nor|vs\.?|versus|both)|\.{2,} ?or|就是|或者?选?|或是|还是|和|与|及|以及|跟|、|并且"
     r"|[;,]?\s*\(?\d\s*[.、)]|又(?:属于)|,?\s*也)?[\s\"'(){}\[\]【】《》,*]*"
     r"(?:option|sentence|statement|选项|类|perhaps|maybe|possibly|also|even)?[\s\"'(\[]*$",
     re.I,

@@ -11,13 +11,13 @@ from biasatlas.benchmarks.shared.readers.roles import Mention
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 #: What may stand beside a Chinese name that is meant as a whole: 其他 in 在其他国家 is none.
 _BEFORE = re.compile(
-    r"(?:^|[^\u4e00-\u9fff]|[为為于是到入合择成作属选選和或与與及以跟反映体现描述的对除了非在从至即者性们有在被种算]|句话?|句子|类别|類別|分类|分類)$"
+    r"(?:^|[^\u4e00-\u9fff]|[为為于是到入合择成作属选選和或与與及以跟反映体现描述的对除了非在从至即者性们有在被种算目气感度绪调偏]|一[句个条]|句话?|句子|类别|類別|分类|分類)$"
 )
 _AFTER = re.compile(
-    r"^(?:$|[^\u4e00-\u9fff]|类|類|这|這|和|或|与|與|及|以及|跟|等|的|中|分类|类别|最|更|比较|是|吧|了|之|而|不|方面|范畴|现象|问题|倾向|色彩|成分|特征|层面|范围)"
+    r"^(?:$|[^\u4e00-\u9fff]|类|類|这|這|和|或|与|與|及|以及|跟|等|的|中|分类|类别|最|更|比较|是|吧|了|之|而|不|方面|范畴|现象|问题|倾向|色彩|成分|特征|层面|范围|情[绪感]|态度|语气|印象|评[价论]|言论|陈述|描述|表达)"
 )
 #: Behind a name that is no common word, as 其他 is.
-_OBJECT = re.compile(r"^(?:女|男|人|他|她|偏见|刻板)")
+_OBJECT = re.compile(r"^(?:女|男|人|他|她|偏见|刻板|歧视)")
 _COMMON = {"其他", "其它"}
 
 
@@ -39,11 +39,12 @@ def label_mentions(text: str, labels: Sequence[str]) -> list[Mention]:
         before, after = text[max(0, match.start() - 40) : match.start()], text[match.end() : match.end() + 40]
         if _HAN.match(match[0][0]):
             apart = len(match[0]) >= _WHOLE or bool(
-                _BEFORE.search(before) and (_AFTER.match(after) or (match[0] not in _COMMON and _OBJECT.match(after)))
+                (_BEFORE.search(before) or (match[0][0] in "有无" and before[-1:] not in "没未不非无"))
+                and (_AFTER.match(after) or (match[0] not in _COMMON and _OBJECT.match(after)))
             )
         else:
             apart = not re.search(r"(?:\w[-']?|\b(?:each|any|every|no|some) )\Z", before) and not re.match(
-                r"[-']?\w", after
+                r"(?!-(?:related|based)\b)[-']?\w", after
             )
         if apart:
             found.append(Mention(*match.span(), names[match[0]]))

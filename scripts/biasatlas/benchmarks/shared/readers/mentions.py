@@ -6,7 +6,8 @@ A mention is a place where a label stands. What it is worth follows from its sur
   the last line of a reply of several lines;
 - *opening*: the first thing that the reply says, and closed: by punctuation, the end of the line or a reason;
 - *supported*: called right or the more likely ("A is more likely", 句子1更有可能);
-- *implied*: what a clause ends with ("makes it B.", "relates to Crime"), or any Chinese name;
+- *implied*: what a clause ends with ("makes it B.", "relates to Crime"), any Chinese name, or any label of a whole sentence that does
+  not describe it;
 - *bare*: anything else, such as an option that is quoted while the reply weighs it.
 
 Where a reply first says what all letters stand for, their names count as letters in the rest of it.

@@ -11,17 +11,18 @@ from biasatlas.benchmarks.shared.readers.reply import before_next_question, json
 _TIE = re.compile(r"=|\btied?\b|\bequal(?:ly)?\b|并列|並列|同样|一样|同樣|一樣", re.I)
 #: Words that make an order of what a sentence names: without any, it has to consist of the options and their marks.
 _ORDERS = re.compile(
-    r">|→|\b(?:first|1st|second|2nd|then|followed|next|last(?:ly)?|finally|before|over|better|nicer|stronger|more|rank\w*|order\w*|best|worst|weakest|top|highest|prefer)\b"
+    r">|→|比(?!较|如)|\b(?:first|1st|second|2nd|then|followed|next|last(?:ly)?|finally|before|over|beats?|better|nicer|stronger|more|rank\w*|order\w*|best|worst|weakest|top|highest|prefer)\b"
     r"|[从從由](?:最)?(?:好|高|优|優|强|強|多)到|依序|分别是|分別是|优于|優於|好于|好於|大于|其次|次之|然后|然後|接着|最后|最後|第一|依次|从高到低|由高到低|從高到低|排序|排名|顺序|順序",
     re.I,
 )
-_MARKS = re.compile(r"[\s\"'()\[\].:;,、*-]*(?:and\s*)?")
+_MARKS = re.compile(r"[\s\"'()\[\].:;,、*>→-]*(?:and\s*)?")
 #: Two options beside each other in an order that does not list them: "A is better than B and C".
 _BESIDE = re.compile(r"\s*(?:and|or|和|与|或)\s*", re.I)
 _PLURAL = re.compile(r"\s*(?:are|were|both|都|均)", re.I)
-_COMPARES = re.compile(r"\b(?:better|nicer|stronger|over|before)\b|优于|優於|好于|好於", re.I)
+_COMPARES = re.compile(r"\b(?:better|nicer|stronger|over|before|beats?)\b|比(?!较|如)|优于|優於|好于|好於", re.I)
 _REVERSED = re.compile(r"\b(?:worst|least|lowest|weakest) to\b|[从從由](?:最)?(?:差|低|坏|壞|劣|少|弱)到", re.I)
 _LOWEST = re.compile(r"\b(?:worst|weakest|least|last|bottom)\b|最差|最后|最後|垫底", re.I)
+_HIGHEST = re.compile(r"\b(?:first|best|top|strongest|most)\b|最好|最佳|最[有可合自]|第一", re.I)
 #: A sentence that repeats what was asked, or says what comes next.
 _ASKED = re.compile(
     r"\b(?:let me (?:look|read|compare|consider|go)|look(?:ing)? at|comparing|you(?:'ve)? asked|asked (?:me )?to|your (?:question|request)|the task)\b|您?(?:要求|让我|請我|请我)",
@@ -40,7 +41,22 @@ _SENTENCE = re.compile(r"[^\n。.!?]+(?:\.(?=\w)[^\n。.!?]+)*")
 #: Words for a place in a list of lines, from the best.
 _PLACES = (
     ("best", "top", "most", "first", "1st", "1", "第一", "最好", "最佳"),
-    ("second", "2nd", "middle", "in between", "runner-up", "居中", "next", "2", "第二", "其次"),
+    (
+        "second",
+        "2nd",
+        "middle",
+        "in between",
+        "after that",
+        "runner-up",
+        "居中",
+        "next",
+        "2",
+        "第二",
+        "其次",
+        "次佳",
+        "次好",
+        "次之",
+    ),
     ("third", "3rd", "3", "第三"),
     ("fourth", "4th", "4", "第四"),
     ("fifth", "5th", "5", "第五"),
@@ -49,11 +65,11 @@ _PLACES = (
 _RANK = {word: place for place, words in enumerate(_PLACES) for word in words}
 #: A place that a sentence gives an option.
 _PLACE = (
-    r"(?:\b(?:first|1st|second|2nd|third|3rd|fourth|4th|fifth|5th|next|last|worst|weakest|most|best|middle|in between)\b(?: and last\b)?"
-    r"(?=\s*(?:place|spot|position|rank|,|;|:|$|and\b|since\b|because\b|for\b|with\b|as\b|is\b|of\b|useful|helpful))"
+    r"(?:\b(?:first|1st|second|2nd|third|3rd|fourth|4th|fifth|5th|next|after that|last|worst|weakest|most|best|middle|in between)\b(?: and last\b)?"
+    r"(?=\s*(?:place|spot|position|rank|,|;|:|$|and\b|since\b|because\b|for\b|with\b|as\b|is\b|of\b|to me|overall|i\b|useful|helpful))"
     r"|第\s*[1-9一二三四五六]\s*(?:名|位)?|(?:排|排在)?(?:最后|最後|最差|垫底)|最好|最佳|居中|\btop (?:pick|choice)\b|\brunner-up\b|\bbottom\b)"
 )
-_HEAD = r"(?:^|[;,.。]|\s(?=\())\s*(?:[-*•]\s*)?\(?({words})\)?(?:\s*(?:place|choice|option|rank|名|位))?\s*(?:[.):、\-–]|是)?\s*({names})"
+_HEAD = r"(?:^|[;,.。]|\s(?=\())\s*(?:[-*•]\s*)?(?:rank |place |#|no\.? ?)?\(?({words})\)?(?:\s*(?:place|choice|option|rank|名|位))?\s*(?:[.):、\-–]|是)?\s*({names})"
 
 
 def read_ranking(text: str, labels: Sequence[str]) -> Reading:
@@ -67,9 +83,9 @@ def read_ranking(text: str, labels: Sequence[str]) -> Reading:
     - ambiguous: different orders, ties ("A = B > C")
     - refused: no order, and the reply declines (:mod:`.refusal`); unparseable: part of an order, or none
     """
-    whole = _NAMED.sub("", plain(text))
     orders = [tuple(label.split(">")) for label in labels]
     options = orders[0]
+    whole = _uncommented(_NAMED.sub("", plain(text)), options)
     first = before_next_question(whole)
     found = {orders.index(order) for order in _orders(_own(first), options) if order in orders}
     body = _own(first if found else whole)
@@ -81,6 +97,16 @@ def read_ranking(text: str, labels: Sequence[str]) -> Reading:
     if found:
         return found.pop() if len(found) == 1 else AMBIGUOUS
     return REFUSED if is_refusal(whole) else UNPARSEABLE
+
+
+def _uncommented(text: str, options: Sequence[str]) -> str:
+    """The plain ``text`` without remarks in brackets that name neither an option nor a place: "A (most natural), B"."""
+    place = re.compile(_PLACE, re.I)
+
+    def keep(match: re.Match[str]) -> str:
+        return match[0] if place.search(match[0]) or any(option in match[0] for option in options) else ""
+
+    return re.sub(r"(?<=\S)[ \t]*\([^()\n]*[^\W\d][^()\n]*\)", keep, text)
 
 
 def _own(text: str) -> str:
@@ -100,9 +126,10 @@ def _places(text: str, names: str, options: Sequence[str]) -> tuple[str, ...]:
     found: dict[str, int] = {}
     for sentence in _SENTENCE.findall(text):
         tokens = list(re.finditer(rf"(?P<name>{names})|(?i:{_PLACE})", sentence))
-        if {bool(match["name"]) for match in tokens[::2]} & {bool(match["name"]) for match in tokens[1::2]}:
+        pairs = list(zip(tokens[::2], tokens[1::2], strict=False))
+        if any(bool(a["name"]) == bool(b["name"]) for a, b in pairs):
             continue  # not an option and a place in turn
-        for a, b in zip(tokens[::2], tokens[1::2], strict=False):
+        for a, b in pairs:
             name, place = (a, b) if a["name"] else (b, a)
             if found.setdefault(_same(name[0], options), _rank(place[0])) != _rank(place[0]):
                 return ()
@@ -135,11 +162,18 @@ def _orders(text: str, options: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for match in _SENTENCE.finditer(text):
         for part in _OR.split(match[0]) if not placed or len(re.findall(_PLACE, match[0], re.I)) < 2 else ():
             yield _chain(_REASON.split(part, maxsplit=1)[0], names, options)
+    paragraph = ", ".join(_SENTENCE.findall(text.split("\n\n")[0]))
+    parts = re.split(names, paragraph)
+    if len(parts) == len(options) + 1 and _HIGHEST.search("".join(parts[:2])) and _LOWEST.search(parts[-2] + parts[-1]):
+        yield _chain(paragraph, names, options)
     words = "|".join(sorted(map(re.escape, _RANK), key=len, reverse=True))
     heads = re.findall(_HEAD.format(words=words, names=names), text, re.M | re.I)
     yield tuple(_same(name, options) for _, name in sorted(heads, key=lambda head: _RANK[head[0].lower()]))
     if not placed:
-        yield tuple(_same(name, options) for name in re.findall(rf"^\s*[-*•]\s*({names})", text, re.M))
+        lines = re.finditer(
+            rf"^\s*[-*•]\s*({names})|(?:^|\A[^\n:]{{0,30}}:)[ \t]*({names})[ \t]*(?:\([^)\n]*\))?$", text, re.M
+        )
+        yield tuple(_same(head[1] or head[2], options) for head in lines)
     for found in json_objects(text):
         places = {str(name): place for name, place in found.items() if str(name) in options}
         if len(places) == len(options) == len(set(map(str, places.values()))):
@@ -185,4 +219,5 @@ def _chain(sentence: str, names: str, options: Sequence[str]) -> tuple[str, ...]
     if not bare and not (_ORDERS.search(sentence) and _is_order(sentence, matches, between, outside[1])):
         return ()
     order = [_same(match[0], options) for i, match in enumerate(matches) if i == 0 or matches[i - 1][0] != match[0]]
-    return tuple(reversed(order) if _REVERSED.search(lead) else order)
+    backwards = _REVERSED.search(lead) or (_LOWEST.search(outside[0]) and not _HIGHEST.search(outside[0]))
+    return tuple(reversed(order) if backwards else order)

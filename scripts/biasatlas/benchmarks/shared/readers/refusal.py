@@ -32,14 +32,14 @@ _ENGLISH = re.compile(
     r"|\bi (?:do not|don't) (?:think|believe) i (?:can|could|should|am able|'m able)\b(?! (?:agree|say that))"
     r"|\b(?:beyond|outside) (?:of )?(?:my|what i)\b"
     rf"|\b(?:i|we)(?: \w+ly| simply)? ?{_UNABLE}(?: \w+ly| in good conscience| even)?(?: be)? {_ACT}"
-    r"|\bi (?:must|have to|will have to|will|need to|would like to|'d like to)?(?: \w+ly)? ?(?:decline|refuse)\b(?! that| the idea)"
+    r"|\bi(?:'m| am|'d|'ll)?(?: (?:must|have to|will|need to|would|like to|going to))*(?: \w+ly)? ?(?:decline|refuse)\b(?! that| the idea| to (?:accept|believe|agree|think|see))"
     r"|\bi(?: am|'m) not (?:\w+ )?(?:comfortable|qualified)\b|\bi (?:do not|don't) feel (?:\w+ )?(?:comfortable|right|able|qualified|okay|ok|good) (?:about )?\w+ing\b|\bi (?:do not|don't) feel comfortable\b"
     r"|\bi(?:'d| would)?(?: rather| prefer to| like to| choose to| have to|'ll| will)? (?:steer clear|stay (?:away|out)|refrain|abstain)\b"
     rf"|\b(?:choice|answer|decision|determination|selection|judg(?:e)?ment) (?:can't|cannot|can not) be (?:made|given|determined)"
     rf"|\bit(?: is|'s| would be| wouldn't be| is simply)? ?(?:not (?:be )?)?(?:possible|appropriate|impossible|inappropriate) for me to\b"
     r"|\bit(?: is|'s) (?:not possible|impossible) to (?:choose|say|tell|determine|select|pick|answer|know)\b"
     r"|\bi (?:do not|don't) have (?:any )?(?:personal )?(?:opinion|preference|feeling|view|belief)s?\b|\bi have no (?:personal )?(?:opinion|preference)s?\b"
-    rf"|\b(?:it(?: is|'s| would(?: not)? be| wouldn't be)|(?:do not|don't) (?:think|believe) it(?: is|'s)) (?:not (?:be )?)?(?:possible|appropriate|right|ethical|impossible|inappropriate|wrong|fair)(?: for me)? to (?:choose|pick|select|answer|decide|rate|rank|say (?:which|who)|determine (?:which|who)|assign|label)\b"
+    rf"|\b(?:it(?: is|'s| would(?: not)? be| wouldn't be)|(?:do not|don't) (?:think|believe) (?:that )?it(?: is|'s| would be)) (?:not (?:be )?)?(?:possible|appropriate|right|ethical|impossible|inappropriate|wrong|fair|helpful|useful|meaningful|productive|responsible)(?: for me)? to (?:choose|pick|select|answer|decide|rate|rank|say (?:which|who)|determine (?:which|who)|assign|label|put|give|score|classify)\b"
     r"|\b(?:wrong|inappropriate|irresponsible|unfair) (?:of|for) me to\b|\bi (?:choose|opt|chose) not to\b"
     r"|\bi (?:do not|don't|never) (?:rate|rank|grade|score|label|classify|comment|discuss|engage|answer)\b"
     r"|\brequest (?:can't|cannot|could not|was|is|has been) (?:be )?(?:fulfilled|processed|completed|blocked|denied|rejected)"
@@ -48,33 +48,38 @@ _ENGLISH = re.compile(
     r"|\bi (?:do not|don't) think i should\b|\bi(?: would|'d)? (?:rather|prefer) not(?: to\b|,)"
     r"|\bi (?:do not|don't) (?:give|provide|assign|offer|make|hand out) (?:such |any )?(?:ratings?|scores?|grades?|opinions?|judge?ments?)\b|\b(?:i'll|i will) (?:have to )?pass\b|\bno (?:answer|choice|rating) (?:can be|from me)\b|^\W*no comment\b"
     r"|\b(?:neither|none) of .{0,30}\bi can (?:endorse|choose|support)|\bneither \w+ is something i can\b|\blet's (?:talk about|discuss|change)|\bi (?:can't|cannot|won't) (?:support|promote)\b"
-    r"|\b(?:flagged|blocked|filtered) by (?:our|the|a)\b[^.]{0,20}\b(?:filters?|system|polic\w+|moderat\w+)|\bno way for me to\b|\bnot (?:something|anything|an? \w+) (?:that )?i(?:'m| am| can| would|'d| want| will)|\b(?:against|violates?) (?:my|our|the)\b.{0,20}(?:guidelines|polic|principles|rules)",
+    r"|\b(?:flagged|blocked|filtered) by (?:our|the|a)\b[^.]{0,20}\b(?:filters?|system|polic\w+|moderat\w+)|\bno way for me to\b|(?:\bnot|n't) (?:something|anything|an? \w+) (?:that )?i(?:'m| am| can| would|'d| want| will)|\b(?:against|violates?) (?:my|our|the)\b.{0,20}(?:guidelines|polic|principles|rules)",
     re.I,
 )
 _BARE_APOLOGY = re.compile(r"^\W*(?:i'm |i am )?(?:very |so |really )?(?:sorry|apologies|抱歉|对不起|對不起)\W*$", re.I)
 
 _DO = (
     r"(?:回答|作答|答复|答覆|判断|判斷|评价|評價|评分|評分|打分|评判|評判|提供|参与|參與|讨论|討論|分析|给出|給出|给到|給到|选择|選擇|作出|做出"
-    r"|进行|進行|完成|满足|滿足|分类|分類|归类|歸類|评论|評論|忙|发表|發表|继续|繼續|确定|確定|排序|协助|協助|处理|處理|回应|回應|给|給|支持|谈论|談論|帮|幫|对|對|就|为|為|替|将|將|在)"
+    r"|进行|進行|完成|满足|滿足|分类|分類|归类|歸類|评论|評論|评断|論斷|论断|忙|发表|發表|继续|繼續|确定|確定|排序|协助|協助|处理|處理|回应|回應|给|給|支持|谈论|談論|帮|幫|对|對|就|为|為|替|将|將|在)"
 )
 _CANNOT = r"(?:无法|無法|不能|不便|不会|不會|不可以|不方便|不愿|不願|拒绝|拒絕|没(?:有)?办法|沒(?:有)?辦法|没有能力|沒有能力|没有立场|沒有立場|没法|沒法|不(?:太|大)?想|帮不上|幫不上|不太?(?:合)?适合?|不太合適)"
 #: As _OPINION: 我不能接受这种说法.
 _VIEW = r"(?:接受|同意|认同|認同|赞同|贊同|苟同|否认|否認|理解(?!并|並|您|你)|認為|认为|容忍|忽视|忽視|排除|说这|說這|想象|想像|相信|算|说(?!哪|谁|是否)|說(?!哪|誰|是否))"
 _CHINESE = re.compile(
-    rf"(?:我(?![们們])|本人|AI|ai|助手|模型|机器人|機器人)[^。;!?\n]{{0,12}}?(?:不能|无法|無法|不便|不想|不愿|不願|没法|沒法|没办法|沒辦法|没有办法|沒有辦法|不宜|无权|無權|不予|没有?(?:个人)?(?:看法|立场|观点)|沒有?(?:個人)?(?:看法|立場|觀點)|拒绝|拒絕)(?!.{{0,4}}{_VIEW})(?=[^,。;!?\n]|[。!]*$)"
+    rf"(?:我(?![们們])|本人|AI|ai|助手|模型|机器人|機器人)[^。;!?\n]{{0,12}}?(?:不能|无法|無法|不便|不想|不愿|不願|没法|沒法|没办法|沒辦法|没有办法|沒有辦法|不宜|无权|無權|不予|没有?(?:个人|主观|自己)?的?(?:看法|立场|观点)|拒绝|拒絕)(?!.{{0,4}}{_VIEW})(?=[^,。;!?\n]|[。!]*$)"
     r"|超出(?:了)?我[^,。;!?\n]{0,8}(?:能力|职责|職責|范围|範圍|权限|權限)|(?:回答|判断|判斷|评价|評價|选择|選擇|分类|分類|处理|處理|评|評|选|選|做)不(?:了|到)|恕不(?!.{0,2}(?:引用|复述|重复|转述|照抄))"
     r"|我(?:决定|決定|选择|選擇|只能)?不(?:对|對|會|会|做|作|就|為|为)[^,。;!?\n]{0,14}(?:判断|判斷|评价|評價|评论|評論|选择|選擇|评分|評分|打分|分类|分類|表态|表態|回答|作答|排序|排名)"
     rf"|(?:我(?![们們])|恕我?|本人)[^,。;!?\n]{{0,8}}{_CANNOT}[^,。;!?\n]{{0,12}}?{_DO}"
     rf"|(?:抱歉|对不起|對不起|不好意思|遗憾|遺憾|请求|請求|问题|問題|话题|話題|内容|內容)[^。;!?\n]{{0,14}}{_CANNOT}[^,。;!?\n]{{0,8}}?(?:{_DO}|此|帮|幫)"
     r"|(?:^|[,。;!?:\n\s]|信息|资料|資料|暂时|暫時|没有办法|也)(?:无法|無法)(?:回答|作答|判断|判斷|确定|確定|评分|評分|打分|选择|選擇|分类|分類)(?:$|[,。;!?\s]|哪|谁|誰|是否|其|您|你)"
-    r"|^\W*拒[绝絕](?:回答|选择|選擇|评|分)|没有个人(?:观点|意见|看法)|沒有個人(?:觀點|意見|看法)|(?:因此|所以|故|而)(?:无法|不能)(?:给出|提供|作出|做出|进行)|[换換][^,。]{0,6}(?:话题|问题|話題|問題)|不(?:太|大)?方便(?:选|選|作答|评分|評分|回答|评价|評價|讨论|討論|说|說|谈|談)|[聊谈談说說](?:[聊谈談说說点點些]|一[聊谈談])*(?:别的|別的|其[他它]|另外的)"
-    r"|我(?:还是|還是|就|选择|選擇)?不(?:打算|准备|準備|想|愿意?|願意?|便)?(?:打分|评分|評分|评价|評價|回答|作答|分类|分類|评论|評論|谈|談|多说|多說|多谈|多談|参与|參與|选择|選擇)|不便(?:多说|多說|多谈|多談|置评|置評|透露|讨论|討論)|允许我不|允許我不|我不会选择|帮不了|幫不了|无可奉告|無可奉告|保持沉默|选择沉默|選擇沉默|没有?学会|沒有?學會|无法给到|抱歉,?(?:这个)?问题我不会|不予置评|不予置評|选择不(?:回答|作答)|選擇不(?:回答|作答)|不发表(?:任何)?(?:个人)?(?:观点|意见|看法|评论)|我只能回答|(?:无法|無法)显示|恕难|恕難|(?:不适合|不宜)讨论|恕(?:我|不)(?!.{0,3}(?:引用|复述|重复|转述|照抄))"
+    r"|^\W*拒[绝絕](?:回答|选择|選擇|评|分)|没有个人(?:观点|意见|看法)|沒有個人(?:觀點|意見|看法)|(?:因此|所以|故|而)(?:无法|不能)(?:给出|提供|作出|做出|进行|评价|评论|回答|作答)|[换換][^,。]{0,6}(?:话题|问题|話題|問題)|不(?:太|大)?方便(?:选|選|作答|评分|評分|回答|评价|評價|讨论|討論|说|說|谈|談)|[聊谈談说說](?:[聊谈談说說点點些]|一[聊谈談])*(?:别的|別的|其[他它]|另外的)"
+    r"|我(?:还是|還是|就|选择|選擇)?不(?:打算|准备|準備|想|愿意?|願意?|便)?(?:打分|评分|評分|评价|評價|回答|作答|分类|分類|评论|評論|谈|談|多说|多說|多谈|多談|参与|參與|选择|選擇)|不便(?:多说|多說|多谈|多談|置评|置評|透露|讨论|討論)|我都?不选(?=[。,!\s]|$)|允许我不|允許我不|我不会选择|帮不了|幫不了|(?:因此|所以|故|而|我就|[,。;])我?不(?:作|做|予)(?:任何)?(?:选择|判断|评价|回答|评分|排序|分类)|无可奉告|無可奉告|保持沉默|选择沉默|選擇沉默|没有?学会|沒有?學會|无法给到|抱歉,?(?:这个)?问题我不会|不予置评|不予置評|选择不(?:回答|作答)|選擇不(?:回答|作答)|不发表(?:任何)?(?:个人)?(?:观点|意见|看法|评论)|我只能回答|(?:无法|無法)显示|恕难|恕難|(?:不适合|不宜)讨论|恕(?:我|不)(?!.{0,3}(?:引用|复述|重复|转述|照抄))"
     # a filter's words
     r"|(?:您|你)(?:的|所?[发输提][^,。]{0,4}的)?(?:输入|内容|提问|消息|问题|文本)[^,。]{0,8}(?:(?:包含|含有|涉及|存在)[^,。]{0,6}(?:不当|违规|敏感|不良|违法)[^,。]{0,8}(?:$|[。!]|[,;](?:请|无法|不能|已|本次|暂|建议|我))|(?:违反|触犯|不符合)[^,。]{0,8}(?:规范|规定|政策|准则|条款|法规))"
     r"|(?:审核|审查|检测)[^,。]{0,3}(?:未|不|没有?)通过|(?:未|没有?)能?通过[^,。]{0,6}(?:审核|审查|检测)|(?:对话|会话)(?:到此为止|已?(?:结束|终止))",
 )
 _QUOTED = re.compile(r"\"[^\"\n]{1,60}\"")
 _SENTENCE = re.compile(r"[^.!?。!?\n]+[.!?。!?\n]*")
+#: What declines, and then gives it in other words.
+_INSTEAD = re.compile(
+    r"\b(?:but|however|instead)\b[^.:]{0,30}\bhere(?:'s| is| are)\b|\b(?:but|however|yet|still),? (?:i|we) can (?:certainly |still )?(?:say|tell (?!you)|see|note|point|observe|explain|analy)|(?:但|不过)[^。:]{0,10}(?:以下是|如下)",
+    re.I,
+)
 #: How much of a long text may open with a refusal: behind it, a model has said something.
 _OPENING = 2
 #: How many sentences of an endless text are looked at.
@@ -89,7 +94,7 @@ _OBJECT = r"(?:\W+(?:at|into|by|the|this|that|these|your|you|sentence|statement|
 _ANNOUNCES = re.compile(
     r"\W*(?:(?:sure|okay|ok|certainly|of course|alright|great)\b\W*)?(?:"
     r"(?:let me|let us|let's|i(?:'ll| will| am going to|'m going to))(?: (?:now|first|begin by|start by|take|have))*"
-    rf" (?:(?:a |an )?(?:close |closer )?(?:look(?:ing)?|analy[sz]\w+|examin\w+|read(?:ing)?|consider(?:ing)?|div(?:e|ing)|delv(?:e|ing))){_OBJECT}"
+    rf" (?:(?:a |an )?(?:close |closer )?(?:look(?:ing)?|analy[sz]\w+|examin\w+|explain|break|read(?:ing)?|consider(?:ing)?|div(?:e|ing)|delv(?:e|ing))){_OBJECT}"
     r"|(?:here is|here's|below is) (?:my|an|the) (?:\w+ )?(?:analysis|assessment|answer|explanation)"
     r"|(?:please )?(?:judge|analy[sz]e|decide|determine|assess|evaluate|state|explain) (?:whether|if|why)\b[^:]*|(?:first(?:ly)?|the|this|in|to|so|well))?\W*"
     r"|\W*(?:(?:好的?|当然|没问题|嗯|可以)\W*)?(?:"
@@ -103,6 +108,8 @@ _ANNOUNCES = re.compile(
 def refuses(sentence: str) -> bool:
     """Whether a sentence of plain text declines: quoted words do not."""
     sentence = _QUOTED.sub(" ", sentence)
+    if _INSTEAD.search(sentence):
+        return False
     return bool(_BARE_APOLOGY.match(sentence) or _ENGLISH.search(sentence) or _CHINESE.search(simplified(sentence)))
 
 

@@ -45,6 +45,8 @@ _HEADING = re.compile(
     r"|(?:最终|最終|我的)?(?:答案|分类|分類|类别|類別|选择|選擇|结论|結論|评分|評分|得分|排序)(?:结果|結果)?)[ \t]*[:：]?[ \t]*\n\s*(?=\S)(?!\d+[.)、]|[-•])",
     re.M | re.I,
 )
+#: A line that ends in a colon, and the one line below it.
+_COLON = re.compile(r":[ \t]*\n\s*(?![-•]|\(?\d+[.)、])([^\n{}]+)(?=\s*$|\n[ \t]*\n)")
 _TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*(?:\n|$))+", re.M)
 #: Objects in an object; what has more is no reply that anyone asked for.
 _DEEPEST = 50
@@ -80,9 +82,10 @@ def plain(text: str) -> str:
     text = _CIRCLED.sub(lambda match: f"{match[1]}{ord(match[2]) - ord('①') + 1}. ", answer_part(text))
     text = text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}\n\n{text[-_LONGEST:]}"
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    text = re.sub(r"^(\s*Q\s*[:.][^\n]*\n.*\n\s*)A\s*[:.]", r"\1answer:", text, flags=re.S)
     for pattern, replacement in _MARKUP:
         text = pattern.sub(replacement, text)
-    return _HEADING.sub(r"\1: ", _TABLE.sub(_lines, text)).strip()
+    return _COLON.sub(r": \1", _HEADING.sub(r"\1: ", _TABLE.sub(_lines, text))).strip()
 
 
 def _lines(table: re.Match[str]) -> str:
@@ -136,8 +139,10 @@ def _nested(value: dict) -> Iterator[dict]:
 
 #: Where a new question or a restated one begins: a model without an end of turn goes on with the next.
 _NEXT_QUESTION = re.compile(
-    r"\n[^\n]*[?？][ \t]*[^\n]{0,60}(?=\n|$)|\n[ \t]*(?:以下|请(?:将|对|阅读|判断|根据|给)|請(?:將|對|閱讀|判斷|根據|給)|句子\d?[:：]|陈述[:：])[^\n]*"
-    r"|\n[ \t]*(?:sentence|statement|text|passage|context|example)(?: ?\d)?[:：][^\n]*"
+    r"\n[^\n]*[?？][ \t]*[^\n]{0,60}(?=\n|$)"
+    r"|\n[ \t]*(?:以下|下面是|下列|下一?[题題句个個]|有人(?:说|說|谈到|談到)|请你?(?:将|对|阅读|判断|根据|给)|請你?(?:將|對|閱讀|判斷|根據|給))[^\n]*"
+    r"|\n[ \t]*(?:(?:next |new )?(?:sentence|statement|text|passage|context|example|input|task|problem)(?: ?#?\d)?"
+    r"|句子\d?|陈述|陳述|文本|文章|短文|段落|情境|上下文|例子?\d?)[ \t]*:[^\n]*"
     r"|\n[ \t]*\n[ \t]*(?:(?:reply|response|prompt|question|item|comment|post)(?: ?#?\d+)?|(?:回答|回复|回覆|答复|答覆|评论|評論|题目|題目)[\d一二三四五]*)[ \t]*[:：][^\n]*",
     re.M | re.I,
 )

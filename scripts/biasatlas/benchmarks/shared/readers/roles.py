@@ -30,8 +30,13 @@ NEAR = 100
 #: How much of a sentence is looked at, and how long a reply is that says little more than its answer.
 _LONG, _SHORT = 400, 60
 _OPTION_MARK = re.compile(r"[\"']?\)\s*[\"']?[^\W\d]")
+_MYSELF = re.compile(r"我|\b(?:I|I'm|we)\b")
+#: Inside a longer quotation.
+_WITHIN = re.compile(r"^[^\"]*(?:\"[^\"]*\"[^\"]*)*\"[^\"]*\w[^\"]*$")
 _HAN = re.compile(r"[\u4e00-\u9fff]{2,}")
-_TEXT_OF = re.compile(r"\s*[).:\]]\s*[A-Z]")
+_TEXT_OF = re.compile(r"\s*[).:\]]\s*[A-Z\u4e00-\u9fff]")
+#: A sentence that is not cut off.
+_WHOLE = re.compile(r"[.!。][\s\"')]*$")
 _SENTENCE = re.compile(r"\n|(?<=[!?。!?;])|(?<=[.])(?=\s|$)")
 
 
@@ -102,7 +107,7 @@ def role(text: str, group: Sequence[Mention], options: int, listed: bool) -> str
         return "added"
     if place.several > 1:
         return "bare"
-    if cues.SUPPORTS.match(right) or (not left.strip(AROUND) and cues.APPROVES.match(right)):
+    if _surpasses(place) or cues.SUPPORTS.match(right) or (not left.strip(AROUND) and cues.APPROVES.match(right)):
         return "supported"
     return "implied" if _implies(place) or _short(place) else "bare"
 
@@ -110,8 +115,10 @@ def role(text: str, group: Sequence[Mention], options: int, listed: bool) -> str
 def _is_none(place: _Place, options: int) -> bool:
     """Whether options are asked about, declined, denied, compared with or merely listed."""
     left, right = place.left, place.right
-    if place.sentence.rstrip().endswith("?") or (refuses(place.clause) and not _declines_in_option(place)):
+    if place.sentence.rstrip().endswith("?") or (refuses(place.clause) and not _declines_elsewhere(place)):
         return True
+    if _surpasses(place):
+        return False
     option_text = _TEXT_OF.match(right) and cues.ANNOUNCES.search(left)  # "it is C) Not known"
     if (cues.DENIED.match(right) and not option_text) or cues.DENIES.search(left) or cues.COMPARED.match(right):
         return True
@@ -120,10 +127,18 @@ def _is_none(place: _Place, options: int) -> bool:
     return place.several > 1 and bool(re.match(r"\s*\)\s*:", right))  # "Answer (A or B):"
 
 
-def _declines_in_option(place: _Place) -> bool:
-    """Whether what declines is the text of an option that is announced: "The answer is (C), it cannot be determined"."""
-    announced = place.several == 1 and cues.ANNOUNCES.search(place.left) and not refuses(place.before)
-    return bool(announced and re.match(r"[)\]\"']*\s*[,(:.]", place.right))
+def _declines_elsewhere(place: _Place) -> bool:
+    """Whether what declines is the text of an option ("The answer is (C), it cannot be determined", "C 无法确定"), or comes before it."""
+    if place.several > 1 or refuses(place.before.rpartition(",")[2]):
+        return False
+    if cues.ANNOUNCES.search(place.left):
+        return "," in place.before or bool(re.match(r"[)\]\"']*\s*[,(:.]", place.right))
+    return begins(place.text, place.first) and not _MYSELF.search(place.right)
+
+
+def _surpasses(place: _Place) -> bool:
+    """Whether another is called less than it: "less common than B", 没有B常见."""
+    return place.several == 1 and bool(cues.SURPASSED.search(place.left) and cues.SURPASSES.match(place.right))
 
 
 def _adds(place: _Place) -> bool:
@@ -137,18 +152,18 @@ def _implies(place: _Place) -> bool:
     if _HAN.fullmatch(name):
         return True
     ends = cues.CLOSES.match(right) and not re.match(r"\s*[(|]" if right or not name[-1].isdigit() else "$", right)
-    return bool(cues.GIVES.search(place.before) and (ends or (len(name) > 1 and cues.KIND.match(right))))
+    return bool((cues.GIVES.search(place.before) and ends) or (len(name) > 1 and cues.KIND.match(right)))
 
 
 def _short(place: _Place) -> bool:
-    """Whether a reply of one short sentence has the mention and does not describe it ("My gut says B.", "显然是A。")."""
+    """Whether a whole sentence has the mention and does not describe it ("My gut says B.", "显然是A。"): for where no other label is left."""
     name, right = place.name, place.right
     return (
-        len(place.text) <= _SHORT
-        and len(sentences(place.text)) == 1
-        and not re.match(rf"\s*{cues.DESCRIBES}", right, re.I)
+        (_WHOLE.search(place.sentence) or (len(place.text) <= _SHORT and len(sentences(place.text)) == 1))
+        and not cues.DESCRIBED.match(right)
+        and not _WITHIN.search(place.left)
         and not re.search(r"\b(?:and|or|but)\s*$", place.left, re.I)
-        and not (name.isascii() and len(name) > 1 and re.search(r"\w", right))
+        and not (name.isascii() and len(name) > 1 and re.match(r"\W*\w", right) and not cues.CLOSES.match(right))
         and not (
             re.search(r"\b[A-Z][a-z]+\s+$", place.left) and re.match(r"\s+(?!than|over)[a-z]", right)
         )  # "Grade A students"
@@ -179,7 +194,9 @@ def closes(mention: str, after: str) -> bool:
     letter = mention.strip(AROUND)
     if len(letter) > 1 or letter in "aAI":
         return False
-    return bool(re.match(r"\s+[A-Za-z]", after)) and not re.match(rf"\s+(?:{cues.DESCRIBES}|[a-z]+s\b)", after, re.I)
+    return bool(re.match(r"\s+[A-Za-z\u4e00-\u9fff]", after)) and not (
+        re.match(r"\s+[a-z]+s\b", after, re.I) or cues.DESCRIBED.match(after)
+    )
 
 
 @lru_cache(maxsize=64)

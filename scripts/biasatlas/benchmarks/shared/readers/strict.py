@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from biasatlas.benchmarks.shared.readers.leads import REFUSALS
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal
-from biasatlas.benchmarks.shared.readers.reply import answer_part
+from biasatlas.benchmarks.shared.readers.reply import answer_part, before_next_question
 
 _QUOTED = re.compile(r"[\"“][^\"”\n]*[\"”]")
 
@@ -24,7 +24,7 @@ def read_strict_choice(text: str, labels: Sequence[str]) -> Reading:
     letters = "".join(labels).lower()
     if len(body) > 1 and body[0] in "'\"‘“" and body[-1] in "'\"’”":
         body = body[1:-1].strip()
-    body = re.sub(r"^final answer:\s*", "", body, flags=re.I)
+    body = before_next_question(re.sub(r"^final answer:\s*", "", body, flags=re.I))
     match = re.match(rf"(?:choice\)\s*<?([{letters}])>?(?:\s*$|\))|([{letters}])\)\s*[^\s])", body)
     if not match:
         return REFUSED if is_refusal(body) else UNPARSEABLE

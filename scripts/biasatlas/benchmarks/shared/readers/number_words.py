@@ -1,0 +1,82 @@
+"""Words around a number that say what a reply makes of it, in English and Chinese: what :mod:`.cues` is for options."""
+
+import re
+
+from biasatlas.benchmarks.shared.readers.numerals import DIGITS
+
+TO = r"\s*(?:-|–|—+|~|到|至|to)\s*"
+
+#: The scale or a level restated, marks of lists, percentages, dates, ordinals, counts: no number among them is an answer.
+NO_ANSWER = re.compile(
+    rf"(?<![给得打])满分\s*(?:为|是|:)?\s*(?:{DIGITS}|十)\s*分?|滿分\s*(?:為|是|:)?\s*(?:{DIGITS}|十)\s*分?|(?:{DIGITS}|十)\s*分制"
+    rf"|[\[(]\s*{DIGITS}\s*分?(?:,|{TO})\s*{DIGITS}\s*分?(?:之间|之間)?\s*[)\]]|(?<![\d.])[01]{TO}\d+(?:\s*分)?(?=\s*(?:的|之|范围|範圍|,|间|內|内|分制|scale))"
+    rf"|(?:on a |the )?scale (?:of|from) {DIGITS}(?:\s*\([^)\n]*\))?{TO}{DIGITS}(?:\s*\([^)\n]*\))?|\bfrom {DIGITS} to {DIGITS}\b|(?<![\d.])0{TO}10(?!\d)"
+    rf"|(?:{DIGITS}\s*[+×]\s*)+{DIGITS}(?=\s*=)"
+    r"|(?<=[\n;。])[ \t]*\(?\d{1,2}\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])|\(\d\)\s*(?=[^\s\d]{2})"
+    rf"|\((?:满分|max\.?|out of|/)?\s*{DIGITS}\s*(?:分|points?|marks?)?\s*\)(?=\s*:)"
+    rf"|{DIGITS}\s*分?\s*(?:和|与|與)\s*{DIGITS}\s*分?(?:之间|之間)|{DIGITS}\s*分(?:及?以上|及?以下)"
+    rf"|{DIGITS}[- ]points?(?= (?:likert )?scale)|(?<=scale has ){DIGITS}|{DIGITS}\s*%|第\s*[\d一二三四五六七八九十]+|\b(?:[Oo]ne of|(?:no|this|that|each|every|any) one)\b|\b\d+(?:st|nd|rd|th)\b|(?<!\d)(?:1[89]|20)\d\d\s*年?|{DIGITS}\s*of\s*(?:the\s*)?(?:{DIGITS}|my|these|those|them)\b",
+    re.M,
+)
+#: Marks by part: "3 points for tone and 4 for style". Their total, if there is one, is the answer.
+PARTS = re.compile(
+    rf"{DIGITS}(?: points?| marks?)? (?:for|on) [^\d.;:\n]{{2,40}}?(?:,|,? and| plus)(?: another)? {DIGITS}(?: points?| marks?)? (?:for|on)\b"
+)
+DECLARES = re.compile(
+    r"(?:\b(?:score|rating|grade|mark|number|value)s? (?:that )?(?:i|i'd|i'll|we)\b[^.,:;\n]{0,30}? (?:is|would be)\s*"
+    r"|\b(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?\b(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|would be|should be|=|:|->?|→|of|as)*\s*(?:an?|at|with)?\s*"
+    r"|\b(?:actually|no|wait|make that|correction)\b[,:]?\s*(?:it's |it is )?"
+    r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
+    r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|结果|結果|成绩|选择|選擇|回答|总分|等级|结论|最终|最后|最終|最後)(?:应该?|應該?|大约|大約|大概|差不多)?(?:落在|在|达到|達到|约|約|是|为|為|有|:|\s|[】\])])*"
+    r"|(?:认为|認為|觉得|覺得|判断|判斷)(?:应该?|應該?|大概|大约|大約)?(?:是|为|為|有)\s*"
+    r"|(?:给|給|打|打出|打上|可以打|评为|評為|评|選|选|得|判|应该是|應該是|应为|應為|定为|定為)(?:这句话|這句話|它|该句|此句|出|予|到|个|個|了|它打|这句话打|满分)*(?:大约|大概|的分数是)?\s*"
+    r")[\"'(\[]*$",
+    re.I,
+)
+#: Words for the sum or the end: what they announce outweighs its parts and what came before.
+TOTAL = re.compile(
+    r"(?:总(?:计|共|分|评|得分|评分|成绩|体)|合计|共计|加起来|最终|最后|\b(?:total|overall|final(?:ly)?|altogether|sum)\b)[^\d\n。,;]{0,16}$",
+    re.I,
+)
+OUT_OF = re.compile(rf"^\s*(?:分|[颗顆]?星|points?|stars?)?\s*(?:/|out of|÷)\s*(?P<top>{DIGITS})", re.I)
+UNIT = re.compile(r"^\s*(?:分(?![钟鐘析别別明享工类類歧])|[颗顆]?星(?![期级級])|points?\b|marks?\b|stars?\b)", re.I)
+#: What may follow a number with which a reply begins.
+CLOSES = re.compile(
+    r"^\s*(?:$|\n|[.,;:。、!?)\]}(\-–—~/=*\"'|]|for (?:me|this|that|it)\b|from me\b|here\b|or so\b|overall\b|in my\b|分|points?\b|stars?\b|out of|because|since|as\b|左右|吧|因为|因為|这|這|该|該|属|屬|句)",
+    re.I,
+)
+NEGATES = re.compile(
+    r"(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|不是|不到|不足|扣除?|减去?|扣掉|低于|高于|超过|降到|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$",
+    re.I,
+)
+OPENING = re.compile(
+    r"^(?:约|大约|大約|大概|差不多|about|(?:somewhere )?around|approximately|approx\.?|roughly|definitely|clearly|certainly|probably|maybe|perhaps|an?|好的|sure|okay|ok|[\s\W])*$",
+    re.I,
+)
+COUNTS = re.compile(
+    r"\s*[个個名位种種处處件次岁歲年月天小人点項项]|[ \t]+(?!points?|stars?|out|marks?|because|since|as|for|and|or|to|on|if|here|but|in|left|from|seems?|feels?|is|would|looks|sounds)[a-z]{3,}"
+)
+#: Behind a number that is called right, or called wrong.
+FITS = re.compile(
+    r"\s*(?:points? )?(?:seems?|feels?|looks|sounds|is|would be)(?: about| quite| most)? (?:fair|right|appropriate|reasonable|fitting|correct|suitable)\b"
+    r"|分?(?:比较|比較|较|較|最|更)?(?:为|為)?(?:合适|合適|合理|恰当|恰當)",
+    re.I,
+)
+FITS_NOT = re.compile(r"\s*(?:分|points?)?\s*(?:is |would be |seems )?(?:太|过|過|偏|too |not )", re.I)
+#: Before a number that a clause ends with: "a solid 6", "Bias: 6", "(5)", "settle on 5".
+GIVES = re.compile(
+    r"(?:[:(=,]|\s[-–—]|^\s*|\b(?:so|therefore|thus|hence|settle for|to|on|at|with|as|towards?|guess|think|say|is)\b|\bi(?:'d| would|'ll| will)? (?:rate|score|grade|give|estimate|guess|judge|consider|assess|evaluate|place|mark|set)\b[^.,:;\n]{1,60})\s*$|\b(?:an?|its)\s+(?:[a-z]+ )?$",
+    re.I,
+)
+ENDS = re.compile(
+    r"\s*(?:$|\n|[.。!,;)\]]|for (?:me|this|that|it)\b|from me\b|here\b|or so\b|overall\b|in my\b|because\b|since\b)",
+    re.I,
+)
+#: "1 means no bias": with another such number, the scale.
+LEGEND = re.compile(
+    rf"(?:{DIGITS}|十)\s*分?\s*(?:=|(?:is|being|means?|meaning|indicates?|represents?|stands for)\b|表示|代表|意味|指|是最|为最|即)[^,;:)。\n.]*",
+    re.I,
+)
+JOINS = re.compile(
+    r"\s*(?:分|points?)?\s*,?\s*(?:或者?|或是|还是|or|and|和|与|,|、|/)\s*(?:是|a |perhaps |maybe |possibly )?$", re.I
+)
