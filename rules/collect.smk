@@ -1,5 +1,7 @@
 # What a configuration asks for in the end, and what of it is left where a job failed. No rule is written here.
 
+from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
+
 
 def there(path):
     """Whether a file is there, on whatever storage."""
@@ -60,9 +62,9 @@ def figures():
 
 def comparisons():
     """(kind, protocol, name) across benchmarks: DBB's Tables 1 and 5, and what its Figures 5 to 7 show."""
-    keys = [("table", *key) for key in selection.comparisons(CONFIG) if compared(*key)]
-    matches = [p for p in selection.matches(CONFIG) if all(scored(b, p, "bias", matched(p)) for b in ("dbb", "bbq"))]
-    keys += [(kind, protocol, name) for protocol in matches for kind, name in selection.MATCHES]
+    keys = [("table", *key) for key in across.comparisons(CONFIG) if compared(*key)]
+    matches = [p for p in across.matches(CONFIG) if all(scored(b, p, "bias", matched(p)) for b in ("dbb", "bbq"))]
+    keys += [(kind, protocol, name) for protocol in matches for kind, name in MATCHES]
     keys += [("table", protocol, "findings") for protocol in weighed_protocols()]
     keys += [(kind, protocol, "pairs") for protocol in shared_protocols(2) for kind in ("table", "figure")]
     keys += [("table", protocol, "reliability") for protocol in shared_protocols(3)]
@@ -72,13 +74,13 @@ def comparisons():
 def compared(protocol, comparison):
     """(benchmark, table) that stand side by side."""
     made = set(tables())
-    wanted = selection.compared_tables(CONFIG, protocol, comparison)
+    wanted = across.compared_tables(CONFIG, protocol, comparison)
     return [(benchmark, table) for benchmark, table in wanted if (benchmark, protocol, table) in made]
 
 
 def matched(protocol):
     """Models that both DBB and BBQ measure."""
-    return selection.matched_models(CONFIG, protocol)
+    return across.matched_models(CONFIG, protocol)
 
 
 def comparison_path(key):
@@ -90,7 +92,7 @@ def comparison_path(key):
 
 def weighed(protocol):
     """Names of the benchmarks whose scores are evidence under a protocol."""
-    return [name for name in selection.weighed(CONFIG, protocol) if all_scored(name, protocol)]
+    return [name for name in across.weighed(CONFIG, protocol) if all_scored(name, protocol)]
 
 
 def all_scored(benchmark, protocol, path=scored):
@@ -115,7 +117,7 @@ def all_summaries():
     """A summary of each model that there is any evidence about."""
     return [
         PATHS.summary.format(model=model, form=form)
-        for model in selection.weighed_models(CONFIG)
+        for model in across.weighed_models(CONFIG)
         for form in ("md", "tex", "json")
         if left(PATHS.summary, model=model, form=form)
     ]

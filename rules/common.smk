@@ -11,7 +11,7 @@ from biasatlas.marks import that_change
 from biasatlas.models.kinds import KINDS
 from biasatlas.resources import names as shipped_names
 from biasatlas.sources import load_sources
-from biasatlas.workflow import failures, laboratory, selection
+from biasatlas.workflow import across, failures, laboratory, selection
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.feasible import check_feasible
 from biasatlas.workflow.config.files import check_files

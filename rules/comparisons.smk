@@ -63,7 +63,7 @@ rule compare_models:
         runs=weighed_runs,
         options=weighed_options,
         models=list(CONFIG.models),  # in the order of the rows
-        seeds=selection.seeds(CONFIG),
+        seeds=across.seeds(CONFIG),
     script:
         "../scripts/compare_models.py"
 
@@ -107,7 +107,7 @@ rule summarise_models:
     params:
         code=code("summarise_models"),
         protocols=weighed_protocols(),
-        models=selection.weighed_models(CONFIG),
+        models=across.weighed_models(CONFIG),
         titles={name: CONFIG.spec(name).title for name in CONFIG.benchmarks},
     script:
         "../scripts/summarise_models.py"

@@ -88,7 +88,7 @@ rule laboratory:
 
 def planned():
     """(benchmark, protocol) whose findable effects are planned: those whose scores are evidence."""
-    return [(name, protocol) for name, protocol in RUNS if name in selection.weighed(CONFIG, protocol)]
+    return [(name, protocol) for name, protocol in RUNS if name in across.weighed(CONFIG, protocol)]
 
 
 def planned_tasks(wildcards):

@@ -101,7 +101,7 @@ OWN_TABLES = sorted({table for name in CONFIG.benchmarks for table in CONFIG.spe
 
 def measured_as_printed(wildcards):
     """Param of: the benchmarks that are measured as DBB's paper does."""
-    return selection.measured_as_printed(CONFIG, wildcards.protocol)
+    return across.measured_as_printed(CONFIG, wildcards.protocol)
 
 
 DBB_PUBLISHED = shipped_names(["published/dbb_*.csv"])
@@ -204,7 +204,7 @@ rule compare_benchmarks:
     log:
         PATHS.log("compare_benchmarks", "protocol", "comparison"),
     wildcard_constraints:
-        comparison=any_of(selection.COMPARISONS),
+        comparison=any_of(COMPARISONS),
     group:
         "report"
     conda:
@@ -268,7 +268,7 @@ rule draw_match:
     log:
         PATHS.log("draw_match", "protocol", "comparison"),
     wildcard_constraints:
-        comparison=any_of(name for kind, name in selection.MATCHES if kind == "figure"),
+        comparison=any_of(name for kind, name in MATCHES if kind == "figure"),
     group:
         "report"
     conda:

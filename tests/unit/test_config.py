@@ -6,7 +6,7 @@ import yaml
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
-from biasatlas.workflow import selection
+from biasatlas.workflow import across, selection
 from biasatlas.workflow.config import load_config, reference
 from biasatlas.workflow.config.feasible import check_feasible
 
@@ -241,11 +241,11 @@ def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):
 def test_print_stands_beside_its_own_population_alone():
     """DBB's Table 1: BBQ's eight categories, the protocol `paper`, the published data."""
     papers = yaml.safe_load((ROOT / "config" / "papers.yaml").read_text())
-    assert selection.measured_as_printed(load_config(papers), "paper") == ["dbb", "bbq", "crows_pairs", "stereoset"]
-    assert selection.measured_as_printed(load_config(papers), "recommended") == []
+    assert across.measured_as_printed(load_config(papers), "paper") == ["dbb", "bbq", "crows_pairs", "stereoset"]
+    assert across.measured_as_printed(load_config(papers), "recommended") == []
     del papers["benchmarks"]["bbq"]["categories"]
     papers["benchmarks"]["dbb"]["data"] = "sample"
-    assert selection.measured_as_printed(load_config(papers), "paper") == ["crows_pairs", "stereoset"]
+    assert across.measured_as_printed(load_config(papers), "paper") == ["crows_pairs", "stereoset"]
 
 
 def test_protocol_message(protocols):

@@ -20,8 +20,8 @@ def scripts(tmp_path, monkeypatch):
 
 
 def forget():
-    identity._imported.cache_clear()
-    identity._syntax.cache_clear()
+    identity._module.cache_clear()
+    identity.code_of.cache_clear()
 
 
 #: A step -> its script, and the modules that it imports by name.

@@ -12,9 +12,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from biasatlas.benchmarks.comparison_spec import MATCHES
 from biasatlas.benchmarks.contract import REPLIES
 from biasatlas.models.kinds import KINDS
-from biasatlas.workflow import selection
+from biasatlas.workflow import across, selection
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.selection import Scored
@@ -93,18 +94,18 @@ def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:
         for figure in selection.figures(config, benchmark, protocol):
             log = paths.log("draw_figure", "benchmark", "protocol", "figure").format(**names, figure=figure)
             yield f"figure {figure} of {benchmark} ({protocol})", (paths.figure.format(**names, figure=figure), log)
-    for protocol, name in selection.comparisons(config):
+    for protocol, name in across.comparisons(config):
         log = paths.log("compare_benchmarks", "protocol", "comparison").format(protocol=protocol, comparison=name)
         yield f"comparison {name} ({protocol})", (paths.comparison.format(protocol=protocol, comparison=name), log)
-    compared = [(protocol, "match_bbq", "bbq_match") for protocol in selection.matches(config)]
+    compared = [(protocol, "match_bbq", "bbq_match") for protocol in across.matches(config)]
     for protocol in dict.fromkeys(protocol for _, protocol in selection.runs(config)):
-        if selection.weighed(config, protocol):
+        if across.weighed(config, protocol):
             compared.append((protocol, "compare_models", "findings"))
     for protocol, rule, name in compared:
         log = paths.log(rule, "protocol").format(protocol=protocol)
         yield f"{rule} ({protocol})", (paths.comparison.format(protocol=protocol, comparison=name), log)
-    for protocol in selection.matches(config):
-        for name in (name for kind, name in selection.MATCHES if kind == "figure"):
+    for protocol in across.matches(config):
+        for name in (name for kind, name in MATCHES if kind == "figure"):
             names = {"protocol": protocol, "comparison": name}
             log = paths.log("draw_match", "protocol", "comparison").format(**names)
             yield f"figure {name} ({protocol})", (paths.comparison_figure.format(**names), log)

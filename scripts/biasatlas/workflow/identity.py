@@ -5,6 +5,7 @@ refactoring asks a model again.
 """
 
 import ast
+import contextlib
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,11 +15,14 @@ from pathlib import Path
 
 from biasatlas import ROOT
 from biasatlas.benchmarks.registry import description_that_changes, folder, load_spec, reader_version
+from biasatlas.files import write_text
 from biasatlas.marks import Changes, that_change
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 
 SCRIPTS = ROOT / "scripts"
+#: What modules hold, by their text: files of a digest and names of modules.
+PARSED = ROOT / ".snakemake" / "syntax"
 
 #: Where numbers are made, or read and written. All else that a script imports (locks, logs, the choice of jobs) is not.
 MAKERS = (
@@ -30,7 +34,11 @@ MAKERS = (
 #: Modules of those that say what there is, and compute nothing: names, options (their values are params), texts.
 DECLARATIONS = {"contract", "registry", "spec", "options", "prompting", "entry", "description"}
 
+#: What has a docstring.
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
+
+@cache
 def code_of(script: str, *modules: str) -> str:
     """A digest of the syntax of ``scripts/{script}.py``, of ``modules`` of the library, and of the makers they import.
 
@@ -38,7 +46,7 @@ def code_of(script: str, *modules: str) -> str:
     """
     digest = hashlib.sha256()
     for path in code_files(script, *modules):
-        digest.update(f"{path.relative_to(SCRIPTS).as_posix()} {_syntax(path)}\n".encode())
+        digest.update(f"{path.relative_to(SCRIPTS).as_posix()} {_module(path)[0]}\n".encode())
     return digest.hexdigest()[:16]
 
 
@@ -72,44 +80,54 @@ def code_files(script: str, *modules: str) -> list[Path]:
         path = todo.pop()
         if path not in found or path == script_file:
             found.add(path)
-            todo.extend(file for file in _imported(path) if file not in found)
+            todo.extend(file for file in _module(path)[1] if file not in found)
     return sorted(found)
 
 
 @cache
-def _syntax(path: Path) -> str:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
-            node, clean=False
-        ):
-            node.body = node.body[1:]
-    # Python 3.13 leaves empty fields out of a dump unless it is asked for them.
-    options = {"show_empty": True} if sys.version_info >= (3, 13) else {}
-    return hashlib.sha256(ast.dump(tree, **options).encode()).hexdigest()
-
-
-@cache
-def _imported(path: Path) -> tuple[Path, ...]:
-    """Files of the makers that the module at ``path`` imports, those for type checkers alone left out."""
+def _module(path: Path) -> tuple[str, tuple[Path, ...]]:
+    """A digest of a module's syntax, and the files of the makers that it imports, those for type checkers alone left out."""
+    source = path.read_bytes()
+    # Reading the syntax of all modules is a third of the time of a plan, and seldom needed twice.
+    kept = PARSED / hashlib.sha256(sys.version.encode() + source).hexdigest()
+    try:
+        digest, *imports = kept.read_text().splitlines()
+    except OSError:
+        digest, *imports = _parsed(source)
+        with contextlib.suppress(OSError):  # where the library lies in a folder that is not ours
+            write_text("\n".join([digest, *imports]), kept)
     package = ".".join(path.relative_to(SCRIPTS).parent.parts)
+    return digest, tuple(file for name in imports for file in _files(resolve_name(name, package)))
+
+
+def _parsed(source: bytes) -> Iterator[str]:
+    """A digest of a module's syntax, then the names that it imports, from its package on where they begin with a dot."""
+    tree = ast.parse(source)
     names: set[str] = set()
-    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module or ""
+            base = "." * node.level + (node.module or "")
             names.add(base)
-            names.update(f"{base}.{alias.name}" for alias in node.names)
-    return tuple(file for name in sorted(names) for file in _files(name))
+            names.update(f"{base}.{alias.name}" if node.module else f"{base}{alias.name}" for alias in node.names)
+    for each in ast.walk(tree):
+        if isinstance(each, _DOCUMENTED) and ast.get_docstring(each, clean=False):
+            each.body = each.body[1:]
+    # Python 3.13 leaves empty fields out of a dump unless it is asked for them.
+    options = {"show_empty": True} if sys.version_info >= (3, 13) else {}
+    yield hashlib.sha256(ast.dump(tree, **options).encode()).hexdigest()
+    yield from sorted(names)
 
 
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            continue
-        yield child
-        yield from _statements(child)
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Every statement below ``node``, but for what type checkers alone read. Expressions hold none."""
+    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for child in getattr(node, block, ()):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+                continue
+            yield child
+            yield from _statements(child)
 
 
 def _files(name: str) -> list[Path]:

@@ -2,15 +2,11 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from biasatlas.benchmarks.comparison_spec import COMPARED, COMPARISONS, POPULATIONS
-from biasatlas.benchmarks.comparison_spec import MATCHES as MATCHES
 from biasatlas.benchmarks.contract import Table
 from biasatlas.benchmarks.dbb.construct import DATASET
 from biasatlas.benchmarks.needs import Need
-from biasatlas.benchmarks.registry import has_evidence
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 from biasatlas.sources import names_in
@@ -176,16 +172,19 @@ def reading(config: Config, benchmark: str) -> dict[str, Any]:
 
 
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
-    """Tables of ``benchmark`` that read the scores of at least one measured model, a file or source that is there, or neither."""
+    """Tables of ``benchmark`` that read the scores of at least one measured model, or a file or source that is there.
+
+    What is computed from print alone is about the published data, and stands with no other.
+    """
     spec, run = config.spec(benchmark), config.benchmarks[benchmark]
     answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
 
     def is_made(table: Table) -> bool:
         if table.file:
             return table.file in run.files
-        if table.source:
+        if table.source or not table.tasks:
             return run.data == "full"
-        return not table.tasks or bool(answered.intersection(table.tasks))
+        return bool(answered.intersection(table.tasks))
 
     return [name for name, table in spec.tables.items() if is_made(table)]
 
@@ -225,71 +224,6 @@ def replicable_tables(config: Config) -> list[tuple[str, str]]:
     ]
 
 
-def compared_tables(config: Config, protocol: str, comparison: str) -> list[tuple[str, str]]:
-    """(benchmark, table) that stand side by side in a ``comparison`` under a protocol."""
-    configured = runs(config)
-    return [
-        (benchmark, table)
-        for benchmark, table in COMPARED[comparison]
-        if (benchmark, protocol) in configured and table in tables(config, benchmark, protocol)
-    ]
-
-
-def weighed(config: Config, protocol: str) -> list[str]:
-    """Names of the benchmarks that are run under a protocol and whose scores are evidence."""
-    return [name for name, each in runs(config) if each == protocol and has_evidence(config.benchmark(name))]
-
-
-def weighed_models(config: Config) -> list[str]:
-    """Models that answer a benchmark whose scores are evidence."""
-    asked = {
-        model
-        for name, protocol in runs(config)
-        if name in weighed(config, protocol)
-        for model in models(config, name, protocol)
-    }
-    return [model for model in config.models if model in asked]
-
-
-def seeds(config: Config) -> list[list[str]]:
-    """Groups of models that differ by their seed alone."""
-    groups: dict[str, list[str]] = {}
-    for name, entry in config.models.items():
-        if "seed" in type(entry).model_fields:
-            groups.setdefault(entry.model_dump_json(exclude={"seed", "published_as"}), []).append(name)
-    return [names for names in groups.values() if len(names) > 1]
-
-
-def measured_as_printed(config: Config, protocol: str) -> list[str]:
-    """The benchmarks whose printed numbers in DBB's Tables 1 and 5 are of the same data and questions."""
-    if protocol != "paper":
-        return []
-    names = dict.fromkeys(benchmark for benchmark, _ in compared_tables(config, protocol, "scores"))
-    every = {name: {c for task in config.spec(name).tasks.values() for c in task.categories} for name in names}
-    return [
-        name
-        for name in names
-        if config.benchmarks[name].data == "full"
-        and set(config.benchmarks[name].categories or every[name]) == set(POPULATIONS.get(name, every[name]))
-    ]
-
-
-def matched_models(config: Config, protocol: str) -> list[str]:
-    """Models that both DBB's choices and BBQ are run with under a protocol."""
-    if not {("dbb", protocol), ("bbq", protocol)} <= set(runs(config)):
-        return []
-    asked = models(config, "bbq", protocol)
-    return [m for m in models(config, "dbb", protocol) if m in asked and "MCQ" in tasks(config, "dbb", m)]
-
-
-def comparisons(config: Config) -> Iterator[tuple[str, str]]:
-    """(protocol, comparison) of every table across benchmarks: each needs two of them."""
-    for protocol in dict.fromkeys(protocol for _, protocol in runs(config)):
-        for comparison in COMPARISONS:
-            if len({benchmark for benchmark, _ in compared_tables(config, protocol, comparison)}) > 1:
-                yield protocol, comparison
-
-
 class Paid(NamedTuple):
     """Answers that an endpoint was paid for: ``payer`` is the model that gave them, ``role`` as what."""
 
@@ -319,8 +253,3 @@ def paid_answers(config: Config) -> list[Paid]:
                     if KINDS[config.models[payer].kind].calls_api
                 ]
     return paid
-
-
-def matches(config: Config) -> list[str]:
-    """Protocols under which DBB's concepts stand beside BBQ's questions."""
-    return [p for p in dict.fromkeys(protocol for _, protocol in runs(config)) if matched_models(config, p)]

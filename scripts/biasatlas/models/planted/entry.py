@@ -1,5 +1,6 @@
 """A planted model's entry in the configuration, and what the kind ``planted`` can do."""
 
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from biasatlas.marks import field
@@ -30,7 +31,12 @@ class PlantedEntry(Entry):
 
 def _tasks(entry: PlantedEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
     """All tasks of a benchmark in whose language a grammar ships."""
-    return every_task(entry, benchmark, spec) if names([f"planted/{spec.language}.yaml"], needed=False) else ()
+    return every_task(entry, benchmark, spec) if _has_grammar(spec.language) else ()
+
+
+@cache
+def _has_grammar(language: str) -> bool:
+    return bool(names([f"planted/{language}.yaml"], needed=False))
 
 
 def _open(opening: "Opening") -> "Model":
