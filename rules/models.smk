@@ -97,6 +97,8 @@ rule train_planted:
     wildcard_constraints:
         model=any_of(made_ready("weights")),
         language=any_of(LANGUAGES),
+    # What most waits for goes first.
+    priority: 50
     conda:
         "../envs/model.yaml"
     threads: 1

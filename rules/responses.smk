@@ -55,6 +55,7 @@ rule answer_requests:
         PATHS.run_time("answer_requests", "model", "benchmark", "protocol")
     wildcard_constraints:
         model=any_of(name for name in CONFIG.models if name not in SHARDED),
+    priority: 20
     group:
         lambda w: "results" if w.model in models_of("released") else None
     conda:
