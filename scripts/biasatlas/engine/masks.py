@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import re
 from collections.abc import Callable
 
@@ -44,7 +45,9 @@ def attention_mask(
     one for all layers: boolean for SDPA, in the decoder's dtype and to be added to the scores for eager attention.
     """
     types = layer_types(decoder) & SPANS.keys()
-    largest = int(depth.max()) if any(span(decoder.config, name) for name in types) else 0
+    largest = 0.0
+    if any(span(decoder.config, name) for name in types):  # to ask a GPU would be to wait for it
+        largest = int(depth.max()) if depth.device.type == "cpu" else math.inf
     masks = {}
     for name in types:
         reach = span(decoder.config, name)

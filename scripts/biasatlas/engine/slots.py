@@ -16,6 +16,7 @@ class _SlotLayer(DynamicLayer):
     """Keys and values of one layer (slots × heads × room × size): each slot has its text in the columns from 0 on."""
 
     lengths: torch.Tensor
+    width: int
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
@@ -24,8 +25,7 @@ class _SlotLayer(DynamicLayer):
         rows = torch.arange(len(self.lengths), device=self.lengths.device)
         self.keys[rows, :, self.lengths] = key_states[:, :, 0]
         self.values[rows, :, self.lengths] = value_states[:, :, 0]
-        width = int(self.lengths.max()) + 1
-        return self.keys[: len(rows), :, :width], self.values[: len(rows), :, :width]
+        return self.keys[: len(rows), :, : self.width], self.values[: len(rows), :, : self.width]
 
 
 class Slots:
@@ -57,7 +57,7 @@ class Slots:
         width = max(self.lengths) + 1
         self._widen(width)
         for layer in self._cache.layers:
-            layer.lengths = lengths
+            layer.lengths, layer.width = lengths, width
         columns = torch.arange(width, device=to)
         visible = (columns <= lengths[:, None])[:, None]
         ids = torch.as_tensor(tokens, device=to)[:, None]

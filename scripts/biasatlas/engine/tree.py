@@ -1,7 +1,9 @@
 """The forward passes of a token trie: cached prefixes, rows of subtrees under a tree mask, and the LM head."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,10 @@ from biasatlas.engine.forward import Forward, layers_of, new_cache
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.masks import tree_visible
 from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.transfer import Arriving, to_device
+
+#: Passes whose values a GPU may still owe while the next one is planned and handed to it.
+AHEAD = 2
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class Cached:
 
 
 #: Reads values off hidden states (distinct asks × hidden), one for each of a layout's asks.
-Head = Callable[[torch.Tensor, plan.Layout], np.ndarray]
+Head = Callable[[torch.Tensor, plan.Layout], np.ndarray | torch.Tensor]
 
 
 class Tree:
@@ -43,7 +49,9 @@ class Tree:
         self.memory = memory
         self.device = self.forward.device
         self.row_tokens, self.pass_tokens = (256, 64) if self.device.type == "cpu" else (512, 512)
+        self.ahead = 0 if self.device.type == "cpu" else AHEAD
         self.tokens_fed = 0
+        self._owed: deque[tuple[Arriving, Callable[[np.ndarray], None]]] = deque()
 
     def log_likelihoods(self, trie: plan.Trie, done: Callable[[int], None] = lambda n: None) -> np.ndarray:
         """Sum of log p(tokens[start:] | tokens[:start]) of each sequence of the trie, in nats (float64).
@@ -85,6 +93,7 @@ class Tree:
         What runs out of memory is asked for again.
         """
         values = np.zeros(len(trie.tokens))
+        self._owed.clear()
         stack = [(plan.plan_prefixes(trie, self.row_tokens, self.pass_tokens), Cached(None, None, np.zeros(0)))]
         while stack:
             prefix, cached = stack.pop()
@@ -92,18 +101,29 @@ class Tree:
                 cached = self._extend(trie, prefix, cached, head)
             self._run_rows(trie, prefix, cached, head, values, done, follow)
             stack.extend((child, cached) for child in reversed(prefix.children))
+        self._take(0)
         return values
+
+    def _take(self, left: int) -> None:
+        """Take in the values that are owed, in their order, but those of the ``left`` last passes."""
+        while len(self._owed) > left:
+            values, take = self._owed.popleft()
+            take(values.numpy())
 
     def _extend(self, trie: plan.Trie, prefix: plan.Prefix, cached: Cached, head: Head) -> Cached:
         """Compute one more prefix on top of a cached one."""
         layout = plan.lay_out_prefix(trie, prefix)
         hidden, state = self._forward(layout, cached, keep=True)
-        found = self._ask(layout, hidden, cached, head)
-        if not np.isfinite(found).all():
-            raise NotFiniteError(prefix.of, float(found[~np.isfinite(found)][0]))
         log_probabilities = np.full(prefix.end, np.nan)
-        log_probabilities[: prefix.begin] = cached.log_probabilities
-        log_probabilities[prefix.end - len(found) :] = found
+
+        def take(found: np.ndarray) -> None:
+            if not np.isfinite(found).all():
+                raise NotFiniteError(prefix.of, float(found[~np.isfinite(found)][0]))
+            log_probabilities[: prefix.begin] = cached.log_probabilities
+            log_probabilities[prefix.end - len(found) :] = found
+
+        self._owed.append((self._ask(layout, hidden, cached, head), take))
+        self._take(self.ahead)
         return Cached(state, hidden[0, -1:] if hidden is not None else None, log_probabilities)
 
     def _run_rows(
@@ -130,16 +150,30 @@ class Tree:
                     found = self._ask(layout, hidden, cached, head)
                 if attempt.failed:
                     break
-                if not np.isfinite(found).all():
-                    self._blame(trie, members, layout, found)
-                np.add.at(values, layout.sequence, found)
-                for i in members[trie.start[members] < prefix.end]:
-                    values[i] += cached.log_probabilities[trie.start[i] :].sum()
+                self._owed.append((found, partial(self._take_rows, trie, members, layout, cached, values, done)))
+                self._take(self.ahead)
                 if follow and cache is not None:
                     follow(LiveRows.after(prefix.end, layout, self.forward, cache), layout)
                 waiting.difference_update(batch)
-                done(len(members))
             left = np.concatenate([rows[row] for row in sorted(waiting)] or [left[:0]])
+
+    def _take_rows(
+        self,
+        trie: plan.Trie,
+        members: np.ndarray,
+        layout: plan.Layout,
+        cached: Cached,
+        values: np.ndarray,
+        done: Callable[[int], object],
+        found: np.ndarray,
+    ) -> None:
+        """Add what was found for some rows, and what their prefix has of it, to the ``values`` of their sequences."""
+        if not np.isfinite(found).all():
+            self._blame(trie, members, layout, found)
+        np.add.at(values, layout.sequence, found)
+        for i in members[trie.start[members] < len(cached.log_probabilities)]:
+            values[i] += cached.log_probabilities[trie.start[i] :].sum()
+        done(len(members))
 
     def _forward(self, layout: plan.Layout, cached: Cached, keep: bool) -> tuple[torch.Tensor | None, Any]:
         """Hidden states (rows × width × hidden; None if nothing is fed) and, if asked for, what is kept of the rows."""
@@ -148,7 +182,7 @@ class Tree:
         prefix = len(cached.log_probabilities)
         if not width:
             return None, new_cache(layers, rows) if keep else None
-        ids, depth, end = (torch.as_tensor(a, device=self.device) for a in (layout.ids, layout.position, layout.end))
+        ids, depth, end = (to_device(a, self.device) for a in (layout.ids, layout.position, layout.end))
         cache = new_cache(layers, rows) if keep or prefix else None
         visible = torch.nn.functional.pad(tree_visible(end), (prefix, 0), value=True)
         cached_depth = torch.arange(prefix, device=self.device)[None]
@@ -161,14 +195,12 @@ class Tree:
         return self.memory.token_budget
 
     @torch.inference_mode()
-    def _ask(self, layout: plan.Layout, hidden: torch.Tensor | None, cached: Cached, head: Head) -> np.ndarray:
+    def _ask(self, layout: plan.Layout, hidden: torch.Tensor | None, cached: Cached, head: Head) -> Arriving:
         """What ``head`` finds for each ask; only the distinct hidden states that are asked for reach it."""
-        if not len(layout.sequence):
-            return np.zeros(0)
         states = [cached.last] if layout.after_prefix else []
         if hidden is not None and len(layout.parent):
-            states.append(hidden.flatten(0, 1)[torch.as_tensor(layout.parent, device=hidden.device)])
-        return head(torch.cat(states), layout)
+            states.append(hidden.flatten(0, 1)[to_device(layout.parent, hidden.device)])
+        return Arriving(torch.as_tensor(head(torch.cat(states), layout)) if states else torch.zeros(0))
 
     def _blame(self, trie: plan.Trie, members: np.ndarray, layout: plan.Layout, found: np.ndarray) -> None:
         """Raise NotFiniteError for the sequence at fault: attention may have carried its NaN to others of its row."""
@@ -179,19 +211,17 @@ class Tree:
         first = np.flatnonzero(~np.isfinite(found))[0]
         raise NotFiniteError(int(layout.sequence[first]), float(found[first]))
 
-    def _log_probabilities(self, hidden: torch.Tensor, layout: plan.Layout) -> np.ndarray:
-        found = np.empty(len(layout.slot))
+    def _log_probabilities(self, hidden: torch.Tensor, layout: plan.Layout) -> torch.Tensor:
+        found = []
         order = np.argsort(layout.slot, kind="stable")
-        slot = layout.slot[order]
+        slot, target = layout.slot[order], layout.target[order]
         for rows, logits in self.logits(hidden):
-            part = order[np.searchsorted(slot, rows.start) : np.searchsorted(slot, rows.stop)]
+            part = slice(*np.searchsorted(slot, (rows.start, rows.stop)))
             # In place: a second array of chunk × vocabulary costs more than the softmax itself.
             torch.log_softmax(logits, -1, out=logits)
-            index = (
-                torch.as_tensor(a, device=logits.device) for a in (layout.slot[part] - rows.start, layout.target[part])
-            )
-            found[part] = logits[tuple(index)].double().cpu().numpy()
-        return found
+            index = (to_device(a, logits.device) for a in (slot[part] - rows.start, target[part]))
+            found.append(logits[tuple(index)].double())
+        return torch.cat(found)[to_device(np.argsort(order), hidden.device)]
 
     def logits(self, hidden: torch.Tensor) -> Iterator[tuple[range, torch.Tensor]]:
         """Chunks of rows and their fp32 logits."""

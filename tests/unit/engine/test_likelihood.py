@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from biasatlas.engine import plain, plan
 from biasatlas.engine.likelihood import log_likelihoods
+from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.routes import TREE, Route
 from biasatlas.engine.selfcheck import choose_route
+from biasatlas.engine.slots import Slots
+from biasatlas.engine.transfer import Arriving
 from biasatlas.engine.tree import Tree
 
 from . import tiny
@@ -56,6 +59,42 @@ def test_rows_and_cached_prefixes_change_nothing(name, row_tokens, pass_tokens):
     tree = Tree(tiny.model(name), Memory(128))
     tree.row_tokens, tree.pass_tokens = row_tokens, pass_tokens
     assert np.abs(tree.log_likelihoods(trie)[where] - expected(name)).max() < TOLERANCE
+
+
+def test_values_that_come_late_are_the_same_to_the_bit():
+    tokens, start = hard_cases()
+    trie, _ = plan.build_trie(tokens[:9], start[:9])
+    values = []
+    for ahead in (0, 2):
+        tree = Tree(tiny.model(), Memory(64))
+        tree.row_tokens, tree.pass_tokens, tree.ahead = 8, -200, ahead
+        done: list[int] = []
+        values.append(tree.log_likelihoods(trie, done.append))
+        assert sum(done) == len(trie.tokens)
+    assert values[0].tolist() == values[1].tolist()
+
+
+@pytest.mark.parametrize("name", ["qwen2", "gemma2", "mistral_window"])
+def test_no_pass_waits_for_the_device(name, monkeypatch):
+    """The device meta stands in for a busy GPU: it has no values, so to ask for one is an error."""
+
+    class Never(Arriving):
+        def __init__(self, values: torch.Tensor):
+            assert len(values) == 0 or values.is_meta
+            super().__init__(torch.zeros(len(values)))
+
+    monkeypatch.setattr("biasatlas.engine.tree.Arriving", Never)
+    trie, _ = plan.build_trie(*hard_cases())
+    tree = Tree(tiny.fresh(name).to("meta"), Memory(64))
+    tree.row_tokens, tree.pass_tokens = 8, -200
+    slots = Slots(tree.forward, 100)
+
+    def follow(live: LiveRows, layout: plan.Layout) -> None:
+        slots.add(live, live.asked(layout)[:1])
+        assert slots.feed([7] * len(slots.lengths)).is_meta
+
+    assert not tree.run(trie, tree._log_probabilities, follow=follow).any()
+    assert len(slots.lengths) > 3
 
 
 @settings(max_examples=25, deadline=None)
