@@ -262,9 +262,9 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
         loaded.append((source, settings))
         return original(str(folder))
 
-    def watch(requests, prompts, model, memory, readers):
-        fed.append((prompts, memory.token_budget, set(readers)))
-        return solve(requests, prompts, model, memory, readers)
+    def watch(requests, tokens, model, memory, readers):
+        fed.append((model.tokenizer.batch_decode(tokens), memory.token_budget, set(readers)))
+        return solve(requests, tokens, model, memory, readers)
 
     monkeypatch.setattr(load, "load", spy)
     monkeypatch.setattr(answer, "answer_choices", watch)
@@ -298,7 +298,7 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
         "top_k": 3,
     }
     model.answer(requests([ask], "choice"), "task")
-    assert fed == [(["USER: Who said that?"], 77, set(READERS))]
+    assert fed == [(["<s>USER: Who said that?"], 77, set(READERS))]
     assert [settings["device_map"] for _, settings in loaded] == ["auto"]
     open_model(Opening("judge", opened, (fetched,), gpus=1))
     assert loaded[-1][1]["device_map"] is None

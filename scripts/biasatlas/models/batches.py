@@ -1,7 +1,9 @@
 """Requests answered batch by batch, in process: each answer is kept as soon as its batch is there."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pandas as pd
 
@@ -13,14 +15,17 @@ from biasatlas.progress import Progress
 #: batch takes: the rest would then be computed in other company, and differ in its last digits from a run without a kill.
 BATCH = 4096
 
-#: Positions of requests -> their responses, and counts of what computing them took.
-Solve = Callable[[list[int]], tuple[pd.DataFrame, dict]]
+#: Positions of requests -> what a model is given of them.
+Prepare = Callable[[list[int]], Any]
+#: What was prepared -> the responses, and counts of what computing them took.
+Solve = Callable[[Any], tuple[pd.DataFrame, dict]]
 
 
 def answer_batches(
     request_ids: Sequence[str],
     keys: Sequence[str],
     texts: Sequence[str],
+    prepare: Prepare,
     solve: Solve,
     store: ResponseStore | None,
     share: tuple[int, int],
@@ -28,7 +33,8 @@ def answer_batches(
     """The responses to requests as records, in the order of ``request_ids`` and then by repeat, and what it took.
 
     Requests with equal ``keys`` are answered once, and those that ``store`` has not at all. Batches are cut where
-    neighbouring ``texts`` share least; a ``share`` (which, of how many) has its batches alone.
+    neighbouring ``texts`` share least; a ``share`` (which, of how many) has its batches alone. While one batch is solved,
+    the next is prepared beside it.
     """
     first = {key: i for i, key in reversed(list(enumerate(keys)))}
     # Batches are cut from all requests, whatever the store holds: what is computed together decides the last digits.
@@ -41,9 +47,9 @@ def answer_batches(
     computed = sum(map(len, missing))
     run: Counter[str] = Counter()
     progress = Progress("requests", computed)
-    for left in missing:
+    for left, prepared in zip(missing, _each_ahead(prepare, missing), strict=True):
         with progress.part(len(left)):
-            responses, counts = solve(left)
+            responses, counts = solve(prepared)
         run.update({name: count for name, count in counts.items() if isinstance(count, int)})
         new = _by_key(responses, {request_ids[i]: keys[i] for i in left})
         if store:
@@ -52,6 +58,19 @@ def answer_batches(
     asked = [(request_id, key) for request_id, key in zip(request_ids, keys, strict=True) if key in wanted]
     rows = [{"request_id": request_id} | row for request_id, key in asked for row in answers[key]["responses"]]
     return rows, {**run, "requests": len(asked), "computed": computed}
+
+
+def _each_ahead(prepare: Prepare, batches: Iterable[list[int]]) -> Iterator[Any]:
+    """What ``prepare`` makes of each batch: in a thread, which is one batch ahead of the caller."""
+    with ThreadPoolExecutor(1) as thread:
+        waiting: Future | None = None
+        for batch in batches:
+            following = thread.submit(prepare, batch)
+            if waiting:
+                yield waiting.result()
+            waiting = following
+        if waiting:
+            yield waiting.result()
 
 
 def _by_key(responses: pd.DataFrame, keys: dict[str, str]) -> dict[str, dict]:

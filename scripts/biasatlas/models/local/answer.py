@@ -22,8 +22,8 @@ from biasatlas.models.batches import answer_batches
 from biasatlas.models.local import VERSION
 from biasatlas.models.local.choice import answer_choices
 from biasatlas.models.local.generation import answer_generations, check_thinking
-from biasatlas.models.local.inputs import integer
-from biasatlas.models.local.likelihood import answer_likelihoods, token_log_likelihoods
+from biasatlas.models.local.inputs import encode_prompts, integer
+from biasatlas.models.local.likelihood import answer_likelihoods, encode, token_log_likelihoods
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import Rendered, Templates, check_chat, render, texts
 from biasatlas.models.local.rotary import exception
@@ -94,7 +94,8 @@ class CausalModel:
             list(asked["request_id"]),
             self._keys(asked, kind, prompts),
             [prompt + continuation for prompt, continuation in zip(prompts, continuations, strict=True)],
-            lambda left: self._solve(kind, asked.iloc[left].reset_index(drop=True), [prompts[i] for i in left]),
+            lambda left: self._encode(kind, asked.iloc[left].reset_index(drop=True), [prompts[i] for i in left]),
+            lambda encoded: self._solve(kind, *encoded),
             store,
             share,
         )
@@ -110,7 +111,7 @@ class CausalModel:
         requests = requests.reindex(columns=list(dict.fromkeys([*REQUEST_COLUMNS, *requests.columns])))
         requests = requests.reset_index(drop=True)
         prompts = [prompt.text for prompt in render(requests, self.loaded, self.templates, self.template_arguments)]
-        return token_log_likelihoods(requests, prompts, self.loaded, self.memory)
+        return token_log_likelihoods(encode(requests, prompts, self.loaded), self.loaded, self.memory)
 
     def _reasons(self, kind: str, prompts: Sequence[Rendered], messages: Sequence[str]) -> list[str]:
         """Why each request cannot be asked of this model, '' where it can."""
@@ -148,14 +149,18 @@ class CausalModel:
         )
         return [store_key(identity, request, 0) for request in seen]
 
-    def _solve(self, kind: str, requests: pd.DataFrame, prompts: list[str]) -> tuple[pd.DataFrame, dict]:
+    def _encode(self, kind: str, requests: pd.DataFrame, prompts: list[str]) -> tuple[pd.DataFrame, Any]:
+        """Requests, and the tokens that their kind is answered from."""
+        return requests, (encode if kind == "likelihood" else encode_prompts)(requests, prompts, self.loaded)
+
+    def _solve(self, kind: str, requests: pd.DataFrame, encoded: Any) -> tuple[pd.DataFrame, dict]:
         solvers: dict[str, Callable[..., tuple[pd.DataFrame, dict]]] = {
             "choice": partial(answer_choices, readers=self.readers),
             "generation": partial(answer_generations, thinking_end=self.thinking_end),
             "likelihood": answer_likelihoods,
         }
         try:
-            return solvers[kind](requests, prompts, self.loaded, self.memory)
+            return solvers[kind](requests, encoded, self.loaded, self.memory)
         except torch.OutOfMemoryError as error:
             raise UserError(
                 f"{self.loaded.name}: out of memory on a single request: use a smaller dtype, a larger GPU, or more "

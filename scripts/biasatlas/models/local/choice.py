@@ -15,7 +15,6 @@ from biasatlas.engine.reading import TokenReader
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.local.inputs import (
     counts,
-    encode_prompts,
     integer,
     longest_answer,
     not_finite,
@@ -31,17 +30,16 @@ LEAST_ANSWERED = 0.03
 
 def answer_choices(
     requests: pd.DataFrame,
-    prompts: list[str],
+    tokens: list[np.ndarray],
     model: LoadedModel,
     memory: Memory,
     readers: Mapping[str, Reader],
 ) -> tuple[pd.DataFrame, dict]:
-    """Choice responses in the order of ``requests``, and what computing them took.
+    """Choice responses in the order of ``requests``, whose prompts have ``tokens``, and what computing them took.
 
     An answer has at most ``max_tokens``, and no more than the prompt leaves of the model's context; one that is decided
     before is the same. Only a prompt that leaves no token of it has failed.
     """
-    tokens = encode_prompts(requests, prompts, model)
     detail = why_unanswerable(model, tokens, pd.Series(1, requests.index))
     token_readers: dict[tuple[str, str], TokenReader] = {}
     questions: dict[tuple, Question] = {}

@@ -11,16 +11,16 @@ from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.errors import UserError
-from biasatlas.models.local.inputs import counts, encode_prompts, not_finite, samplings, why_unanswerable
+from biasatlas.models.local.inputs import counts, not_finite, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.rotary import groups, switch_length
 from biasatlas.validation import nearest
 
 
 def answer_generations(
-    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, memory: Memory, thinking_end: str = ""
+    requests: pd.DataFrame, tokens: list[np.ndarray], model: LoadedModel, memory: Memory, thinking_end: str = ""
 ) -> tuple[pd.DataFrame, dict]:
-    """Generation responses in the order of ``requests`` and then by repeat, and what computing them took.
+    """Generation responses in the order of ``requests``, whose prompts have ``tokens``, then by repeat, and what they took.
 
     What stands before ``thinking_end``, where an answer has it, is cut, and counted in ``detail``; an answer that ends
     within its thinking is truncated and has no text.
@@ -28,7 +28,6 @@ def answer_generations(
     if requests["max_tokens"].isna().any():
         request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]
         raise ValueError(f"request {request_id!r}: a generation needs max_tokens")
-    tokens = encode_prompts(requests, prompts, model)
     detail = _why_unanswerable(model, tokens, requests["max_tokens"])
     repeats = requests["repeats"].fillna(1).astype(int)
     distinct: dict[tuple, Prompt] = {}

@@ -15,15 +15,18 @@ from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import texts
 from biasatlas.models.local.rotary import groups
 
+#: Tokens of prompts and continuations together, and where the first token is that a prompt predicts.
+Encoded = tuple[list[np.ndarray], np.ndarray]
+
 
 def answer_likelihoods(
-    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, memory: Memory
+    requests: pd.DataFrame, encoded: Encoded, model: LoadedModel, memory: Memory
 ) -> tuple[pd.DataFrame, dict]:
-    """Likelihood responses in the order of ``requests``, and what computing them took.
+    """Likelihood responses in the order of ``requests``, ``encoded`` by :func:`encode`, and what computing them took.
 
     A continuation of which no token can be scored is "not_applicable", a text longer than the model takes "failed".
     """
-    tokens, start = _encode(requests, prompts, model)
+    tokens, start = encoded
     length = np.fromiter(map(len, tokens), np.int64, len(tokens))
     empty = start >= length
     why = why_unreadable(model, tokens, length - 1)
@@ -57,14 +60,12 @@ def answer_likelihoods(
     return responses, dict(run)
 
 
-def token_log_likelihoods(
-    requests: pd.DataFrame, prompts: list[str], model: LoadedModel, memory: Memory
-) -> list[list[tuple[str, float]]]:
+def token_log_likelihoods(encoded: Encoded, model: LoadedModel, memory: Memory) -> list[list[tuple[str, float]]]:
     """Each scored token of each request's continuation, with its log-likelihood in nats: what the response adds up.
 
     None for a request that has no likelihood. Computed in padded batches, which every causal model answers rightly.
     """
-    tokens, start = _encode(requests, prompts, model)
+    tokens, start = encoded
     length = np.fromiter(map(len, tokens), np.int64, len(tokens))
     why = why_unreadable(model, tokens, length - 1)
     scorable = np.flatnonzero((start < length) & (why == ""))
@@ -78,8 +79,8 @@ def token_log_likelihoods(
     return found
 
 
-def _encode(requests: pd.DataFrame, prompts: list[str], model: LoadedModel) -> tuple[list[np.ndarray], np.ndarray]:
-    """Tokens of prompt and continuation together, and where the first token is that the prompt predicts."""
+def encode(requests: pd.DataFrame, prompts: list[str], model: LoadedModel) -> Encoded:
+    """The tokens of each request behind its rendered prompt. Raises UserError for a boundary that they do not tell."""
     prefixes = np.asarray(prompts, dtype=object)
     continuations = np.asarray(texts(requests, "continuation"), dtype=object)
     special_tokens = setting(requests, "special_tokens", SPECIAL_TOKENS)

@@ -70,8 +70,8 @@ class MaskedModel:
             request_ids,
             [key(self._identity(), text._asdict(), 0) for text in texts],
             continuations,
-            # In the order of the requests, which decides the last digits of a text's batches.
-            lambda left: _score([request_ids[i] for i in sorted(left)], [texts[i] for i in sorted(left)], self),
+            sorted,  # the order of the requests decides the last digits of a text's batches
+            lambda left: _score([request_ids[i] for i in left], [texts[i] for i in left], self),
             store,
             share,
         )
