@@ -3,9 +3,13 @@ pass of one whole sequence at a time: the table of docs/engine.md.
 
     python bench/parity.py                    # all of them, as a table in Markdown
     python bench/parity.py qwen2 mamba2       # some
+    torchrun --nproc-per-node 2 bench/parity.py qwen2     # split over two processes, against the whole in each
 """
 
+import io
+import os
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -15,6 +19,9 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests/unit")]
 import torch  # noqa: E402
 import transformers  # noqa: E402
 from engine import architectures, parity  # noqa: E402
+from transformers.distributed import DistributedConfig  # noqa: E402
+
+from biasatlas.models.local.split import why_whole  # noqa: E402
 
 #: Largest difference of a log-likelihood in nats, and of a label's probability.
 LIMIT = 1e-4
@@ -25,11 +32,21 @@ def main(names: list[str]) -> None:
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     warnings.simplefilter("ignore")
-    wrong = []
+    transformers.logging.disable_progress_bar()
+    processes, wrong = int(os.environ.get("WORLD_SIZE", "1")), []
+    if os.environ.get("RANK", "0") != "0":
+        sys.stdout = io.StringIO()  # they find the same
     print("| architecture | route | likelihood, nats | choice | greedy texts |\n| --- | --- | --- | --- | --- |")
     for name in names or architectures.NAMES:
-        found = parity.compare(architectures.build(name))
+        model = whole = architectures.build(name)
         architectures.build.cache_clear()
+        if processes > 1:
+            reason = why_whole(whole.config, processes)
+            if reason:
+                print(f"| {name} | not split: {reason} | | | |", flush=True)
+                continue
+            model = split(whole, processes)
+        found = parity.compare(model, whole)
         print(
             f"| {name} | {found.route.name} | {found.likelihood:.0e} | {found.choice:.0e} | {found.texts} of {found.of} |",
             flush=True,
@@ -40,6 +57,13 @@ def main(names: list[str]) -> None:
             wrong.append(name)
     if wrong:
         sys.exit(f"beyond {LIMIT:g}, or another text: {', '.join(wrong)}")
+
+
+def split(whole: transformers.PreTrainedModel, processes: int) -> transformers.PreTrainedModel:
+    """The part of a model that is this process's own."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole.save_pretrained(folder)
+        return type(whole).from_pretrained(folder, distributed_config=DistributedConfig(tp_size=processes)).eval()
 
 
 if __name__ == "__main__":

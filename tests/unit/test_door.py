@@ -268,6 +268,7 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
 
     monkeypatch.setattr(load, "load", spy)
     monkeypatch.setattr(answer, "answer_choices", watch)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 8)
     fetched = tmp_path / "m.json"
     commits = {"commit": COMMIT, "adapter_commit": OTHER_COMMIT}
     fetched.write_text(json.dumps({"source": "owner/name", "revision": "main"} | commits))
@@ -282,7 +283,7 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
             {
                 "revision": COMMIT,
                 "dtype": "float16",
-                "device_map": "auto",
+                "devices": 4,
                 "trust_remote_code": True,
                 "adapter": "owner/lora",
                 "adapter_revision": OTHER_COMMIT,
@@ -299,9 +300,9 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
     }
     model.answer(requests([ask], "choice"), "task")
     assert fed == [(["<s>USER: Who said that?"], 77, set(READERS))]
-    assert [settings["device_map"] for _, settings in loaded] == ["auto"]
+    assert [settings["devices"] for _, settings in loaded] == [4]
     open_model(Opening("judge", opened, (fetched,), gpus=1))
-    assert loaded[-1][1]["device_map"] is None
+    assert loaded[-1][1]["devices"] == 1
 
 
 def test_a_planted_model_is_its_weights_and_goes_by_its_name(folder):

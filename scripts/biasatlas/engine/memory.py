@@ -36,9 +36,13 @@ class Attempt:
 
 @dataclass
 class Memory:
-    """The most tokens of one forward pass, padding included. Halved when memory runs out, and stays halved."""
+    """The most tokens of one forward pass, padding included. Halved when memory runs out, and stays halved.
+
+    A ``fixed`` one is not: of several processes that compute the same, one alone may run out.
+    """
 
     token_budget: int
+    fixed: bool = False
 
     @contextlib.contextmanager
     def halved_if_exhausted(self, splittable: bool) -> Iterator[Attempt]:
@@ -47,7 +51,7 @@ class Memory:
         try:
             yield attempt
         except RuntimeError as error:
-            if not _out_of_memory(error) or not splittable:
+            if not _out_of_memory(error) or not splittable or self.fixed:
                 raise
             attempt.failed = True
         if attempt.failed:  # outside the handler, where the failed pass's tensors are free again

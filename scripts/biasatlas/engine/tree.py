@@ -221,7 +221,8 @@ class Tree:
             torch.log_softmax(logits, -1, out=logits)
             index = (to_device(a, logits.device) for a in (slot[part] - rows.start, target[part]))
             found.append(logits[tuple(index)].double())
-        return torch.cat(found)[to_device(np.argsort(order), hidden.device)]
+        values = torch.cat(found)
+        return values[to_device(np.argsort(order), values.device)]
 
     def logits(self, hidden: torch.Tensor) -> Iterator[tuple[range, torch.Tensor]]:
         """Chunks of rows and their fp32 logits."""

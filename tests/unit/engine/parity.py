@@ -35,14 +35,15 @@ class Parity:
     of: int
 
 
-def compare(model: PreTrainedModel) -> Parity:
-    """Answer everything both ways."""
+def compare(model: PreTrainedModel, whole: PreTrainedModel | None = None) -> Parity:
+    """Answer everything both ways, the reference by ``whole`` if that is another."""
+    whole = whole or model
     route, prompts = choose_route(model), _prompts()
     asked = [(ids, start) for ids, start in _requests() if len(ids)]
     values, _ = log_likelihoods(
         model, [ids for ids, _ in asked], np.asarray([start for _, start in asked]), Memory(128), route
     )
-    wanted = [reference.log_likelihood(model, ids, start) for ids, start in asked]
+    wanted = [reference.log_likelihood(whole, ids, start) for ids, start in asked]
     reader = TokenReader(
         lambda text, complete: _read([int(part) for part in text.split()], complete),
         3,
@@ -53,10 +54,10 @@ def compare(model: PreTrainedModel) -> Parity:
     answers, _ = answer_probabilities(model, questions, Memory(128), route)
     choice = 0.0
     for ids, (found, unresolved) in zip(prompts, answers, strict=True):
-        missing = np.asarray(reference.outcomes(model, ids, _read, 3, LONGEST, TOP_K, END)) - found
+        missing = np.asarray(reference.outcomes(whole, ids, _read, 3, LONGEST, TOP_K, END)) - found
         choice = max(choice, -float(missing.min()), float(missing.sum()) - unresolved)
     texts, _ = generate(model, [Prompt(ids, Sampling(temperature=0), 10) for ids in prompts], [END], Memory(128), route)
-    same = sum(found == reference.greedy(model, ids, 10, END) for ids, (found, _) in zip(prompts, texts, strict=True))
+    same = sum(found == reference.greedy(whole, ids, 10, END) for ids, (found, _) in zip(prompts, texts, strict=True))
     return Parity(route, float(np.abs(values - wanted).max()), choice, same, len(prompts))
 
 

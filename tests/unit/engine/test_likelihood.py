@@ -162,6 +162,13 @@ def test_out_of_memory_halves_the_budget_and_goes_on(route, monkeypatch):
         log_likelihoods(model, tokens, start, Memory(2048), route)
 
 
+def test_a_fixed_budget_is_not_halved():
+    memory = Memory(64, fixed=True)
+    with pytest.raises(torch.OutOfMemoryError), memory.halved_if_exhausted(splittable=True):
+        raise torch.OutOfMemoryError("injected")
+    assert memory.token_budget == 64
+
+
 @pytest.mark.parametrize("route", [TREE, Route("plain", "the test asks for padded batches")])
 def test_a_nan_names_the_sequence(route):
     model = tiny.model("qwen2")

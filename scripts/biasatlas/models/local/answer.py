@@ -62,7 +62,7 @@ class CausalModel:
     @cached_property
     def memory(self) -> Memory:
         """The budget of this model's forward passes: what ran out of memory once does not try again."""
-        return Memory(self.token_budget or default_budget(self.loaded.model))
+        return Memory(self.token_budget or default_budget(self.loaded.model), fixed=self.loaded.others is not None)
 
     def answer(
         self,
@@ -111,7 +111,7 @@ class CausalModel:
         requests = requests.reindex(columns=list(dict.fromkeys([*REQUEST_COLUMNS, *requests.columns])))
         requests = requests.reset_index(drop=True)
         prompts = [prompt.text for prompt in render(requests, self.loaded, self.templates, self.template_arguments)]
-        return token_log_likelihoods(encode(requests, prompts, self.loaded), self.loaded, self.memory)
+        return self._by_all(token_log_likelihoods, encode(requests, prompts, self.loaded))
 
     def _reasons(self, kind: str, prompts: Sequence[Rendered], messages: Sequence[str]) -> list[str]:
         """Why each request cannot be asked of this model, '' where it can."""
@@ -160,12 +160,18 @@ class CausalModel:
             "likelihood": answer_likelihoods,
         }
         try:
-            return solvers[kind](requests, encoded, self.loaded, self.memory)
+            return self._by_all(solvers[kind], requests, encoded)
         except torch.OutOfMemoryError as error:
-            raise UserError(
-                f"{self.loaded.name}: out of memory on a single request: use a smaller dtype, a larger GPU, or more "
-                "GPUs."
-            ) from error
+            what = "on a single request: use a smaller dtype"
+            if self.memory.fixed:
+                what = f"with passes of {self.memory.token_budget} tokens: give the entry half of that as token_budget"
+            raise UserError(f"{self.loaded.name}: out of memory {what}, a larger GPU, or more GPUs.") from error
+
+    def _by_all(self, answer: Callable, *given: Any) -> Any:
+        """What ``answer`` makes of what is given, the model and its memory, in all processes that have a part of it."""
+        if self.loaded.others:
+            self.loaded.others.tell(answer, given, self.memory.token_budget)
+        return answer(*given, self.loaded, self.memory)
 
     def _metadata(self, folded: bool) -> dict:
         loaded = self.loaded
@@ -182,7 +188,7 @@ class CausalModel:
             "system_message": "before the user's" if folded else "by the template",
             "thinking_end": self.thinking_end,
             "dtype": str(loaded.model.dtype).removeprefix("torch."),
-            "device": str(loaded.model.device),
+            "device": loaded.device,
             "engine": loaded.route.name,
             "engine_reason": "; ".join(
                 filter(None, [loaded.route.reason, exception(loaded.model.config.get_text_config())])

@@ -23,6 +23,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.distributed import DistributedConfig
 
 from biasatlas.errors import UserError
 from biasatlas.models.hub import INDEX, WEIGHTS, first_line, weight_files
@@ -90,22 +91,27 @@ def read_checkpoint(
     return Checkpoint(source, folder, config, model_class, tokenizer)
 
 
-def load_weights(checkpoint: Checkpoint, dtype: str, device_map: str | dict | None) -> PreTrainedModel:
+def load_weights(checkpoint: Checkpoint, dtype: str, devices: int = 1, split: bool = False) -> PreTrainedModel:
     """The model with its weights, each of them from the files and finite.
 
-    ``dtype`` is one of DTYPES, ``device_map`` accelerate's; without one all goes to the first GPU, or to the CPU where
-    there is none. Raises UserError.
+    ``dtype`` is one of DTYPES. All goes to the first GPU, or to the CPU where there is none; of several ``devices`` each
+    has some of the layers, or, if ``split``, this process the part of each layer that is its own. Raises UserError.
     """
     own_code = checkpoint.model_class is None
+    where: dict[str, Any] = {"device_map": "cuda" if torch.cuda.is_available() else None}
+    if split:
+        where = {"distributed_config": DistributedConfig(tp_size=devices)}
+    elif devices > 1:
+        where = {"device_map": "auto"}
     try:
         model, info = (checkpoint.model_class or AutoModelForCausalLM).from_pretrained(
             checkpoint.folder,
             config=checkpoint.config,
             dtype=DTYPES[dtype],
-            device_map=device_map or ("cuda" if torch.cuda.is_available() else None),
             use_safetensors=True,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # check_keys has better words
+            **where,
             **({"trust_remote_code": True} if own_code else {}),
         )
     except torch.OutOfMemoryError as error:

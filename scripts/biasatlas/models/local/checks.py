@@ -4,6 +4,7 @@ import logging
 from collections.abc import Collection, Mapping
 
 import torch
+from torch.distributed.tensor import DTensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasatlas.engine.forward import decoder
@@ -68,9 +69,11 @@ def check_numbers(model: PreTrainedModel, source: str) -> None:
         # Weights of 8 and 4 bits are whole numbers here; those of a layer put off to a disk are not there.
         if parameter.dtype not in (torch.float16, torch.bfloat16, torch.float32) or parameter.is_meta:
             continue
-        low, high = parameter.detach().aminmax()
+        own = parameter.detach()
+        own = own.to_local() if isinstance(own, DTensor) else own
+        low, high = own.aminmax()
         if not torch.isfinite(low) or not torch.isfinite(high):
-            bad = int((~torch.isfinite(parameter)).sum())
+            bad = int((~torch.isfinite(own)).sum())
             raise UserError(
                 f"{source}: tensor {name} holds {bad} numbers that are NaN or infinite as {str(parameter.dtype).removeprefix('torch.')}, "
                 "expected finite ones: download the weights again, or give the entry another dtype."

@@ -48,7 +48,13 @@ class HfEntry(HubEntry):
     size_billion: float = field(
         "nothing", gt=0, le=10_000, description="Parameters, in billions; memory and run time are requested from it."
     )
-    gpu: int = field("nothing", 1, ge=0, le=64, description="GPUs that one job takes; 0 runs on the CPU.")
+    gpu: int = field(
+        "nothing",
+        1,
+        ge=0,
+        le=64,
+        description="GPUs that one job takes, over which each layer is split; 0 runs on the CPU.",
+    )
     token_budget: int | None = field(
         "nothing",
         None,
@@ -132,13 +138,14 @@ def adapter_commit(entry: HfEntry, ready: Sequence[Path]) -> str | None:
 def _open(opening: "Opening") -> "Model":
     from biasatlas.models.local.answer import CausalModel  # imports torch
     from biasatlas.models.local.load import load
+    from biasatlas.models.local.split import visible
 
     entry = cast(HfEntry, opening.entry)
     loaded = load(
         entry.source,
         revision=pinned_revision(entry, opening.ready),
         dtype=entry.dtype,
-        device_map="auto" if opening.gpus > 1 else None,
+        devices=visible(opening.gpus),
         trust_remote_code=entry.trust_remote_code,
         adapter=entry.adapter,
         adapter_revision=adapter_commit(entry, opening.ready),

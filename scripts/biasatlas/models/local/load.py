@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from biasatlas.models.hub import ADAPTER, adapter_sha256, checkpoint_sha256, fir
 from biasatlas.models.local.architecture import causal_architecture
 from biasatlas.models.local.checkpoint import DTYPES, Checkpoint, load_weights, read_checkpoint, read_shapes
 from biasatlas.models.local.checks import check_causality, check_numbers
+from biasatlas.models.local.split import Others, why_whole
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +26,8 @@ class LoadedModel:
 
     ``eos_token_ids`` end an answer: the tokenizer's, and those of the checkpoint's generation configuration, which is
     also where sampling settings named "checkpoint" come from; nothing else of it is used. ``route`` is the way that is
-    right for this model, and why where it is not the tree. ``adapter_sha256`` is '' without an adapter.
+    right for this model, and why where it is not the tree. ``adapter_sha256`` is '' without an adapter. ``others`` are the
+    processes that hold the other parts of a model that is split over several devices.
     """
 
     name: str
@@ -36,6 +39,17 @@ class LoadedModel:
     eos_token_ids: tuple[int, ...]
     route: Route
     adapter_sha256: str = ""
+    others: Others | None = None
+
+    @property
+    def device(self) -> str:
+        """What the model is on, and how where that is several devices."""
+        placed = set(getattr(self.model, "hf_device_map", {}).values())
+        if self.others:
+            return f"{self.others.count} × {self.model.device.type}, tensor parallel"
+        if len(placed) > 1:
+            return f"{len(placed)} × {self.model.device.type}, one layer after the other"
+        return str(self.model.device)
 
 
 def check_folder(folder: Path, source: str = "", trust_remote_code: bool = False) -> Checkpoint:
@@ -60,7 +74,8 @@ def load(
     name: str = "",
     revision: str | None = None,
     dtype: str = "float32",
-    device_map: str | dict | None = None,
+    devices: int = 1,
+    follow: bool = False,
     trust_remote_code: bool = False,
     adapter: str | None = None,
     adapter_revision: str | None = None,
@@ -68,8 +83,9 @@ def load(
     """Load a causal language model and its tokenizer from a folder or a hub id, and an ``adapter`` from another.
 
     Weights come from safetensors only, quantised ones as transformers loads them; ``dtype`` "auto" is that of the
-    weights. ``device_map`` is accelerate's; without one the whole model goes to the first GPU, or to the CPU where there
-    is none. Code from a hub runs only if ``trust_remote_code`` and at a pinned ``revision``. Messages and metadata call
+    weights. The model goes to the first GPU, or to the CPU where there is none. Over several ``devices`` each of its layers
+    is split, with a process for each part, of which all but the first ``follow`` it; where that cannot be, its layers are
+    dealt out. Code from a hub runs only if ``trust_remote_code`` and at a pinned ``revision``. Messages and metadata call
     the model by its ``name``, its source if it has none.
     Raises UserError where the folder or hub id cannot be used, and says what to do.
     """
@@ -80,7 +96,10 @@ def load(
     adapter_folder = model_folder(adapter, adapter_revision) if adapter else None
     if adapter_folder:
         check_adapter(adapter_folder, str(adapter))
-    model = load_weights(checkpoint, dtype, device_map)
+    split, others = devices > 1 and _splits(checkpoint, devices, adapter), None
+    if split and not follow:
+        others = Others(devices, partial(load, source, revision=revision, dtype=dtype, devices=devices, follow=True))
+    model = load_weights(checkpoint, dtype, devices, split)
     if adapter_folder:
         _add_adapter(model, adapter_folder, str(adapter))
     check_causality(model, source)
@@ -96,7 +115,18 @@ def load(
         _eos_token_ids(model, checkpoint.tokenizer),
         route,
         adapter_sha256(adapter_folder) if adapter_folder else "",
+        others,
     )
+
+
+def _splits(checkpoint: Checkpoint, devices: int, adapter: str | None) -> bool:
+    """Whether layers are split over so many devices; the log says why where they are not."""
+    whole = "an adapter is added to it" if adapter else "its code is its own"
+    if checkpoint.model_class and not adapter:
+        whole = why_whole(checkpoint.config, devices)
+    if whole:
+        _log.info("%s: on %d devices one layer after the other: %s", checkpoint.source, devices, whole)
+    return not whole
 
 
 def _add_adapter(model: PreTrainedModel, folder: Path, source: str) -> None:

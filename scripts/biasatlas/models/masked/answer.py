@@ -117,7 +117,7 @@ def load(source: str, *, revision: str | None = None) -> MaskedModel:
     """
     folder = model_folder(source, revision)
     checkpoint = check_folder(folder, source)
-    model = load_weights(checkpoint, "float32", None)
+    model = load_weights(checkpoint, "float32")
     return MaskedModel(source, revision, model, checkpoint.tokenizer, *checkpoint_sha256(folder))
 
 
