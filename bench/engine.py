@@ -6,8 +6,8 @@
 
 Requests come from real data (bench/workloads.py); models are random Qwen2 models of a given shape, because speed does not
 depend on what a model knows. Peers of likelihoods and choices: one sentence a forward pass, lm-evaluation-harness (if
-installed), padded batches sorted by length; of generation: the library's `generate`. All get the same token ids, and all
-likelihoods are compared.
+installed), padded batches sorted by length; of generation: the library's `generate` and, if installed, vLLM. All get the
+same token ids, and all likelihoods are compared.
 
 A random model answers nothing, so for choices its head gets a bias: the labels' first tokens and the end are likely, each
 label less so than the one before it. "steps" are readers that decide after so many tokens, whatever these are.
@@ -22,7 +22,9 @@ import platform
 import random
 import statistics
 import sys
+import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -244,7 +246,7 @@ def likelihoods(bench: Bench) -> None:
     print_row(
         [*header, "over the better peer", "of the ideal", "planning", "peak MiB", "largest difference, nats"], True
     )
-    gains = []
+    gains, all_s = [], []
     for name in chosen(LIKELIHOODS, arguments):
         tokens, start = bench.sampled(LIKELIHOODS[name](bench.mirror))
         asked = sum(map(len, tokens))
@@ -262,6 +264,7 @@ def likelihoods(bench: Bench) -> None:
                 peak[run] = max(peak[run], memory)
         values["engine"] = values["engine"][shared]
         engine_s = statistics.median(seconds["engine"])
+        all_s.append(f"{engine_s:.3g} for {len(tokens)} requests")
         # Milliseconds a token asked; all but the engine take as long for a request whatever else is asked.
         each = {run: 1000 * statistics.median(took) / sum(map(len, of_peers[0])) for run, took in seconds.items()}
         each["engine"] = 1000 * engine_s / asked
@@ -280,6 +283,7 @@ def likelihoods(bench: Bench) -> None:
         row += [", ".join(f"{np.abs(values[run] - reference).max():.0e}" for run in runs if run != "one at a time")]
         print_row(row)
     print(f"\ngeometric mean over the better peer: {statistics.geometric_mean(gains):.2f}")
+    print(f"seconds of the engine: {', '.join(all_s)}")
 
 
 def scored_states(trie: plan.Trie) -> int:
@@ -384,14 +388,16 @@ def generations(bench: Bench) -> None:
     ends = np.random.default_rng(0).choice(VOCABULARY, VOCABULARY // 16, replace=False).tolist()
     sampling = Sampling(temperature=0.7, top_p=0.8, top_k=20)
     names = [f"generate, batch {size}" for size in arguments.batch]
-    header = ["workload", "prompts", "tokens made", *(f"{name}, ms a token" for name in names), "engine, ms a token"]
+    vllm = Vllm(bench) if find_spec("vllm") else None
+    runs = [*names, "engine", *(["vLLM"] if vllm else [])]
+    header = ["workload", "prompts", "tokens made", *(f"{name}, ms a token" for name in runs)]
     print_row([*header, "over the better batch", "peak MiB"], True)
     for name in chosen(GENERATIONS, arguments):
         count = lambda item: sum(map(len, bench.tokenizer(item)["input_ids"]))  # noqa: E731
         texts = sample(GENERATIONS[name](bench.mirror), arguments.tokens, count)
         tokens = encode_texts(bench.tokenizer, texts, "none")
         prompts = [Prompt(ids, sampling, arguments.max_tokens) for ids in tokens]
-        each: dict[str, list[float]] = {run: [] for run in (*names, "engine")}
+        each: dict[str, list[float]] = {run: [] for run in runs}
         peak, made = dict.fromkeys(each, 0.0), 0
         for _ in range(arguments.rounds):
             for run, size in zip(names, arguments.batch, strict=True):
@@ -400,14 +406,46 @@ def generations(bench: Bench) -> None:
                 )
                 each[run].append(1000 * took / made_by)
                 peak[run] = max(peak[run], memory)
-            (_, run_of), took, memory = _measured(bench.device, generate, model, prompts, ends, Memory(bench.budget))
+            (answers, run_of), took, memory = _measured(
+                bench.device, generate, model, prompts, ends, Memory(bench.budget)
+            )
             made = run_of["tokens_made"] + len(prompts)  # the end tokens, too
             each["engine"].append(1000 * took / made)
             peak["engine"] = max(peak["engine"], memory)
+            if vllm:
+                made_by, took, _ = _measured(bench.device, vllm, tokens, [len(ids) + 1 for ids, _ in answers], sampling)
+                each["vLLM"].append(1000 * took / made_by)
         median = {run: statistics.median(took) for run, took in each.items()}
         best = min(median[run] for run in names)
         row = [name, str(len(prompts)), str(made), *(f"{took:.3g}" for took in median.values())]
         print_row([*row, f"{best / median['engine']:.1f}", ", ".join(f"{mib:.0f}" for mib in peak.values())])
+
+
+class Vllm:
+    """vLLM on random weights of the bench's shape, beside the model. Its answers are as long as it is told to make them."""
+
+    def __init__(self, bench: Bench):
+        from vllm import LLM
+
+        with tempfile.TemporaryDirectory() as folder:
+            bench.model.config.save_pretrained(folder)
+            self.model = LLM(
+                model=folder,
+                load_format="dummy",
+                skip_tokenizer_init=True,
+                dtype=bench.arguments.dtype,
+                gpu_memory_utilization=0.4,
+                max_model_len=8192,
+            )
+
+    def __call__(self, tokens, lengths: list[int], sampling: Sampling) -> int:
+        from vllm import SamplingParams, TokensPrompt
+
+        shared = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
+        settings = [SamplingParams(max_tokens=n, ignore_eos=True, detokenize=False, **shared) for n in lengths]
+        self.model.reset_prefix_cache()
+        answers = self.model.generate([TokensPrompt(prompt_token_ids=ids.tolist()) for ids in tokens], settings)
+        return sum(len(answer.outputs[0].token_ids) for answer in answers)
 
 
 def library(model, tokens, sampling: Sampling, ends: list[int], max_tokens: int, size: int) -> int:

@@ -9,7 +9,6 @@ pass of one whole sequence at a time: the table of docs/engine.md.
 import io
 import os
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 
@@ -61,9 +60,10 @@ def main(names: list[str]) -> None:
 
 def split(whole: transformers.PreTrainedModel, processes: int) -> transformers.PreTrainedModel:
     """The part of a model that is this process's own."""
-    with tempfile.TemporaryDirectory() as folder:
-        whole.save_pretrained(folder)
-        return type(whole).from_pretrained(folder, distributed_config=DistributedConfig(tp_size=processes)).eval()
+    place = DistributedConfig(tp_size=processes)
+    return type(whole).from_pretrained(
+        None, config=whole.config, state_dict=whole.state_dict(), distributed_config=place
+    )
 
 
 if __name__ == "__main__":
