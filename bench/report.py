@@ -20,6 +20,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 MODELS = 17
+#: What the models are like beside their doses of bias, 0 to 1.6, and their seeds.
+NUISANCES: tuple[dict, ...] = (
+    *({}, {"icc": 0.5}, {"letter": 1}, {"refused": 0.1}, {"unreadable": 0.1}, {"affected": 0.3}),
+    *({"token_noise": 0.5}, {"frequency": 0.5}, {"prompt_correlation": 0.5}),
+)
 TABLES = {"MCQ": ("bias", "consistency"), "SG": ("sg_bias", "sg_consistency")}
 OPENINGS = ("", "Then ", "So ", "Now ", "Later ", "Here ", "Well, ", "At last ", "For once ", "In short, ")
 
@@ -37,7 +42,7 @@ def main(folder: Path, task: str = "MCQ", models: int = MODELS) -> None:
     variations = {"files": {"variations": str(write_variations(folder))}} if task == "SG" else {}
     config = {
         "results": "results",
-        "models": {f"known-{n:02}": {"kind": "known", "bias": round(n / 10, 1), "seed": n} for n in range(models)},
+        "models": {f"known-{n:02}": known(n) for n in range(models)},
         "benchmarks": {"dbb": {"tasks": [task], **variations}},
     }
     (folder / "config.json").write_text(json.dumps(config))
@@ -47,6 +52,11 @@ def main(folder: Path, task: str = "MCQ", models: int = MODELS) -> None:
     subprocess.run(command, check=True)
     build(folder)
     measure(folder / "report", task)
+
+
+def known(n: int) -> dict:
+    """The ``n``-th model: no two are alike."""
+    return {"kind": "known", "bias": round(n / 10, 1), "seed": n, **NUISANCES[n % len(NUISANCES)]}
 
 
 def write_variations(folder: Path) -> Path:

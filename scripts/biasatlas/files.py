@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as dataset
 import pyarrow.parquet as pq
 
 from biasatlas.columns import ITEM_KEYS, REQUEST_COLUMNS, RESPONSE_COLUMNS, SCORE_KEYS, STATUSES, TABLE_COLUMNS, Columns
@@ -138,9 +139,12 @@ def write_responses(
 def read_responses(path: str | os.PathLike, task: str, only: pd.Series | None = None) -> pd.DataFrame:
     """A model's responses to ``task``, with the columns of its kind of request; ``only`` those to requests with these ids."""
     wanted = pc.field("task") == task
-    if only is not None:
+    if only is None:
+        table = pq.read_table(path, filters=wanted)
+    else:
+        # A few of many rows: what is read ahead would be most of the memory.
         wanted &= pc.field("request_id").isin(pa.array(only, pa.string()))
-    table = pq.read_table(path, filters=wanted)
+        table = dataset.dataset(path).to_table(filter=wanted, batch_readahead=1, use_threads=False)
     kind = table["kind"][0].as_py() if len(table) else "generation"
     return table.select(list(RESPONSE_COLUMNS[kind])).to_pandas()
 
@@ -192,6 +196,21 @@ def _check_unique(ids: pd.Series, path: str | os.PathLike) -> None:
 def read_parquet(path: str | os.PathLike) -> pd.DataFrame:
     """Read a whole parquet file of the workflow's."""
     return pd.read_parquet(path)
+
+
+def read_repeated(path: str | os.PathLike, ids: Collection[str], only: pd.Series | None = None) -> pd.DataFrame:
+    """Rows of a parquet file of ours whose text repeats: each text but those of ``ids`` once, as categories.
+
+    ``only`` keeps the rows whose first of ``ids`` is one of its values.
+    """
+    file = pq.ParquetFile(path)
+    texts = [f.name for f in file.schema_arrow if pa.types.is_string(f.type) and f.name not in ids]
+    batches = pq.ParquetFile(path, read_dictionary=texts).iter_batches(_ROWS)
+    parts = (pa.Table.from_batches([batch]) for batch in batches)
+    if only is not None:
+        wanted = pc.field(next(iter(ids))).isin(pa.array(only, pa.string()))
+        parts = (part.filter(wanted) for part in parts)
+    return pa.concat_tables(parts).unify_dictionaries().to_pandas()
 
 
 def read_asked(path: str | os.PathLike) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import pytest
 from biasatlas import files
 from biasatlas.columns import REQUEST_COLUMNS, TABLE_COLUMNS
 from biasatlas.errors import UserError
+from biasatlas.report.packing import pack_text, unpack
 from biasatlas.workflow.identity import SCRIPTS
 from biasatlas.workflow.job import explain, job
 
@@ -163,3 +164,12 @@ def test_a_library_from_elsewhere_is_named(tmp_path, capsys):
     with pytest.raises(SystemExit), job(elsewhere):
         pass
     assert "this library is found before that of the workflow" in capsys.readouterr().err
+
+
+def test_texts_that_repeat_are_read_once_and_are_the_same(tmp_path):
+    rows = {"id": ["a", "b", "c"], "text": ["x", None, "x"], "count": [1, 2, 3]}
+    files.write_parquet(pd.DataFrame(rows), tmp_path / "rows.parquet", {"id": "string", "text": "string"})
+    read = files.read_repeated(tmp_path / "rows.parquet", ["id"], pd.Series(["c", "b", "none"]))
+    assert read["id"].tolist() == ["b", "c"] and read["count"].tolist() == [2, 3]
+    assert read["text"].cat.categories.tolist() == ["x"]
+    assert pack_text(read["text"])[0] == "c" and unpack(pack_text(read["text"])) == [None, "x"]

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from biasatlas.benchmarks.contract import Spec
 from biasatlas.benchmarks.views import Shown
 from biasatlas.columns import SCORE_KEYS, STATUSES
-from biasatlas.files import read_parquet, read_scores
+from biasatlas.files import read_repeated, read_scores
 from biasatlas.report.answers import CHUNK, write_answers
 from biasatlas.report.packing import pack, pack_codes, pack_floats, pack_text, put
 from biasatlas.report.run import Asked, Run
@@ -87,7 +87,7 @@ def write_task(run: Run, asked: Asked, folder: Path, ids: Mapping[str, str]) -> 
         weight = counted
         _write_scores(scores, value, places, len(rows.frame), folder, root, ids[answered.model], shown)
         lost[ids[answered.model]] = int((scores["status"] != "ok").sum())
-    items = read_parquet(run.items)
+    items = read_repeated(run.items, ["item_id"])
     asked_of = pq.read_table(asked.requests, columns=["item_id"], read_dictionary=["item_id"])["item_id"].to_pandas()
     items = items[items["item_id"].isin(set(asked_of.unique()))].reset_index(drop=True)
     parts = [_place(rows.frame, items, part) for part in shown.parts]
@@ -200,11 +200,7 @@ def _write_requests(
 ) -> pd.DataFrame:
     """Items and requests of each chunk of ``items``. Of every request that is kept: its id, its chunk, its place there, its labels."""
     wanted = dict(zip(items["item_id"][kept], np.flatnonzero(kept), strict=True))
-    batches = []
-    for batch in pq.ParquetFile(path).iter_batches(50_000):
-        frame = batch.to_pandas()
-        batches.append(frame[frame["item_id"].isin(wanted)])
-    requests = pd.concat(batches, ignore_index=True)
+    requests = read_repeated(path, ["item_id", "request_id"], items["item_id"][kept])
     constant = {}
     for name in _SETTINGS:
         if len(requests) and requests[name].nunique(dropna=False) == 1:
