@@ -59,6 +59,9 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
     tooltip = [{"field": "of", "title": "of"}, {"field": "said", "title": "estimate"}]
     colours = {ids[model]: _GREY if look.colour == "#000000" else look.colour for model, look in looks.items()}
     shapes = {ids[model]: _SHAPES[look.marker] for model, look in looks.items()}
+    together = len(models) <= _SIDE_BY_SIDE
+    # As many names in a row as a phone, or the panels, have room for.
+    per_row = 2 if together else 3
     by_model = {
         "color": {
             "field": "model",
@@ -67,7 +70,7 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
                 "title": None,
                 "labelExpr": f"({names})[datum.value]",
                 "orient": "top",
-                "columns": 4,
+                "columns": per_row,
                 "symbolLimit": 0,
             },
         },
@@ -80,11 +83,10 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
             "title": None,
             "labelExpr": f"({names})[datum.value]",
             "orient": "top",
-            "columns": 4,
+            "columns": per_row,
             "symbolLimit": 0,
         },
     }
-    together = len(models) <= _SIDE_BY_SIDE
     y: dict[str, Any] = {
         "field": "part" if together else "model",
         "type": "nominal",
@@ -158,7 +160,7 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
                 "titleFontSize": 12,
                 "titleFontWeight": "normal",
             },
-            "legend": {"labelFontSize": 12, "labelLimit": 260},
+            "legend": {"labelFontSize": 12, "labelLimit": 160},
         },
         **spec,
     }

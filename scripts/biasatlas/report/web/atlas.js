@@ -118,14 +118,23 @@ window.atlas = (() => {
   // What stands after # as names and values, and back: a link reopens a view.
   const hash = {
     read: () => Object.fromEntries(new URLSearchParams(location.hash.slice(1))),
-    write(values) {
+    // With `step`, the button Back returns to the view before.
+    write(values, step = false) {
       const used = Object.entries(values).filter(([, value]) => value !== "" && value !== undefined && value !== null);
-      history.replaceState(null, "", `#${new URLSearchParams(used)}`);
+      const told = `#${new URLSearchParams(used)}`;
+      if (told === (location.hash || "#")) return;
+      if (step) history.pushState(null, "", told);
+      else history.replaceState(null, "", told);
     },
   };
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const element of document.querySelectorAll(".script-only")) element.hidden = false;
+    // What stands after # is the view, which this link must not change.
+    document.querySelector(".skip").addEventListener("click", (event) => {
+      event.preventDefault();
+      document.getElementById("main").focus();
+    });
     const button = document.getElementById("theme");
     button.hidden = false;
     button.addEventListener("click", () => {

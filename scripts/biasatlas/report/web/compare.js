@@ -53,6 +53,7 @@
       ? `Both answered ${both} of ${rows.length}; in ${same} of these they were sent exactly the same requests.`
       : "They have no benchmark in common.";
   }
+  addEventListener("hashchange", () => location.reload());
   a.addEventListener("change", draw);
   b.addEventListener("change", draw);
   draw();

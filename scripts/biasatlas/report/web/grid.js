@@ -30,7 +30,7 @@
   }
 
   const address = (other) => `#${new URLSearchParams(Object.entries(parts(other)).filter(([, value]) => value !== ""))}`;
-  const tell = () => hash.write(parts({}));
+  const tell = (step) => hash.write(parts({}), step);
 
   // A row's name: what tells it from others, joined.
   function nameRow(row) {
@@ -46,6 +46,7 @@
 
   function toolbar() {
     const { set } = store;
+    const held = document.activeElement?.id;
     const named = set.models.map((id) => [id, nameOf[id]]);
     const orders = Object.entries(ORDERS).filter(([key]) => view.b || !/^(b-|gap|flips)/.test(key));
     const filters = store.filters.map((name) => choice(name.replaceAll("_", " "), `filter-${name}`,
@@ -54,12 +55,12 @@
     const find = make("input", { type: "search", id: "find", autocomplete: "off" });
     find.value = view.q;
     let waiting;
-    find.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => { view.q = find.value.trim(); draw(); }, 120); });
+    find.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => { view.q = find.value.trim(); draw(false); }, 120); });
     const flips = make("input", { type: "checkbox", id: "flips" });
     flips.checked = Boolean(view.flips);
     flips.addEventListener("change", () => { view.flips = flips.checked ? "1" : ""; draw(); });
     element("tools").replaceChildren(
-      choice("Task", "set", sets.map((one) => [one.key, one.title]), set.key, (value) => { hash.write({ set: value, a: view.a, b: view.b }); start(); }),
+      choice("Task", "set", sets.map((one) => [one.key, one.title]), set.key, (value) => { hash.write({ set: value, a: view.a, b: view.b }, true); start(); }),
       choice(view.b ? "Model A" : "Model", "model-a", named, view.a, (value) => { view.a = value; models_(); }),
       choice(view.b ? "Model B" : "beside", "model-b", [["", "none"], ...named], view.b, (value) => { view.b = value; view.sort = value ? "flips" : "size"; models_(); }),
       make("label", {}, "Find ", find),
@@ -67,6 +68,8 @@
       choice("Status", "status", [["", "all"], ...atlas.STATUSES.slice(0, -1).map((s) => [s, s.replaceAll("_", " ")])], view.status, (value) => { view.status = value; draw(); }),
       ...(view.b ? [make("label", {}, flips, " only flips")] : []),
       ...(filters.length ? [make("details", { class: "filters", open: Object.keys(view.filters).length > 0 || innerWidth > 960 }, make("summary", {}, "Filters"), make("div", { class: "tools" }, ...filters))] : []));
+    // Who chose with the keyboard goes on from the same place.
+    if (held && element("tools").contains(element(held))) element(held).focus();
   }
 
   // As many decimals as the largest score bears, so that numbers stand under one another.
@@ -115,13 +118,13 @@
       rowCallback: (line, row) => {
         // Cells are filled as text; the first is a link, so that a keyboard reaches each row.
         const first = make("a", { href: address({ row: nameRow(row) }), "aria-label": `${value("a", row)}, open item` }, value("a", row));
-        first.addEventListener("click", (event) => { event.preventDefault(); event.stopPropagation(); open(row); });
+        first.addEventListener("click", (event) => { event.preventDefault(); event.stopPropagation(); open(row, "opened"); });
         line.cells[0].replaceChildren(first);
         const last = line.cells[line.cells.length - 1];
         const text = make("div", { class: "clamp", lang: set.language }, value("text", row));
         last.replaceChildren(text);
         line.classList.toggle("current", row === current);
-        line.onclick = () => open(row);
+        line.onclick = () => open(row, "opened");
         line.style.cursor = "pointer";
       },
       language: { emptyTable: "No row fits.", zeroRecords: "No row fits." },
@@ -132,9 +135,9 @@
     body?.setAttribute("aria-label", "Rows");
   }
 
-  function draw() {
+  function draw(step = true) {
     rows = store.rows(view, a, b);
-    tell();
+    tell(step);
     const { set } = store;
     const { shown } = set;
     const what = shown.minus ? `${shown.score} minus ${shown.minus}` : shown.score;
@@ -143,7 +146,7 @@
     grid.ajax.reload(null, true);
   }
 
-  async function models_() {
+  async function models_(step = true) {
     a = await store.model(view.a);
     b = view.b ? await store.model(view.b) : null;
     const top = Math.max(...[a, b].filter(Boolean).map(largest));
@@ -151,7 +154,7 @@
     toolbar();
     rows = store.rows(view, a, b);
     table();
-    draw();
+    draw(step);
     if (current >= 0) open(current);
   }
 
@@ -159,10 +162,10 @@
     view = asked();
     current = -1;
     element("split").classList.remove("open");
-    store = await atlas.Store.open(sets.find((one) => one.key === view.set));
-    await models_();
+    if (store?.set.key !== view.set) store = await atlas.Store.open(sets.find((one) => one.key === view.set));
+    await models_(false);
     if (view.row) {
-      for (let row = 0; row < store.set.rows; row += 1) if (nameRow(row) === view.row) { open(row); break; }
+      for (let row = 0; row < store.set.rows; row += 1) if (nameRow(row) === view.row) { await open(row); break; }
     }
     document.body.dataset.ready = "yes";
   }
@@ -246,14 +249,31 @@
     });
     const lines = chosen.flatMap((model, place) => (part.answers[place].by.get(request.request)?.() || []).map((answer, repeat, all) => make("tr", {},
       make("td", {}, `${nameOf[model]}${all.length > 1 ? ` · ${repeat + 1}` : ""}`), make("td", { class: "text", lang: store.set.language }, answered(answer, labels), answer.token_log_likelihoods && atlas.tokens(answer.token_log_likelihoods)))));
-    return make("div", {}, make("h3", {}, keys.map(([name, value]) => (name === "request_id" ? value : `${name.replaceAll("_", " ")} ${value}`)).join(" · ")),
+    return make("div", {}, make("h3", {}, keys.map(([name, value]) => (name === "request_id" ? value : `${name.replaceAll("_", " ")} ${plainly(value)}`)).join(" · ")),
       ...texts, make("table", { class: "data" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "model"), make("th", { scope: "col" }, "answer"))), make("tbody", {}, ...lines)));
   }
 
-  async function open(row) {
+  // The link of a row that is in view.
+  function linkOf(row) {
+    return [...element("grid").querySelectorAll("tbody tr")].find((line) => grid.row(line).data() === row)?.querySelector("a");
+  }
+
+  function shut() {
+    const row = current;
+    current = -1;
+    view.row = "";
+    tell(true);
+    element("split").classList.remove("open");
+    grid.columns.adjust();
+    (linkOf(row) || element("grid").querySelector(".dt-scroll-body")).focus();
+  }
+
+  // `by` says how a reader came to the row: "opened", or by a "step" to the one before or after; empty where it is drawn again.
+  async function open(row, by = "") {
+    const held = document.activeElement?.textContent;
     current = row;
     view.row = nameRow(row);
-    tell();
+    tell(by === "opened");
     const chosen = [view.a, view.b].filter(Boolean);
     const { parts, scores } = await atlas.behind(store, row, chosen);
     if (current !== row) return;
@@ -262,9 +282,9 @@
       grid.columns.adjust();
     }
     const place = rows.indexOf(row);
-    const step = (by, text) => make("button", { type: "button", disabled: rows[place + by] === undefined, on: { click: () => { open(rows[place + by]); } } }, text);
+    const step = (by, text) => make("button", { type: "button", disabled: rows[place + by] === undefined, on: { click: () => { open(rows[place + by], "step"); } } }, text);
     const copy = make("button", { type: "button", on: { click: async () => { try { await navigator.clipboard.writeText(location.href); copy.textContent = "Copied"; } catch { copy.textContent = "Copy the address above"; } } } }, "Copy link");
-    const shut = make("button", { type: "button", "aria-label": "Close the item", on: { click: () => { current = -1; view.row = ""; tell(); element("split").classList.remove("open"); grid.columns.adjust(); } } }, "Close");
+    const close = make("button", { type: "button", "aria-label": "Close the item", title: "Escape", on: { click: shut } }, "Close");
     const numbers = make("table", { class: "data" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "score"), ...chosen.map((model) => make("th", { scope: "col", class: "number" }, nameOf[model])))),
       make("tbody", {}, make("tr", {}, make("td", {}, "counts as"), ...[a, b].filter(Boolean).map((model) => make("td", { class: "number" }, score(model, row)))),
         ...[...new Set(scores.flatMap(Object.keys))].map((name) => make("tr", {}, make("td", {}, name.replaceAll("_", " ")), ...scores.map((told) => make("td", { class: "number" }, number(told[name])))))));
@@ -277,23 +297,33 @@
       ...(grade.messages ? JSON.parse(grade.messages).map((message) => said(message.role, message.content)) : []),
       said("the judge", answered(grade, grade.labels ? JSON.parse(grade.labels) : []))))));
     const settings = parts[0]?.settings ? Object.entries(parts[0].settings).filter(([, value]) => value !== null && value !== "") : [];
-    element("item").replaceChildren(make("h2", {}, view.row.replaceAll("|", " · ")), make("div", { class: "steps" }, step(-1, "Previous"), step(1, "Next"), copy, shut),
+    element("item").replaceChildren(make("h2", {}, view.row.replaceAll("|", " · ")), make("div", { class: "steps" }, step(-1, "Previous"), step(1, "Next"), copy, close),
       numbers, fieldList(parts), make("h3", {}, "What was asked, and answered"), ...blocks,
       ...(judged.length ? [make("h3", {}, "A judge's grades"), ...judged] : []),
       ...(settings.length ? [make("p", { class: "soft" }, settings.map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", "))] : []));
     element("item").scrollTop = 0;
+    const pressed = [...element("item").querySelectorAll(".steps button")].find((button) => button.textContent === held && !button.disabled);
+    if (by) (by === "step" && pressed ? pressed : element("item")).focus();
     for (const line of element("grid").querySelectorAll("tbody tr")) line.classList.toggle("current", grid.row(line).data() === row);
   }
 
   function reveal() {
     element("notice").hidden = true;
     element("explorer").hidden = false;
-    start();
+    return start();
   }
+  element("split").addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && current >= 0) shut();
+    const line = event.target.closest("#grid tbody tr");
+    const next = { ArrowDown: line?.nextElementSibling, ArrowUp: line?.previousElementSibling }[event.key]?.querySelector("a");
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+  });
   element("nothing").hidden = sets.length > 0;
   if (!sets.length) return;
   addEventListener("hashchange", start);
-  element("dismiss").addEventListener("click", () => { kept.set("notice", "seen"); reveal(); });
+  element("dismiss").addEventListener("click", async () => { kept.set("notice", "seen"); await reveal(); element("set").focus(); });
   if (kept.get("notice") === "seen") reveal();
   else element("notice").hidden = false;
 })();

@@ -5,6 +5,7 @@
   const find = document.getElementById("find");
   const state = document.getElementById("state");
   const compare = document.getElementById("compare");
+  const shown = document.getElementById("shown");
   const opens = [...table.querySelectorAll(".opens")];
   const wanted = atlas.hash.read();
   for (const group of table.querySelectorAll("[data-width]")) group.colSpan = group.dataset.width;
@@ -13,6 +14,7 @@
   const grid = new jQuery.fn.dataTable.Api(
     jQuery(table).DataTable({
       paging: false, info: false, order: way ? [[Number(column), way]] : [], autoWidth: false, titleRow: 1,
+      language: { zeroRecords: "No model fits." },
       columnDefs: [{ targets: "part", visible: false }],
       layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
     }),
@@ -23,6 +25,7 @@
     atlas.hash.write({
       q: find.value, state: state.value, order: grid.order().map((by) => by.join(" "))[0],
       scale: document.querySelector("[name=scale]:checked").id.replace("scale-", "").replace("raw", ""),
+      pick: [...table.querySelectorAll(".pick:checked")].map((box) => box.value).join(" "),
       open: opens.filter((button) => button.ariaExpanded === "true").map((button) => button.dataset.opens).join(" "),
     });
   }
@@ -40,24 +43,26 @@
   });
   find.value = wanted.q || "";
   state.value = wanted.state || "";
+  for (const box of table.querySelectorAll(".pick")) box.checked = (wanted.pick || "").split(" ").includes(box.value);
   if (wanted.scale) document.getElementById(`scale-${wanted.scale}`).checked = true;
   for (const button of opens) {
     if ((wanted.open || "").split(" ").includes(button.dataset.opens)) open(button, true);
-    button.addEventListener("click", () => { open(button, button.ariaExpanded !== "true"); grid.draw(); });
+    button.addEventListener("click", () => { open(button, button.ariaExpanded !== "true"); grid.draw(); button.focus(); });
   }
-  grid.draw();
-  grid.on("draw", tell);
+  addEventListener("hashchange", () => location.reload());
   find.addEventListener("input", () => grid.draw());
   state.addEventListener("change", () => grid.draw());
   document.querySelector(".scales").addEventListener("change", tell);
 
   function picked() {
     const boxes = [...table.querySelectorAll(".pick:checked")];
+    const [some, all] = ["applied", "none"].map((search) => grid.rows({ search }).count());
+    shown.textContent = `${some < all ? `${some} of ` : ""}${all} model${all === 1 ? "" : "s"}${boxes.length ? `, ${boxes.length} ticked` : ""}${all > 1 && boxes.length !== 2 ? "; tick two to compare them" : ""}`;
     compare.hidden = boxes.length !== 2;
     if (boxes.length === 2) {
       compare.href = `${document.body.dataset.here}compare.html#a=${boxes[0].value}&b=${boxes[1].value}`;
     }
   }
-  table.addEventListener("change", picked);
-  picked();
+  jQuery(table).on("change draw.dt", () => { tell(); picked(); });
+  grid.draw();
 })();
