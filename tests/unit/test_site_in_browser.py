@@ -145,6 +145,7 @@ def test_two_models_are_compared(visitor, site):
     visitor.open(site)
     for box in page.locator(".pick").all()[:2]:
         box.check()
+    assert page.inner_text("#shown") == "3 models, 2 ticked"
     page.click("#compare")
     page.wait_for_selector("#pair tbody tr")
     assert "exactly the same requests" in page.inner_text("#asked")
@@ -195,6 +196,33 @@ def test_statuses_are_filtered_and_scores_sorted(visitor, site):
     assert "refused" in page.inner_text("#grid tbody")
     visitor.explore(site.parent / PAGES, "#set=crows_pairs.recommended.pair_choice&a=m1&sort=low")
     assert page.locator("#grid tbody a").first.inner_text() == "−0.6000"
+
+
+def test_an_item_is_opened_and_closed_with_the_keyboard_and_back_returns(visitor, site):
+    page = visitor.page
+    visitor.explore(site.parent / PAGES, "#set=crows_pairs.recommended.pair_choice&a=m0&sort=size")
+    listed = page.evaluate("location.hash")
+    page.focus("#model-b")
+    page.select_option("#model-b", "m1")
+    page.wait_for_selector("#flips")
+    assert page.evaluate("document.activeElement.id") == "model-b"
+    page.locator("#grid tbody a").first.focus()
+    page.keyboard.press("ArrowDown")
+    row = page.evaluate("document.activeElement.closest('tr').dataset.row")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#item:focus")
+    page.locator("#item button:text('Next')").press("Enter")
+    page.wait_for_selector("#item button:text('Next'):focus")
+    page.keyboard.press("Escape")
+    assert not page.locator("#item").is_visible()
+    assert int(page.evaluate("document.activeElement.closest('tr').dataset.row")) != int(row)
+    page.focus(".skip")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main" and "b=m1" in page.evaluate("location.hash")
+    for _ in range(3):  # the item, the list of two models, that of one
+        page.go_back()
+    page.wait_for_function("told => location.hash === told", arg=listed)
+    page.wait_for_selector("#flips", state="detached")
 
 
 def test_what_cannot_be_seen_is_shown_in_the_page(visitor, site):

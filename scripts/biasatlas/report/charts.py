@@ -59,9 +59,6 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
     tooltip = [{"field": "of", "title": "of"}, {"field": "said", "title": "estimate"}]
     colours = {ids[model]: _GREY if look.colour == "#000000" else look.colour for model, look in looks.items()}
     shapes = {ids[model]: _SHAPES[look.marker] for model, look in looks.items()}
-    together = len(models) <= _SIDE_BY_SIDE
-    # As many names in a row as a phone, or the panels, have room for.
-    per_row = 2 if together else 3
     by_model = {
         "color": {
             "field": "model",
@@ -70,7 +67,6 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
                 "title": None,
                 "labelExpr": f"({names})[datum.value]",
                 "orient": "top",
-                "columns": per_row,
                 "symbolLimit": 0,
             },
         },
@@ -83,10 +79,10 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
             "title": None,
             "labelExpr": f"({names})[datum.value]",
             "orient": "top",
-            "columns": per_row,
             "symbolLimit": 0,
         },
     }
+    together = len(models) <= _SIDE_BY_SIDE
     y: dict[str, Any] = {
         "field": "part" if together else "model",
         "type": "nominal",
@@ -159,8 +155,9 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
                 "labelFontSize": 12,
                 "titleFontSize": 12,
                 "titleFontWeight": "normal",
+                "titleAnchor": "end",
             },
-            "legend": {"labelFontSize": 12, "labelLimit": 160},
+            "legend": {"labelFontSize": 12, "labelLimit": 160, "columns": 4 if together else 3},
         },
         **spec,
     }

@@ -81,7 +81,7 @@
 
   function score(model, row, value = model.score[row]) {
     if (value === undefined || Number.isNaN(value)) return (atlas.STATUSES[model.status[row]] || "not there").replaceAll("_", " ");
-    const shown = decimals < 0 ? compact.format(value) : value.toFixed(decimals);
+    const shown = decimals < 0 ? compact.format(value) : value.toFixed(decimals).replace(/^-(?=[0.]+$)/, "");
     return (value > 0 && store.set.shown.neutral === 0 && Number(shown) !== 0 ? `+${shown}` : shown).replace("-", "−");
   }
 
@@ -123,12 +123,17 @@
         const last = line.cells[line.cells.length - 1];
         const text = make("div", { class: "clamp", lang: set.language }, value("text", row));
         last.replaceChildren(text);
+        line.dataset.row = row;
         line.classList.toggle("current", row === current);
         line.onclick = () => open(row, "opened");
         line.style.cursor = "pointer";
       },
       language: { emptyTable: "No row fits.", zeroRecords: "No row fits." },
     });
+    // Rows that come into view are drawn with all others anew: the focus stays on its row.
+    let held;
+    grid.on("preDraw", () => { held = document.activeElement.closest("#grid tr")?.dataset.row; });
+    grid.on("draw", () => { if (held) linkOf(held)?.focus({ preventScroll: true }); });
     const body = element("grid").querySelector(".dt-scroll-body");
     body?.setAttribute("tabindex", "0");
     body?.setAttribute("role", "region");
@@ -255,7 +260,7 @@
 
   // The link of a row that is in view.
   function linkOf(row) {
-    return [...element("grid").querySelectorAll("tbody tr")].find((line) => grid.row(line).data() === row)?.querySelector("a");
+    return element("grid").querySelector(`tr[data-row="${row}"] a`);
   }
 
   function shut() {
@@ -304,7 +309,7 @@
     element("item").scrollTop = 0;
     const pressed = [...element("item").querySelectorAll(".steps button")].find((button) => button.textContent === held && !button.disabled);
     if (by) (by === "step" && pressed ? pressed : element("item")).focus();
-    for (const line of element("grid").querySelectorAll("tbody tr")) line.classList.toggle("current", grid.row(line).data() === row);
+    for (const line of element("grid").querySelectorAll("tbody tr")) line.classList.toggle("current", line.dataset.row === String(row));
   }
 
   function reveal() {
