@@ -328,7 +328,7 @@
   element("nothing").hidden = sets.length > 0;
   if (!sets.length) return;
   addEventListener("hashchange", start);
-  element("dismiss").addEventListener("click", async () => { kept.set("notice", "seen"); await reveal(); element("set").focus(); });
+  element("dismiss").addEventListener("click", async () => { kept.set("notice", "seen"); await reveal(); element("main").focus(); });
   if (kept.get("notice") === "seen") reveal();
   else element("notice").hidden = false;
 })();
