@@ -4,12 +4,16 @@ import json
 import re
 
 import pytest
+import yaml
+from benches import sample_items
 from standins import PAPERS, printed, printed_prompts, wording
 
 from biasatlas import ROOT
+from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb.construct.wording import read_prompts
 from biasatlas.benchmarks.dbb.wording import choice_prompt, typographic
 from biasatlas.benchmarks.mcbe.judge import rubric
+from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, subcategories
 from biasatlas.benchmarks.mcbe.wording import judge_prompts, order_prompt, prompts
 from biasatlas.benchmarks.shared.wording import fill_slots, formatted_strings, plain, read_printed
 from biasatlas.benchmarks.twbias.wording import user_prompts
@@ -18,6 +22,8 @@ from biasatlas.resources import Resources, names
 from biasatlas.sources import load_sources
 
 SHIPPED = ("prompts/*/*", "mcbe/*")
+#: The authors' `eval.py` and `utils.py`, which a mirror may hold.
+MCBE_CODE = PAPERS.parent / "datasets" / "mcbe_code"
 
 
 def given(folder, benchmark, **own) -> Resources:
@@ -66,8 +72,6 @@ def test_a_brace_in_a_text_is_no_slot():
 )
 def test_a_users_copy_is_held_against_its_checksum(tmp_path, change, words):
     made = wording(tmp_path, "mcbe")
-    import yaml
-
     raw = yaml.safe_load(made["wording/prompts"].read_text(encoding="utf-8"))
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(change(raw), allow_unicode=True), encoding="utf-8")
     with pytest.raises(UserError) as error:
@@ -112,46 +116,82 @@ def as_printed(text: str, slots: dict[str, str]) -> str:
     return plain(text)
 
 
-def test_mcbes_paper_is_the_printed_text(tmp_path):
-    """From the user's copy; SC, which comes from the code, by the last test of this file, where that code is."""
+def copied(tmp_path) -> tuple[dict[str, str], Resources]:
+    """McBE's printed prompts by their names in a user's file, and resources with such a file and the checksums that ship.
+
+    The code's part, SC and the criteria, is the authors' where a mirror has it, and else a stand-in's.
+    """
     page = printed_prompts("mcbe")
     seven, eleven = page["table_7"], page["table_11"]
-    copy = {
-        "ss": seven["ss_zh"],
-        "ba": seven["ba_tested_zh"],
-        "ba_judge": seven["ba_judge_zh"],
-        "bs": seven["bs_zh"],
-        "sc_alternative": eleven["sc_zh"],
-        "bs_alternative": eleven["bs_zh"],
+    texts = {
+        "ss": seven["ss_zh"]["text"],
+        "ba": seven["ba_tested_zh"]["text"],
+        "ba_judge": seven["ba_judge_zh"]["text"],
+        "bs": seven["bs_zh"]["text"],
+        "sc_alternative": eleven["sc_zh"]["text"],
+        "bs_alternative": eleven["bs_zh"]["text"],
     }
     mine = tmp_path / "mine.json"
-    mine.write_text(json.dumps({name: entry["text"] for name, entry in copy.items()}), encoding="utf-8")
-    real = given(
-        tmp_path,
-        "mcbe",
-        **{"wording/prompts": mine, "prompts/mcbe/printed.csv": ROOT / "resources/prompts/mcbe/printed.csv"},
-    )
-    paper = prompts("paper", real)
-    sentence, labels = {"[Default Sentence]": "{sentence}"}, {"[AllSubcategories]": "{labels}"}
-    levels = "-轻[0,5)还好。-重[5,10]不好。"
-    expected = {
-        "ss": as_printed(copy["ss"]["text"], {"[Sentence 1]": "{first}", "[Sentence 2]": "{second}"}),
-        "ba": as_printed(copy["ba"]["text"], sentence | {"[Word]": "{word}"}),
-        "sc_alternative": as_printed(copy["sc_alternative"]["text"], sentence | labels),
-    } | {
-        name: as_printed(copy[name]["text"], {"[Scoring Criteria for Bias Scoring]": levels})
-        for name in ("bs", "bs_alternative")
-    }
-    assert {
-        name: plain(paper[name]).replace(":{sentence},", ",") if name.startswith("bs") else plain(paper[name])
-        for name in expected
-    } == expected
-    maxima = dict(rubric(real)[["criterion", "max_score"]].itertuples(index=False))
-    judged = judge_prompts("paper", maxima, real)
-    slots = {"[Analysis]": "{answer}", "[Explanation]": "{explanation}"}
-    for criterion, what, top in zip(judged, ("准确", "深意", "文化", "亮点"), (13, 13, 13, 5), strict=True):
-        rest = {"[Scoring Criteria for Bias Analysis]": f"看{what}。", "[Score Range]": f"0到{top}"}
-        assert plain(judged[criterion]) == as_printed(copy["ba_judge"]["text"], slots | rest)
+    mine.write_text(json.dumps(texts), encoding="utf-8")
+    own = {"wording/prompts": mine, "prompts/mcbe/printed.csv": ROOT / "resources/prompts/mcbe/printed.csv"}
+    if MCBE_CODE.is_dir():
+        own["wording/mcbe_code"] = MCBE_CODE
+    return texts, given(tmp_path, "mcbe", **own)
+
+
+def sent(requests) -> dict[str, str]:
+    """What the user says in each request, plain; the system says nothing."""
+    chats = [json.loads(messages) for messages in requests["messages"]]
+    assert all(message["role"] == "user" or not message["content"] for chat in chats for message in chat)
+    return dict(zip(requests["request_id"], [plain(chat[-1]["content"]) for chat in chats], strict=True))
+
+
+def test_what_mcbe_asks_under_paper_is_the_printed_text(tmp_path):
+    """Tables 7 and 11, an instance's texts in their slots; BS has none for the sentence, and it stands as in the code."""
+    texts, resources = copied(tmp_path)
+    options, items = registry.load_options("mcbe", "paper"), sample_items("mcbe").query("category == 'gender'")
+    item = items.iloc[1]
+    words, name = json.loads(item["words"]), item["item_id"]
+    default = item["sentence"].replace("[PLH]", words[0])
+    one, two = ((item["context"] + item["sentence"]).replace("[PLH]", word) for word in words[:2])
+    levels = [line for line in prompts("released", resources)["bs"].splitlines() if line.startswith("- ")]
+
+    def asked(task):
+        return sent(registry.build_requests("mcbe")(items, task, ["gender"], options, resources))
+
+    assert asked("SS")[f"{name}/1-2"] == as_printed(texts["ss"], {"[Sentence 1]": one, "[Sentence 2]": two})
+    assert asked("BA")[name] == as_printed(texts["ba"], {"[Word]": words[0], "[Default Sentence]": default})
+    labels = "、".join(subcategories(resources)["gender"])
+    slots = {"[Default Sentence]": default, "[AllSubcategories]": labels, "[All Subcategories]": labels}
+    assert asked("SC")[f"{name}/alternative"] == as_printed(texts["sc_alternative"], slots)
+    if MCBE_CODE.is_dir():
+        printed_sc = printed_prompts("mcbe")["table_7"]["sc_zh"]["text"]
+        assert asked("SC")[f"{name}/original"] == as_printed(printed_sc, slots)
+    for prompt_set, of in (("original", "bs"), ("alternative", "bs_alternative")):
+        expected = as_printed(texts[of], {"[Scoring Criteria for Bias Scoring]": "".join(levels)})
+        assert asked("BS")[f"{name}/{prompt_set}"].replace(f":{plain(default)},", ",", 1) == expected
+
+
+def test_what_mcbes_judge_is_asked_under_paper_is_the_printed_text(tmp_path):
+    texts, resources = copied(tmp_path)
+    options, items = registry.load_options("mcbe", "paper"), sample_items("mcbe").head(1)
+    explanation = items["explanation"].iloc[0]
+    maxima = dict(rubric(resources)[["criterion", "max_score"]].itertuples(index=False))
+    of_code = judge_prompts("released", maxima, resources)
+    requests = registry.build_requests("mcbe")(items, "BA", CATEGORIES, options, resources)
+    answers = requests[["request_id"]].assign(repeat=0, status="ok", text="因为以偏概全。")
+    judged = registry.build_judge_requests("mcbe")(items, requests, answers, "BA", options, resources)
+    for criterion, found in zip(maxima, sent(judged).values(), strict=True):
+        expected = as_printed(
+            texts["ba_judge"],
+            {
+                "[Analysis]": "因为以偏概全。",
+                "[Explanation]": explanation,
+                "[Scoring Criteria for Bias Analysis]": of_code[criterion].splitlines()[3].partition("：")[2],
+                "[Score Range]": f"0到{maxima[criterion]}",
+            },
+        )
+        assert found == expected, criterion
 
 
 def test_twbiass_paper_is_the_printed_text(tmp_path):
@@ -167,10 +207,29 @@ def test_twbiass_paper_is_the_printed_text(tmp_path):
     assert user_prompts("paper", given(tmp_path, "twbias", **own)) == texts
 
 
+def test_twbiass_templates_are_those_of_tables_2_and_10():
+    """What stands before a sentence, and the sentence; print says nothing of the blanks around an empty prompt."""
+    page = printed_prompts("twbias")
+    models = yaml.safe_load((ROOT / "config/papers.yaml").read_text(encoding="utf-8"))["models"]
+    for printed_as, ours in (("tw_llm", "taiwan-llm"), ("breeze", "breeze"), ("taide", "taide")):
+        template = models[ours]["templates"]["paper"]["prompt"].replace("{user}", "{user prompt}")
+        assert template + "{bias sentence}" == page["table_10"][printed_as]["text"]
+    (chat,) = [models["taiwan-llm"]["templates"]["paper"]]
+    sentence, prompt = page["table_2"]["type_0"]["text"], page["table_3"]["prompts"]["user_prompt_1"]["text"]
+    assert chat["empty"] + sentence == page["table_2"]["type_00"]["text"]
+    assert chat["prompt"].replace("{user}", prompt) + sentence == page["table_2"]["type_1"]["text"]
+
+
 def test_dbbs_paper_is_the_printed_text(tmp_path):
+    """Table 11, then the question, whose layout the paper does not print; no system message."""
     text = printed_prompts("dbb")["table_11"]["multiple_choice"]["text"]
-    own = {"wording/dbb": PAPERS.parent / "datasets" / "dbb"}
-    assert choice_prompt("table11", given(tmp_path, "dbb", **own)) == text
+    resources = given(tmp_path, "dbb", **{"wording/dbb": PAPERS.parent / "datasets" / "dbb"})
+    assert choice_prompt("table11", resources) == text
+    items = sample_items("dbb").head(1)
+    options = registry.load_options("dbb", "paper")
+    requests = registry.build_requests("dbb")(items, "MCQ", list(items["category"]), options, resources)
+    (chat,) = map(json.loads, requests["messages"])
+    assert [message["role"] for message in chat] == ["user"] and chat[0]["content"].startswith(f"{text}\n\n")
 
 
 def shipped_texts() -> dict[str, str]:
@@ -204,17 +263,6 @@ def test_the_files_that_hold_wording_are_pinned():
     sources = load_sources()
     assert {file.path for file in sources["mcbe_code"].files} == {"eval.py", "utils.py"}
     assert all(len(file.sha256) == 64 for name in ("mcbe_code", "dbb_code") for file in sources[name].files)
-
-
-def test_mcbes_sc_is_the_printed_text(tmp_path):
-    """Derived from the authors' code, which a mirror may hold."""
-    text = printed_prompts("mcbe")["table_7"]["sc_zh"]["text"]
-    code = PAPERS.parent / "datasets" / "mcbe_code"
-    if not code.is_dir():
-        pytest.skip("the mirror has no mcbe_code/")
-    paper = prompts("paper", given(tmp_path, "mcbe", **{"wording/mcbe_code": code}))
-    expected = as_printed(text, {"[Default Sentence]": "{sentence}", "[All Subcategories]": "{labels}"})
-    assert plain(paper["sc"]) == expected
 
 
 def test_dbbs_construction_is_the_printed_text(tmp_path):
