@@ -15,10 +15,11 @@ from pydantic import BaseModel, ConfigDict
 from biasatlas.resources import Resources
 
 REPRODUCED, DIFFERS = "reproduced to the digit", "differs"
-NEEDS_MODEL, NEEDS_PEOPLE, NO_NUMBERS = "needs this model", "needs people", "no numbers"
+NEEDS_DOWNLOAD, NEEDS_MODEL = "needs a download", "needs this model"
+NEEDS_PEOPLE, NO_NUMBERS = "needs people", "no numbers"
 UNEXPLAINED = "unexplained"
 #: What a cell may come to, as the ledger counts it.
-STATUSES = (REPRODUCED, DIFFERS, NEEDS_MODEL, NEEDS_PEOPLE, NO_NUMBERS, UNEXPLAINED)
+STATUSES = (REPRODUCED, DIFFERS, NEEDS_DOWNLOAD, NEEDS_MODEL, NEEDS_PEOPLE, NO_NUMBERS, UNEXPLAINED)
 COLUMNS = ("paper", "table", "cell", "printed", "ours", "difference", "status", "reason")
 
 #: (benchmark, table) -> that table as `replicate` made it, with ``published`` as printed.
@@ -57,7 +58,9 @@ class Why(_Part):
     """Why the cells that match the pattern ``cells`` have a status."""
 
     cells: str = "*"
-    status: Literal["reproduced to the digit", "differs", "needs this model", "needs people", "no numbers"]
+    status: Literal[
+        "reproduced to the digit", "differs", "needs a download", "needs this model", "needs people", "no numbers"
+    ]
     reason: str
 
 
@@ -131,7 +134,7 @@ def make_ledger(
 
 def explanations(printed: Printed, cell: str, came_to: str) -> list[Why]:
     """The reasons for a cell that was compared and ``came_to`` a status, or ("") could not be."""
-    wanted = (came_to,) if came_to else (NEEDS_MODEL, NEEDS_PEOPLE, NO_NUMBERS)
+    wanted = (came_to,) if came_to else (NEEDS_DOWNLOAD, NEEDS_MODEL, NEEDS_PEOPLE, NO_NUMBERS)
     return [why for why in printed.why if why.status in wanted and fnmatchcase(cell, why.cells)]
 
 
@@ -157,7 +160,8 @@ def summarise(papers: Mapping[str, Paper], ledger: pd.DataFrame) -> str:
     lines = [
         "# Ledger\n",
         f"{total[REPRODUCED]} of {numbers} printed cells reproduced to the digit, {total[DIFFERS]} differ, "
-        f"{total[NEEDS_MODEL]} need a model, {total[NEEDS_PEOPLE]} need people; {total[UNEXPLAINED]} are unexplained. "
+        f"{total[NEEDS_DOWNLOAD]} need a download, {total[NEEDS_MODEL]} a model, {total[NEEDS_PEOPLE]} people; "
+        f"{total[UNEXPLAINED]} are unexplained. "
         f"{total[NO_NUMBERS]} tables and figures print no numbers.\n",
     ]
     for name, of_paper in counts.groupby(level="paper", sort=False):
