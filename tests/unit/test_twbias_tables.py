@@ -299,6 +299,15 @@ def test_figures_of_many_models_stay_on_a_page_and_a_model_keeps_its_look(name, 
         assert drawn == set(palette.looks(range(models)).values())
 
 
+def test_indigenous_peoples_are_the_last_row_as_in_print(drawn_tables):
+    """The text speaks of "the last row"; rows and columns are of one order."""
+    axis = next(axis for axis in draw("ethnic_grid", drawn_tables).axes if axis.get_title() == "model-0")
+    rows, columns = (
+        [label.get_text() for label in labels] for labels in (axis.get_yticklabels(), axis.get_xticklabels())
+    )
+    assert rows == columns[:4] == ["Hakka", "Hoklo", "Waishengren", "Indigenous"] and columns[4:] == ["Han"]
+
+
 def test_as_printed_bars_are_ratios_coloured_by_effect(drawn_tables):
     table = drawn_tables["attributes"]
     axis = next(

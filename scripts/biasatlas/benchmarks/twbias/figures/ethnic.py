@@ -32,18 +32,18 @@ def ethnic_grid(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about ethnic groups were scored")
     models = list(table["model"].unique())
-    references = (*ETHNIC_GROUPS, "han")
+    groups = (*ETHNIC_GROUPS[1:], "indigenous")  # the last row, as in print, whose text speaks of it
+    references = (*groups, "han")
     drawing, axes = panel_grid(len(models), 3.1, 2.5, sharey=True)
     limit = colour_limit(table[table["metric"] == "effect_size"])
     for axis, model in zip(axes, models, strict=True):
         rows = table[table["model"] == model]
         effects, ratios = (
-            value_grid(rows, metric, "target_group", ETHNIC_GROUPS, references)
-            for metric in ("effect_size", "bias_ratio")
+            value_grid(rows, metric, "target_group", groups, references) for metric in ("effect_size", "bias_ratio")
         )
         image = heat_map(axis, effects, cell_labels("{:+.2f}\n{:.1f}", effects, ratios), limit)
         axis.set_xticks(range(len(references)), map(short_name, references), fontsize=7)
-        axis.set_yticks(range(len(ETHNIC_GROUPS)), map(short_name, ETHNIC_GROUPS), fontsize=8)
+        axis.set_yticks(range(len(groups)), map(short_name, groups), fontsize=8)
         axis.set_title(model)
     colour_bar(drawing, image, axes, "Effect size; below it the share of significant prompts")
     drawing.supylabel("Sentences about", fontsize=9)

@@ -9,6 +9,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from biasatlas.benchmarks.shared.palette import Looks
 from biasatlas.benchmarks.twbias.vocabulary import GROUP_NAMES
@@ -102,7 +103,8 @@ def panel_grid(
 def colour_bar(drawing: Figure, image: ScalarMappable, axes: Sequence[Axes], label: str) -> None:
     """A colour bar above all panels."""
     pad = 0.1 / drawing.get_figheight()
-    drawing.colorbar(image, ax=axes, location="top", shrink=0.6, aspect=35, pad=pad, label=label)
+    ticks = MaxNLocator(6, steps=[1, 2, 5, 10])  # labels of a narrow figure would run into one another
+    drawing.colorbar(image, ax=axes, location="top", shrink=0.6, aspect=35, pad=pad, label=label, ticks=ticks)
 
 
 def legend(drawing: Figure, models: Iterable[str], looks: Looks, title: str | None = None) -> None:
