@@ -62,10 +62,11 @@ class Counts:
     @classmethod
     def of(cls, units: pd.DataFrame) -> "Counts":
         """Of units with a ``status``, and where they have them a ``detail`` and the columns MASSES."""
+        if units.empty:  # a table of many cells asks of each, and most lack nothing
+            return cls()
         counts = units["status"].value_counts()
-        known = set(MASSES) <= set(units)
-        unread = units[list(MASSES)].astype(float).sum(axis=1, skipna=False).mean() if known else math.nan
-        return cls(**{name: int(counts.get(name, 0)) for name in _NO_VALUE}, unread=100 * unread, reason=_reason(units))
+        numbers = {name: int(counts.get(name, 0)) for name in _NO_VALUE}
+        return cls(**numbers, unread=unread(units), reason=_reason(units))
 
     def without(self, statuses: Iterable[str]) -> "Counts":
         """The same, none of these statuses among them."""
@@ -74,6 +75,13 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         numbers = {name: getattr(self, name) + getattr(other, name) for name in _NO_VALUE}
         return Counts(**numbers, reason=self.reason or other.reason)
+
+
+def unread(units: pd.DataFrame) -> float:
+    """The percentage of the answers behind ``units`` that gave none, by the columns MASSES; missing without them."""
+    if units.empty or not set(MASSES) <= set(units):
+        return math.nan
+    return 100 * units[list(MASSES)].astype(float).sum(axis=1, skipna=False).mean()
 
 
 def _reason(units: pd.DataFrame) -> str:

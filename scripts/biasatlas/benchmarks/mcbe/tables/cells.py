@@ -10,7 +10,7 @@ import pandas as pd
 from biasatlas.benchmarks.mcbe.columns import DESIGN
 from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES, TASKS
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, unread
 from biasatlas.stats.clusters import cluster_sums, ratio
 from biasatlas.stats.jackknife import jackknife
 
@@ -48,7 +48,7 @@ def item_scores(cell: pd.DataFrame) -> pd.Series:
 def not_scored(cell: pd.DataFrame, items: pd.Series) -> Counts:
     """The items of ``cell`` that are not among the scored ``items``, by the status of their first repeat."""
     unscored = cell[~cell["item_id"].isin(items.index.get_level_values("item_id"))].drop_duplicates("item_id")
-    return replace(Counts.of(unscored), unread=Counts.of(cell[cell["status"] != "not_applicable"]).unread)
+    return replace(Counts.of(unscored), unread=unread(cell[cell["status"] != "not_applicable"]))
 
 
 def printed_scores(published: Published) -> pd.Series:
