@@ -217,6 +217,9 @@ def test_a_setting_that_a_protocol_needs_is_missed_when_the_file_is_read():
         "models.local.templates.released",
     ]
     load_config({"models": models, "benchmarks": {"mcbe": {"tasks": ["PC"]} | {"protocols": ["released", "paper"]}}})
+    models["service"] = endpoint | {"sampling": {"chekpoint": {"temperature": 1.0}}}
+    with pytest.raises(UserError, match=r"sampling\.checkpoint: required key is missing \(it has 'chekpoint'\)"):
+        load_config({"models": models, "benchmarks": {"mcbe": run}})
 
 
 def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,8 +143,11 @@ def _missing_settings(config: "Config", name: str) -> Iterator[str]:
             for model in [run.judge] if need.judges else run.models or config.models:
                 entry = config.models.get(model or "")
                 if entry is not None and KINDS[entry.kind].lacks(entry, need.setting):
+                    section, key = need.setting.split(".")
+                    alike = get_close_matches(key, getattr(entry, section, {}), n=1)
+                    slip = f" (it has {alike[0]!r})" if alike else ""
                     yield (
-                        f"models.{model}.{need.setting}: required key is missing: protocol {protocol!r} of {name} has "
+                        f"models.{model}.{need.setting}: required key is missing{slip}: protocol {protocol!r} of {name} has "
                         f"`{need.option}: {need.value}`; docs/{run.benchmark}.md says what it is"
                     )
 
