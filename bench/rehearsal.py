@@ -2,6 +2,10 @@
 
 python bench/rehearsal.py FOLDER                    a tenth of the rows: eight models of kind `known`, three endpoints
 python bench/rehearsal.py FOLDER --share 1 --known  all 4,077 rows, every model of kind `known`
+    --protocols released recommended                some of the protocols; what a folder has is not made again
+
+All rows under `released` and `recommended` are 218 jobs: every table and 18 figures in 24 minutes of processor time, 8 of
+them Snakemake's own. tests/unit/test_mcbe_rehearsal.py has the same in process, on few rows.
 
 The data are of ours; the endpoints are served here. `released` and `paper` ask in stand-ins for the authors' words, and
 `paper` runs only where BIASATLAS_MIRROR has the papers' printed prompts beside it.
@@ -14,8 +18,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import yaml
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
@@ -26,11 +28,6 @@ from rehearsal import write_workbooks  # noqa: E402
 LOCAL = ("llama2-7b", "baichuan2-7b", "mistral-7b", "internlm2.5-7b")
 QWEN = tuple(f"qwen2.5-{size}b" for size in ("0.5", "1.5", "7", "32"))
 ENDPOINTS = ("glm4-air", "glm4-0520", "deepseek-v3")
-#: What the printed prompts are called in the papers' pages and in a user's file.
-PRINTED = {
-    "table_7": {"ss_zh": "ss", "ba_tested_zh": "ba", "ba_judge_zh": "ba_judge", "bs_zh": "bs"},
-    "table_11": {"sc_zh": "sc_alternative", "bs_zh": "bs_alternative"},
-}
 
 
 def reply(body: dict, prompt: str) -> str:
@@ -45,13 +42,9 @@ def reply(body: dict, prompt: str) -> str:
 
 def prompts_file(folder: Path) -> dict[str, str]:
     """The user's file of printed prompts, where their texts are here."""
-    page = standins.PAPERS / "prompts" / "mcbe.yaml"
-    if not page.is_file():
-        return {}
-    tables = yaml.safe_load(page.read_text(encoding="utf-8"))
-    texts = {ours: tables[table][name]["text"] for table, names in PRINTED.items() for name, ours in names.items()}
+    texts = standins.copied_prompts()
     (folder / "prompts.json").write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
-    return {"prompts": "prompts.json"}
+    return {"prompts": "prompts.json"} if texts else {}
 
 
 def entries(url: str, known: bool) -> dict[str, dict]:
@@ -73,6 +66,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--known", action="store_true")
     parser.add_argument("--models", type=int, help="the last so many of the eleven; the endpoints are the last three")
+    parser.add_argument("--protocols", nargs="+", default=["paper", "released", "recommended"])
     parser.add_argument("--cores", default="2")
     parser.add_argument("targets", nargs="*", help="files below FOLDER, as results/tables/mcbe/paper/scores.csv")
     arguments = parser.parse_intermixed_args()
@@ -90,7 +84,7 @@ def main() -> None:
             "models": chosen,
             "benchmarks": {
                 "mcbe": {
-                    "protocols": ["paper", "released", "recommended"],
+                    "protocols": arguments.protocols,
                     "judge": judge,
                     "skip_invalid": arguments.share < 1,
                     "files": prompts_file(folder),

@@ -104,6 +104,22 @@ def printed(folder: Path, benchmark: str, prompts: dict[str, str]) -> dict[str, 
     return {"wording/prompts": file, f"prompts/{benchmark}/printed.csv": table}
 
 
+#: What McBE's printed prompts are called in a user's file, by table and entry.
+_COPIED = {
+    "table_7": {"ss_zh": "ss", "ba_tested_zh": "ba", "ba_judge_zh": "ba_judge", "bs_zh": "bs"},
+    "table_11": {"sc_zh": "sc_alternative", "bs_zh": "bs_alternative"},
+}
+
+
+def copied_prompts() -> dict[str, str]:
+    """McBE's printed prompts as a user copies them, by their names in the file; none where they are not there."""
+    path = PAPERS / "prompts" / "mcbe.yaml"
+    page = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {
+        ours: page[table][entry]["text"] for table in page.keys() & _COPIED for entry, ours in _COPIED[table].items()
+    }
+
+
 def printed_prompts(paper: str) -> dict:
     """What a paper prints, by table; skips the test where it is not there."""
     path = PAPERS / "prompts" / f"{paper}.yaml"

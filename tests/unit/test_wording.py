@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 from benches import sample_items
-from standins import PAPERS, printed, printed_prompts, wording
+from standins import PAPERS, copied_prompts, printed, printed_prompts, wording
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
@@ -121,16 +121,8 @@ def copied(tmp_path) -> tuple[dict[str, str], Resources]:
 
     The code's part, SC and the criteria, is the authors' where a mirror has it, and else a stand-in's.
     """
-    page = printed_prompts("mcbe")
-    seven, eleven = page["table_7"], page["table_11"]
-    texts = {
-        "ss": seven["ss_zh"]["text"],
-        "ba": seven["ba_tested_zh"]["text"],
-        "ba_judge": seven["ba_judge_zh"]["text"],
-        "bs": seven["bs_zh"]["text"],
-        "sc_alternative": eleven["sc_zh"]["text"],
-        "bs_alternative": eleven["bs_zh"]["text"],
-    }
+    printed_prompts("mcbe")  # or the test is skipped
+    texts = copied_prompts()
     mine = tmp_path / "mine.json"
     mine.write_text(json.dumps(texts), encoding="utf-8")
     own = {"wording/prompts": mine, "prompts/mcbe/printed.csv": ROOT / "resources/prompts/mcbe/printed.csv"}
