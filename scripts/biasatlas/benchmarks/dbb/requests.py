@@ -15,7 +15,8 @@ from biasatlas.benchmarks.shared.choices import sampling
 from biasatlas.benchmarks.shared.wording import fill_slots
 from biasatlas.resources import Resources
 
-#: The one line in the wrappers of the authors' code.
+#: The one line in the wrappers of the authors' code (`src/llm_utils.py`, which is not fetched). The paper prints none, and
+#: many programs have this very sentence.
 _SYSTEM_PROMPT = "You are a useful assistant."
 
 

@@ -20,9 +20,9 @@ def prompts(wording: str, resources: Resources) -> dict[str, str]:
     """Prompts for the model under test, with slots ``{sentence}`` and the like: sc, ss, ba, bs, and for two of them a
     second wording, sc_alternative and bs_alternative (which the authors' code lacks).
 
-    The paper's white space is not known: a line ends where the code has one behind a text of its own. SC is derived from the code, whose words are the printed ones, and the severity levels are the code's,
-    since print has them in English alone. Its BS has no slot for the sentence: it goes where the prompt first speaks of
-    it, as in the code.
+    The paper's white space is not known: a line ends where the code has one behind a text of its own. SC is derived from
+    the code, whose words are the printed ones, and the severity levels are the code's, since print has them in English
+    alone. Its BS has no slot for the sentence: it goes where the prompt first speaks of it, as in the code.
     """
     if wording == "ours":
         return resources.yaml("prompts/mcbe/model.yaml")

@@ -78,8 +78,8 @@ def with_slots(text: str, slots: Mapping[str, str]) -> str:
 def formatted_strings(path: str | Path, function: str = "", target: str = "") -> list[list[str]]:
     """The formatted strings that a Python file assigns to the name ``target`` in ``function``, in the file's order.
 
-    Each is a list of its constant parts: between two of them stood an expression. The file is parsed, never run. ``target`` empty: to any name; ``function`` empty: anywhere. Raises UserError for a
-    file that is no Python.
+    Each is a list of its constant parts: between two of them stood an expression. The file is parsed, never run.
+    ``target`` empty: to any name; ``function`` empty: anywhere. Raises UserError for a file that is no Python.
     """
     try:
         scope: ast.AST = ast.parse(read_text(path))
