@@ -46,13 +46,12 @@ def main():
     parser.add_argument("--seeds", type=int, default=200)
     given = parser.parse_args()
     made = dict(benches(given.items))
-    truths, groups = {}, {}
+    truths = {}
     for name, bench in made.items():
         study = load_studies()[name]
-        groups[name] = [group for each in bench.questions.values() for group in each.asked.roles.group]
         headline, dose, _ = PAIRED[name]
         values = [
-            truth(bench, study.entry(setting, 0, groups[name]), study.headlines[headline])
+            truth(bench, study.entry(setting, 0, bench.groups), study.headlines[headline])
             for setting in ("bias-0", dose)
         ]
         truths[name] = values[0] - values[1]
@@ -62,7 +61,7 @@ def main():
         for name, bench in made.items():
             study = load_studies()[name]
             _, dose, key = PAIRED[name]
-            fair, biased = (bench.scores(study.entry(setting, seed, groups[name]), "m") for setting in ("bias-0", dose))
+            fair, biased = (bench.scores(study.entry(setting, seed, bench.groups), "m") for setting in ("bias-0", dose))
             runs.append(Weighed.of(fair, name, bench.benchmark, bench.options))
             one, other = (
                 Answers.by_model(scores, bench.benchmark, bench.options)["m"].evidence()[key]

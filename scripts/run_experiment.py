@@ -1,7 +1,7 @@
 """Measure known models of one setting of a study (rule run_experiment)."""
 
 from biasatlas.files import read_parquet, write_csv
-from biasatlas.laboratory import experiment, own_group
+from biasatlas.laboratory import direct, experiment, own_group
 from biasatlas.laboratory.bench import Bench
 from biasatlas.laboratory.studies import load_studies
 from biasatlas.resources import Resources
@@ -15,6 +15,6 @@ with job(snakemake) as this:
     # Every setting has seeds of its own: what chance does in one says nothing of another.
     setting, seeds = snakemake.wildcards.setting, snakemake.params.seeds
     first = 1 + seeds * list(study.settings()).index(setting)
-    run = {"tables": experiment.run, "regression": own_group.run}[study.by]
+    run = {"tables": experiment.run, "regression": own_group.run, "answers": direct.run}[study.by]
     runs = run(study, setting, bench, range(first, first + seeds))
     write_csv(runs, snakemake.output.runs)

@@ -99,7 +99,7 @@ def test_seeds_without_an_interval_are_counted_and_no_finding():
 
 @pytest.mark.parametrize("bias", [0.0, 0.5])
 def test_the_truth_of_a_preference_is_that_of_the_formula(bias):
-    entry = STUDY.entry(f"bias-{bias:g}", 1, [])
+    entry = STUDY.entry(f"bias-{bias:g}", 1, {})
     expected = 100 * norm.cdf(bias / np.sqrt(2))
     assert truth(bench("crows_pairs", ("pair",)), entry, STUDY.headlines[0]) == pytest.approx(expected)
 
@@ -122,12 +122,12 @@ def test_every_headline_of_a_study_is_one_row_of_its_table(name):
 
 def test_every_setting_of_every_study_is_a_model():
     for study in load_studies().values():
-        assert all(study.entry(setting, 1, ["a", "b"]).seed == 1 for setting in study.settings())
+        assert all(study.entry(setting, 1, {"one": ["a", "b"]}).seed == 1 for setting in study.settings())
 
 
 def test_a_nuisance_of_half_of_the_groups_names_every_second_one():
     study = STUDY.model_copy(update={"nuisances": {"refused": {"refused_by_group": {HALF: 0.5}}}})
-    assert study.entry("refused", 1, ["c", "a", "b", "a"]).refused_by_group == {"a": 0.5, "c": 0.5}
+    assert study.entry("refused", 1, {"one": ["a", "b", "c"], "other": ["b"]}).refused_by_group == {"a": 0.5, "b": 0.5, "c": 0.5}
 
 
 def test_tables_for_the_docs_leave_out_what_is_missing():

@@ -1,7 +1,9 @@
 """The laboratory: every metric measured on known models, whose truth follows from their formula (``make laboratory``).
 
 ``bench``        a benchmark's whole pipeline in process: entries in, tables out
-``experiments``  which models are measured: doses of bias, nuisances, responders with a known answer
+``studies``      which models are measured: doses of bias, and nuisances
+``experiment``   one setting of a study over many seeds, by a run's own scores and tables
+``direct``       the same of questions and pairs, without writing answers out
 ``own_group``    TWBias's regressions for many models at once
 ``truth``        what a metric is worth by the formula alone, computed apart from the code that estimates it
 ``planning``     what a run could find, before anything is asked

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
@@ -71,6 +73,13 @@ class Bench:
         return {
             task: Questions.of(self.benchmark, self.items, requests, task) for task, requests in self.requests.items()
         }
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """The groups that requests are about, by category; both in alphabetical order."""
+        roles = [questions.asked.roles for questions in self.questions.values()]
+        pairs = {pair for each in roles for pair in zip(each.category, each.group, strict=True)}
+        return {name: [group for _, group in of] for name, of in groupby(sorted(pairs), key=itemgetter(0))}
 
     def scores(self, entry: KnownEntry, name: str, judge: KnownEntry | None = None) -> pd.DataFrame:
         """The scores of a model of this ``name``, as a run would write them; the ``judge`` is it itself unless given."""

@@ -19,9 +19,8 @@ REQUESTS = 60_000
 
 def run(study: Study, setting: str, bench: Bench, seeds: Iterable[int]) -> pd.DataFrame:
     """A row for each seed and headline, with :data:`COLUMNS`; what a row of a table misses is missing."""
-    groups = [group for questions in bench.questions.values() for group in questions.asked.roles.group]
-    truths = [truth(bench, study.entry(setting, 0, groups), headline) for headline in study.headlines]
-    entries = {str(seed): study.entry(setting, seed, groups) for seed in seeds}
+    truths = [truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
+    entries = {str(seed): study.entry(setting, seed, bench.groups) for seed in seeds}
     together = max(1, REQUESTS // sum(map(len, bench.requests.values())))
     rows: list[dict] = []
     for some in _batches(list(entries.items()), together):

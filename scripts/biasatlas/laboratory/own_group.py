@@ -31,15 +31,14 @@ def run(study: Study, setting: str, bench: Bench, seeds: Iterable[int]) -> pd.Da
     questions, seeds = bench.questions["perplexity"], list(seeds)
     if questions.texts is None:
         raise ValueError("the task has texts")
-    groups = list(questions.asked.roles.group)
-    scores = bench.scores(study.entry(setting, 0, groups), "any")
+    scores = bench.scores(study.entry(setting, 0, bench.groups), "any")
     found = {pair: regression(scores, swaps, pair) for pair, swaps in swapped_pairs(scores, options)}
     wanted = [_pair(headline) for headline in study.headlines]
     places = {pair: _places(bench.requests["perplexity"], found[pair]) for pair in wanted}
     outcomes = {pair: np.empty((len(found[pair].changes), len(seeds))) for pair in wanted}
     costs = Costs(questions.texts)
     for number, seed in enumerate(seeds):
-        entry = study.entry(setting, seed, groups)
+        entry = study.entry(setting, seed, bench.groups)
         value = formula.log_likelihoods(entry, questions.asked, costs.of(entry))
         for pair, (variant, original) in places.items():
             outcomes[pair][:, number] = (value[variant] - value[original]).mean(axis=1)
@@ -48,7 +47,7 @@ def run(study: Study, setting: str, bench: Bench, seeds: Iterable[int]) -> pd.Da
         design = found[_pair(headline)]
         if design.metric != headline.metric or design.columns is None:
             raise ValueError(f"{headline}: the pair has {design.metric}")
-        known = truth(bench, study.entry(setting, 0, groups), headline)
+        known = truth(bench, study.entry(setting, 0, bench.groups), headline)
         clusters = design.changes[SENTENCE]
         estimates = coefficients(-outcomes[_pair(headline)], design.columns, design.weight, clusters)
         rows += [

@@ -1,9 +1,11 @@
 """The studies of the laboratory: ``resources/laboratory/studies.yaml``, typed. Light to import: planning reads it."""
 
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from biasatlas import ROOT
 from biasatlas.models.known.entry import KnownEntry
@@ -11,7 +13,7 @@ from biasatlas.validation import read_yaml, validated
 
 FILE = ROOT / "resources" / "laboratory" / "studies.yaml"
 
-#: Stands in a nuisance for every second group.
+#: Stands in a nuisance for every second group of each category.
 HALF = "half"
 
 
@@ -20,7 +22,10 @@ class _Section(BaseModel):
 
 
 class Headline(_Section):
-    """One row of a table, by its keys and metric; ``test`` is the metric of its p-value ('': its interval decides)."""
+    """One row of a table, by its keys and metric; ``test`` is the metric of its p-value ('': its interval decides).
+
+    In the file a key may have several values: a row for each, and for each of every other key.
+    """
 
     table: str
     metric: str
@@ -32,12 +37,13 @@ class Study(_Section):
     """Known models on some tasks of a benchmark, and the headlines that are looked at.
 
     ``by`` "tables": scores and tables are made of every model's answers; "regression": TWBias's regressions are made ready
-    once (:mod:`.own_group`), which takes a hundredth of the time.
+    once (:mod:`.own_group`), which takes a hundredth of the time; "answers": answers to the questions and pairs of one task stay
+    numbers until they are estimated (:mod:`.direct`), which takes a tenth.
     """
 
     benchmark: str
     protocol: str = "recommended"
-    by: Literal["tables", "regression"] = "tables"
+    by: Literal["tables", "regression", "answers"] = "tables"
     tasks: list[str]
     categories: list[str] = []
     base: dict[str, Any]
@@ -45,14 +51,27 @@ class Study(_Section):
     nuisances: dict[str, dict[str, Any]]
     headlines: list[Headline]
 
+    @field_validator("headlines", mode="before")
+    @classmethod
+    def _every_row(cls, headlines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """A headline for every combination of its keys' values."""
+        rows = []
+        for each in headlines:
+            if isinstance(each, Headline):
+                rows.append(each)
+                continue
+            listed = {name: value if isinstance(value, list) else [value] for name, value in each["keys"].items()}
+            rows += [each | {"keys": dict(zip(listed, values, strict=True))} for values in product(*listed.values())]
+        return rows
+
     def settings(self) -> dict[str, dict[str, Any]]:
         """Every setting by its name: ``bias-{dose}``, and each nuisance without bias."""
         doses = {f"bias-{dose:g}": self.base | {"bias": dose} for dose in self.doses}
         return doses | {name: self.base | changed for name, changed in self.nuisances.items()}
 
-    def entry(self, setting: str, seed: int, groups: list[str]) -> KnownEntry:
-        """The model of a setting; ``groups`` are those that its requests are about."""
-        half = sorted(set(groups))[::2]
+    def entry(self, setting: str, seed: int, groups: Mapping[str, Sequence[str]]) -> KnownEntry:
+        """The model of a setting; ``groups`` are those that its requests are about, in order, by category."""
+        half = sorted({name for names in groups.values() for name in names[::2]})
         values = {
             name: dict.fromkeys(half, value[HALF]) if isinstance(value, dict) and HALF in value else value
             for name, value in self.settings()[setting].items()

@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -81,21 +82,27 @@ class Questions:
         return self._frame(log_likelihood=value, tokens=tokens, nll_per_token=-value / tokens)
 
     def _choices(self, entry: KnownEntry) -> pd.DataFrame:
-        masses = self._masses(entry)
-        if entry.certain:
-            masses = np.eye(masses.shape[1])[formula.drawn(entry, self.asked, masses, 0)]
-        *labels, refused, unparseable = masses.T
+        *labels, refused, unparseable = self.chosen(entry).T
         rows = np.column_stack(labels).tolist()
         shares = [json.dumps(row[: len(names)]) for row, names in zip(rows, self.labels, strict=True)]
         return self._frame(
             probabilities=shares, refused=refused, ambiguous=0.0, unparseable=unparseable, unresolved=0.0, replies=None
         )
 
+    def chosen(self, entry: KnownEntry) -> NDArray[np.float64]:
+        """What a choice puts on the labels, on a refusal and on a reply that cannot be read: (requests, labels + 2)."""
+        masses = self._masses(entry)
+        return np.eye(masses.shape[1])[formula.drawn(entry, self.asked, masses, 0)] if entry.certain else masses
+
     def _masses(self, entry: KnownEntry) -> NDArray[np.float64]:
         """Probabilities of the labels, of a refusal and of a reply that cannot be read: (requests, labels + 2)."""
+        return np.column_stack(formula.probabilities(entry, self.asked, self._characters))
+
+    @cached_property
+    def _characters(self) -> NDArray[np.float64]:
+        """Of each label; 1 for one that a request lacks."""
         width = self.asked.roles.side.shape[1]
-        characters = np.array([[*map(len, row), *[1] * (width - len(row))] for row in self.labels], float)
-        return np.column_stack(formula.probabilities(entry, self.asked, characters))
+        return np.array([[*map(len, row), *[1] * (width - len(row))] for row in self.labels], float)
 
     def _replies(self, entry: KnownEntry) -> pd.DataFrame:
         """A reply for each repeat: a label, or an analysis that states its quality, or a refusal, or nothing readable."""

@@ -1,5 +1,7 @@
 """What each answer says: right or wrong, with the stereotype, against it, or neither."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -45,7 +47,8 @@ def question_scores(
     """
     items = items[items["category"] == category]
     mass = _masses(requests[requests["item_id"].isin(items["item_id"])], responses).reindex(items["item_id"])
-    share, status = _shares(mass, options.answer)
+    share, status = shares(mass, options.answer)
+    place = places(items)
     detail = mass["detail"].to_numpy(object)
     if options.untargeted == "drop":
         dropped = items["target"].isna().to_numpy()
@@ -59,17 +62,23 @@ def question_scores(
             "aligned": np.where(gold_is_person & items["target"].notna(), items["gold"] == items["target"], np.nan),
             "status": status,
             "answer": np.where(single, np.asarray(LABELS)[np.nan_to_num(share).argmax(axis=1)], None),
-            **_counted(share, items),
+            **counted(share, place),
             **{name: mass[name].to_numpy() for name in MASSES},
             "detail": detail,
-            **_cases(mass.assign(**_counting_lost(mass, items, requests)), items, options.answer),
+            **_cases(mass.assign(**_counting_lost(mass, items, requests)), place, options.answer),
         }
     )
 
 
-def _counted(share: np.ndarray, items: pd.DataFrame) -> dict[str, np.ndarray]:
-    """What each option's ``share`` (items, 3) comes to: right, the target, the other person, unknown, any."""
-    correct, biased, unknown = (_share_of(share, items[key]) for key in ("gold", "target", "unknown"))
+def places(items: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Place among LABELS of the option that is the "gold", "target" or "unknown" one of each item; missing where none is."""
+    place = {name: position for position, name in enumerate(LABELS)}
+    return {name: items[name].map(place).to_numpy(float) for name in ("gold", "target", "unknown")}
+
+
+def counted(share: np.ndarray, place: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What each option's ``share`` (items, 3) comes to: right, the target, the other person, unknown, any (:func:`places`)."""
+    correct, biased, unknown = (_share_of(share, place[key]) for key in ("gold", "target", "unknown"))
     answered = share.sum(axis=1)
     counter = answered - unknown - biased
     return {"correct": correct, "biased": biased, "counter": counter, "unknown": unknown, "answered": answered}
@@ -81,21 +90,19 @@ def _counting_lost(mass: pd.DataFrame, items: pd.DataFrame, requests: pd.DataFra
     return {label: mass[label].mask(asked & mass[label].isna(), 0.0).to_numpy() for label in LABELS}
 
 
-def _cases(mass: pd.DataFrame, items: pd.DataFrame, answer: str) -> dict[str, np.ndarray]:
-    """:func:`_counted` had the mass on no option been on the other person, or on the target; missing without a target."""
-    target, unknown = (
-        items[name].map(LABELS.index, na_action="ignore").to_numpy(float) for name in ("target", "unknown")
-    )
+def _cases(mass: pd.DataFrame, place: Mapping[str, np.ndarray], answer: str) -> dict[str, np.ndarray]:
+    """:func:`counted` had the mass on no option been on the other person, or on the target; missing without a target."""
+    target, unknown = place["target"], place["unknown"]
     columns = {}
-    for case, place in zip(CASES, (len(LABELS) - target - unknown, target), strict=True):
+    for case, moved in zip(CASES, (len(LABELS) - target - unknown, target), strict=True):
         filled = mass.assign(**dict.fromkeys(MASSES, 0.0))
         labels = filled[list(LABELS)].to_numpy()
-        rows = np.flatnonzero(~np.isnan(place))
-        labels[rows, place[rows].astype(int)] += 1 - labels[rows].sum(axis=1)
+        rows = np.flatnonzero(~np.isnan(moved))
+        labels[rows, moved[rows].astype(int)] += 1 - labels[rows].sum(axis=1)
         filled[list(LABELS)] = labels
-        share, _ = _shares(filled, answer)
-        share[np.isnan(place)] = np.nan
-        columns |= {f"{name}{case}": values for name, values in _counted(share, items).items() if name != "unknown"}
+        share, _ = shares(filled, answer)
+        share[np.isnan(moved)] = np.nan
+        columns |= {f"{name}{case}": values for name, values in counted(share, place).items() if name != "unknown"}
     return columns
 
 
@@ -108,7 +115,7 @@ def _masses(requests: pd.DataFrame, responses: pd.DataFrame) -> pd.DataFrame:
     return grouped[[*LABELS, *MASSES]].mean().join(grouped[["status", "detail"]].first())
 
 
-def _shares(mass: pd.DataFrame, answer: str) -> tuple[np.ndarray, np.ndarray]:
+def shares(mass: pd.DataFrame, answer: str) -> tuple[np.ndarray, np.ndarray]:
     """What each option counts, (items, 3), missing unless the item's status is "ok"; and the status."""
     status = mass["status"].fillna("failed").to_numpy(dtype=object, copy=True)
     labels = mass[list(LABELS)].to_numpy()
@@ -126,8 +133,7 @@ def _shares(mass: pd.DataFrame, answer: str) -> tuple[np.ndarray, np.ndarray]:
     return np.where(answered[:, None], share, np.nan), status
 
 
-def _share_of(share: np.ndarray, label: pd.Series) -> np.ndarray:
-    """The share of the option that ``label`` names in each row; missing where the label is."""
-    column = label.map({name: position for position, name in enumerate(LABELS)})
-    picked = share[np.arange(len(share)), column.fillna(0).astype(int)]
-    return np.where(column.isna(), np.nan, picked)
+def _share_of(share: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """The share of the option at ``place`` in each row; missing where there is none."""
+    picked = share[np.arange(len(share)), np.nan_to_num(place).astype(int)]
+    return np.where(np.isnan(place), np.nan, picked)
