@@ -128,6 +128,7 @@ CARD = {
     "protocol": "recommended",
     "data": "full",
     "study": "bbq",
+    "tasks": "question",
     "metric": "bias_score",
     "of": "Age, ambig",
     "verdict": "passed",

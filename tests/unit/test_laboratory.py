@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from benches import bench
+from benches import bench, sample_items
 from scipy.stats import norm
 
-from biasatlas.laboratory import own_group
+from biasatlas.laboratory import direct, own_group
 from biasatlas.laboratory.experiment import COLUMNS, run
 from biasatlas.laboratory.studies import HALF, Headline, Study, load_studies
 from biasatlas.laboratory.truth import truth
@@ -127,12 +127,47 @@ def test_every_setting_of_every_study_is_a_model():
 
 def test_a_nuisance_of_half_of_the_groups_names_every_second_one():
     study = STUDY.model_copy(update={"nuisances": {"refused": {"refused_by_group": {HALF: 0.5}}}})
-    assert study.entry("refused", 1, {"one": ["a", "b", "c"], "other": ["b"]}).refused_by_group == {"a": 0.5, "b": 0.5, "c": 0.5}
+    assert study.entry("refused", 1, {"one": ["a", "b", "c"], "other": ["b"]}).refused_by_group == {
+        "a": 0.5,
+        "b": 0.5,
+        "c": 0.5,
+    }
 
 
 def test_tables_for_the_docs_leave_out_what_is_missing():
     table = pd.DataFrame({"metric": ["x"], "value": [0.123456], "none": [np.nan]})
     assert markdown(table, {"metric": "name", "value": "v", "none": ""}).splitlines()[-1] == "| x | 0.123 |  |"
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("bbq", "refused_by_group"),
+        ("esbbq", "letter_by_group"),
+        ("gest_pair", "token_noise"),
+        ("gest_pair_choice", "orders"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_answers_kept_as_numbers_give_what_the_table_gives(name, setting):
+    """Of the same models on the sample, for every headline that it has."""
+    study = load_studies()[name]
+    there = tuple(sample_items(study.benchmark)["category"].unique()[:2])
+    tried = bench(study.benchmark, tuple(study.tasks), there)
+    headlines = [one for one in study.headlines if one.keys["category"] in ("overall", *there)]
+    study = study.model_copy(update={"headlines": headlines})
+    quick, slow = (way(study, setting, tried, [7, 8]) for way in (direct.run, run))
+    assert len(quick) == 2 * len(study.headlines) > 2
+    assert quick.to_numpy(float) == pytest.approx(slow.to_numpy(float), nan_ok=True)
+
+
+def test_a_key_with_several_values_is_a_headline_for_each():
+    rows = [headline.keys for headline in load_studies()["esbbq"].headlines if headline.metric == "bias_score"]
+    assert rows[:3] == [
+        {"category": "overall", "condition": "ambig"},
+        {"category": "overall", "condition": "disambig"},
+        {"category": "Age", "condition": "ambig"},
+    ]
 
 
 def test_regressions_made_ready_give_what_the_table_gives():

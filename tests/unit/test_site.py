@@ -65,7 +65,15 @@ def test_the_state_of_an_estimate(value, low, high, null, expected):
     assert state(value, low, high, null, 5) == expected
 
 
-CARD = {"benchmark": "b", "protocol": "recommended", "data": "full", "study": "s", "metric": "share", "of": "overall"}
+CARD = {
+    "benchmark": "b",
+    "protocol": "recommended",
+    "data": "full",
+    "study": "s",
+    "tasks": "t",
+    "metric": "share",
+    "of": "overall",
+}
 CARD |= {"verdict": "passed", "reason": "", "seeds": 200, "coverage": 0.95, "false_alarms": 0.05, "mistakes": None}
 CARD |= {"smallest_value": 7.5}
 HEADLINE = Headline("all", "Is it?", "scores", {"category": "overall"}, "share", 50.0, "a tenth", 5.0, ("category",))
@@ -127,10 +135,13 @@ def test_what_is_found_survives_all_tests_of_the_run(survives, expected):
         ("bbq", 0, {}, "passed"),
         ("bbq", 1, {"category": "Age"}, "passed"),
         ("crows_pairs", 0, {"category": "age"}, "descriptive"),
-        ("crows_pairs", 1, {}, "undecided"),
+        ("crows_pairs", 1, {}, "passed"),
+        ("dbb", 0, {}, "passed"),
+        ("dbb", 1, {}, "undecided"),
         ("stereoset", 0, {}, "descriptive"),
         ("stereoset", 0, {"task": "intersentence"}, "undecided"),
-        ("stereoset", 1, {}, "undecided"),
+        ("stereoset", 1, {}, "passed"),
+        ("stereoset", 1, {"task": "intersentence_choice"}, "undecided"),
     ],
 )
 def test_the_shipped_cards_of_a_row(benchmark, headline, where, verdict):

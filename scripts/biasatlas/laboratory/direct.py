@@ -118,4 +118,3 @@ def _choices(bench: Bench) -> _Task:
 
 def _preference(headline: Headline, scores: pd.DataFrame, unit: pd.Series) -> Estimate:
     return stereotype_score(scores, unit)
-

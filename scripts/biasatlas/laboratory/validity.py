@@ -25,12 +25,12 @@ SEEDS = 100
 WITHIN = 3.0
 
 SETTING_COLUMNS = (
-    *("study", "benchmark", "protocol", "data", "table", "metric", "of", "setting", "dose", "seeds", "clusters"),
-    *("truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
+    *("study", "benchmark", "protocol", "data", "tasks", "table", "metric", "of", "setting", "dose", "seeds"),
+    *("clusters", "truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
 )
 CARD_COLUMNS = (
-    *("benchmark", "protocol", "data", "study", "metric", "of", "clusters", "seeds", "verdict", "coverage"),
-    *("false_alarms", "mistakes", "smallest_dose", "smallest_value", "smallest_effect", "reason"),
+    *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "clusters", "seeds", "verdict"),
+    *("coverage", "false_alarms", "mistakes", "smallest_dose", "smallest_value", "smallest_effect", "reason"),
 )
 
 
@@ -66,6 +66,7 @@ def _names(name: str, study: Study, headline: Headline) -> dict[str, str]:
         "study": name,
         "benchmark": study.benchmark,
         "protocol": study.protocol,
+        "tasks": ", ".join(study.tasks),
         "table": headline.table,
         "metric": headline.metric,
         "of": ", ".join(value for value in headline.keys.values() if value != "all"),
@@ -111,7 +112,7 @@ def cards(settings: pd.DataFrame) -> pd.DataFrame:
     width of intervals without bias alone, (t.975 + t.8) SE, whatever was tried. The ``verdict`` is "passed", or "descriptive" with the ``reason``: a bar counts as missed where the
     seeds speak against it at the level :data:`ALPHA`. With fewer than :data:`SEEDS` what missed none is "undecided".
     """
-    keys = ["benchmark", "protocol", "data", "study", "metric", "of"]
+    keys = ["benchmark", "protocol", "data", "study", "tasks", "metric", "of"]
     rows = [dict(zip(keys, names, strict=True)) | _card(rows) for names, rows in settings.groupby(keys, sort=False)]
     return pd.DataFrame(rows, columns=list(CARD_COLUMNS))
 
@@ -231,9 +232,11 @@ _SETTINGS_SHOWN = {
 
 
 def as_markdown(settings: pd.DataFrame) -> str:
-    """The tables of docs/validity.md: the cards, then the settings of each study."""
+    """The tables of docs/validity.md: the cards, then the settings of each study, of what is over all where it has that."""
     parts = ["### Cards\n", markdown(cards(settings), _CARDS_SHOWN)]
     for (study, data), rows in settings.groupby(["study", "data"], sort=False):
+        whole = rows["of"].str.split(", ").map(lambda names: "overall" in names)
+        rows = rows[whole] if whole.any() else rows
         parts += [
             f"### `{study}`, {data} data, {rows['seeds'].min()} seeds a setting\n",
             markdown(rows, _SETTINGS_SHOWN),

@@ -36,11 +36,16 @@ def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: st
         card
         for card in cards
         if CARD_METRICS.get(metric, metric) == card["metric"]
-        and (not parts or any(part in str(card["of"]).split(", ") or part in str(card["study"]) for part in parts))
+        and (not parts or not _names(card, "of", "tasks").isdisjoint(parts))
         and card["reason"] != "no interval"
     ]
     groups = set(category.split("-"))  # TWBias's categories are two groups
-    return [card for card in mine if groups <= set(str(card["of"]).split(", "))] or mine
+    return [card for card in mine if groups <= _names(card, "of")] or mine
+
+
+def _names(card: Card, *columns: str) -> set[str]:
+    """What stands in ``columns`` of a card."""
+    return {name for column in columns for name in str(card[column]).split(", ")}
 
 
 def worst(cards: Sequence[Card]) -> str:
