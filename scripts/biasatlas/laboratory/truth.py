@@ -105,8 +105,8 @@ for _metric in ("stereotype_score", "language_modelling_score", "icat"):
 @_of("gest", "prompted", "stereotype_score")
 def _choice(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
     """The mean preference among the two: the logistic of the bias and a normal with variance 2 noise², where no letter
-    is preferred, no group has a bias of its own, and all orders of a question share their noise."""
-    if entry.letter or entry.letter_by_group or entry.bias_by_group or entry.prompt_correlation < 1:
+    is preferred, words cost nothing, no group has a bias of its own, and all orders of a question share their noise."""
+    if entry.letter or entry.letter_by_group or entry.text_cost or entry.bias_by_group or entry.prompt_correlation < 1:
         return np.nan
     return 100 * float(_WEIGHTS @ expit(entry.bias + np.sqrt(2) * entry.noise * _NODES))
 

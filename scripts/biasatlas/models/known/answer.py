@@ -55,6 +55,8 @@ class Questions:
     asked: formula.Asked
     texts: "Texts | None" = None
     labels: Sequence[Sequence[str]] = ()
+    #: The texts that labels stand for where a request lets choose between texts, a label after the other.
+    chosen_texts: "Texts | None" = None
 
     @classmethod
     def of(cls, benchmark: str, items: pd.DataFrame, requests: pd.DataFrame, task: str) -> "Questions":
@@ -67,7 +69,8 @@ class Questions:
             return cls(requests, kind, language, asked, texts=texts)
         listed = requests["labels"] if "labels" in requests else pd.Series([None] * len(requests))
         parsed = {text: json.loads(text) if isinstance(text, str) else [] for text in listed.unique()}
-        return cls(requests, kind, language, asked, labels=[parsed[text] for text in listed])
+        texts = _texts_of_labels(requests, items, registry.texts(benchmark), language)
+        return cls(requests, kind, language, asked, labels=[parsed[text] for text in listed], chosen_texts=texts)
 
     def answer(self, entry: KnownEntry) -> pd.DataFrame:
         """RESPONSE_COLUMNS of the requests' kind."""
@@ -96,7 +99,10 @@ class Questions:
 
     def _masses(self, entry: KnownEntry) -> NDArray[np.float64]:
         """Probabilities of the labels, of a refusal and of a reply that cannot be read: (requests, labels + 2)."""
-        return np.column_stack(formula.probabilities(entry, self.asked, self._characters))
+        cost: NDArray[np.float64] | float = 0.0
+        if self.chosen_texts is not None and entry.text_cost:
+            cost = self.chosen_texts.cost(entry).reshape(-1, self.asked.roles.side.shape[1])
+        return np.column_stack(formula.probabilities(entry, self.asked, self._characters, cost))
 
     @cached_property
     def _characters(self) -> NDArray[np.float64]:
@@ -179,6 +185,18 @@ class Texts:
             token: entry.nats_per_token - entry.frequency * self.log_frequency.get(token, self.unseen) + cost
             for token, cost in zip(tokens, (entry.token_noise * random).tolist(), strict=True)
         }
+
+
+def _texts_of_labels(
+    requests: pd.DataFrame, items: pd.DataFrame, columns: Sequence[str], language: str
+) -> Texts | None:
+    """The texts behind the labels of choices whose ``order`` names ``columns`` of items; None where there is no such order."""
+    first = requests["order"].iloc[0] if "order" in requests else None
+    if not isinstance(first, str) or not set(json.loads(first)) <= set(columns):
+        return None
+    asked = items.set_index("item_id").loc[requests["item_id"], list(columns)].to_dict("records")
+    texts = [row[name] for row, order in zip(asked, requests["order"], strict=True) for name in json.loads(order)]
+    return Texts.of(pd.Series(texts), items[list(columns)], language)
 
 
 def open_known(opening: Opening, entry: KnownEntry) -> KnownModel:

@@ -55,6 +55,9 @@ class KnownEntry(Entry):
     token_noise: float = field(
         "answers", 0.0, ge=0, description="Standard deviation over tokens of a random part of their cost, in nats."
     )
+    text_cost: float = field(
+        "answers", 0.0, ge=0, description="Share of the cost of its tokens that counts against a text in a choice."
+    )
     edit: float = field(
         "answers", 0.0, description="What each place costs that is not as the writer of a text had it, in nats."
     )

@@ -2,7 +2,7 @@
 
     z = bias * side + right * r + unknown * u + noise
     text:    log-likelihood = z' - edit * edits - cost of its tokens
-    choice:  p = (1 - refused) (1 - unreadable) softmax(z + letter [first] + label_length * characters)
+    choice:  p = (1 - refused) (1 - unreadable) softmax(z + letter [first] + label_length * characters - text_cost * cost)
 
 with the values of the entry, ``side``, ``r`` and ``u`` from :class:`biasatlas.benchmarks.shared.roles.Roles`. Of a text, z'
 counts from its greatest value, so that no log-likelihood rises above that of its tokens but by noise.
@@ -93,13 +93,15 @@ def log_likelihoods(entry: KnownEntry, asked: Asked, cost: Array) -> Array:
     return preference(entry, asked) - greatest - entry.edit * roles.edits - cost
 
 
-def probabilities(entry: KnownEntry, asked: Asked, characters: Array) -> tuple[Array, Array, Array]:
+def probabilities(
+    entry: KnownEntry, asked: Asked, characters: Array, cost: Array | float
+) -> tuple[Array, Array, Array]:
     """Of each label (0 for one that a request lacks), of a refusal, and of a reply that cannot be read.
 
-    ``characters`` are those of each label. A request none of whose labels has a value cannot be answered readably.
+    ``characters`` are those of each label, ``cost`` is that of its text's tokens in nats. A request none of whose labels has a value cannot be answered readably.
     """
     roles = asked.roles
-    z = preference(entry, asked) + entry.label_length * (characters - 1)
+    z = preference(entry, asked) + entry.label_length * (characters - 1) - entry.text_cost * cost
     z[:, 0] += by_name(entry.letter, entry.letter_by_group, roles.group)
     mute = np.isnan(z).all(axis=1)
     z = np.where(np.isnan(z), -np.inf, z)
