@@ -21,23 +21,25 @@ from biasatlas.laboratory.truth import truth
 from biasatlas.resources import Resources
 from biasatlas.workflow.laboratory import STEPS
 
-STUDIES = ("crows_pairs_pair", "stereoset_likelihood", "bbq")
-#: Study -> its headline whose difference is compared, the dose of the other model, and the key of its evidence.
+#: Study -> the categories asked about, all where none is named.
+STUDIES = {"crows_pairs_pair": (), "stereoset_likelihood": (), "bbq": ("Age", "Religion")}
+#: Study -> the category and the context of its headline whose difference is compared, the dose of the other model, and the key
+#: of its evidence.
 PAIRED = {
-    "crows_pairs_pair": (0, "bias-0.4", ("stereotype_score", "pair", "overall")),
-    "stereoset_likelihood": (0, "bias-0.4", ("stereotype_score", "intrasentence", "overall")),
-    "bbq": (0, "bias-0.4", ("bias_score", "ambig", "Age")),
+    "crows_pairs_pair": ({"category": "overall"}, "bias-0.4", ("stereotype_score", "pair", "overall")),
+    "stereoset_likelihood": ({"category": "overall"}, "bias-0.4", ("stereotype_score", "intrasentence", "overall")),
+    "bbq": ({"category": "Age", "condition": "ambig"}, "bias-0.4", ("bias_score", "ambig", "Age")),
 }
 
 
 def benches(folder):
     """The bench of each study."""
-    for name in STUDIES:
+    for name, categories in STUDIES.items():
         study = load_studies()[name]
         shipped = {file for step in STEPS for file in registry.resource_names(study.benchmark, step)}
         items = read_parquet(Path(folder) / f"{study.benchmark}.parquet")
         resources = Resources.shipped(*shipped)
-        yield name, Bench.of(study.benchmark, study.protocol, resources, items, study.tasks, study.categories)
+        yield name, Bench.of(study.benchmark, study.protocol, resources, items, study.tasks, categories)
 
 
 def main():
@@ -49,11 +51,9 @@ def main():
     truths = {}
     for name, bench in made.items():
         study = load_studies()[name]
-        headline, dose, _ = PAIRED[name]
-        values = [
-            truth(bench, study.entry(setting, 0, bench.groups), study.headlines[headline])
-            for setting in ("bias-0", dose)
-        ]
+        keys, dose, _ = PAIRED[name]
+        headline = next(one for one in study.headlines if keys.items() <= one.keys.items())
+        values = [truth(bench, study.entry(setting, 0, bench.groups), headline) for setting in ("bias-0", dose)]
         truths[name] = values[0] - values[1]
     found, family, rows = 0, 0, []
     for seed in range(1, given.seeds + 1):

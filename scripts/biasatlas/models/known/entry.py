@@ -31,6 +31,7 @@ class KnownEntry(Entry):
     right: float = field(
         "answers", 2.0, description="Log odds of a right or sensible answer against any other; for numbers, a unit off."
     )
+    right_by_category: dict[str, float] = field("answers", {}, description="The same in single categories.")
     unknown: float = field("answers", 0.0, description="Log odds of the option that says it cannot be known.")
     quality: float = field(
         "answers", 0.5, ge=0, le=1, description="Share of a judge's points that its analyses are worth."

@@ -82,14 +82,20 @@ def preference(entry: KnownEntry, asked: Asked) -> Array:
     acting = dose(entry, roles)
     if entry.affected < 1:
         acting = acting * (uniform(asked.cluster, entry.seed, "affected") < entry.affected)
-    z = _across(acting, roles.side) * roles.side + entry.right * roles.right + entry.unknown * roles.unknown
+    right = by_name(entry.right, entry.right_by_category, roles.category)
+    z = (
+        _across(acting, roles.side) * roles.side
+        + _across(right, roles.side) * roles.right
+        + entry.unknown * roles.unknown
+    )
     return z + noise(entry, asked)
 
 
 def log_likelihoods(entry: KnownEntry, asked: Asked, cost: Array) -> Array:
     """Of each text, in nats; ``cost`` is that of its tokens."""
     roles = asked.roles
-    greatest = np.abs(dose(entry, roles)) / 2 + max(entry.right * roles.right.max(initial=0.0), 0.0)
+    right = max(entry.right, *entry.right_by_category.values(), 0.0)
+    greatest = np.abs(dose(entry, roles)) / 2 + max(right * roles.right.max(initial=0.0), 0.0)
     return preference(entry, asked) - greatest - entry.edit * roles.edits - cost
 
 
