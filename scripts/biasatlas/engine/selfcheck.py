@@ -5,7 +5,7 @@ in the last place. The figures behind the limits are in docs/engine.md.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import torch
@@ -19,6 +19,9 @@ from biasatlas.engine.routes import TREE, Route, tree_of
 #: The largest movement that rounding explains, as a multiple of that under jitter, at a quantile of the tokens: the
 #: experts of a mixture are now and then dealt out otherwise, so the rarest tokens may move further.
 LIMITS = {0.9: 1.5, 0.99: 3.0}
+#: The same of copied states computed in 32 bits, where rounding hides nothing: lost states of a model that hardly uses
+#: them move it as much as rounding to 16 bits does.
+LIMITS_FP32 = {0.9: 0.25}
 #: Movement in nats a token that is never held against a route in 32 bits, where little may move under jitter.
 LEAST = 3e-5
 #: Tokens of the sequences: trunk, branches and leaves; together longer than the span that attention is given meanwhile.
@@ -39,17 +42,23 @@ def choose_route(model: PreTrainedModel) -> Route:
     tokens = _sequences(model)
     late = np.concatenate([np.arange(1, len(ids)) >= _TRUNK for ids in tokens])  # the others cannot go wrong
     with _short_spans(model):
-        plainly = np.concatenate(plain.token_log_probabilities(model, tokens, _BUDGET))
+        plainly = _plainly(model, tokens)
         noise = _noise(model, tokens, plainly)
+
+        def fault_of(route: Route, right: np.ndarray, limits: Mapping[float, float]) -> str:
+            return _fault(np.abs(_by_route(model, tokens, route) - right)[:, late], noise[:, late], limits)
+
         reasons = []
         for name, words in (("tree", "a tree mask"), ("states", "copies of its states")):
             try:
-                moved = np.abs(_by_route(model, tokens, Route(name)) - plainly)
+                fault = fault_of(Route(name), plainly, LIMITS)
+                if not fault and name == "states" and _widenable(model):
+                    with _in_fp32(model):
+                        fault = fault_of(Route(name), _plainly(model, tokens), LIMITS_FP32)
             except Exception as error:  # whatever a model raises on what it does not know, the route is unfit
                 first = (str(error).splitlines() or [""])[0]
                 reasons.append(f"does not take {words} ({type(error).__name__}: {first[:100]})")
                 continue
-            fault = _fault(moved[:, late], noise[:, late])
             if not fault and name == "tree":
                 return TREE
             if not fault:
@@ -62,9 +71,14 @@ def _joined(reasons: list[str]) -> str:
     return "its forward pass " + ", and ".join(reasons)
 
 
-def _fault(moved: np.ndarray, noise: np.ndarray) -> str:
+def _plainly(model: PreTrainedModel, tokens: list[np.ndarray]) -> np.ndarray:
+    """The log-probability of every token but the first of each sequence, one after the other, in padded batches."""
+    return np.concatenate(plain.token_log_probabilities(model, tokens, _BUDGET))
+
+
+def _fault(moved: np.ndarray, noise: np.ndarray, limits: Mapping[float, float]) -> str:
     """How far a route moves log-probabilities beyond what rounding explains, '' where it does not."""
-    for quantile, limit in LIMITS.items():
+    for quantile, limit in limits.items():
         found = float(np.quantile(moved, quantile))
         if not found <= limit * np.quantile(noise, quantile):
             return f"{found:.2g} nats a token off"
@@ -110,7 +124,7 @@ def _noise(model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray
 
     hook = model.get_input_embeddings().register_forward_hook(jitter)
     try:
-        moved = [np.concatenate(plain.token_log_probabilities(model, tokens, _BUDGET)) - plainly for _ in range(2)]
+        moved = [_plainly(model, tokens) - plainly for _ in range(2)]
     finally:
         hook.remove()
     return np.maximum(np.abs(moved), LEAST if model.dtype == torch.float32 else 0)
@@ -157,7 +171,7 @@ def _writes_alone(model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.
     finally:
         model.generation_config = saved
     moved = np.abs(torch.stack(found, 1).numpy() - plainly[wanted])
-    return bool(_fault(moved, noise[:, wanted]))
+    return bool(_fault(moved, noise[:, wanted], LIMITS))
 
 
 @contextlib.contextmanager
@@ -178,3 +192,45 @@ def _short_spans(model: PreTrainedModel) -> Iterator[None]:
     finally:
         for holder, name, value in saved:
             setattr(holder, name, value)
+
+
+def _widenable(model: PreTrainedModel) -> bool:
+    """Whether the weights are numbers of 16 bits that are there: not packed, nor put off to a disk."""
+    return (
+        model.dtype in (torch.bfloat16, torch.float16)
+        and not getattr(model, "is_quantized", False)
+        and not any(parameter.is_meta for parameter in model.parameters())
+    )
+
+
+@contextlib.contextmanager
+def _in_fp32(model: PreTrainedModel) -> Iterator[None]:
+    """Compute in 32 bits for a while, where no rounding hides what is wrong; of the layers, one at a time is widened."""
+    layers = {layer for part in decoder(model).modules() if isinstance(part, torch.nn.ModuleList) for layer in part}
+    inside = {tensor for layer in layers for tensor in (*layer.parameters(), *layer.buffers())}
+    wide: list[tuple[torch.nn.Module | None, torch.Tensor, torch.Tensor]] = []
+
+    def widen(tensors: Iterable[torch.Tensor], layer: torch.nn.Module | None = None) -> None:
+        for tensor in tensors:
+            if tensor.dtype in (torch.bfloat16, torch.float16):
+                wide.append((layer, tensor, tensor.data))
+                with torch.inference_mode(False):
+                    tensor.data = tensor.data.float()
+
+    def narrow(layer: torch.nn.Module | None = None) -> None:
+        for own, tensor, data in wide:
+            if own is layer:
+                tensor.data = data
+        wide[:] = [entry for entry in wide if entry[0] is not layer]
+
+    hooks = []
+    for layer in layers:
+        hooks.append(layer.register_forward_pre_hook(lambda own, _: widen([*own.parameters(), *own.buffers()], own)))
+        hooks.append(layer.register_forward_hook(lambda own, *_: narrow(own), always_call=True))
+    try:
+        widen(tensor for tensor in (*model.parameters(), *model.buffers()) if tensor not in inside)
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+        narrow()

@@ -3,7 +3,7 @@ import contextlib
 import pytest
 import torch
 
-from biasatlas.engine import masks
+from biasatlas.engine import masks, selfcheck
 from biasatlas.engine.selfcheck import choose_route
 from biasatlas.engine.states import States
 
@@ -53,6 +53,17 @@ def test_states_that_are_forgotten_are_refused(monkeypatch):
     monkeypatch.setattr(States, "_forward", forgetful)
     route = choose_route(architectures.build("mamba2"))
     assert route.name == "plain" and "does not follow copies of its states" in route.reason
+
+
+@pytest.mark.parametrize("name, found", [("jamba", "plain"), ("lfm2", "states")])
+def test_lost_states_show_in_32_bits_where_16_hide_them(name, found, monkeypatch):
+    monkeypatch.setattr(selfcheck, "LIMITS", {0.9: 1e9})  # as rounding would on a model that hardly uses its states
+    with in_bfloat16(name) as model:
+        weights = {key: tensor.clone() for key, tensor in model.state_dict().items()}
+        assert choose_route(model).name == found
+        after = model.state_dict()
+        assert all(torch.equal(after[key], kept) and after[key].dtype == kept.dtype for key, kept in weights.items())
+        assert all(tensor.dtype == torch.bfloat16 for tensor in model.parameters())
 
 
 def test_windows_are_short_for_the_check_alone():
