@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from transformers import Cache, DynamicCache, PreTrainedModel
@@ -72,14 +73,27 @@ def decoder(model: PreTrainedModel) -> PreTrainedModel:
     return found
 
 
-def new_cache(layers: Layers = (), rows: int = 1) -> DynamicCache:
+class _Passing(DynamicLayer):
+    """Keys and values of a prefix, behind which those of a pass are put for its attention alone: none of them is kept."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Those of the prefix and of the pass, which are gone after the layer."""
+        if not self.is_initialized:
+            return key_states, value_states
+        return torch.cat([self.keys, key_states], -2), torch.cat([self.values, value_states], -2)
+
+
+def new_cache(layers: Layers = (), rows: int = 1, keep: bool = True) -> DynamicCache:
     """A cache that holds ``layers`` for each of ``rows``, without copying them; without layers, an empty one.
 
-    It keeps every token: with the model's configuration, sliding layers would drop the first ones.
+    It keeps every token: with the model's configuration, sliding layers would drop the first ones. Without ``keep``, what
+    is put behind the layers is not kept, so that no more than one layer's is there at a time.
     """
     cache = DynamicCache()
     for key, value in layers:
-        layer = DynamicLayer()
+        layer = DynamicLayer() if keep else _Passing()
         if key is not None and value is not None:
             layer.lazy_initialization(key, value)
             layer.keys, layer.values = key.expand(rows, -1, -1, -1), value.expand(rows, -1, -1, -1)

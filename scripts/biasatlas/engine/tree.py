@@ -183,7 +183,7 @@ class Tree:
         if not width:
             return None, new_cache(layers, rows) if keep else None
         ids, depth, end = (to_device(a, self.device) for a in (layout.ids, layout.position, layout.end))
-        cache = new_cache(layers, rows) if keep or prefix else None
+        cache = new_cache(layers, rows, keep) if keep or prefix else None
         visible = torch.nn.functional.pad(tree_visible(end), (prefix, 0), value=True)
         cached_depth = torch.arange(prefix, device=self.device)[None]
         hidden = self.forward.feed(ids, depth, visible, cache, cached_depth)
