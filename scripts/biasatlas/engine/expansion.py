@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-#: The unresolved mass at which a question is answered: a third of it may be cut from the tails of distributions, the
-#: rest stays in texts that are not read further.
+#: The unresolved mass at which a question is answered: in texts that are not read further, and cut from the tails of
+#: distributions, which may come to a third of it.
 UNRESOLVED = 0.003
 #: The most texts that are expanded for one question.
 EXPANSIONS = 1000
@@ -85,10 +85,12 @@ class State:
         """The open answers that should be expanded next, most probable first (none: finished)."""
         unfinished = self.unfinished
         chosen: list[Answer] = []
-        if self.readings > (READINGS if unfinished > HOPELESS else MOST_READINGS):
+        most = READINGS if unfinished > HOPELESS else MOST_READINGS
+        if unfinished + self.cut <= UNRESOLVED or self.readings > most:
             return chosen
+        enough = UNRESOLVED - min(2 * self.cut, UNRESOLVED / 3)  # as much may be cut again as was so far
         for mass, answer in heapq.nsmallest(WIDTH, ((-mass, answer) for answer, mass in self.open.items())):
-            if unfinished <= UNRESOLVED * 2 / 3 or self.expansions + len(chosen) >= EXPANSIONS:
+            if unfinished <= enough or self.expansions + len(chosen) >= EXPANSIONS:
                 break
             chosen.append(answer)
             unfinished += mass
