@@ -31,9 +31,9 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
-from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item
+from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item, mcbe_labels
 
-from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.engine import plain, plan
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.encode import encode_pairs, encode_texts
@@ -211,6 +211,7 @@ class Bench:
         self.arguments, self.mirror, self.device = arguments, mirror, arguments.device
         texts = [text for make in LIKELIHOODS.values() for item in make(mirror)[:100] for _, text in item[:2]]
         texts += [text for make in GENERATIONS.values() for item in make(mirror)[:50] for text in item[:1]]
+        texts += 20 * mcbe_labels()  # most are one token then: a random model never goes on with the rest of a word
         self.tokenizer = make_tokenizer(texts)
         self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
         self.budget = arguments.budget or default_budget(self.model)
@@ -302,10 +303,11 @@ def choices(bench: Bench) -> None:
     for name in chosen(CHOICES, arguments):
         workload = CHOICES[name]
         tokens, start = bench.sampled(workload.make(bench.mirror))
-        prompts = [
-            np.frombuffer(ids, np.int32)
-            for ids in dict.fromkeys(t[:s].tobytes() for t, s in zip(tokens, start, strict=True))
-        ]
+        prefix = [ids[:at].tobytes() for ids, at in zip(tokens, start, strict=True)]
+        some = dict.fromkeys(list(dict.fromkeys(prefix))[: arguments.questions or None])
+        prompts = [np.frombuffer(ids, np.int32) for ids in some]
+        at = np.asarray([i for i, own in enumerate(prefix) if own in some])
+        tokens, start = [tokens[i] for i in at], start[at]
         trie, _ = plan.build_trie(tokens, start)
         shared = thinned(len(tokens), arguments.peer_tokens, sum(map(len, tokens)))
         of_peer = [tokens[i] for i in shared], start[shared]
@@ -352,7 +354,8 @@ class CountingReader(TokenReader):
 
 def asked_as(bench: Bench, workload: Choices, prompts: list[np.ndarray], kind: str) -> list[Question]:
     """The prompts as choices, and the bench's model with a head that answers them."""
-    labels, outside = workload.labels, {REFUSED: len(workload.labels), UNPARSEABLE: len(workload.labels) + 1}
+    labels = workload.labels
+    outside = {name: len(labels) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
     encoded = bench.tokenizer(labels, add_special_tokens=False)["input_ids"]
     first = list(dict.fromkeys(ids[0] for ids in encoded))
     bias = torch.zeros(VOCABULARY)
@@ -374,7 +377,7 @@ def asked_as(bench: Bench, workload: Choices, prompts: list[np.ndarray], kind: s
 
     bench.model.lm_head.bias = torch.nn.Parameter(bias.to(bench.model.dtype).to(bench.device))
     decode = functools.partial(bench.tokenizer.backend_tokenizer.decode_batch, skip_special_tokens=True)
-    reader = CountingReader(read, len(labels) + 2, decode, [0])
+    reader = CountingReader(read, len(labels) + 3, decode, [0])
     guesses = tuple((token,) for token in first[:16]) if kind == "labels" else ()
     return [Question(ids, reader, Sampling(), workload.max_tokens, guesses) for ids in prompts]
 
@@ -394,7 +397,7 @@ def generations(bench: Bench) -> None:
     print_row([*header, "over the better batch", "peak MiB"], True)
     for name in chosen(GENERATIONS, arguments):
         count = lambda item: sum(map(len, bench.tokenizer(item)["input_ids"]))  # noqa: E731
-        texts = sample(GENERATIONS[name](bench.mirror), arguments.tokens, count)
+        texts = sample(GENERATIONS[name](bench.mirror), arguments.tokens, count)[: arguments.questions or None]
         tokens = encode_texts(bench.tokenizer, texts, "none")
         prompts = [Prompt(ids, sampling, arguments.max_tokens) for ids in tokens]
         each: dict[str, list[float]] = {run: [] for run in runs}
@@ -498,6 +501,7 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, nargs="*", default=[3, 5], help="tokens after which synthetic readers decide"
     )
+    parser.add_argument("--questions", type=int, default=0, help="choices and texts of a workload at most; 0: all")
     parser.add_argument("--batch", type=int, nargs="*", default=[8, 32], help="batch sizes of the library's `generate`")
     parser.add_argument("--max-tokens", type=int, default=64, help="of a generation")
     parser.add_argument("--engine-only", action="store_true", help="no peers of likelihoods: for full sets on a GPU")

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 
-from biasatlas.benchmarks.mcbe.readers import READERS as MCBE_READERS
 from biasatlas.benchmarks.shared.readers import READERS, Reader
 
 PROMPTS = Path(__file__).resolve().parents[1] / "resources/prompts"
@@ -106,7 +105,7 @@ def bbq(mirror: Path) -> list[Item]:
 
 
 def mcbe_categories(mirror: Path) -> list[Item]:
-    """McBE's classification of a sentence (TWBias's here) among its 77 subcategories."""
+    """McBE's classification of a sentence (TWBias's here) among its subcategories, 77 of 60 names."""
     prompt = _mcbe_prompts()["sc"]
     labels = mcbe_labels()
     return [
@@ -120,13 +119,13 @@ def mcbe_categories(mirror: Path) -> list[Item]:
 
 
 def mcbe_labels() -> list[str]:
-    """McBE's subcategories, of all categories together."""
+    """The names of McBE's subcategories, of all categories together."""
     return pd.read_csv(PROMPTS.parent / "mcbe/subcategories.csv")["subcategory_zh"].dropna().unique().tolist()
 
 
 def mcbe_analyses(mirror: Path) -> list[list[str]]:
-    """McBE's analysis of a sentence (TWBias's here), in a paragraph."""
-    prompt = _mcbe_prompts()["ba_paragraph"]
+    """McBE's analysis of a sentence (TWBias's here), in a few sentences."""
+    prompt = _mcbe_prompts()["ba"]
     return [
         [CHAT.format(prompt.format(word="原住民", sentence=text)) for text in texts] for texts in _twbias_texts(mirror)
     ]
@@ -172,7 +171,7 @@ LIKELIHOODS = {
 CHOICES = {
     "DBB multiple choice": Choices(dbb_multiple_choice, ["a", "b"], READERS["letter"], 16),
     "BBQ": Choices(bbq, ["A", "B", "C"], READERS["letter"], 16),
-    "McBE SC, 77 labels": Choices(mcbe_categories, mcbe_labels(), MCBE_READERS["mcbe_exact"], 16),
+    "McBE SC, 60 labels": Choices(mcbe_categories, mcbe_labels(), READERS["label"], 16),
 }
 GENERATIONS = {"DBB construction": dbb_construction, "McBE BA": mcbe_analyses}
 
