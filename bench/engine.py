@@ -210,7 +210,7 @@ class Bench:
     def __init__(self, arguments: argparse.Namespace, mirror: Path):
         self.arguments, self.mirror, self.device = arguments, mirror, arguments.device
         texts = [text for make in LIKELIHOODS.values() for item in make(mirror)[:100] for _, text in item[:2]]
-        texts += [text for make in GENERATIONS.values() for item in make(mirror)[:50] for text in item[:1]]
+        texts += [text for make, _ in GENERATIONS.values() for item in make(mirror)[:50] for text in item[:1]]
         texts += 20 * mcbe_labels()  # most are one token then: a random model never goes on with the rest of a word
         self.tokenizer = make_tokenizer(texts)
         self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
@@ -393,13 +393,14 @@ def generations(bench: Bench) -> None:
     names = [f"generate, batch {size}" for size in arguments.batch]
     vllm = Vllm(bench) if find_spec("vllm") else None
     runs = [*names, "engine", *(["vLLM"] if vllm else [])]
-    header = ["workload", "prompts", "tokens made", *(f"{name}, ms a token" for name in runs)]
+    header = ["workload", "prompts × replies", "tokens made", *(f"{name}, ms a token" for name in runs)]
     print_row([*header, "over the better batch", "peak MiB"], True)
     for name in chosen(GENERATIONS, arguments):
         count = lambda item: sum(map(len, bench.tokenizer(item)["input_ids"]))  # noqa: E731
-        texts = sample(GENERATIONS[name](bench.mirror), arguments.tokens, count)[: arguments.questions or None]
-        tokens = encode_texts(bench.tokenizer, texts, "none")
-        prompts = [Prompt(ids, sampling, arguments.max_tokens) for ids in tokens]
+        make, repeats = GENERATIONS[name]
+        texts = sample(make(bench.mirror), arguments.tokens, count)[: arguments.questions or None]
+        tokens = [ids for ids in encode_texts(bench.tokenizer, texts, "none") for _ in range(repeats)]
+        prompts = [Prompt(ids, sampling, arguments.max_tokens, at % repeats) for at, ids in enumerate(tokens)]
         each: dict[str, list[float]] = {run: [] for run in runs}
         peak, made = dict.fromkeys(each, 0.0), 0
         for _ in range(arguments.rounds):
@@ -420,7 +421,7 @@ def generations(bench: Bench) -> None:
                 each["vLLM"].append(1000 * took / made_by)
         median = {run: statistics.median(took) for run, took in each.items()}
         best = min(median[run] for run in names)
-        row = [name, str(len(prompts)), str(made), *(f"{took:.3g}" for took in median.values())]
+        row = [name, f"{len(texts)} × {repeats}", str(made), *(f"{took:.3g}" for took in median.values())]
         print_row([*row, f"{best / median['engine']:.1f}", ", ".join(f"{mib:.0f}" for mib in peak.values())])
 
 

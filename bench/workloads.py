@@ -173,7 +173,8 @@ CHOICES = {
     "BBQ": Choices(bbq, ["A", "B", "C"], READERS["letter"], 16),
     "McBE SC, 60 labels": Choices(mcbe_categories, mcbe_labels(), READERS["label"], 16),
 }
-GENERATIONS = {"DBB construction": dbb_construction, "McBE BA": mcbe_analyses}
+#: Texts, and how many replies a task asks to each of them.
+GENERATIONS = {"DBB construction": (dbb_construction, 1), "McBE BA": (mcbe_analyses, 4)}
 
 
 def _twbias_prompts(mirror: Path) -> list[str]:
