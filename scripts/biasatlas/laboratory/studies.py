@@ -53,9 +53,9 @@ class Study(_Section):
 
     @field_validator("headlines", mode="before")
     @classmethod
-    def _every_row(cls, headlines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _every_row(cls, headlines: list[dict[str, Any] | Headline]) -> list[dict[str, Any] | Headline]:
         """A headline for every combination of its keys' values."""
-        rows = []
+        rows: list[dict[str, Any] | Headline] = []
         for each in headlines:
             if isinstance(each, Headline):
                 rows.append(each)

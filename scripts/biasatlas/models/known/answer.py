@@ -69,8 +69,8 @@ class Questions:
             return cls(requests, kind, language, asked, texts=texts)
         listed = requests["labels"] if "labels" in requests else pd.Series([None] * len(requests))
         parsed = {text: json.loads(text) if isinstance(text, str) else [] for text in listed.unique()}
-        texts = _texts_of_labels(requests, items, registry.texts(benchmark), language)
-        return cls(requests, kind, language, asked, labels=[parsed[text] for text in listed], chosen_texts=texts)
+        named = _texts_of_labels(requests, items, registry.texts(benchmark), language)
+        return cls(requests, kind, language, asked, labels=[parsed[text] for text in listed], chosen_texts=named)
 
     def answer(self, entry: KnownEntry) -> pd.DataFrame:
         """RESPONSE_COLUMNS of the requests' kind."""
