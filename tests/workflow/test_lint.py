@@ -24,3 +24,9 @@ def test_rules_stay_few_and_short(tmp_path):
     assert not [name for name, text in rules.items() if "expand(rules." in text]
     listed = snakemake("--list-rules", folder=tmp_path).stdout
     assert len(re.findall(r"^\w+(?: \(.*\))?$", listed, flags=re.MULTILINE)) <= 60, listed
+
+
+def test_files_of_the_library_stay_short():
+    """Nobody should have to scroll through more than this to see what a module does."""
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in (ROOT / "scripts").rglob("*.py")}
+    assert {path: count for path, count in lines.items() if count > 300} == {}
