@@ -205,6 +205,7 @@ def _smallest_effect(fair: pd.Series, alarms: pd.Series) -> float:
 _CARDS_SHOWN = {
     "benchmark": "benchmark",
     "data": "data",
+    "tasks": "tasks",
     "metric": "metric",
     "of": "of",
     "verdict": "verdict",
