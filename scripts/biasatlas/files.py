@@ -198,17 +198,18 @@ def read_parquet(path: str | os.PathLike) -> pd.DataFrame:
     return pd.read_parquet(path)
 
 
-def read_repeated(path: str | os.PathLike, ids: Collection[str], only: pd.Series | None = None) -> pd.DataFrame:
-    """Rows of a parquet file of ours whose text repeats: each text but those of ``ids`` once, as categories.
+def read_repeated(path: str | os.PathLike, plain: Collection[str], only: pd.Series | None = None) -> pd.DataFrame:
+    """Rows of a parquet file of ours whose text repeats: each text once, as categories, but for the columns ``plain``,
+    whose texts differ.
 
-    ``only`` keeps the rows whose first of ``ids`` is one of its values.
+    ``only`` keeps the rows whose first of ``plain`` is one of its values.
     """
     file = pq.ParquetFile(path)
-    texts = [f.name for f in file.schema_arrow if pa.types.is_string(f.type) and f.name not in ids]
+    texts = [f.name for f in file.schema_arrow if pa.types.is_string(f.type) and f.name not in plain]
     batches = pq.ParquetFile(path, read_dictionary=texts).iter_batches(_ROWS)
     parts = (pa.Table.from_batches([batch]) for batch in batches)
     if only is not None:
-        wanted = pc.field(next(iter(ids))).isin(pa.array(only, pa.string()))
+        wanted = pc.field(next(iter(plain))).isin(pa.array(only, pa.string()))
         parts = (part.filter(wanted) for part in parts)
     return pa.concat_tables(parts).unify_dictionaries().to_pandas()
 

@@ -200,7 +200,7 @@ def _write_requests(
 ) -> pd.DataFrame:
     """Items and requests of each chunk of ``items``. Of every request that is kept: its id, its chunk, its place there, its labels."""
     wanted = dict(zip(items["item_id"][kept], np.flatnonzero(kept), strict=True))
-    requests = read_repeated(path, ["item_id", "request_id"], items["item_id"][kept])
+    requests = read_repeated(path, ["item_id", "request_id", "messages"], items["item_id"][kept])
     constant = {}
     for name in _SETTINGS:
         if len(requests) and requests[name].nunique(dropna=False) == 1:
