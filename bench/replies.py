@@ -1,6 +1,6 @@
 """Precision and recall of the readers on replies with their truth (tests/replies), as the tables of docs/replies.md.
 
-python bench/replies.py [SET]            the fourth sealed set, or another (sealed, sealed_second, sealed_third)
+python bench/replies.py [SET]            the set that was sealed last, or another (sealed, sealed_second ...)
 python bench/replies.py development      the half that readers are developed on, with every misreading
 """
 
@@ -76,13 +76,20 @@ def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("half", nargs="?", default="sealed_fourth", choices=(*SEALED, "development"))
+    parser.add_argument("half", nargs="?", default=[*SEALED][-1], choices=(*SEALED, "development"))
     half = parser.parse_args().half
     found = readings(half)
     measures = ("precision", "recall", "refusal recall", "refusal precision")
-    whole = found.assign(language="all")
+    header = ("reader", "language", *measures)
     print(f"{len(rows(half))} replies: {half}.\n")
-    print(table(("reader", "language", *measures), summary(pd.concat([whole, found]), ("reader", "language"))))
+    whole = found.assign(language="all")
+    own = whole[whole["reader"].isin(REPLIES)].assign(reader="all")
+    choices, authors = found["reader"].str.endswith(", as a choice"), found["reader"].isin(MCBE_REPLIES)
+    print(table(header, summary(pd.concat([own, whole[~choices & ~authors], found[~choices & ~authors]]), header[:2])))
+    print("\nReaders of choices, on the same replies as a whole:\n")
+    print(table(header, summary(whole[choices], header[:2])))
+    print("\nThe authors' readers, on the Chinese replies:\n")
+    print(table(header, summary(whole[authors], header[:2])))
     forms = found[found["reader"].isin(REPLIES)]
     wrong = forms[
         (forms["found"] != forms["truth"]) & ~(forms["found"].isin(NO_LABEL[1:]) & forms["truth"].isin(NO_LABEL[1:]))

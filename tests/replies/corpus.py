@@ -4,7 +4,7 @@ A row has ``reader``, ``language``, ``model`` (the sort that writes so: chat, ba
 (names, or [lowest, highest, step] of a scale), ``text``, and ``truth``: a label, or "refused", "ambiguous" (several answers), or
 "unparseable" (no answer). Readers are developed on development.jsonl. The others were sealed until they were
 looked at: sealed.jsonl was written before the readers, sealed_second.jsonl by another author when they were there, sealed_third.jsonl by one who
-had not seen them, sealed_fourth.jsonl by two. All are pinned by :data:`SEALED`, and are read for docs/replies.md alone (``python bench/replies.py``).
+had not seen them, sealed_fourth.jsonl by two, sealed_fifth.jsonl by one, in the proportions in which models write. All are pinned by :data:`SEALED`, and are read for docs/replies.md alone (``python bench/replies.py``).
 From sealed_third.jsonl on the scale of decimals and grades is [lowest, highest] as text, of tenths: a truth between two of
 them (7.25) is the nearer one or the larger, as readers are to say.
 """
@@ -16,12 +16,14 @@ from decimal import Decimal
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-#: SHA-256 of the sealed files.
+#: SHA-256 of the sealed files. In the first four 26 truths were changed after they had been opened, when a reply that takes an answer back and gives
+#: another in so many words came to give that one: they were "ambiguous".
 SEALED = {
-    "sealed": "57e1a04f80f084999ee23a1270e86f99b2655e1eadda5042900f98347d31d36e",
-    "sealed_second": "1a10a01f51d71f553a871a6d4bb4b64a65289238334db69cf6c796106680dc3f",
-    "sealed_third": "a1714d820eca41fa0e378cf9ac8c2be4c28a7f9dab92e7b7337746b4583266df",
-    "sealed_fourth": "35b77363059caf30bfe75718048c495ed4dd54e1483bf496585385ef878aed41",
+    "sealed": "f30a4ba38589ed56e47310451fd13202906775c6e68b2a87d38f3f2a4c6b5799",
+    "sealed_second": "6086a24e59512d1bece22144723990add08b88c1f6a4e78205b3202128bf4a50",
+    "sealed_third": "b9f7f4e7678855a1d96b7ec014eb8152bb3f1d70cb3b12af56b625e78ab205d3",
+    "sealed_fourth": "f14078701f979b865d98656667afa6efec7297c7799acfebd4342b2d828dc510",
+    "sealed_fifth": "5cb8c1702efe19be6e2a2509950e432a57ff57d8ad5b8c7968b6ed5f0589d27a",
 }
 
 

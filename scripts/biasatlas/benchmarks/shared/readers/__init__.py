@@ -2,7 +2,8 @@
 
 A reader takes a reply and the labels. It returns the index of a label, or
 
-- :data:`AMBIGUOUS`: more than one answer ("A or B", "7-8", "A. No, B."); a reader never picks one of them;
+- :data:`AMBIGUOUS`: more than one answer ("A or B", "7-8", "A. No, B."); a reader never picks one of them, but where a reply takes one back and
+  gives another in so many words ("A. No, the answer is B.") that is its answer;
 - :data:`REFUSED`: the reply declines, and gives no answer;
 - :data:`UNPARSEABLE`: neither, also where a model is still thinking when its reply ends.
 
@@ -52,7 +53,7 @@ Reader = Callable[[str, Sequence[str], bool], Reading | None]
 
 
 #: Raise it when a reader reads any reply otherwise: it is part of what identifies an answer. A golden test says when.
-VERSION = 9
+VERSION = 10
 
 
 @dataclass(frozen=True)

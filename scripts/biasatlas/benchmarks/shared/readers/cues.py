@@ -267,22 +267,25 @@ DENIED = _after(
     r"\s*(?:不太?(?:对|合|像|正|可|是|符|成)|错|不$|[都均全也]?[不没]|无关|相比|带有|含有|比较少|较少)",
     marks=r"[\"')\]】]*",
 )
+#: "Would be a guess", 都只是猜测: several options that the reply chooses none of.
+DISMISSED = _after(
+    r"\s*(?:alone |instead |here |both |simply |merely )*(?:would|will|could|might|may|can)? ?(?:both |all |just |only |simply |merely |require |rely )*"
+    r"(?:be (?:an? |pure |purely |mere |just |based |guess|stereotyp|speculat|unfair|wrong|biased|unjust|reinforc|rely|mak)|(?:is|are) (?:just |only |purely |merely )?(?:based|a guess|guess|speculat|stereotyp|assum|prejud|an assumption|unsupported|pure)"
+    r"|means?|requir\w*|rel(?:y|ies)|involves?|amounts?|reflects?|rests?|depends?|imply|implies|reinforces?|perpetuates?|assumes?|goes|go|draws?|appl(?:y|ies)|needs?|leads?|read(?:s|ing)?|show|presuppose|mak)",
+    r"(?:选项|句)?(?:中的?任[何意]一[个项])?(?:都|均|皆)(?:[会将要])?(?:只|仅|等于|等同|不过|无非|属于?|需要?|得|意味|依赖|依靠|依据|基于|源于|源自|来自|出于|凭|靠|过于|过度|难免|容易|带|缺|加深|加重|强化|落入|陷入|涉及|犯|预设|假[设定]|超出|相当于|无异于|建立在)",
+    r"(?:选项|句)?(?:都|均|皆)(?:可能)?(?:只|仅|不过)?是[^,。]{0,16}(?:猜测|臆测|推测|臆断|偏见|刻板|假设|武断|揣测|想当然|成见|主观|歧视|瞎猜|猜的|联想|臆想)",
+    r"(?:就|便|则|也)?(?:只是|只能是|只会|仅仅|仅是|不过是|无非|等于|等同于|无异于|相当于|意味着?|就?成了|是在(?:凭|靠|猜|用|以)|纯属|属于(?:主观|刻板|猜|臆|偏))",
+    marks=r"[\"')\]】》]*(?:选项|句)?[\s,]*",
+)
+#: "Refers to", 是指: a name is explained.
+DEFINED = _after(
+    r"\s*(?:,|,? also)?\s*(?:refers? to|is (?:usually |often |generally |typically )?(?:defined as|understood as|the term)|means? (?:that )?(?:the|a|an)\b|(?:are|is) (?:an? )?(?:\w+ ){0,3}(?:beliefs?|ideas?|generali[sz]ations?|attitudes?) (?:that|about))",
+    r",?\s*(?:一般|通常|主要|往往)?(?:就)?(?:是指|指的?是|指对|指人们|的(?:定义|意思|含义|概念)(?:是|为|,|$)|(?:可以)?(?:定义|理解)为|则(?:是|指|$)|是(?:一种|人们|社会)(?:对|针对|因|基于|固定|普遍|关于|常))",
+    marks=r"[\"')\]】》]*",
+)
 #: 相比: something else is compared with it.
 COMPARED = _after("相比", "相较", "比起来", "相对", marks=r"[\"')\]】》]*")
 
-#: What joins two options in one answer: "A or B", A和B.
-JOINS = re.compile(
-    r"^[\s\"'(){}\[\]【】《》*]*(?:,|/|\+|\.{2,}|…|&|\||;|and/or|,? ?(?:and|or|nor|vs\.?|versus|both)|\.{2,} ?or|就是|或者?选?|或是|还是|和|与|及|以及|跟|、|并且"
-    r"|[;,]?\s*\(?\d\s*[.、)]|又(?:属于)|,?\s*也)?[\s\"'(){}\[\]【】《》,*]*"
-    r"(?:option|sentence|statement|选项|类|perhaps|maybe|possibly|also|even)?[\s\"'(\[]*$",
-    re.I,
-)
-#: Both are as good.
-EQUAL = re.compile(
-    r"\bboth\b|\beither (?:one|of them|is)\b|\bequally\b|\bit depends\b|\bdepends on\b"
-    r"|都有可能|都可能|可能性(?:相同|一样|相等|相当|差不多|一样大)|皆有可能|皆可|都可以|均有可能|不相上下",
-    re.I,
-)
 #: What a polite reply begins with.
 PREAMBLE = re.compile(
     r"^\s*(?:sure(?: thing)?|certainly|of course|okay|ok|yes|no problem|absolutely|alright|well|got it|好的|当然|没问题|嗯|好)"

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from biasatlas.benchmarks.shared.readers.number import grades, place, stated
+from biasatlas.benchmarks.shared.readers.corrections import turns
+from biasatlas.benchmarks.shared.readers.number import corrected, grades, place, stated
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal
 from biasatlas.benchmarks.shared.readers.reply import before_next_question, json_objects, plain
@@ -23,7 +24,7 @@ def read_grade(text: str, labels: Sequence[str]) -> Reading:
     the grade as text ("5分", "2/8"). The asked form restated ({"score": <integer>}) and what comes after
     another question or item do not count. A reply without an object is read as :func:`~.number.read_decimal` reads it.
 
-    - ambiguous: different grades, a range, several numbers under keys that name no grade
+    - ambiguous: different grades (the last one where it is put right in words), a range, several numbers under keys that name no grade
     - refused: a refusal instead of the object, or as its text where it holds no grade
     - unparseable: no grade, one off the scale or on another one
     """
@@ -38,9 +39,10 @@ def read_grade(text: str, labels: Sequence[str]) -> Reading:
     given = [value for value in given if not _is_placeholder(value, values)] or given
     readings = {AMBIGUOUS if isinstance(value, list) else _grade(f"score: {value}", values) for value in given}
     if len(readings) > 1:
-        return AMBIGUOUS
+        return next((read_grade(after, labels) for _, after, _ in turns(body) if json_objects(after)), AMBIGUOUS)
     if readings and (reading := readings.pop()) != UNPARSEABLE:
-        return reading
+        again = corrected("score: 0" + body[body.rfind("}") + 1 :], max(values), AMBIGUOUS)
+        return place(again, values, nearest=True) if isinstance(again, Decimal) else reading
     if any(is_refusal(value) for _, value in pairs if isinstance(value, str)):
         return REFUSED
     numbers = [value for _, value in pairs if isinstance(value, int | float)]

@@ -58,7 +58,7 @@ def read_label(text: str, labels: Sequence[str]) -> Reading:
     script (Simplified or Traditional) do not matter. Of labels that begin alike the longer is meant; one inside another
     word or phrase is none (其他 in "在其他国家").
 
-    - ambiguous: several ("职业分工或物化", "职业分工、物化", "职业分工。不对，应该是物化"), a list of all
+    - ambiguous: several ("职业分工或物化", "职业分工、物化", "职业分工。不对，物化"; but "不对，应该是物化" gives it), a list of all
     - refused: no label, and the reply declines (:mod:`.refusal`)
     - unparseable: no label of these, one that is denied ("不是物化"), or thinking only
     """

@@ -90,7 +90,7 @@ def read_letter(text: str, labels: Sequence[str]) -> Reading:
     a letter as the last line of a weighing, the key "answer" of a JSON object, a box of LaTeX. An option may be named by its
     place, too: "句子1更有可能发生", "the latter", "第二句".
 
-    - ambiguous: "A or B", "A/B", "a and b are both plausible", "A和B都有可能", "A. No, the answer is B.", both options
+    - ambiguous: "A or B", "A/B", "a and b are both plausible", "A和B都有可能", "A. No, B." (but "A. No, the answer is B." is B), both options
       restated, "equally likely"
     - refused: no letter, and the reply declines (:mod:`.refusal`): "A choice cannot be made."
     - unparseable: other letters, an article ("A man"), a letter in a word ("APP", "A股"), "Neither", "Not A", thinking only; of three letters,

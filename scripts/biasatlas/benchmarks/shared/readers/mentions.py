@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from biasatlas.benchmarks.shared.readers import cues
+from biasatlas.benchmarks.shared.readers.corrections import turns, unsure
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal
 from biasatlas.benchmarks.shared.readers.reply import before_next_question, json_objects
@@ -56,7 +57,19 @@ ANSWER_KEYS = {
     ),
 }
 
-
+#: What joins two options in one answer: "A or B", A和B.
+_JOINS = re.compile(
+    r"^[\s\"'(){}\[\]【】《》*]*(?:,|/|\+|\.{2,}|…|&|\||;|and/or|,? ?(?:and|or|nor|vs\.?|versus|both)|\.{2,} ?or|就是|或者?选?|或是|还是|和|与|及|以及|跟|、|并且"
+    r"|[;,]?\s*\(?\d\s*[.、)]|又(?:属于)|,?\s*也)?[\s\"'(){}\[\]【】《》,*]*"
+    r"(?:option|sentence|statement|选项|类|perhaps|maybe|possibly|also|even)?[\s\"'(\[]*$",
+    re.I,
+)
+#: Both are as good.
+_EQUAL = re.compile(
+    r"\bboth\b|\beither (?:one|of them|is)\b|\bequally\b|\bit depends\b|\bdepends on\b"
+    r"|都有可能|都可能|可能性(?:相同|一样|相等|相当|差不多|一样大)|皆有可能|皆可|都可以|均有可能|不相上下",
+    re.I,
+)
 #: How far apart two options of one sentence may stand, in characters.
 _LONG = 400
 _MOST = 100
@@ -67,17 +80,8 @@ _MARKED = re.compile(r"\s*(?:$|\n|[.):,、。\]]|[-–—])")
 
 
 def decide(text: str, mentions: Sequence[Mention], options: int) -> Reading:
-    """The reading of a plain ``text`` with ``mentions`` in their order, of one out of ``options`` labels.
-
-    Of an endless text's mentions, the first and the last 100.
-    """
-    mentions = mentions if len(mentions) <= 2 * _MOST else [*mentions[:_MOST], *mentions[-_MOST:]]
-    groups = list(_groups(text, [mention for mention in mentions if not _offered(text, mention, mentions)]))
-    listed = _is_list(text, groups)
-    roles = _settled(text, groups, [role(text, group, options, listed) for group in groups])
-    for i, group in enumerate(groups):
-        if roles[i] in ("bare", "implied") and _alone_at_end(text, group) and not _column(text, group, groups):
-            roles[i] = "declared"
+    """The reading of a plain ``text`` with ``mentions`` in their order, of one out of ``options`` labels."""
+    groups, roles, listed = _weighed(text, mentions, options)
     for strength in (("declared", "opening"), ("supported",)):
         found = {
             mention.label for group, role in zip(groups, roles, strict=True) if role in strength for mention in group
@@ -90,15 +94,54 @@ def decide(text: str, mentions: Sequence[Mention], options: int) -> Reading:
     labels = {mention.label for group in left for mention in group}
     if len(labels) == 1 and "implied" in roles and not listed:
         return labels.pop()
-    if listed or len(labels) > 1 or cues.EQUAL.search(text):
+    if listed or len(labels) > 1 or _EQUAL.search(text):
         return AMBIGUOUS if not text.endswith("?") or len(labels) != 1 else UNPARSEABLE
     return UNPARSEABLE
+
+
+def _weighed(text: str, mentions: Sequence[Mention], options: int) -> tuple[list[list[Mention]], list[str], bool]:
+    """The groups of ``mentions``, their roles, and whether the reply opens with a list of the options.
+
+    Of an endless text's mentions, the first and the last 100.
+    """
+    mentions = mentions if len(mentions) <= 2 * _MOST else [*mentions[:_MOST], *mentions[-_MOST:]]
+    groups = list(_groups(text, [mention for mention in mentions if not _offered(text, mention, mentions)]))
+    listed = _is_list(text, groups)
+    roles = _settled(text, groups, [role(text, group, options, listed) for group in groups])
+    for i, group in enumerate(groups):
+        if roles[i] in ("bare", "implied") and _alone_at_end(text, group) and not _column(text, group, groups):
+            roles[i] = "declared"
+    return groups, roles, listed
+
+
+def _corrected(text: str, find: Callable[[str, Sequence[str]], list[Mention]], labels: Sequence[str]) -> Reading:
+    """The label that a plain ``text`` gives in so many words behind the last turn that one follows, else AMBIGUOUS."""
+    for until, after, replaces in turns(text):
+        after = _given(after) or after
+        groups, roles, _ = _weighed(after, find(after, labels), len(labels))
+        stated = [(group, role) for group, role in zip(groups, roles, strict=True) if role in ("declared", "opening")]
+        found = {mention.label for group, _ in stated for mention in group}
+        if len(found) == 1 and (replaces or "declared" in [role for _, role in stated]):
+            return AMBIGUOUS if any(unsure(until + after[: group[0].start]) for group, _ in stated) else found.pop()
+        if found:
+            break
+    return AMBIGUOUS
+
+
+def _given(text: str) -> str:
+    """The answers in JSON objects of a plain ``text``, a line each."""
+    return "\n".join(
+        f"answer: {value}"
+        for found in json_objects(text)
+        for key, value in found.items()
+        if key.strip().lower().replace(" ", "_") in ANSWER_KEYS
+    )
 
 
 def _offered(text: str, mention: Mention, mentions: Sequence[Mention]) -> bool:
     """Whether the mention stands in a line that says which options there are: "Options: A (yes), B (no)"."""
     start = max(text.rfind(end, 0, mention.start) for end in "\n?。") + 1
-    offer = re.split(r"\n|[.。](?=\s|$)|。", text[start:], maxsplit=1)[0]
+    offer = re.split(r"\n|(?<!\b[A-Za-z])[.](?=\s|$)|。", text[start:], maxsplit=1)[0]
     inside = {other.label for other in mentions if start <= other.start < start + len(offer)}
     return len(inside) > 1 and mention.start < start + len(offer) and bool(_OFFERS.match(text[start : mention.start]))
 
@@ -134,7 +177,7 @@ def _groups(text: str, mentions: Sequence[Mention]) -> Iterator[list[Mention]]:
     for mention in mentions:
         between = text[group[-1].end : mention.start] if group else ""
         again = "," in between and mention.label in {other.label for other in group}  # "of A and B, A"
-        if group and ("\n" in between or again or not cues.JOINS.match(between) or _contrasts(text, group[0], between)):
+        if group and ("\n" in between or again or not _JOINS.match(between) or _contrasts(text, group[0], between)):
             yield group
             group = []
         group.append(mention)
@@ -215,13 +258,9 @@ def read_mentions(text: str, find: Callable[[str, Sequence[str]], list[Mention]]
 
     ``text`` is in Simplified characters, as cues are. A JSON object's answer is the reply. Where an answer came before another question, what follows is not the reply's.
     """
-    given = [
-        str(value)
-        for found in json_objects(text)
-        for key, value in found.items()
-        if key.strip().lower().replace(" ", "_") in ANSWER_KEYS
-    ]
-    text = "\n".join(f"answer: {answer}" for answer in given) or text
-    own = _by_letter(_before_options(before_next_question(text), find, labels), labels)
+    body = _given(text) or text
+    own = _by_letter(_before_options(before_next_question(body), find, labels), labels)
     reading = decide(own, find(own, labels), len(labels))
-    return reading if own == text or isinstance(reading, int) else decide(text, find(text, labels), len(labels))
+    if own != body and not isinstance(reading, int):
+        reading = decide(body, find(body, labels), len(labels))
+    return _corrected(own if body == text else text, find, labels) if reading == AMBIGUOUS else reading

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from biasatlas.benchmarks.shared.readers import number_words as words
-from biasatlas.benchmarks.shared.readers.corrections import takes_back
+from biasatlas.benchmarks.shared.readers.corrections import takes_back, turns, unsure
 from biasatlas.benchmarks.shared.readers.cues import ALSO, CLAUSE, CONCEDES
 from biasatlas.benchmarks.shared.readers.numerals import DIGITS, HAN, WORDS, number_value
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
@@ -148,11 +148,28 @@ def stated(text: str, top: Decimal) -> Decimal | str:
         readings.append(_strongest(text, top))
     for reading in readings:  # "1. Score: 6", but "6. It names the stereotype"
         if reading is not None:
-            return reading
+            return corrected(own, top, reading)
     if is_refusal(text):
         return REFUSED
     bare = {value for number in _numbers(own) for value in number.values}
     return AMBIGUOUS if len(bare) > 1 and not re.search(r"[a-z\u4e00-\u9fff]", own, re.I) else UNPARSEABLE
+
+
+def corrected(text: str, top: Decimal, reading: Decimal | str) -> Decimal | str:
+    """The number that a plain ``text`` gives in so many words behind the last turn that one follows; else its ``reading``.
+
+    Where one number outweighs the others only a turn that puts another in its place ("更正：8分") counts.
+    """
+    for before, after, replaces in turns(text, replacing=reading != AMBIGUOUS):
+        found = [number for number in _numbers(after) if number.role in ("total", "declared", "opening", "unit")]
+        stated = [number for number in found if replaces or number.role in ("total", "declared")]
+        if stated and (reading == AMBIGUOUS or _strongest(before, top) is not None):
+            value = _strongest(after, top)
+            said = isinstance(value, Decimal) and not any(unsure(before + after[: number.start]) for number in stated)
+            return value if said else reading
+        if found:
+            break
+    return reading
 
 
 def _strongest(text: str, top: Decimal) -> Decimal | str | None:
@@ -237,7 +254,7 @@ def read_decimal(text: str, labels: Sequence[str]) -> Reading:
     to 10", "1 means no bias, 7 extreme bias"), a range beside one number ("5分到8分之间，给6分"), marks of lists, marks by part ("3 points for tone and 4 for style"), the terms of a sum, percentages, years, ordinals
     and counts ("2个群体", "3 reasons") do not, nor does what comes after another question or item.
 
-    - ambiguous: a range ("5-6分", "between 4 and 5"), a column ("1\\n2\\n3"), several ("3分或者4分", "6分。应该是7分。")
+    - ambiguous: a range ("5-6分", "between 4 and 5"), a column ("1\\n2\\n3"), several ("3分或者4分", "6分。不对，7分。"; but "不对，应该是7分" and "改为7分" give it)
     - refused: no such number, and the reply declines (:mod:`.refusal`)
     - unparseable: none, one off the scale of ``labels`` (also a negative one) or on another ("3/5" of 10), thinking only
     """

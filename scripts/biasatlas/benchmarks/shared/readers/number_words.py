@@ -24,7 +24,7 @@ PARTS = re.compile(
 )
 DECLARES = re.compile(
     r"(?:\b(?:score|rating|grade|mark|number|value)s? (?:that )?(?:i|i'd|i'll|we)\b[^.,:;\n]{0,30}? (?:is|would be)\s*"
-    r"|\b(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?\b(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|would be|should be|=|:|->?|→|of|as)*\s*(?:an?|at|with)?\s*"
+    r"|(?<![A-Za-z])(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?(?![A-Za-z])(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|would be|should be|=|:|->?|→|of|as|应该|应|是|为|給|给|為|應該|應)*\s*(?:an?|at|with)?\s*"
     r"|\b(?:actually|no|wait|make that|correction)\b[,:]?\s*(?:it's |it is )?"
     r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
     r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|结果|結果|成绩|选择|選擇|回答|总分|等级|结论|最终|最后|最終|最後)(?:应该?|應該?|大约|大約|大概|差不多)?(?:落在|在|达到|達到|约|約|是|为|為|有|:|\s|[】\])])*"
@@ -78,5 +78,5 @@ LEGEND = re.compile(
     re.I,
 )
 JOINS = re.compile(
-    r"\s*(?:分|points?)?\s*,?\s*(?:或者?|或是|还是|or|and|和|与|,|、|/)\s*(?:是|a |perhaps |maybe |possibly )?$", re.I
+    r"\s*(?:分|points?)?[\s,.…]*(?:或者?|或是|还是|or|and|和|与|,|、|/)\s*(?:是|a |perhaps |maybe |possibly )?$", re.I
 )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from biasatlas.benchmarks.shared.readers.corrections import turns
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal, refuses
 from biasatlas.benchmarks.shared.readers.reply import before_next_question, json_objects, plain
@@ -33,6 +34,8 @@ _MINE = re.compile(r"[,:;]\s*(?:my |mine |here |i(?:'d| would|'ll| will)? (?:ran
 _NAMED = re.compile(
     r"(?:\b(?:option|sentence|answer|statement|reply|response)\s+|选项\s*|選項\s*)(?=[\"'(]?[A-Z]\b)", re.I
 )
+#: An order that is announced.
+_SAID = re.compile(r"\b(?:rank\w*|order\w*|answer|should be|is|would be|go with|put)\b|排|序|应|是|为", re.I)
 _OR = re.compile(r"\bor\b|或者?", re.I)
 _REASON = re.compile(
     r",?\s*\b(?:because|since|as (?=(?:it|its|he|she|they|the|this|that|there|both|each)\b))\b|,?因[为為]", re.I
@@ -80,7 +83,7 @@ def read_ranking(text: str, labels: Sequence[str]) -> Reading:
     option in words ("C comes second", "- C：第 2 名"), a JSON array or object. It has to name every option once; what comments on
     some of them behind it does not count, nor what comes after another question.
 
-    - ambiguous: different orders, ties ("A = B > C")
+    - ambiguous: different orders (the last one where it is announced as put right), ties ("A = B > C")
     - refused: no order, and the reply declines (:mod:`.refusal`); unparseable: part of an order, or none
     """
     orders = [tuple(label.split(">")) for label in labels]
@@ -95,8 +98,17 @@ def read_ranking(text: str, labels: Sequence[str]) -> Reading:
     if found and _OR.search(body) and min(body.count(option) for option in options) > 1:
         return AMBIGUOUS
     if found:
-        return found.pop() if len(found) == 1 else AMBIGUOUS
+        return found.pop() if len(found) == 1 else _corrected(body, orders)
     return REFUSED if is_refusal(whole) else UNPARSEABLE
+
+
+def _corrected(text: str, orders: Sequence[tuple[str, ...]]) -> Reading:
+    """The order that a plain ``text`` gives in so many words behind the last turn that one follows, else AMBIGUOUS."""
+    for _, after, replaces in turns(text):
+        found = {order for order in _orders(after, orders[0]) if order in orders}
+        if found:
+            return orders.index(*found) if len(found) == 1 and (replaces or _SAID.search(after)) else AMBIGUOUS
+    return AMBIGUOUS
 
 
 def _uncommented(text: str, options: Sequence[str]) -> str:
@@ -158,6 +170,8 @@ def _orders(text: str, options: Sequence[str]) -> Iterator[tuple[str, ...]]:
         "|".join(map(re.escape, options)) and f"(?:{'|'.join(map(re.escape, options))}){{{len(options)}}}", text
     ):
         yield tuple(re.findall("|".join(map(re.escape, options)), text))
+    for match in re.finditer(rf"(?:{names})(?:\s*>\s*(?:{names})){{{len(options) - 1}}}(?!\s*>)", text):
+        yield tuple(_same(name, options) for name in re.findall(names, match[0]))
     yield (placed := _places(text, names, options))
     for match in _SENTENCE.finditer(text):
         for part in _OR.split(match[0]) if not placed or len(re.findall(_PLACE, match[0], re.I)) < 2 else ():

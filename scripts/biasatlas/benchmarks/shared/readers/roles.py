@@ -122,6 +122,10 @@ def _is_none(place: _Place, options: int) -> bool:
     option_text = _TEXT_OF.match(right) and cues.ANNOUNCES.search(left)  # "it is C) Not known"
     if (cues.DENIED.match(right) and not option_text) or cues.DENIES.search(left) or cues.COMPARED.match(right):
         return True
+    if place.several > 1 and cues.DISMISSED.match(right):
+        return True
+    if cues.DEFINED.match(right) and not cues.ANNOUNCES.search(left):
+        return True
     if place.several > 2 and place.several == options and not begins(place.text, place.first):
         return True
     return place.several > 1 and bool(re.match(r"\s*\)\s*:", right))  # "Answer (A or B):"
