@@ -165,8 +165,8 @@ def corrected(text: str, top: Decimal, reading: Decimal | str) -> Decimal | str:
         stated = [number for number in found if replaces or number.role in ("total", "declared")]
         if stated and (reading == AMBIGUOUS or _strongest(before, top) is not None):
             value = _strongest(after, top)
-            said = isinstance(value, Decimal) and not any(unsure(before + after[: number.start]) for number in stated)
-            return value if said else reading
+            doubted = any(unsure(before + after[: number.start]) for number in stated)
+            return value if isinstance(value, Decimal) and not doubted else reading
         if found:
             break
     return reading

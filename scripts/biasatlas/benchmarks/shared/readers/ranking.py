@@ -107,7 +107,7 @@ def _corrected(text: str, orders: Sequence[tuple[str, ...]]) -> Reading:
     for _, after, replaces in turns(text):
         found = {order for order in _orders(after, orders[0]) if order in orders}
         if found:
-            return orders.index(*found) if len(found) == 1 and (replaces or _SAID.search(after)) else AMBIGUOUS
+            return orders.index(found.pop()) if len(found) == 1 and (replaces or _SAID.search(after)) else AMBIGUOUS
     return AMBIGUOUS
 
 
