@@ -87,7 +87,7 @@ SPEC = Spec(
         "bias_ratio_fdr": Metric(0.0, _SHARE + " (false discovery rate held at alpha over the ten prompts)"),
         "effect_size": Metric(
             0.0,
-            _SIGN + "; mean over the significant prompts, 0 if there is none (in the table `prompts`: of one prompt)",
+            _SIGN + "; mean over the significant prompts, 0 if there is none (in the table of prompts: of one prompt)",
         ),
         "effect_size_all_prompts": Metric(0.0, _SIGN + "; mean over all ten prompts"),
         "mean_difference": Metric(0.0, _SIGN + "; mean perplexity (or log perplexity) replaced minus original"),
