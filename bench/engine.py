@@ -401,12 +401,13 @@ def generations(bench: Bench) -> None:
         texts = sample(make(bench.mirror), arguments.tokens, count)[: arguments.questions or None]
         tokens = [ids for ids in encode_texts(bench.tokenizer, texts, "none") for _ in range(repeats)]
         prompts = [Prompt(ids, sampling, arguments.max_tokens, at % repeats) for at, ids in enumerate(tokens)]
+        of_peer = [tokens[i] for i in thinned(len(tokens), arguments.peer_tokens, sum(map(len, tokens)))]
         each: dict[str, list[float]] = {run: [] for run in runs}
         peak, made = dict.fromkeys(each, 0.0), 0
         for _ in range(arguments.rounds):
             for run, size in zip(names, arguments.batch, strict=True):
                 made_by, took, memory = _measured(
-                    bench.device, library, model, tokens, sampling, ends, arguments.max_tokens, size
+                    bench.device, library, model, of_peer, sampling, ends, arguments.max_tokens, size
                 )
                 each[run].append(1000 * took / made_by)
                 peak[run] = max(peak[run], memory)
