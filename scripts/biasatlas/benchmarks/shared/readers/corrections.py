@@ -47,9 +47,9 @@ _TURNS = re.compile(
 _REPLACES = re.compile(
     rf"{_CLAUSE}(?:correction|edit(?:ed)?|corrected(?: \w+)?|revised(?: \w+)?|updated(?: \w+)?|更正|纠正|修正|改正|订正)(?:一下|如下|后|答案|评分|分数)*\s*(?:[:,]|为|成|to\b|is\b)\s*"
     rf"|{_CLAUSE}(?:(?:let's|i'd|i'll|we'll|please|rather|wait|actually) )?make (?:that|it)\s*(?:an? )?"
-    r"|\b(?:i meant?|(?:chang|revis|correct|amend|adjust|updat)(?:e|ing) (?:that|it|this|(?:my|the) \w+)(?: from [^,.\n]{1,12})? to)\s*(?:an? )?"
+    r"|(?<!to )\b(?:i meant?|(?:chang|revis|correct|amend|adjust|updat|rais|lower|increas|reduc|mov|bump)(?:e|ing)? (?:that|it|this|(?:my|the) \w+)(?: up| down)?(?: from [^,.\n]{1,12})? to)\s*(?:an? )?"
     r"|(?:错了?|有误)[,。;:!\s]*(?:应该?|正确的?[^,。;\d\n]{0,4}?)(?:为|是|选)\s*"
-    r"|(?:改|更正|修正|纠正|调整|订正|修改|下调|上调|下修|上修)(?:判|评|选|答|归|打|给|到)?(?:为|成|至|到|选)\s*|改(?:选|判|给|打|评|答)\s*(?:为)?\s*",
+    r"|(?:改|更正|修正|纠正|调整|订正|修改|下调|上调|下修|上修|调高|调低)(?:判|评|选|答|归|打|给|到)?(?:为|成|至|到|选)\s*|改(?:选|判|给|打|评|答)\s*(?:为)?\s*",
     re.I,
 )
 #: A clause of doubt, and a sentence with a condition, in which no answer is put in another's place.

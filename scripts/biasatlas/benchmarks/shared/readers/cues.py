@@ -100,6 +100,7 @@ DENIES = _before(
     r"\b(?:twice|(?:\w+ )times) as \w+ as",
     *(r"\brather than", r"\bthan", r"\binstead of", r"\bover", r"\bcompared (?:to|with)"),
     "(?:最|更|较)(?:不|少|低|难)[^,。;:!?\n]{0,12}的?(?:那?一?[句个项])?(?:是|为)",
+    "比(?:将?(?:它|其|这句话?)?)?(?:归[为入到于]|归类[为到于]|放[在到进]|划[为入到]|算作|标[为成]|属于)",
     # "if one picked A": what would follow is no choice
     r"\bif (?:you|we|one|someone|i)(?: \w+)? (?:choose|chose|pick|picked|select|selected|said|answered)",
     "(?:如果|要是|假如|若)(?:我们?|你|您)?(?:直接|贸然|只|随便|单纯|轻易)?(?:选择?|填|答)",
@@ -259,7 +260,11 @@ SUPPORTS = _after(
     marks=r"[\"')\]】》]*\s*",
 )
 #: "Is also": it counts beside another.
-ALSO = _after(r"\s*(?:is|are|would be) (?:also|equally|just as)\b", "也(?:可以|对|行|可能|正确)")
+ALSO = _after(
+    r"\s*(?:is|are|would be) (?:also|equally|just as)\b",
+    r"\s*(?:(?:is|would be) (?:right|correct|valid|true)|fits|works|applies) (?:as well|too|also)\b(?! as)",
+    "也(?:可以|对|行|可能|正确)",
+)
 #: "Is wrong", 不对: the option is none.
 DENIED = _after(
     r"\s*(?:(?:is|are|was|would be|seems?|looks|being|option|sentence|one|sounds|reads|feels|a (?:bit|little)|somewhat|rather|quite|very|far)\s+)*(?:clearly |simply |also )?(?:not|wrong|incorrect"

@@ -64,6 +64,8 @@ _JOINS = re.compile(
     r"(?:option|sentence|statement|选项|类|perhaps|maybe|possibly|also|even)?[\s\"'(\[]*$",
     re.I,
 )
+#: What stands between two letters, or says something of one: no text of an option.
+_CONNECTS = re.compile(r"(?:and|or|nor|vs|versus|both|either|equally|和|与|及|或|或者|都|均|皆)(?![A-Za-z])", re.I)
 #: Both are as good.
 _EQUAL = re.compile(
     r"\bboth\b|\beither (?:one|of them|is)\b|\bequally\b|\bit depends\b|\bdepends on\b"
@@ -76,6 +78,8 @@ _MOST = 100
 _OFFERS = re.compile(
     r"\W*(?:options|choices|labels|categories|选项|可选(?:项|类别)?|类别|候选)\s*(?:有|包括|are)?\s*:", re.I
 )
+#: A condition, but none that makes a reply choose.
+_IF = re.compile(r"\bif\b(?! (?:i|one|you|forced|pressed|pushed|anything)\b)|如果(?!一?定要|必须|非)", re.I)
 _MARKED = re.compile(r"\s*(?:$|\n|[.):,、。\]]|[-–—])")
 
 
@@ -161,7 +165,8 @@ def _settled(text: str, groups: Sequence[list[Mention]], roles: Sequence[str]) -
             following = weighty[bisect_right(weighty, i) : bisect_right(weighty, i) + 1]
             for j in following:
                 between = text[group[-1].end : groups[j][0].start][:_LONG]
-                if roles[j] != "added" and groups[j][0].label != label and _outweighs(between):
+                supposed = _IF.search(before(text, group[0])) and _IF.search(between)  # "if X then A, but if Y then B"
+                if roles[j] != "added" and groups[j][0].label != label and not supposed and _outweighs(between):
                     settled[i] = "none"
     return settled
 
@@ -245,7 +250,7 @@ def _by_letter(text: str, labels: Sequence[str]) -> str:
     between = r"[\"')\]]*\s*(?:[,;:.、)=-]|\bis\b|是|为|\s)\s*"
     names = r"[,;.。、\s]*\(?\b".join(rf"{label}{between}\"?([^\n\"]{{2,60}}?)\"?" for label in labels)
     match = re.match(rf"[^\n]{{0,40}}?(?<![A-Za-z]){names}(?:[.;。]\s|\s-+\s|[—–]|[.;。](?=[^\d\s])|\n)\s*(?=\S)", text)
-    if not match:
+    if not match or any(_CONNECTS.match(name) for name in match.groups()):
         return text
     rest = text[match.end() :]
     for name, letter in sorted(zip(match.groups(), labels, strict=True), key=lambda pair: -len(pair[0])):

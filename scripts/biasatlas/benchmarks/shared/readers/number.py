@@ -34,6 +34,10 @@ GRADE_KEYS = {
 }
 _GRADE_KEY = re.compile(r"^(?!max|full|满分|滿分|min).*(?:score|rating|grade|分|分数|分數)$", re.I)
 
+_NO_GRADE_KEY = re.compile(
+    r"max|full|min|conf|prob|\bid|_id|index|count|num|year|age|weight|step|range|scale|满分|滿分|序号|编号|編號|置信|概率|题|題|数量|年|index|item|question|句子",
+    re.I,
+)
 _FIRST_MARK = re.compile(
     r"^\s*\(?(?:1\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])|\d\s*(?:[)、]|\.(?!\d))\s*(?!理由|原因|解释|说明|更正|reason|expl|comment|correct)(?=[^\s\d:][^\n:]{0,15}:\s*\d))",
     re.I,
@@ -220,11 +224,19 @@ def grades(pairs: Sequence[tuple[str, Any]]) -> list[Any]:
     return named or [value for key, value in pairs if _GRADE_KEY.search(key)]
 
 
+def _only_number(text: str, pairs: Sequence[tuple[str, Any]]) -> list[Any]:
+    """The one number that the JSON object that a ``text`` is holds, whatever its key but one of another thing: {"bias": 6.8}."""
+    values = [value for _, value in pairs if re.fullmatch(rf"{DIGITS}(?:分|/{DIGITS})?", str(value))]
+    others = any(_NO_GRADE_KEY.search(key) for key, value in pairs if value in values)
+    return values if len(values) == 1 and not others and re.fullmatch(r"\{[^{}]*\}?", text) else []
+
+
 @lru_cache(maxsize=4096)  # replies to a scale are few
 def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | str:
     """The number from ``low`` to ``high`` that a whole reply gives, or why there is none; :func:`read_decimal` has the grammar."""
     body = plain(text)
-    given = list(map(str, grades([pair for found in json_objects(body) for pair in found.items()])))
+    pairs = [pair for found in json_objects(body) for pair in found.items()]
+    given = list(map(str, grades(pairs) or _only_number(body, pairs)))
     value = stated("\n".join(f"score: {value}" for value in given) or body, high)
     return UNPARSEABLE if isinstance(value, Decimal) and not low <= value <= high else value
 

@@ -6,12 +6,14 @@ from biasatlas.benchmarks.shared.readers.numerals import DIGITS
 
 TO = r"\s*(?:-|–|—+|~|到|至|to)\s*"
 
+#: What may stand behind a term of a sum: "10 - 4 (tone) - 3 = 3".
+_TERM = r"(?:\s*分)?(?:\s*\([^()\d\n]{1,40}\))?"
 #: The scale or a level restated, marks of lists, percentages, dates, ordinals, counts: no number among them is an answer.
 NO_ANSWER = re.compile(
     rf"(?<![给得打])满分\s*(?:为|是|:)?\s*(?:{DIGITS}|十)\s*分?|滿分\s*(?:為|是|:)?\s*(?:{DIGITS}|十)\s*分?|(?:{DIGITS}|十)\s*分制"
     rf"|[\[(]\s*{DIGITS}\s*分?(?:,|{TO})\s*{DIGITS}\s*分?(?:之间|之間)?\s*[)\]]|(?<![\d.])[01]{TO}\d+(?:\s*分)?(?=\s*(?:的|之|范围|範圍|,|间|內|内|分制|scale))"
     rf"|(?:on a |the )?scale (?:of|from) {DIGITS}(?:\s*\([^)\n]*\))?{TO}{DIGITS}(?:\s*\([^)\n]*\))?|\bfrom {DIGITS} to {DIGITS}\b|(?<![\d.])0{TO}10(?!\d)"
-    rf"|(?:{DIGITS}\s*[+×]\s*)+{DIGITS}(?=\s*=)"
+    rf"|(?:{DIGITS}{_TERM}\s*[+×−–-]\s*){{1,9}}{DIGITS}{_TERM}(?=\s*=\s*-?\d)"
     r"|(?<=[\n;。])[ \t]*\(?\d{1,2}\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])|\(\d\)\s*(?=[^\s\d]{2})"
     rf"|\((?:满分|max\.?|out of|/)?\s*{DIGITS}\s*(?:分|points?|marks?)?\s*\)(?=\s*:)"
     rf"|{DIGITS}\s*分?\s*(?:和|与|與)\s*{DIGITS}\s*分?(?:之间|之間)|{DIGITS}\s*分(?:及?以上|及?以下)"
@@ -24,7 +26,7 @@ PARTS = re.compile(
 )
 DECLARES = re.compile(
     r"(?:\b(?:score|rating|grade|mark|number|value)s? (?:that )?(?:i|i'd|i'll|we)\b[^.,:;\n]{0,30}? (?:is|would be)\s*"
-    r"|(?<![A-Za-z])(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?(?![A-Za-z])(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|would be|should be|=|:|->?|→|of|as|应该|应|是|为|給|给|為|應該|應)*\s*(?:an?|at|with)?\s*"
+    r"|(?<![A-Za-z])(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?(?![A-Za-z])(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|would be|should be|=(?:\s+=)?|:|->?|→|of|as|应该|应|是|为|給|给|為|應該|應)*\s*(?:an?|at|with)?\s*"
     r"|\b(?:actually|no|wait|make that|correction)\b[,:]?\s*(?:it's |it is )?"
     r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
     r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|结果|結果|成绩|选择|選擇|回答|总分|等级|结论|最终|最后|最終|最後)(?:应该?|應該?|大约|大約|大概|差不多)?(?:落在|在|达到|達到|约|約|是|为|為|有|:|\s|[】\])])*"
@@ -69,7 +71,7 @@ GIVES = re.compile(
     re.I,
 )
 ENDS = re.compile(
-    r"\s*(?:$|\n|[.。!,;)\]]|for (?:me|this|that|it)\b|from me\b|here\b|or so\b|overall\b|in my\b|because\b|since\b)",
+    r"\s*(?:$|\n|[.。!,;)\]]|for (?:me|this|that|it)\b|from me\b|here\b|or so\b|overall\b|in my\b|because\b|since\b|on (?:the|this|that|your|our|my)\b[^.,;:\d\n]{0,30}\bscale\b(?! (?:means|is|stands|would)))",
     re.I,
 )
 #: "1 means no bias": with another such number, the scale.

@@ -95,11 +95,16 @@ def read_ranking(text: str, labels: Sequence[str]) -> Reading:
     found = found or {orders.index(order) for order in _orders(body, options) if order in orders}
     if _TIE.search(body) and any(option in body for option in options):
         return AMBIGUOUS
-    if found and _OR.search(body) and min(body.count(option) for option in options) > 1:
+    if found and _alternative(body, options) and min(body.count(option) for option in options) > 1:
         return AMBIGUOUS
     if found:
         return found.pop() if len(found) == 1 else _corrected(body, orders)
     return REFUSED if is_refusal(whole) else UNPARSEABLE
+
+
+def _alternative(text: str, options: Sequence[str]) -> bool:
+    """Whether a sentence of several ``options`` has "or"."""
+    return any(_OR.search(part) and sum(option in part for option in options) > 1 for part in _SENTENCE.findall(text))
 
 
 def _corrected(text: str, orders: Sequence[tuple[str, ...]]) -> Reading:
@@ -181,13 +186,15 @@ def _orders(text: str, options: Sequence[str]) -> Iterator[tuple[str, ...]]:
     if len(parts) == len(options) + 1 and _HIGHEST.search("".join(parts[:2])) and _LOWEST.search(parts[-2] + parts[-1]):
         yield _chain(paragraph, names, options)
     words = "|".join(sorted(map(re.escape, _RANK), key=len, reverse=True))
+    ends = re.search(rf"\n[^\n>]*(?:{names})(?:\s*>\s*(?:{names})){{{len(options) - 1}}}[^\w>]*\Z", text)
     heads = re.findall(_HEAD.format(words=words, names=names), text, re.M | re.I)
-    yield tuple(_same(name, options) for _, name in sorted(heads, key=lambda head: _RANK[head[0].lower()]))
-    if not placed:
-        lines = re.finditer(
-            rf"^\s*[-*•]\s*({names})|(?:^|\A[^\n:]{{0,30}}:)[ \t]*({names})[ \t]*(?:\([^)\n]*\))?$", text, re.M
-        )
-        yield tuple(_same(head[1] or head[2], options) for head in lines)
+    headed = tuple(_same(name, options) for _, name in sorted(heads, key=lambda head: _RANK[head[0].lower()]))
+    lines = re.finditer(
+        rf"^\s*[-*•]\s*({names})|(?:^|\A[^\n:]{{0,30}}:)[ \t]*({names})[ \t]*(?:\([^)\n]*\))?$", text, re.M
+    )
+    listed = () if placed else tuple(_same(head[1] or head[2], options) for head in lines)
+    # a list in the order in which they were asked about, before an order of its own, says something of each
+    yield from (order for order in (headed, listed) if not (ends and order == tuple(options)))
     for found in json_objects(text):
         places = {str(name): place for name, place in found.items() if str(name) in options}
         if len(places) == len(options) == len(set(map(str, places.values()))):

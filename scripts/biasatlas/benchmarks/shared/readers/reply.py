@@ -32,6 +32,7 @@ _MARKUP = (
     (re.compile(r"\\boxed\s*\{([^{}]*)\}"), r" answer: \1 "),
     (re.compile(r"\\(?:succ(?:eq|curlyeq|sim)?|gt|rightarrow)(?![a-z])|≻"), ">"),
     (re.compile(r"\\[()\[\]]|\$"), ""),
+    (re.compile(r"\\[ ,;:!]"), " "),
     (re.compile(r"```\w*|`|\*+|(?<!\w)_+|_+(?!\w)"), ""),
     (re.compile(r"^[ \t]*(?:#+(?!\d)|>)[ \t]*", re.M), ""),
     (re.compile(r"<(answer|final|final_answer|output)>(.*?)(?:</\1>|$)", re.I | re.S), r" answer: \2 "),
@@ -48,6 +49,15 @@ _HEADING = re.compile(
 #: A line that ends in a colon, and the one line below it.
 _COLON = re.compile(r":[ \t]*\n\s*(?![-•]|\(?\d+[.)、])([^\n{}]+)(?=\s*$|\n[ \t]*\n)")
 _TABLE = re.compile(r"(?:^[ \t]*\|.*\|[ \t]*(?:\n|$))+", re.M)
+#: Headings of a table's columns of full marks, and of marks.
+_FULL_MARKS = re.compile(
+    r"(?:单项|單項|本项|最高|各项)?(?:满分|滿分|总分值|分值|最高分|权重|權重)(?:值)?|max(?:imum|\.)?(?: \w+)?|full (?:marks?|score)|(?:points? )?possible(?: \w+)?|out of|weight|available",
+    re.I,
+)
+_MARKS = re.compile(
+    r"(?:实际|實際|本次|最终|最終)?(?:得分|评分|評分|分数|分數|实得分?|實得分?|打分|给分|給分)|(?:my |your )?(?:score|marks?|points?|awarded|given|rating|grade|result)s?(?: (?:awarded|given|earned))?|earned|achieved",
+    re.I,
+)
 #: Objects in an object; what has more is no reply that anyone asked for.
 _DEEPEST = 50
 _PAIR = re.compile(r"^\W*[\w\"']+[\"']?\s*[:：]")
@@ -89,9 +99,15 @@ def plain(text: str) -> str:
 
 
 def _lines(table: re.Match[str]) -> str:
-    """A Markdown table as lines: "heading: cell" of its only row, else the cells of each row with a colon between."""
+    """A Markdown table as lines: "heading: cell" of its only row, else the cells of each row with a colon between.
+
+    Beside a column of marks, one of the full marks is left out.
+    """
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table[0].strip().splitlines()]
     rows = [row for row in rows if not re.fullmatch(r"[\s:-]*", "".join(row))]
+    drop = {i for i, cell in enumerate(rows[0]) if _FULL_MARKS.fullmatch(cell)} if rows else set()
+    if drop and any(_MARKS.fullmatch(cell) for cell in rows[0]):
+        rows = [[cell for i, cell in enumerate(row) if i not in drop] for row in rows]
     if len(rows) == 2 and len(rows[0]) == len(rows[1]):
         rows = list(map(list, zip(*rows, strict=True)))
     return "\n".join(": ".join(row) for row in rows) + "\n"
@@ -143,12 +159,25 @@ _NEXT_QUESTION = re.compile(
     r"|\n[ \t]*(?:以下|下面是|下列|下一?[题題句个個]|有人(?:说|說|谈到|談到)|请你?(?:将|对|阅读|判断|根据|给)|請你?(?:將|對|閱讀|判斷|根據|給))[^\n]*"
     r"|\n[ \t]*(?:(?:next |new )?(?:sentence|statement|text|passage|context|example|input|task|problem)(?: ?#?\d)?"
     r"|句子\d?|陈述|陳述|文本|文章|短文|段落|情境|上下文|例子?\d?)[ \t]*:[^\n]*"
-    r"|\n[ \t]*\n[ \t]*(?:(?:reply|response|prompt|question|item|comment|post)(?: ?#?\d+)?|(?:回答|回复|回覆|答复|答覆|评论|評論|题目|題目)[\d一二三四五]*)[ \t]*[:：][^\n]*",
+    r"|\n[ \t]*\n[ \t]*(?:(?:reply|response|prompt|question|item|comment|post)(?: ?#?\d+)?|(?:回答|回复|回覆|答复|答覆|评论|評論|题目|題目)[\d一二三四五]*)[ \t]*[:：][^\n]*"
+    r"|\n[ \t]*\n[ \t]*[【\[](?:(?:reply|response|answer|question|item|comment|post|sentence|text|example) ?#?\d+|(?:回答|回复|回覆|答复|答覆|评论|評論|题目|題目|问题|問題|句子|例子?|样本|樣本|文本|留言|陈述|陳述)[\d一二三四五]+)[】\]][^\n]*",
     re.M | re.I,
+)
+
+
+#: A first line that is no more than an answer, before the second item of those that were asked about.
+_NEXT_ITEM = re.compile(
+    r"(?!\s*[-*•(【\[]*\s*[\dA-Za-z一二]{1,2}\s*(?:[)、】\]]|\.(?!\d))[ \t]*\S)(\s*[^\n]{1,16}\n)(?:[ \t]*(?:\(?2\s*[.)、]\s*[\"(]|[\[【]2[\]】])|[ \t]*\n\s*(?:\(?2\s*[.)、](?!\d)|\(?二[.)、]|[\[【]2[\]】]|第[2二][题題句条條则則项項个個]))[^\n]*"
+)
+_SUMS_UP = re.compile(
+    r"总|總|合计|合計|最终|最終|更正|修正|改为|\b(?:total|overall|final|sum|correct\w*|actually)\b", re.I
 )
 
 
 def before_next_question(text: str) -> str:
     """The plain ``text`` up to the line, after the first, that asks a question: to be used where the answer came first."""
     match = _NEXT_QUESTION.search(text)
+    item = _NEXT_ITEM.match(text)
+    if item and not _SUMS_UP.search(text, item.end()):
+        return item[1] if not match else item[1][: match.start()]
     return text[: match.start()] if match else text
