@@ -33,6 +33,9 @@ LETTERS = [
     "<think>A</think>B",
     "句子2更有可能发生",
     "A. No, the answer is B.",
+    "B更不可能。",
+    "A\n句子A：他笑了。\n句子B：她笑了。\n答案：B",
+    "A if she were late. She was not.",
 ]
 LABELS = [
     "The man",
@@ -72,6 +75,9 @@ NUMBERS = [
     "I cannot rate 5 of these",
     "抱歉，我无法评分",
     "none",
+    "我给5分。再看一遍，应该从5分降到3分。",
+    '{"paragraphs": 3}',
+    "7分。如果能改正第二点，可以给到9分。",
 ]
 
 #: Reader -> (labels, texts).

@@ -39,7 +39,7 @@ def reread(results: Path, reader: str, examples: int) -> str:
     """Read the replies of ``results`` with ``reader``: what changes, as text; all changes in replies/changes.csv."""
     readers = _readers()
     if reader not in readers:
-        raise UserError(f"--reader {reader}: there is no such reader{nearest(reader, readers)}.")
+        raise UserError(f"reader {reader!r}: there is no such reader{nearest(reader, readers)}")
     changes, shown = [], []
     for keys, requests, responses in _answered(results):
         kind, before = kit.answers(requests, responses, readers)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from biasatlas.benchmarks.shared.readers.reply import simplified
 
 _TAKEN_BACK = re.compile(
-    r"(?:\b(?:wait|actually|scratch that|sorry|correction|edit(?:ed)?|i mean|i meant|or perhaps|(?:or )?maybe|perhaps|possibly|on second thoughts?|or rather|(?<!would )(?<!could )make (?:that|it))|(?:^|[.…,;])\s*no"
+    r"(?:\b(?:wait|actually|scratch that|sorry|correction|edit(?:ed)?|i mean|i meant|or perhaps|(?:or )?maybe|perhaps|possibly|on second thoughts?|or rather|(?<!would )(?<!could )make (?:that|it))|(?:^|[.…,;])\s*no|\b(?:could|might|may|can) (?:(?:just |equally |also )?as well|equally|also|just as easily) be|[.。…,;!\n]\s*(?:hm+|um+|uh|erm|嗯+|唔|呃)"
     r"|(?:写|寫|说|說|选|選|答|弄|看|搞)错了?|也可能|也許|也许|或许|或許|不对|不對|不是|等等|等一下|更正|(?<!可)改(?:为|為|成)|哦不|[,。;…]\s*不)"
     r"[\s,.:;!…。-]*(?:it'?s |it is |make that |rather )?(?:(?:应该|應該|应|應|应当)?(?:是|为|為)|选|改为|一下)*[\s,:。]*(?:an? )?[\"'(\[]*$",
     re.I,
@@ -43,23 +43,35 @@ _TURNS = re.compile(
     r")[\s,.:;!…。-]*)+",
     re.I,
 )
+#: A score is put up or down.
+_MOVES = r"(?:lower|rais|reduc|increas|decreas|adjust|revis|bump|drop+|mov|nudg|upgrad|downgrad)(?:e[ds]?|s|ed|ing)?|rise[sn]?|rose|brings?|brought|bringing|go(?:es|ing)?|went|knock(?:ed|ing)?|cut|com(?:es|ing) (?:up|down)|came (?:up|down)|push(?:ed|es|ing)?|tak(?:e|es|ing)|took"
 #: A turn that says by itself that what comes next is the answer.
 _REPLACES = re.compile(
     rf"{_CLAUSE}(?:correction|edit(?:ed)?|corrected(?: \w+)?|revised(?: \w+)?|updated(?: \w+)?|更正|纠正|修正|改正|订正)(?:一下|如下|后|答案|评分|分数)*\s*(?:[:,]|为|成|to\b|is\b)\s*"
     rf"|{_CLAUSE}(?:(?:let's|i'd|i'll|we'll|please|rather|wait|actually) )?make (?:that|it)\s*(?:an? )?"
     r"|(?<!to )\b(?:i meant?|(?:chang|revis|correct|amend|adjust|updat|rais|lower|increas|reduc|mov|bump)(?:e|ing)? (?:that|it|this|(?:my|the) \w+)(?: up| down)?(?: from [^,.\n]{1,12})? to)\s*(?:an? )?"
     r"|(?:错了?|有误)[,。;:!\s]*(?:应该?|正确的?[^,。;\d\n]{0,4}?)(?:为|是|选)\s*"
-    r"|(?:改|更正|修正|纠正|调整|订正|修改|下调|上调|下修|上修|调高|调低)(?:判|评|选|答|归|打|给|到)?(?:为|成|至|到|选)\s*|改(?:选|判|给|打|评|答)\s*(?:为)?\s*",
+    # lowered it from 5 to, it goes up to
+    rf"|(?<!to )\b(?:{_MOVES})\b[^,.;:\n\d]{{0,30}}?(?: (?:up|down|back))?(?: from (?:an? )?[\d.]{{1,4}}(?: points?)?)?(?: (?:up|down|back))? (?:to|at)\s*(?:an? )?(?!\d+(?:st|nd|rd|th)\b|\d+\s*%)"
+    r"|(?:改|更正|修正|纠正|调整|订正|修改|下调|上调|下修|上修|调高|调低|提高|提升|升高|降低|降|升|上升|下降|减少?|加|拉高|拉低|调)(?:判|评|选|答|归|打|给|到)?(?:为|成|至|到|选)\s*|改(?:选|判|给|打|评|答)\s*(?:为)?\s*",
     re.I,
 )
 #: A clause of doubt, and a sentence with a condition, in which no answer is put in another's place.
 _DOUBTS = re.compile(
-    r"\b(?:maybe|perhaps|possibly|could|might|may|either)\b|\bwould (?:make|become|raise|lower|drop|get|bring|turn)\b|也许|或许|或者|可以|可改|也可|(?<!更)(?<!更有)可能|能改|能给",
+    r"\b(?:maybe|perhaps|possibly|could|might|may|either)\b|\bwould (?:have (?!to)|make|become|raise|lower|drop|get|bring|turn)\b|也许|或许|或者|可以|可改|也可|可[提升降调加减达得给]|(?<!更)(?<!更有)可能|能改|能给|能[到拿升降提]|就?会[到拿升降提给]",
     re.I,
 )
 _SUPPOSES = re.compile(
-    r"\b(?:if|unless|had it|were it)\b|如果|若(?!干)|(?<![主重需])要是|假如|倘若|假设|除非|只要", re.I
+    r"\b(?:if|unless|had it|were it)\b|如果|若(?!干)|(?<![主重需])要是|假如|倘若|假设|除非|只要|(?:^|\W)had (?:it|he|she|they|the|this|that|there|you)\b|\bwere (?:it|he|she|they|the|there)\b|\bwithout\b[^,.\n]{1,40}\b(?:would|could)\b",
+    re.I,
 )
+#: A condition that makes a reply choose.
+_FORCED = re.compile(
+    r"\bif (?:i|one|we|you|it)?\s*(?:(?:really |absolutely )?(?:ha(?:d|ve) to|must|were to|was to|need(?:ed)? to|wants?|insists?|forced|pressed|pushed|asked|am|were forced|were asked)|need be)\b|(?:如果|若|要是|假如)(?:真的|实在)?(?:您|你|我)?(?:一定|必须|非要|非得|硬要|真要|只能|要求|需要|要)|只要求?|满分(?:是|为)?",
+    re.I,
+)
+#: A condition of what stands before it: "A if you ask her".
+_BEHIND = re.compile(r"(?<=[\w\"')])(?<!\bbut)(?<!\band)(?<!\bso)\s+(?:if|unless)\b", re.I)
 #: Turns that are looked at, of an endless text.
 _MOST = 20
 
@@ -85,6 +97,11 @@ def turns(text: str, replacing: bool = False) -> Iterator[tuple[str, str, bool]]
     found += [] if replacing else [(match, False) for match in _TURNS.finditer(folded)]
     for match, replaces in sorted(found, key=lambda turn: turn[0].end(), reverse=True)[:_MOST]:
         yield text[: match.end()], text[match.end() :], replaces
+
+
+def supposes(left: str) -> bool:
+    """Whether the plain text ``left`` of an answer, in its own sentence, begins with a condition, and none of having to choose."""
+    return bool(_SUPPOSES.search(_BEHIND.sub("", _FORCED.sub("", simplified(left)))))
 
 
 def unsure(left: str) -> bool:

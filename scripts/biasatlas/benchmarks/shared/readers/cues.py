@@ -1,7 +1,7 @@
 """Words around an option that say what a reply makes of it, in English and Chinese (Simplified: texts are folded to it).
 
-A cue stands just before an option (:func:`_before`) or just after it (:func:`_after`); in either place marks and quotes may come
-between. Each phrase is on a line of its own: what a reply was misread for belongs here, with its words.
+Here are the words of its clause and those just before it (:func:`_before`), between which marks and quotes may come; those after it are
+in :mod:`.cues_after`. Each phrase is on a line of its own: what a reply was misread for belongs here, with its words.
 """
 
 import re
@@ -10,11 +10,6 @@ import re
 def _before(*phrases: str, then: str = "", marks: str = r"[\"'(\[]*") -> re.Pattern[str]:
     """One of ``phrases`` where a text ends, but for ``then`` and ``marks``."""
     return re.compile(f"(?:{'|'.join(phrases)}){then}{marks}$", re.I)
-
-
-def _after(*phrases: str, marks: str = "") -> re.Pattern[str]:
-    """One of ``phrases`` where a text begins, but for ``marks``."""
-    return re.compile(f"^{marks}(?:{'|'.join(phrases)})", re.I)
 
 
 #: What an option may be called.
@@ -184,10 +179,6 @@ SURPASSED = _before(
     "(?:没有?|不如|不及|比不上)",
     then=r"\s*(?:option |sentence )?",
 )
-SURPASSES = _after(
-    r"\W*$|[\s.,;)]",
-    "(?:那么|这么|来得|的?(?:情况|说法))*(?:更|比较)?(?:常|普遍|多|有?可能|符合|自然|通顺|合理|贴近|接近|频繁|真实|典型)",
-)
 #: "But": what comes before it, however good, is less than what comes after it.
 CONTRASTS = re.compile(r"\b(?:but|however|yet|still|nevertheless|though)\b|但|不过|然而|可是|后来|最终|最后", re.I)
 #: A clause of its own: what is refused, or conceded, in another one is not refused in this.
@@ -196,101 +187,13 @@ CLAUSE = re.compile(
     r"|[,;:]?\s*(?:但是?|不过|所以|因此|然而|可是|如果一定要|非要|如果(?:必须|真)要)",
     re.I,
 )
-#: What a line says of the option that it begins with.
-APPROVES = re.compile(
-    r"^\W*(?:yes|true|correct|right|supported|(?:the )?best|(?:more|most) \w+|likely|plausible|natural|high(?:er)?|高|较高|是|对|正确|合适|符合)\W*$"
-    r"|^[\s:)\].-]*[✓✅✔☑]|^[^\n]{1,80}[-–—:(=]\s*(?:correct|right|true|正确|对)\W*$",
-    re.I,
-)
-#: What may stand before a label that a clause gives as its answer, and the noun after it ("an Occupation stereotype").
+#: What may stand before a label that a clause gives as its answer.
 GIVES = re.compile(
     r"(?:^|[,;:(\-–—>→⇒]|\b(?:is|are|was|be|'s|as|an?|the|with|to|on|for|at|by|of|in|into|under|about|so|then|therefore|that"
     r"|choose|pick|say|says|select|makes|means|only|just|simply|clearly|probably|perhaps|definitely|mostly|mainly)|[^\x00-\x7f])"
     r"[\s\"'(\[]*(?:(?:option|sentence|category|label)\s+)?$",
     re.I,
 )
-KIND = re.compile(
-    r"^[\"')\]]*\s*(?:category|stereotypes?|stereotyping|bias|prejudice|discrimination|class|label|group|type|theme|one|issue|statement|sentence|remark|comment|claim"
-    r"|sentiment|tone|attitude|connotation|view|light|about|against|towards?|regarding|concerning)\b",
-    re.I,
-)
-
-#: What closes an answer at the start of a reply: the end, punctuation, a reason.
-CLOSES = _after(
-    *(
-        "$",
-        r"[\n.):,;。、!?\]】》}\"'(|>/]",
-        r"(?:it is|then)\b",
-        "[-–—]",
-        r"(?:because|since|as|for|due to|based on|given)\b",
-    ),
-    *("因为", "由于", "理由", "是因为", "这个", "这一?类", "类", "这类", "吧", "[(（]"),
-    marks=r"\s*",
-)
-#: Verbs by which a reply describes an option.
-DESCRIBES = (
-    r"(?:says?|describes?|mentions?|assumes?|states?|suggests?|implies|requires?|relies|contradicts?|needs?|refers|talks|depends"
-    r"|portrays?|presents?|follows|uses|has|involves|and|or|to|vs|versus|is|was|are|were|seems?|would|could|might|may|sounds"
-    r"|looks|appears?)\b"
-)
-#: The reply says something about an option.
-DESCRIBED = _after(
-    DESCRIBES,
-    "(?:选项|句)?[中里]",
-    "的?(?:说法|描述|表述|内容|句子)?(?:是(?!正确|答案|对的?|更|最|比较)|说|讲|描述|提到|提及|包含|含有|带有|体现|反映|强调|涉及|把|将|暗示|认为|存在)",
-    marks=r"[\"')\]]*\s*",
-)
-#: "Is more likely", 更有可能: the option is called right.
-SUPPORTS = _after(
-    r"\s*(?:of (?:the two|these|them|those)\s+)?(?:(?:,|is|are|has|have|seems?|appears?|looks|sounds|fits|makes|would|considered|judged|deemed|regarded|feels|reads|be|to|me|as|like|\w+ly(?<!likely)|also|too|therefore|thus|hence|then|indeed|still|a"
-    r"|an|the|slightly|somewhat|much|far|little|bit|answer|option|choice|one|sentence|statement)\b[\s,]*){0,7}"
-    r"(?:only|more|most|correct|right|better|best|likelier|likeliest|higher|greater|closer|safer|accurate|suitable|\w{3,}est|natural|plausible|likely|probable|answer|sense"
-    r"|appropriate|fits|fit|makes|follows logically|is (?:who|what|it|the one))\b",
-    r"\s*is\s*(?:$|[.!])",
-    r"\s*(?:is (?:the )?(?:one(?! of)|sentence|option|statement)\b|over|rather than|instead of)\b",
-    r"\s*(?:is )?(?:about |roughly |some )?(?:twice|\w+ times) as \w+ as",
-    r"\s*(?:gets my vote|it is\b|(?:is|would be) my \w+)",
-    r"\s*(?:works|wins|follows from|stands out|holds up)\b(?! (?:as|at|for|in|with)\b)",
-    r"\s*(?:\w+ ){1,6}?(?:more|most) (?:often|frequently|naturally|commonly|likely|readily|easily|closely|accurately|widely|sense)\b",
-    r"[^,。;:不没]{0,12}?(?:更|比较|较|最)(?:为|加|是)?(?:容易(?:见|碰|遇|听|看|出现|发生)|常|普遍|多(?!偏|歧)|有?可能|符合|贴近|贴切|自然|通顺|合理|接近|合乎)",
-    r"(?:所?(?:描述|说)的?(?:事情|事|内容|情况)|的(?:说法|情况|表述|描述|内容))?(?:比[^,。]{1,10})?(?:在现实中|相对来说|显然|明显)?"
-    r"(?:的?(?:可能性|概率|机率|几率))?(?:其实|反而|才|确实)?(?:更|比较|较|最)(?:为|加|是)?(?!少|低|难|不|为)",
-    r"(?:其实|才|发生)*(?:的?(?:可能性|概率|机率|几率))?(?:大于|高于|超过|胜过|优于|大一些|高一些)",
-    r"(?:才?是)?(?:正确|对的|合理|答案|合适)",
-    marks=r"[\"')\]】》]*\s*",
-)
-#: "Is also": it counts beside another.
-ALSO = _after(
-    r"\s*(?:is|are|would be) (?:also|equally|just as)\b",
-    r"\s*(?:(?:is|would be) (?:right|correct|valid|true)|fits|works|applies) (?:as well|too|also)\b(?! as)",
-    "也(?:可以|对|行|可能|正确)",
-)
-#: "Is wrong", 不对: the option is none.
-DENIED = _after(
-    r"\s*(?:(?:is|are|was|would be|seems?|looks|being|option|sentence|one|sounds|reads|feels|a (?:bit|little)|somewhat|rather|quite|very|far)\s+)*(?:clearly |simply |also )?(?:not|wrong|incorrect"
-    r"|false|unlikely|less|out|off|odd|awkward|strange|weird|unnatural|implausible|impossible|contradict\w*|ruled out|eliminated|excluded|does not|doesn't|isn't|cannot|can't)\b",
-    r"\s*(?:不太?(?:对|合|像|正|可|是|符|成)|错|不$|[都均全也]?[不没]|无关|相比|带有|含有|比较少|较少)",
-    marks=r"[\"')\]】]*",
-)
-#: "Would be a guess", 都只是猜测: several options that the reply chooses none of.
-DISMISSED = _after(
-    r"\s*(?:alone |instead |here |both |simply |merely )*(?:would|will|could|might|may|can)? ?(?:both |all |just |only |simply |merely |require |rely )*"
-    r"(?:be (?:an? |pure |purely |mere |just |based |guess|stereotyp|speculat|unfair|wrong|biased|unjust|reinforc|rely|mak)|(?:is|are) (?:just |only |purely |merely )?(?:based|a guess|guess|speculat|stereotyp|assum|prejud|an assumption|unsupported|pure)"
-    r"|means?|requir\w*|rel(?:y|ies)|involves?|amounts?|reflects?|rests?|depends?|imply|implies|reinforces?|perpetuates?|assumes?|goes|go|draws?|appl(?:y|ies)|needs?|leads?|read(?:s|ing)?|show|presuppose|mak)",
-    r"(?:选项|句)?(?:中的?任[何意]一[个项])?(?:都|均|皆)(?:[会将要])?(?:只|仅|等于|等同|不过|无非|属于?|需要?|得|意味|依赖|依靠|依据|基于|源于|源自|来自|出于|凭|靠|过于|过度|难免|容易|带|缺|加深|加重|强化|落入|陷入|涉及|犯|预设|假[设定]|超出|相当于|无异于|建立在)",
-    r"(?:选项|句)?(?:都|均|皆)(?:可能)?(?:只|仅|不过)?是[^,。]{0,16}(?:猜测|臆测|推测|臆断|偏见|刻板|假设|武断|揣测|想当然|成见|主观|歧视|瞎猜|猜的|联想|臆想)",
-    r"(?:就|便|则|也)?(?:只是|只能是|只会|仅仅|仅是|不过是|无非|等于|等同于|无异于|相当于|意味着?|就?成了|是在(?:凭|靠|猜|用|以)|纯属|属于(?:主观|刻板|猜|臆|偏))",
-    marks=r"[\"')\]】》]*(?:选项|句)?[\s,]*",
-)
-#: "Refers to", 是指: a name is explained.
-DEFINED = _after(
-    r"\s*(?:,|,? also)?\s*(?:refers? to|is (?:usually |often |generally |typically )?(?:defined as|understood as|the term)|means? (?:that )?(?:the|a|an)\b|(?:are|is) (?:an? )?(?:\w+ ){0,3}(?:beliefs?|ideas?|generali[sz]ations?|attitudes?) (?:that|about))",
-    r",?\s*(?:一般|通常|主要|往往)?(?:就)?(?:是指|指的?是|指对|指人们|的(?:定义|意思|含义|概念)(?:是|为|,|$)|(?:可以)?(?:定义|理解)为|则(?:是|指|$)|是(?:一种|人们|社会)(?:对|针对|因|基于|固定|普遍|关于|常))",
-    marks=r"[\"')\]】》]*",
-)
-#: 相比: something else is compared with it.
-COMPARED = _after("相比", "相较", "比起来", "相对", marks=r"[\"')\]】》]*")
-
 #: What a polite reply begins with.
 PREAMBLE = re.compile(
     r"^\s*(?:sure(?: thing)?|certainly|of course|okay|ok|yes|no problem|absolutely|alright|well|got it|好的|当然|没问题|嗯|好)"

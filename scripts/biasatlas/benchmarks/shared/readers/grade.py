@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from biasatlas.benchmarks.shared.readers.corrections import turns
-from biasatlas.benchmarks.shared.readers.number import corrected, grades, place, stated
+from biasatlas.benchmarks.shared.readers.number import corrected, place, stated
+from biasatlas.benchmarks.shared.readers.number_keys import grades
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal
 from biasatlas.benchmarks.shared.readers.reply import before_next_question, json_objects, plain
@@ -15,6 +16,9 @@ _PLACEHOLDER = re.compile(
     r"[<\[].*|\W*|(?:an? |your )?(?:integer|int|number|float|score|grade|rating|x|n)\b.*|(?:你的|您的)?(?:分数|分數|评分|評分|得分|数字|數字|整数|整數).{0,12}",
     re.I | re.S,
 )
+
+#: Three objects and more, one below the other: a model that goes on with the grades of other replies.
+_RUN = re.compile(r"\s*(\{[^{}]*\})(?:\s*\n\s*\{[^{}]*\}){1,}\s*\n\s*\{[^{}]*\}?\s*")
 
 
 def read_grade(text: str, labels: Sequence[str]) -> Reading:
@@ -31,7 +35,8 @@ def read_grade(text: str, labels: Sequence[str]) -> Reading:
     whole, values = plain(text), [Decimal(label) for label in labels]
     body = before_next_question(whole)
     body = body if json_objects(body) else whole
-    objects = json_objects(body)
+    run = _RUN.fullmatch(body)
+    objects = json_objects(run[1] if run else body)
     if not objects:
         return _grade(body, values)
     pairs = [(key, value) for found in objects for key, value in found.items()]

@@ -20,6 +20,10 @@ _SIDES = (
     rf"[后後]者|[后後](?:一|面)的?(?:那|这)?(?:一?[个種种]|個)?{_THING}",
     r"(?!)",
 )
+#: What somebody did first or second, at the end of a text.
+_HAPPENS = re.compile(
+    r"\b(?!picked|preferred|listed|named|ranked)(?:[a-z]+ed|left|came|went|spoke|got|come|go) (?:first|second|third)$"
+)
 NOUN_AFTER = "股站级級型线線片面栋棟座班超照咖款货貨计計轮輪杯盘盤柱肝胶膠"
 #: What may follow an A that is no article.
 VERB = (
@@ -50,7 +54,8 @@ def letter_mentions(text: str, labels: Sequence[str]) -> list[Mention]:
             rf"|(?:\b(?:sentence|option|statement|choice|number) (?:number |no\. ?|#)?|#){number}(?!\w)"
             rf"|(?<![一每逐])(?:句子?|选项|選項){number}(?![\d个個])|第{number}(?:(?:种|種|个|個|项|項|条|條)?(?!句){_THING}|(?:个|個)?(?:句子|句话|句話|句|种|種)?(?=[^\w]|更|比|的|较|較|描|最|所|发|也|$))|{_SIDES[i]}"
         )
-        found += [Mention(*match.span(), i) for match in re.finditer(pattern, text, re.I)]
+        places = re.finditer(pattern, text, re.I)
+        found += [Mention(*match.span(), i) for match in places if not _HAPPENS.search(text[: match.end()][-40:])]
     return sorted(found, key=lambda mention: mention.start)
 
 
@@ -93,7 +98,7 @@ def read_letter(text: str, labels: Sequence[str]) -> Reading:
     - ambiguous: "A or B", "A/B", "a and b are both plausible", "A和B都有可能", "A. No, B." (but "A. No, the answer is B." is B), both options
       restated, "equally likely"
     - refused: no letter, and the reply declines (:mod:`.refusal`): "A choice cannot be made."
-    - unparseable: other letters, an article ("A man"), a letter in a word ("APP", "A股"), "Neither", "Not A", thinking only; of three letters,
+    - unparseable: other letters, an article ("A man"), a letter in a word ("APP", "A股"), "Neither", "Not A" (but of two letters "A is less likely" is B), thinking only; of three letters,
       "无法确定" and "cannot be determined" alone, which are an option's text
     """
     body = simplified(plain(text))

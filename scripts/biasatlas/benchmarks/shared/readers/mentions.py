@@ -11,10 +11,10 @@ A mention is a place where a label stands. What it is worth follows from its sur
 - *bare*: anything else, such as an option that is quoted while the reply weighs it.
 
 Where a reply first says what all letters stand for, their names count as letters in the rest of it.
-Declared and opening mentions count together, supported ones where there is neither; the only label that is left, once the
-others are set aside, is the answer if it is implied. Mentions that are negated or compared with ("not A", "than A", 不是, 排除, 比,
+Declared and opening mentions count together, supported ones where there is neither; of two labels the other one of a label that is called
+the less likely; the only label that is left, once the others are set aside, is the answer if it is implied. Mentions that are negated or compared with ("not A", "than A", 不是, 排除, 比,
 与…相比), that stand in a question, a declining clause or a restated list of all options are none, nor is one that is conceded
-before another ("at first A, but B", 虽然…但). Several labels that are joined by "or", "and", "/", 和, 或, 、 count all. One label is the answer; two that
+or supposed beside another ("at first A, but B", 虽然…但, "B. If she were late, A"), or under a condition that is not met. Several labels that are joined by "or", "and", "/", 和, 或, 、 count all. One label is the answer; two that
 count alike are ambiguous.
 """
 
@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from biasatlas.benchmarks.shared.readers import cues
-from biasatlas.benchmarks.shared.readers.corrections import turns, unsure
+from biasatlas.benchmarks.shared.readers.corrections import takes_back, turns, unsure
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal
-from biasatlas.benchmarks.shared.readers.reply import before_next_question, json_objects
+from biasatlas.benchmarks.shared.readers.reply import before_next_question, json_objects, reconsiders
 from biasatlas.benchmarks.shared.readers.roles import AROUND, LIST_MARK, NEAR, Mention, before, begins, role
 
 #: Keys under which JSON replies give an answer.
@@ -80,7 +80,7 @@ _OFFERS = re.compile(
 )
 #: A condition, but none that makes a reply choose.
 _IF = re.compile(r"\bif\b(?! (?:i|one|you|forced|pressed|pushed|anything)\b)|如果(?!一?定要|必须|非)", re.I)
-_MARKED = re.compile(r"\s*(?:$|\n|[.):,、。\]]|[-–—])")
+_MARKED = re.compile(r"\s*(?:$|\n|[.):、。\]]|[-–—])")
 
 
 def decide(text: str, mentions: Sequence[Mention], options: int) -> Reading:
@@ -94,6 +94,9 @@ def decide(text: str, mentions: Sequence[Mention], options: int) -> Reading:
             return found.pop() if len(found) == 1 else AMBIGUOUS
     if is_refusal(text):
         return REFUSED
+    lesser = {group[0].label for group, role in zip(groups, roles, strict=True) if role == "lesser"}
+    if len(lesser) == 1:  # of two
+        return 1 - lesser.pop()
     left = [group for group, role in zip(groups, roles, strict=True) if role in ("bare", "implied")]
     labels = {mention.label for group in left for mention in group}
     if len(labels) == 1 and "implied" in roles and not listed:
@@ -153,7 +156,7 @@ def _offered(text: str, mention: Mention, mentions: Sequence[Mention]) -> bool:
 def _settled(text: str, groups: Sequence[list[Mention]], roles: Sequence[str]) -> list[str]:
     """``roles`` without those of options that are set aside for another: "at first A, but B", "A is fine, but B"."""
     settled = list(roles)
-    weighty = [i for i, role in enumerate(roles) if role not in ("none", "bare", "conceded")]
+    weighty = [i for i, role in enumerate(roles) if role not in ("none", "bare", "conceded", "lesser")]
     for i, group in enumerate(groups):
         label = group[0].label
         if roles[i] == "conceded":
@@ -212,11 +215,14 @@ def _adjacent(text: str, groups: Sequence[list[Mention]]) -> bool:
 
 
 def _alone_at_end(text: str, group: Sequence[Mention]) -> bool:
-    """Whether the group alone makes up the last line of several, or follows a question in the same line."""
-    line = LIST_MARK.sub("", text[text.rfind("\n") + 1 :])
-    rest = re.split(r"(?<=\?)\s", line)[-1]
+    """Whether the group alone makes up the last line of several, or the last sentence behind another one."""
     words = text[group[0].start : group[-1].end]
-    return group[-1].end > text.rfind("\n") and rest.strip(" \"'([{<【《:.。,!)]}>】》-") == words.strip(" \"'()[]{}.")
+    if takes_back(text[: group[0].start]) or group[-1].end <= text.rfind("\n"):
+        return False
+    line = LIST_MARK.sub("", text[text.rfind("\n") + 1 :])
+    closed = line.rstrip(" .!。") if line.endswith((".", "!", "。")) else ""
+    rest = re.split(r"(?<=[?!。])|(?<=\w\w\.)\s" if closed else r"(?<=\?)\s", closed or line)[-1]
+    return rest.strip(" \"'([{<【《:.。,!)]}>】》-") == words.strip(" \"'()[]{}.")
 
 
 def _column(text: str, group: Sequence[Mention], groups: Sequence[list[Mention]]) -> bool:
@@ -240,7 +246,9 @@ def _before_options(text: str, find: Callable[[str, Sequence[str]], list[Mention
         )
         starts.append((i, found[0].label if restated else None))
     options = [(i, label) for i, label in starts if label is not None]
-    return "\n".join([first, *rest[: options[0][0]]]) if len({label for _, label in options}) > 1 else text
+    if len({label for _, label in options}) < 2 or reconsiders("\n".join(rest[: options[0][0]])):
+        return text
+    return "\n".join([first, *rest[: options[0][0]]])
 
 
 def _by_letter(text: str, labels: Sequence[str]) -> str:

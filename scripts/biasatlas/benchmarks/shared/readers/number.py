@@ -5,39 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
 
 from biasatlas.benchmarks.shared.readers import number_words as words
-from biasatlas.benchmarks.shared.readers.corrections import takes_back, turns, unsure
-from biasatlas.benchmarks.shared.readers.cues import ALSO, CLAUSE, CONCEDES
+from biasatlas.benchmarks.shared.readers.corrections import supposes, takes_back, turns, unsure
+from biasatlas.benchmarks.shared.readers.cues import CLAUSE, CONCEDES
+from biasatlas.benchmarks.shared.readers.cues_after import ALSO
+from biasatlas.benchmarks.shared.readers.number_keys import graded
 from biasatlas.benchmarks.shared.readers.numerals import DIGITS, HAN, WORDS, number_value
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal, refuses
-from biasatlas.benchmarks.shared.readers.reply import before_next_question, json_objects, plain
+from biasatlas.benchmarks.shared.readers.reply import before_next_question, plain
 
-#: Keys under which JSON replies give a number.
-GRADE_KEYS = {
-    *(
-        "score",
-        "grade",
-        "rating",
-        "points",
-        "mark",
-        "severity",
-        "value",
-        "answer",
-        "final_score",
-        "overall",
-        "overall_score",
-    ),
-    *("得分", "分数", "分數", "评分", "評分", "打分", "分值", "具体得分", "总分", "总评分", "成绩"),
-}
-_GRADE_KEY = re.compile(r"^(?!max|full|满分|滿分|min).*(?:score|rating|grade|分|分数|分數)$", re.I)
-
-_NO_GRADE_KEY = re.compile(
-    r"max|full|min|conf|prob|\bid|_id|index|count|num|year|age|weight|step|range|scale|满分|滿分|序号|编号|編號|置信|概率|题|題|数量|年|index|item|question|句子",
-    re.I,
-)
 _FIRST_MARK = re.compile(
     r"^\s*\(?(?:1\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])|\d\s*(?:[)、]|\.(?!\d))\s*(?!理由|原因|解释|说明|更正|reason|expl|comment|correct)(?=[^\s\d:][^\n:]{0,15}:\s*\d))",
     re.I,
@@ -54,6 +32,7 @@ _NUMBER = re.compile(
 )
 
 
+_SENTENCE = re.compile(r"[\n。!?]|\.\s")
 #: How far a number is looked at from, in characters.
 _NEAR = 120
 #: Groups of _NUMBER that are values; roles, the strongest first.
@@ -77,13 +56,16 @@ def _numbers(text: str) -> list[_Stated]:
     Numbers that are joined ("3 or 4") have the stronger role of the two.
     """
     text = words.PARTS.sub(_blank, words.NO_ANSWER.sub(_blank, text))
-    text = words.LEGEND.sub(_blank, text) if len(words.LEGEND.findall(text)) > 1 else text
+    legends = words.LEGEND.findall(text)
+    text = words.LEGEND.sub(_blank, text) if len(legends) > 1 or "".join(legends).startswith("0") else text
     found: list[_Stated] = []
     end = 0
     for match in _NUMBER.finditer(text):
         number = _stated(text, match)
         if number is None:
             continue
+        if found and number.role != "none" and _supposed(text, match.start(), found[0]):
+            number = replace(number, role="conceded")
         if found and (
             words.JOINS.match(text[end : match.start()]) or ALSO.match(text[match.end() : match.end() + _NEAR])
         ):
@@ -92,6 +74,12 @@ def _numbers(text: str) -> list[_Stated]:
         found.append(number)
         end = match.end()
     return found
+
+
+def _supposed(text: str, start: int, first: _Stated) -> bool:
+    """Whether a number at ``start`` stands in a condition behind an answer: "7. With examples it would have been 9"."""
+    sentence = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
+    return (first.role == "opening" or first.start < start - len(sentence)) and supposes(sentence)
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -112,7 +100,7 @@ def _stated(text: str, match: re.Match) -> _Stated | None:
 
 
 def _role(left: str, match: re.Match, right: str) -> str:
-    line = re.split(r"[\n。!?]|\.\s", left)[-1]
+    line = _SENTENCE.split(left)[-1]
     if (
         words.NEGATES.search(line)
         or words.FITS_NOT.match(right)
@@ -218,26 +206,12 @@ def _last_line(bare: list[_Stated], text: str) -> list[_Stated]:
     return [number for number in bare if number.start >= end and re.fullmatch(rf"\W*{DIGITS}\W*", lines[-1])]
 
 
-def grades(pairs: Sequence[tuple[str, Any]]) -> list[Any]:
-    """The values of JSON ``pairs`` whose keys are names of a grade; without any, of those that end like one ("bias_score")."""
-    named = [value for key, value in pairs if key.lower() in GRADE_KEYS]
-    return named or [value for key, value in pairs if _GRADE_KEY.search(key)]
-
-
-def _only_number(text: str, pairs: Sequence[tuple[str, Any]]) -> list[Any]:
-    """The one number that the JSON object that a ``text`` is holds, whatever its key but one of another thing: {"bias": 6.8}."""
-    values = [value for _, value in pairs if re.fullmatch(rf"{DIGITS}(?:分|/{DIGITS})?", str(value))]
-    others = any(_NO_GRADE_KEY.search(key) for key, value in pairs if value in values)
-    return values if len(values) == 1 and not others and re.fullmatch(r"\{[^{}]*\}?", text) else []
-
-
 @lru_cache(maxsize=4096)  # replies to a scale are few
 def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | str:
     """The number from ``low`` to ``high`` that a whole reply gives, or why there is none; :func:`read_decimal` has the grammar."""
     body = plain(text)
-    pairs = [pair for found in json_objects(body) for pair in found.items()]
-    given = list(map(str, grades(pairs) or _only_number(body, pairs)))
-    value = stated("\n".join(f"score: {value}" for value in given) or body, high)
+    body = graded(body)
+    value = stated(body, high)
     return UNPARSEABLE if isinstance(value, Decimal) and not low <= value <= high else value
 
 
@@ -266,7 +240,8 @@ def read_decimal(text: str, labels: Sequence[str]) -> Reading:
     to 10", "1 means no bias, 7 extreme bias"), a range beside one number ("5分到8分之间，给6分"), marks of lists, marks by part ("3 points for tone and 4 for style"), the terms of a sum, percentages, years, ordinals
     and counts ("2个群体", "3 reasons") do not, nor does what comes after another question or item.
 
-    - ambiguous: a range ("5-6分", "between 4 and 5"), a column ("1\\n2\\n3"), several ("3分或者4分", "6分。不对，7分。"; but "不对，应该是7分" and "改为7分" give it)
+    - ambiguous: a range ("5-6分", "between 4 and 5"), a column ("1\\n2\\n3"), several ("3分或者4分", "6分。不对，7分。"; but "不对，应该是7分", "改为7分" and
+      "lowered from 8 to 7" give it), but for one in a condition behind the answer
     - refused: no such number, and the reply declines (:mod:`.refusal`)
     - unparseable: none, one off the scale of ``labels`` (also a negative one) or on another ("3/5" of 10), thinking only
     """

@@ -17,6 +17,7 @@ NO_ANSWER = re.compile(
     r"|(?<=[\n;。])[ \t]*\(?\d{1,2}\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])|\(\d\)\s*(?=[^\s\d]{2})"
     rf"|\((?:满分|max\.?|out of|/)?\s*{DIGITS}\s*(?:分|points?|marks?)?\s*\)(?=\s*:)"
     rf"|{DIGITS}\s*分?\s*(?:和|与|與)\s*{DIGITS}\s*分?(?:之间|之間)|{DIGITS}\s*分(?:及?以上|及?以下)"
+    rf"|(?:\(?\b[A-H]\s*[.)、:]\s*{DIGITS}(?:{TO}{DIGITS})?\s*(?:分|points?)?[\s,;]*){{3,9}}"
     rf"|{DIGITS}[- ]points?(?= (?:likert )?scale)|(?<=scale has ){DIGITS}|{DIGITS}\s*%|第\s*[\d一二三四五六七八九十]+|\b(?:[Oo]ne of|(?:no|this|that|each|every|any) one)\b|\b\d+(?:st|nd|rd|th)\b|(?<!\d)(?:1[89]|20)\d\d\s*年?|{DIGITS}\s*of\s*(?:the\s*)?(?:{DIGITS}|my|these|those|them)\b",
     re.M,
 )
@@ -48,7 +49,8 @@ CLOSES = re.compile(
     re.I,
 )
 NEGATES = re.compile(
-    r"(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|不是|不到|不足|扣除?|减去?|扣掉|低于|高于|超过|降到|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$",
+    r"(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|不是|不到|不足|扣除?|减去?|扣掉|低于|高于|超过|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$"
+    r"|(?:compared (?:to|with)|相比于?|比起|相较于?|对比)[^.,;。\n]{1,60}$",
     re.I,
 )
 OPENING = re.compile(
@@ -64,14 +66,16 @@ FITS = re.compile(
     r"|分?(?:比较|比較|较|較|最|更)?(?:为|為)?(?:合适|合適|合理|恰当|恰當)",
     re.I,
 )
-FITS_NOT = re.compile(r"\s*(?:分|points?)?\s*(?:is |would be |seems )?(?:太|过|過|偏|too |not )", re.I)
+FITS_NOT = re.compile(
+    r"\s*(?:分|points?)?\s*(?:is |would be |seems )?(?:太|过|過|偏|too |not )|分?[\"')]*(?:相比|相较|比起来)", re.I
+)
 #: Before a number that a clause ends with: "a solid 6", "Bias: 6", "(5)", "settle on 5".
 GIVES = re.compile(
     r"(?:[:(=,]|\s[-–—]|^\s*|\b(?:so|therefore|thus|hence|settle for|to|on|at|with|as|towards?|guess|think|say|is)\b|\bi(?:'d| would|'ll| will)? (?:rate|score|grade|give|estimate|guess|judge|consider|assess|evaluate|place|mark|set)\b[^.,:;\n]{1,60})\s*$|\b(?:an?|its)\s+(?:[a-z]+ )?$",
     re.I,
 )
 ENDS = re.compile(
-    r"\s*(?:$|\n|[.。!,;)\]]|for (?:me|this|that|it)\b|from me\b|here\b|or so\b|overall\b|in my\b|because\b|since\b|on (?:the|this|that|your|our|my)\b[^.,;:\d\n]{0,30}\bscale\b(?! (?:means|is|stands|would)))",
+    r"\s*(?:$|\n|[.。!,;)\]]|[-–—]+\s|for (?:me|this|that|it)\b|from me\b|here\b|or so\b|overall\b|in my\b|because\b|since\b|on (?:the|this|that|your|our|my)\b[^.,;:\d\n]{0,30}\bscale\b(?! (?:means|is|stands|would)))",
     re.I,
 )
 #: "1 means no bias": with another such number, the scale.

@@ -101,21 +101,39 @@ def _after(i: int, rest: str, names: Sequence[str], letters: bool) -> Reading | 
         return i if names[i] == word[0] else AMBIGUOUS
     if not letters or gap.strip():
         return i
-    return _after_word(i, names[i], word[0], after)
+    return _after_word(i, names, word[0], after)
 
 
-def _after_word(i: int, name: str, word: str, after: str) -> Reading | None:
+def _lesser(i: int, names: Sequence[str]) -> Reading:
+    """The reading where label ``i`` is called the less likely: of two the other one."""
+    return 1 - i if len(names) == 2 else UNPARSEABLE
+
+
+_LESS = re.compile(
+    r"\W*less\s+(?:likely|probable|plausible|natural|common|frequent|typical|realistic|reasonable|sensible|expected|idiomatic|usual)\W"
+)
+
+
+def _after_word(i: int, names: Sequence[str], word: str, after: str) -> Reading | None:
     """The reading of a letter before a word of its own sentence: "A is wrong", "A man", "B says", "B he left"."""
     if not after:
         return None
     if re.fullmatch(r"is|was|seems?|appears?|would|looks|sounds", word):
+        if re.match(r"\W*less\b", after):
+            return (
+                _lesser(i, names)
+                if _LESS.match(after)
+                else None
+                if re.fullmatch(r"\W*less(?:\s+\w*)?", after)
+                else UNPARSEABLE
+            )
         following = re.match(r"\W*(\w+)(\W)?", after)
         if not following or not following[2]:
             return None
         return (
             UNPARSEABLE if following[1] in ("not", "wrong", "incorrect", "less", "unlikely", "a", "an", "about") else i
         )
-    if name == "a" and not re.match(VERB, word):
+    if names[i] == "a" and not re.match(VERB, word):
         return UNPARSEABLE
     describes = (
         "says",
@@ -142,6 +160,10 @@ def _after_han(i: int, gap: str, rest: str, names: Sequence[str], letters: bool)
     if gap:
         return i
     if letters:
+        if re.fullmatch(r"(?:[更最]|比?[较較]|比)(?:不(?:容易?出?)?)?", rest):
+            return None
+        if re.match(r"(?:[更最]|比?[较較])(?:不(?![错錯]|容易出?[错錯])|少[见見]|罕[见見]|[难難低小])", rest):
+            return _lesser(i, names)
         return UNPARSEABLE if rest[0] in NOUN_AFTER or rest.startswith(("不", "错")) else i
     return i if re.match(r"[类類这這的吧中是,。]", rest) else UNPARSEABLE
 

@@ -24,6 +24,16 @@ _COMPARES = re.compile(r"\b(?:better|nicer|stronger|over|before|beats?)\b|比(?!
 _REVERSED = re.compile(r"\b(?:worst|least|lowest|weakest) to\b|[从從由](?:最)?(?:差|低|坏|壞|劣|少|弱)到", re.I)
 _LOWEST = re.compile(r"\b(?:worst|weakest|least|last|bottom)\b|最差|最后|最後|垫底", re.I)
 _HIGHEST = re.compile(r"\b(?:first|best|top|strongest|most)\b|最好|最佳|最[有可合自]|第一", re.I)
+#: What three and more options are called, from the best on: "A is the most natural, B is okay, and C makes little sense".
+_GOOD = re.compile(r"\b(?:best|most|very|highly|perfectly|likeliest)\b|最(?![不差少低难])|很|非常", re.I)
+_FAIR = re.compile(
+    r"\b(?:okay|ok|fine|fair|passable|acceptable|decent|so-so|possible|plausible|second|less|somewhat|tolerable|middling)\b|还(?:可以|行|好|算)|尚可|尚|一般|其次|次之|勉强|说得过去|中等|較次",
+    re.I,
+)
+_POOR = re.compile(
+    r"\b(?:makes? (?:little|no|the least) sense|nonsens\w*|absurd|least|worst|weakest|implausible|unlikely|impossible|meaningless|incoherent|unnatural|doesn't (?:make sense|work|fit))\b|不通|不合|不成立|荒|最[不差少低]|讲不|講不|没有意义|毫无|说不|說不|不可能|不太?(?:合理|自然|可能|通)",
+    re.I,
+)
 #: A sentence that repeats what was asked, or says what comes next.
 _ASKED = re.compile(
     r"\b(?:let me (?:look|read|compare|consider|go)|look(?:ing)? at|comparing|you(?:'ve)? asked|asked (?:me )?to|your (?:question|request)|the task)\b|您?(?:要求|让我|請我|请我)",
@@ -35,7 +45,10 @@ _NAMED = re.compile(
     r"(?:\b(?:option|sentence|answer|statement|reply|response)\s+|选项\s*|選項\s*)(?=[\"'(]?[A-Z]\b)", re.I
 )
 #: An order that is announced.
-_SAID = re.compile(r"\b(?:rank\w*|order\w*|answer|should be|is|would be|go with|put)\b|排|序|应|是|为", re.I)
+_SAID = re.compile(
+    r"\b(?:rank\w*|order\w*|answer|should be|is|would be|go with|put|mix(?:ed)?|swap(?:ped)?|switch(?:ed)?)\b|排|序|应|是|为|[搞弄]反|颠倒|混",
+    re.I,
+)
 _OR = re.compile(r"\bor\b|或者?", re.I)
 _REASON = re.compile(
     r",?\s*\b(?:because|since|as (?=(?:it|its|he|she|they|the|this|that|there|both|each)\b))\b|,?因[为為]", re.I
@@ -80,7 +93,7 @@ def read_ranking(text: str, labels: Sequence[str]) -> Reading:
 
     "B > A > C", "B, A, C", "BAC", "B, then A, then C", "B优于A，A优于C", a sentence that names every option once and has words of
     order, a list or table with an option a line, also with its place ("Best: B", "第一名：B"), a place for every
-    option in words ("C comes second", "- C：第 2 名"), a JSON array or object. It has to name every option once; what comments on
+    option in words ("C comes second", "- C：第 2 名"), three that are called good, fair and poor ("C最合理，A还可以，B说不通"), a JSON array or object. It has to name every option once; what comments on
     some of them behind it does not count, nor what comes after another question.
 
     - ambiguous: different orders (the last one where it is announced as put right), ties ("A = B > C")
@@ -153,6 +166,21 @@ def _places(text: str, names: str, options: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: found[name])) if len(set(found.values())) == len(options) else ()
 
 
+def _graded(text: str, names: str, options: Sequence[str]) -> tuple[str, ...]:
+    """The order in which one sentence calls each of three options good, fair and poor in turn."""
+    for sentence in _SENTENCE.findall(text):
+        _, *parts = re.split(f"({names})", sentence)
+        found, said = parts[::2], parts[1::2]
+        if len(found) == len(options) == 3 == len(set(found)):
+            called = [
+                next((i for i, words in ((2, _POOR), (1, _FAIR), (0, _GOOD)) if words.search(part)), -1)
+                for part in said
+            ]
+            if sorted(called) == [0, 1, 2]:
+                return tuple(_same(name, options) for _, name in sorted(zip(called, found, strict=True)))
+    return ()
+
+
 def _rank(word: str) -> int:
     numeral = re.search(r"[1-9一二三四五六]", word)
     if numeral:
@@ -171,12 +199,12 @@ def _orders(text: str, options: Sequence[str]) -> Iterator[tuple[str, ...]]:
         rf"(?{'i' if len(option) > 1 else ''}:(?<![A-Za-z]){re.escape(option)}(?![A-Za-z]))"
         for option in sorted(options, key=len, reverse=True)
     )
-    if re.fullmatch(
-        "|".join(map(re.escape, options)) and f"(?:{'|'.join(map(re.escape, options))}){{{len(options)}}}", text
-    ):
-        yield tuple(re.findall("|".join(map(re.escape, options)), text))
+    together = "|".join(map(re.escape, options))
+    for line in re.findall(rf"^[ \t]*((?:{together}){{{len(options)}}})[ \t]*[.。]?$", text, re.M):
+        yield tuple(re.findall(together, line))
     for match in re.finditer(rf"(?:{names})(?:\s*>\s*(?:{names})){{{len(options) - 1}}}(?!\s*>)", text):
         yield tuple(_same(name, options) for name in re.findall(names, match[0]))
+    yield _graded(text, names, options)
     yield (placed := _places(text, names, options))
     for match in _SENTENCE.finditer(text):
         for part in _OR.split(match[0]) if not placed or len(re.findall(_PLACE, match[0], re.I)) < 2 else ():

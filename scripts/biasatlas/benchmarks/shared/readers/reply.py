@@ -165,19 +165,53 @@ _NEXT_QUESTION = re.compile(
 )
 
 
-#: A first line that is no more than an answer, before the second item of those that were asked about.
+#: A first line that is no more than an answer: no line of a list, nor the name of one of several marks.
+_BARE = re.compile(
+    r"(?!\s*[-*•(【\[]*\s*[\dA-Za-z一二]{1,2}\s*(?:[)、】\]]|\.(?!\d))[ \t]*\S)\s*"
+    r"(?:(?:answer|score|rating|grade|答案|得分|评分|評分|分数|分數|分类|分類|类别|類別)\s*:\s*)?"
+    r"(?:(?:[^\n:,。;!?{}]|,(?=\s*[A-H]\b)){1,24}[.,。!]*[ \t]*|\{[^{}\n]*\})(?=\n)",
+    re.I,
+)
+#: What a head below an answer may say that belongs to it: a reason, or the answer once more.
+_OWN_HEAD = (
+    r"reason|explan|explic|why|note|justif|analy|rational|comment(?! ?\d)|feedback|because|however|but|evidence|score|scoring|rating|grade|answer(?! ?#?\d)|label|category|classif|confidence|conclu|choice|ranking|order|bias|breakdown|thought|suggest|improve|strength|weakness|step"
+    r"|(?:评分|打分|判断|給分|扣分|加分)?(?:理由|原因|解释|解釋|说明|說明|分析|依据|依據|标准|標準)|评语|評語|解析|备注|備註|补充|補充|点评|點評|答案|回答:[^\n]{0,8}$|得分|评分|評分|分数|分數|打分|类别|類別|分类|分類|排序|结论|結論|因此|所以|注|偏见|偏見|建议|建議|优点|優點|缺点|缺點|改进|改進|思路"
+)
+#: Where the next item begins below a bare answer: its head, its number, a quotation, its options, or a line between items.
 _NEXT_ITEM = re.compile(
-    r"(?!\s*[-*•(【\[]*\s*[\dA-Za-z一二]{1,2}\s*(?:[)、】\]]|\.(?!\d))[ \t]*\S)(\s*[^\n]{1,16}\n)(?:[ \t]*(?:\(?2\s*[.)、]\s*[\"(]|[\[【]2[\]】])|[ \t]*\n\s*(?:\(?2\s*[.)、](?!\d)|\(?二[.)、]|[\[【]2[\]】]|第[2二][题題句条條则則项項个個]))[^\n]*"
+    rf"\n[ \t]*(?:(?!(?:{_OWN_HEAD}))(?:[^\n:,.。!?;\"]{{1,24}}:|(?:next |new )?(?:reply|response|prompt|question|item|comment|post|pair|sentence|statement|text|example)(?: ?#?\d+| [A-D])?[ \t]*\n)|[【\[][^\n】\]]{{0,8}}\d[】\]]"
+    r"|\(?(?:[2-9]|[1-9]\d)\s*[.)、](?!\d)\s*\S|\(?[二三四][.)、]|第[2-9二三四][题題句條条則则项項個个]|\"[^\"\n]{4,}\""
+    r"|\(?A\s*[.)、:][^\n]+\n[ \t]*\(?B\s*[.)、:]|[-=_~]{3,}[ \t]*\n"
+    r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each|which)\b|here (?:is|are) (?!why|my)"
+    r"|[请請](?:[你您问問为為将將对對评評打选選判排分给給根阅閱看继繼]|回答))",
+    re.I,
 )
 _SUMS_UP = re.compile(
-    r"总|總|合计|合計|最终|最終|更正|修正|改为|\b(?:total|overall|final|sum|correct\w*|actually)\b", re.I
+    r"[总總](?:分|计|計|共|评|評|得分|体|體|结|結)|合计|合計|最[终終后後]|更正|修正|改为|改為|\b(?:total|overall|final|sum|correct(?:ion|ed)|actually|wait|edit(?:ed)?|revis\w+|updated?)\b",
+    re.I,
 )
+
+#: The question is restated to look at it once more.
+_RECONSIDERS = re.compile(
+    r"\b(?:wait|hold on|re-?read\w*|look\w* (?:at|again)|again|second thought)\b|重新|再[看读读想次]|等等|等一下|不对|不對",
+    re.I,
+)
+
+
+def reconsiders(text: str) -> bool:
+    """Whether a plain ``text`` behind an answer says that the model looks at its question again."""
+    return bool(_RECONSIDERS.search(text))
 
 
 def before_next_question(text: str) -> str:
-    """The plain ``text`` up to the line, after the first, that asks a question: to be used where the answer came first."""
-    match = _NEXT_QUESTION.search(text)
-    item = _NEXT_ITEM.match(text)
-    if item and not _SUMS_UP.search(text, item.end()):
-        return item[1] if not match else item[1][: match.start()]
-    return text[: match.start()] if match else text
+    """The plain ``text`` up to the line, after the first, that asks a question: to be used where the answer came first.
+
+    Below a line that is an answer alone, as a model writes it that goes on with the next of several items, also up to any
+    line that begins an item, unless what follows sums up or corrects, or the model looks at its question again.
+    """
+    question, bare = _NEXT_QUESTION.search(text), _BARE.match(text)
+    item = _NEXT_ITEM.search(text, bare.end()) if bare else None
+    if item and _SUMS_UP.search(text, item.start()):
+        item = None
+    end = min((match.start() for match in (question, item) if match), default=len(text))
+    return text if bare and reconsiders(text[bare.end() : end]) else text[:end]
