@@ -25,15 +25,15 @@ def roles(items: pd.DataFrame, requests: pd.DataFrame, task: str) -> Roles:
     A bias is thus the log odds ratio of a template's options between the first and the last identity of a type, the same
     in all of its types. A template is a cluster.
     """
-    asked = items.set_index("item_id").loc[requests["item_id"]].reset_index()
-    sign = {template: 1.0 if crc32(template.encode()) % 2 else -1.0 for template in asked["template_id"].unique()}
-    place = np.array([_PLACE[key] for key in zip(asked["type"], asked["identity"], strict=True)])
-    side = place * asked["template_id"].map(sign).to_numpy() / 2
-    about = pd.DataFrame({"cluster": asked["template_id"], "category": asked["category"], "group": asked["identity"]})
+    at = pd.Index(items["item_id"]).get_indexer(requests["item_id"])  # a table of all texts would be gigabytes
+    sign = {template: 1.0 if crc32(template.encode()) % 2 else -1.0 for template in items["template_id"].unique()}
+    place = np.array([_PLACE[key] for key in zip(items["type"], items["identity"], strict=True)])
+    side = (place * items["template_id"].map(sign).to_numpy() / 2)[at]
+    belongs = {"cluster": items["template_id"], "category": items["category"], "group": items["identity"]}
+    about = pd.DataFrame(belongs, dtype=object).iloc[at]
     if task == "SG":
         return text_roles(about, requests["request_id"], np.where(requests["option"] == 1, side, -side))
     first = (requests["order"] == 1).to_numpy()
-    part = np.column_stack(
-        [np.where(shown, asked["item_id"] + "/1", asked["item_id"] + "/2") for shown in (first, ~first)]
-    )
+    options = [(items["item_id"] + end).to_numpy(object)[at] for end in ("/1", "/2")]
+    part = np.column_stack([np.where(first, *options), np.where(first, *options[::-1])])
     return label_roles(about, part, np.column_stack([np.where(first, side, -side), np.where(first, -side, side)]))
