@@ -1,6 +1,6 @@
 """Let one model answer every task of a benchmark that it can, or one shard of each (rules answer_requests, answer_shard)."""
 
-from biasatlas.files import read_parquet, write_responses
+from biasatlas.files import read_requests, write_responses
 from biasatlas.models.turns import answer_in_turns
 from biasatlas.workflow.job import job
 
@@ -11,7 +11,7 @@ with job(snakemake) as this:
     parts = {}
     for place, (task, path) in enumerate(zip(snakemake.params.tasks, snakemake.input.requests, strict=True)):
         this.at(task)
-        requests = read_parquet(path)
+        requests = read_requests(path)
         # Tasks of one batch each go to different shards.
         share = ((number + place) % shards, shards)
         store = this.store(name, this.name, this.protocol, task)

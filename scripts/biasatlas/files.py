@@ -198,6 +198,13 @@ def read_parquet(path: str | os.PathLike) -> pd.DataFrame:
     return pd.read_parquet(path)
 
 
+def read_requests(path: str | os.PathLike) -> pd.DataFrame:
+    """Read a whole requests file, each distinct text once: a prompt may stand before many continuations."""
+    requests = read_repeated(path, ["request_id"])
+    repeated = [name for name in requests if isinstance(requests[name].dtype, pd.CategoricalDtype)]
+    return requests.astype({name: object if len(requests[name].cat.categories) else str for name in repeated})
+
+
 def read_repeated(path: str | os.PathLike, plain: Collection[str], only: pd.Series | None = None) -> pd.DataFrame:
     """Rows of a parquet file of ours whose text repeats: each text once, as categories, but for the columns ``plain``,
     whose texts differ.

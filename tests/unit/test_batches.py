@@ -3,12 +3,13 @@ import threading
 import pandas as pd
 import pytest
 
-from biasatlas.models import batches
+from biasatlas.models import batches, shards
+from biasatlas.models.store import ResponseStore
 
 
 def answered(prepare, solve, texts="abc"):
     names = [f"r{text}" for text in texts]
-    rows, _ = batches.answer_batches(names, list(texts), list(texts), prepare, solve, None, (0, 1))
+    rows, _ = batches.answer_batches(names, list(texts), ([""] * len(names), texts), prepare, solve, None, (0, 1))
     return rows
 
 
@@ -24,7 +25,7 @@ def test_a_batch_is_prepared_while_the_one_before_is_solved(monkeypatch):
         assert at == 2 or prepared[at + 1].wait(10)
         return pd.DataFrame({"request_id": [f"r{'abc'[at]}"], "repeat": 0, "value": at}), {}
 
-    assert [row["value"] for row in answered(prepare, solve)] == [0, 1, 2]
+    assert answered(prepare, solve)["value"].tolist() == [0, 1, 2]
 
 
 def test_what_cannot_be_prepared_ends_the_job(monkeypatch):
@@ -38,3 +39,35 @@ def test_what_cannot_be_prepared_ends_the_job(monkeypatch):
 
     with pytest.raises(ZeroDivisionError):
         answered(prepare, solve)
+
+
+def test_places_are_sorted_by_the_whole_text():
+    first = ["b", "a", "", "b", "", "a"]
+    second = ["x", "c", "bx", "a", "ab", ""]
+    whole = [one + other for one, other in zip(first, second, strict=True)]
+    for places in (range(6), [0, 1, 3, 5]):  # with a first part that others begin with, and without
+        assert shards.sorted_texts(list(places), (first, second)) == sorted(places, key=whole.__getitem__)
+    assert list(shards.Joined((first, second), [5, 0, 1])) == ["a", "bx", "ac"]
+
+
+def test_requests_with_one_key_have_its_answers_each_in_the_order_of_repeats(tmp_path):
+    keys = [letter * 64 for letter in "abca"]
+
+    def solve(left):
+        ids = [f"r{at}" for at in left for _ in range(2)]
+        return pd.DataFrame(
+            {"request_id": ids, "repeat": [0, 1] * len(left), "text": ids, "number": [None, 1] * len(left)}
+        ), {}
+
+    def answers(store):
+        ids = ["r0", "r1", "r2", "r3"]
+        return batches.answer_batches(ids, keys, ([""] * 4, list("abca")), list, solve, store, (0, 1))
+
+    store = ResponseStore(tmp_path)
+    found, run = answers(store)
+    assert found["request_id"].tolist() == ["r0", "r0", "r1", "r1", "r2", "r2", "r3", "r3"]
+    assert found["text"].tolist() == ["r0", "r0", "r1", "r1", "r2", "r2", "r0", "r0"]
+    assert found["repeat"].tolist() == [0, 1] * 4 and run == {"requests": 4, "computed": 3}
+    again, run = answers(ResponseStore(tmp_path))
+    pd.testing.assert_frame_equal(found, again)
+    assert run["computed"] == 0

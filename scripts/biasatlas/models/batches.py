@@ -1,13 +1,14 @@
 """Requests answered batch by batch, in process: each answer is kept as soon as its batch is there."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from biasatlas.models.shards import cut
+from biasatlas.models.shards import Joined, cut, sorted_texts
 from biasatlas.models.store import ResponseStore
 from biasatlas.progress import Progress
 
@@ -24,26 +25,36 @@ Solve = Callable[[Any], tuple[pd.DataFrame, dict]]
 def answer_batches(
     request_ids: Sequence[str],
     keys: Sequence[str],
-    texts: Sequence[str],
+    texts: tuple[Sequence[str], Sequence[str]],
     prepare: Prepare,
     solve: Solve,
     store: ResponseStore | None,
     share: tuple[int, int],
-) -> tuple[list[dict], dict]:
-    """The responses to requests as records, in the order of ``request_ids`` and then by repeat, and what it took.
+) -> tuple[pd.DataFrame, dict]:
+    """The responses to requests, in the order of ``request_ids`` and then by repeat, and what it took.
 
     Requests with equal ``keys`` are answered once, and those that ``store`` has not at all. Batches are cut where
-    neighbouring ``texts`` share least; a ``share`` (which, of how many) has its batches alone. While one batch is solved,
-    the next is prepared beside it.
+    neighbouring ``texts`` (their first parts, which many may have in common, and their second) share least; a ``share`` (which, of how
+    many) has its batches alone. While one batch is solved, the next is prepared beside it. Of answers that are there a
+    table is kept: a dictionary for each would take a kilobyte.
     """
-    first = {key: i for i, key in reversed(list(enumerate(keys)))}
+    first: dict[str, int] = {}
+    # Of each request, the place of the first that has its key.
+    of = np.fromiter((first.setdefault(key, i) for i, key in enumerate(keys)), np.int64, len(keys))
+    del first
     # Batches are cut from all requests, whatever the store holds: what is computed together decides the last digits.
-    order = sorted(first.values(), key=texts.__getitem__)
+    order = sorted_texts(np.unique(of).tolist(), texts)
     part, parts = share
-    batches = [order[batch] for batch in cut([texts[i] for i in order], BATCH, parts)[part]]
-    wanted = {keys[i] for batch in batches for i in batch}
-    answers = store.get(wanted) if store else {}
-    missing = [left for batch in batches if (left := [i for i in batch if keys[i] not in answers])]
+    batches = [order[batch] for batch in cut(Joined(texts, order), BATCH, parts)[part]]
+    answers: list[pd.DataFrame] = []
+    missing: list[list[int]] = []
+    if store:
+        store.refresh()
+    for batch in batches:
+        stored = {i: value for i in batch if (value := store.read(keys[i]))} if store else {}
+        answers.append(_table(stored))
+        missing.append([i for i in batch if i not in stored])
+    missing = [left for left in missing if left]
     computed = sum(map(len, missing))
     run: Counter[str] = Counter()
     progress = Progress("requests", computed)
@@ -54,10 +65,27 @@ def answer_batches(
         new = _by_key(responses, {request_ids[i]: keys[i] for i in left})
         if store:
             store.put(new)
-        answers |= new
-    asked = [(request_id, key) for request_id, key in zip(request_ids, keys, strict=True) if key in wanted]
-    rows = [{"request_id": request_id} | row for request_id, key in asked for row in answers[key]["responses"]]
-    return rows, {**run, "requests": len(asked), "computed": computed}
+        answers.append(_table({i: new[keys[i]] for i in left}))
+    asked = np.flatnonzero(np.isin(of, [i for batch in batches for i in batch]))
+    run_of_all = {**run, "requests": len(asked), "computed": computed}
+    return _responses(np.asarray(request_ids, object)[asked], of[asked], answers), run_of_all
+
+
+def _table(answers: Mapping[int, dict]) -> pd.DataFrame:
+    """Answers as the store keeps them, a row a response: ``of`` is the place of the request that each is of."""
+    rows = [{"of": of} | row for of, value in answers.items() for row in value["responses"]]
+    return pd.DataFrame(rows).dropna(axis=1, how="all")  # which has no type yet
+
+
+def _responses(request_ids: np.ndarray, of: np.ndarray, answers: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The responses to requests, each of which has the answer that is ``of`` a place."""
+    found = pd.concat(answers) if len(of) else pd.DataFrame({"of": []})
+    found = found.sort_values("of", kind="stable")
+    begin, end = (found["of"].searchsorted(of, side) for side in ("left", "right"))
+    count = end - begin
+    rows = np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())
+    found = found.drop(columns="of").iloc[rows].reset_index(drop=True)
+    return found.assign(request_id=np.repeat(request_ids, count))
 
 
 def _each_ahead(prepare: Prepare, batches: Iterable[list[int]]) -> Iterator[Any]:

@@ -7,12 +7,39 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from biasatlas.errors import UserError
 from biasatlas.files import read_metadata, read_responses
+
+
+class Joined(Sequence[str]):
+    """Those of the ``texts`` at some ``places``, in this order; first and second part are joined when one is looked at."""
+
+    def __init__(self, texts: tuple[Sequence[str], Sequence[str]], places: Sequence[int]):
+        self._texts, self._places = texts, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, at: Any) -> Any:
+        first, second = self._texts
+        return first[self._places[at]] + second[self._places[at]]
+
+
+def sorted_texts(places: Sequence[int], texts: tuple[Sequence[str], Sequence[str]]) -> list[int]:
+    """``places`` by the ``texts`` that stand there, first and second part joined.
+
+    They are joined all at once only where a first part is the beginning of another one: they may come to gigabytes.
+    """
+    first, second = texts
+    parts = sorted({first[i] for i in places})
+    if any(other.startswith(part) for part, other in itertools.pairwise(parts)):
+        return sorted(places, key=lambda i: first[i] + second[i])
+    return sorted(places, key=lambda i: (first[i], second[i]))
 
 
 def cut(texts: Sequence[str], size: int, shards: int) -> list[list[slice]]:

@@ -89,11 +89,10 @@ class CausalModel:
         reasons = self._reasons(kind, rendered, texts(requests, "messages"))
         asked = requests[[not reason for reason in reasons]].reset_index(drop=True) if any(reasons) else requests
         prompts = [prompt.text for prompt, reason in zip(rendered, reasons, strict=True) if not reason]
-        continuations = texts(asked, "continuation")
         rows, run = answer_batches(
             list(asked["request_id"]),
             self._keys(asked, kind, prompts),
-            [prompt + continuation for prompt, continuation in zip(prompts, continuations, strict=True)],
+            (prompts, texts(asked, "continuation")),
             lambda left: self._encode(kind, asked.iloc[left].reset_index(drop=True), [prompts[i] for i in left]),
             lambda encoded: self._solve(kind, *encoded),
             store,
@@ -104,7 +103,7 @@ class CausalModel:
         metadata = self._metadata(any(prompt.folded for prompt in rendered))
         metadata |= {"run": run | {"peak_memory_mib": _peak_memory_mib()}}
         _log.info("%s: %d %s requests answered: %s", self.name, run["requests"], kind, json.dumps(metadata))
-        return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS[kind])), metadata
+        return rows.reindex(columns=list(RESPONSE_COLUMNS[kind])), metadata
 
     def tokens(self, requests: pd.DataFrame) -> list[list[tuple[str, float]]]:
         """The tokens of each likelihood request with their log-likelihoods (:func:`token_log_likelihoods`)."""
@@ -197,17 +196,15 @@ class CausalModel:
         }
 
 
-def _with_unasked(rows: list[dict], request_ids: Sequence[str], reasons: Sequence[str]) -> list[dict]:
+def _with_unasked(rows: pd.DataFrame, request_ids: Sequence[str], reasons: Sequence[str]) -> pd.DataFrame:
     """Responses and, in the order of ``request_ids``, one for each request that has a reason for not being asked."""
-    unasked = {
-        request_id: {"request_id": request_id, "repeat": 0, "status": "not_applicable", "detail": reason}
-        for request_id, reason in zip(request_ids, reasons, strict=True)
-        if reason
-    }
+    unasked = [(request_id, reason) for request_id, reason in zip(request_ids, reasons, strict=True) if reason]
     if not unasked:
         return rows
+    others = pd.DataFrame(unasked, columns=["request_id", "detail"]).assign(repeat=0, status="not_applicable")
     order = {request_id: i for i, request_id in enumerate(request_ids)}
-    return sorted([*rows, *unasked.values()], key=lambda row: order[row["request_id"]])
+    both = pd.concat([rows, others]) if len(rows) else others
+    return both.sort_values("request_id", key=lambda ids: ids.map(order), kind="stable", ignore_index=True)
 
 
 def _kind_of(requests: pd.DataFrame) -> str:

@@ -48,7 +48,7 @@ def render(
             chat = json.loads(messages) if messages else []
             known[messages, template] = _render(request_id, chat, template, model, templates, arguments)
         rendered = known[messages, template]
-        prompts.append(rendered._replace(text=rendered.text + prefix))
+        prompts.append(rendered._replace(text=rendered.text + prefix) if prefix else rendered)
     return prompts
 
 

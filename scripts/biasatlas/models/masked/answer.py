@@ -69,7 +69,7 @@ class MaskedModel:
         rows, run = answer_batches(
             request_ids,
             [key(self._identity(), text._asdict(), 0) for text in texts],
-            continuations,
+            ([""] * len(texts), continuations),
             sorted,  # the order of the requests decides the last digits of a text's batches
             lambda left: _score([request_ids[i] for i in left], [texts[i] for i in left], self),
             store,
@@ -86,7 +86,7 @@ class MaskedModel:
             "run": run,
         }
         _log.info("%s: %d texts scored: %s", self.name, len(rows), json.dumps(metadata))
-        return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["likelihood"])), metadata
+        return rows.reindex(columns=list(RESPONSE_COLUMNS["likelihood"])), metadata
 
     def _identity(self) -> dict:
         return {
