@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.likelihood import log_likelihoods
+from biasatlas.engine.linear import through_onednn
 from biasatlas.engine.memory import Memory
 from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.routes import Route
@@ -36,14 +37,17 @@ class Parity:
 
 
 def compare(model: PreTrainedModel, whole: PreTrainedModel | None = None) -> Parity:
-    """Answer everything both ways, the reference by ``whole`` if that is another."""
-    whole = whole or model
-    route, prompts = choose_route(model), _prompts()
+    """Answer everything both ways, the reference by ``whole`` if that is another, and as torch computes it."""
+    whole, prompts = whole or model, _prompts()
     asked = [(ids, start) for ids, start in _requests() if len(ids)]
+    wanted = [reference.log_likelihood(whole, ids, start) for ids, start in asked]
+    outcomes = [np.asarray(reference.outcomes(whole, ids, _read, 3, LONGEST, TOP_K, END)) for ids in prompts]
+    greedy = [reference.greedy(whole, ids, 10, END) for ids in prompts]
+    through_onednn(model)
+    route = choose_route(model)
     values, _ = log_likelihoods(
         model, [ids for ids, _ in asked], np.asarray([start for _, start in asked]), Memory(128), route
     )
-    wanted = [reference.log_likelihood(whole, ids, start) for ids, start in asked]
     reader = TokenReader(
         lambda text, complete: _read([int(part) for part in text.split()], complete),
         3,
@@ -53,11 +57,11 @@ def compare(model: PreTrainedModel, whole: PreTrainedModel | None = None) -> Par
     questions = [Question(ids, reader, Sampling(top_k=TOP_K), LONGEST) for ids in prompts]
     answers, _ = answer_probabilities(model, questions, Memory(128), route)
     choice = 0.0
-    for ids, (found, unresolved) in zip(prompts, answers, strict=True):
-        missing = np.asarray(reference.outcomes(whole, ids, _read, 3, LONGEST, TOP_K, END)) - found
+    for expected, (found, unresolved) in zip(outcomes, answers, strict=True):
+        missing = expected - found
         choice = max(choice, -float(missing.min()), float(missing.sum()) - unresolved)
     texts, _ = generate(model, [Prompt(ids, Sampling(temperature=0), 10) for ids in prompts], [END], Memory(128), route)
-    same = sum(found == reference.greedy(whole, ids, 10, END) for ids, (found, _) in zip(prompts, texts, strict=True))
+    same = sum(found == expected for expected, (found, _) in zip(greedy, texts, strict=True))
     return Parity(route, float(np.abs(values - wanted).max()), choice, same, len(prompts))
 
 

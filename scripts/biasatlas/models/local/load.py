@@ -8,6 +8,7 @@ from pathlib import Path
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from biasatlas.engine.linear import through_onednn
 from biasatlas.engine.routes import IN_WORDS, Route
 from biasatlas.engine.selfcheck import choose_route
 from biasatlas.errors import UserError
@@ -102,6 +103,7 @@ def load(
     model = load_weights(checkpoint, dtype, devices, split)
     if adapter_folder:
         _add_adapter(model, adapter_folder, str(adapter))
+    through_onednn(model)
     check_causality(model, source)
     route = choose_route(model)
     if route.reason:
