@@ -7,7 +7,11 @@
 Requests come from real data (bench/workloads.py); models are random Qwen2 models of a given shape, because speed does not
 depend on what a model knows. Peers of likelihoods and choices: one sentence a forward pass, lm-evaluation-harness (if
 installed), padded batches sorted by length; of generation: the library's `generate` and, if installed, vLLM. All get the
-same token ids, and all likelihoods are compared.
+same token ids and the same weights, in a model as torch computes it, and all likelihoods are compared.
+
+What stands beside a time says how far it could fall on this machine. "Of the ideal" is the time of the operations that cannot
+be saved, at the rate of the best matrix product that the machine has (:func:`matrix_rate`), over the engine's time. "Its
+products alone" is the same for nothing but the model's own matrix products, at the shapes in which it has them.
 
 A random model answers nothing, so for choices its head gets a bias: the labels' first tokens and the end are likely, each
 label less so than the one before it. "steps" are readers that decide after so many tokens, whatever these are.
@@ -38,6 +42,7 @@ from biasatlas.engine import plain, plan
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.encode import encode_pairs, encode_texts
 from biasatlas.engine.generate import Prompt, generate
+from biasatlas.engine.linear import through_onednn
 from biasatlas.engine.memory import Memory, default_budget
 from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.sampling import Sampling
@@ -85,6 +90,15 @@ def make_model(shape: str, dtype: torch.dtype, device: str) -> Qwen2ForCausalLM:
         model = Qwen2ForCausalLM(config).eval()
         torch.set_default_dtype(torch.float32)
     return model
+
+
+def as_torch_computes(model: Qwen2ForCausalLM) -> Qwen2ForCausalLM:
+    """A second model of the same weights, whose layers the engine leaves as they are."""
+    with torch.device("meta"):
+        twin = Qwen2ForCausalLM(model.config).eval()
+    twin.load_state_dict(model.state_dict(), assign=True)
+    twin.model.rotary_emb = model.model.rotary_emb  # is no part of the state
+    return twin
 
 
 @torch.inference_mode()
@@ -142,18 +156,42 @@ def batches(token_budget: int):
     return lambda model, tokens, start: plain.log_likelihoods(model, tokens, start, Memory(token_budget))
 
 
-def matrix_rate(model, device: str, tokens: int) -> float:
-    """FLOP/s of the matrix product of one MLP layer: what the machine gives at this moment."""
-    weight = model.model.layers[0].mlp.gate_proj.weight
-    states = torch.randn(tokens, weight.shape[1], device=device).to(weight.dtype)
-    best = np.inf
+#: Operations of one measurement of a product.
+WORK = 5e9
+
+
+@torch.inference_mode()
+def _seconds(layer: torch.nn.Module, device: str, tokens: int) -> float:
+    """Seconds of a linear layer for each of ``tokens`` that it is given at once."""
+    states = torch.randn(tokens, layer.weight.shape[1], device=device).to(layer.weight.dtype)
+    repeats, best = max(1, int(WORK // (2 * tokens * layer.weight.numel()))), np.inf
     for _ in range(3):
-        repeats = max(1, int(2e10 // (2 * tokens * weight.numel())))
         began = _now(device)
         for _ in range(repeats):
-            torch.nn.functional.linear(states, weight)
+            layer(states)
         best = min(best, (_now(device) - began) / repeats)
-    return 2 * tokens * weight.numel() / best
+    return best / tokens
+
+
+def matrix_rate(models: list, device: str, tokens: int) -> float:
+    """FLOP/s of the matrix product of one MLP layer, the faster way: what the machine gives at this moment."""
+    layers = [model.model.layers[0].mlp.gate_proj for model in models]
+    return max(2 * layer.weight.numel() / _seconds(layer, device, tokens) for layer in layers)
+
+
+def read_rate(model, device: str) -> float:
+    """Bytes/s at which one token takes in the weights of an MLP layer, of all layers in turn."""
+    layers = [layer.mlp.gate_proj for layer in model.model.layers]
+    size = sum(layer.weight.nbytes for layer in layers)
+    return size / min(sum(_seconds_of_one(layer, device) for layer in layers) for _ in range(3))
+
+
+@torch.inference_mode()
+def _seconds_of_one(layer: torch.nn.Module, device: str) -> float:
+    state = torch.randn(1, layer.weight.shape[1], device=device).to(layer.weight.dtype)
+    began = _now(device)
+    layer(state)
+    return _now(device) - began
 
 
 def _now(device: str) -> float:
@@ -214,6 +252,8 @@ class Bench:
         texts += 20 * mcbe_labels()  # most are one token then: a random model never goes on with the rest of a word
         self.tokenizer = make_tokenizer(texts)
         self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
+        self.peer = as_torch_computes(self.model)
+        through_onednn(self.model)
         self.budget = arguments.budget or default_budget(self.model)
         self.body = sum(parameter.numel() for parameter in self.model.model.layers.parameters())
         self.head = self.model.lm_head.weight.numel()
@@ -230,7 +270,13 @@ class Bench:
         return self.encode(sample(items, self.arguments.tokens, count))
 
     def rate(self) -> float:
-        return matrix_rate(self.model, self.device, self.budget)
+        return matrix_rate([self.model, self.peer], self.device, self.budget)
+
+    def products_s(self) -> np.ndarray:
+        """Seconds of the model's matrix products: of a token, in passes of the budget, and of a state at its head."""
+        layer = [part for part in self.model.model.layers[0].modules() if isinstance(part, torch.nn.Linear)]
+        body = len(self.model.model.layers) * sum(_seconds(part, self.device, self.budget) for part in layer)
+        return np.asarray([body, _seconds(self.model.lm_head, self.device, max(1, self.budget // 4))])
 
 
 def likelihoods(bench: Bench) -> None:
@@ -238,15 +284,14 @@ def likelihoods(bench: Bench) -> None:
     arguments, engine = bench.arguments, Engine(bench.budget)
     peers = {
         "one at a time": one_at_a_time,
-        **{f"harness, batch {size}": harness(bench.model, bench.tokenizer, size) for size in arguments.harness},
+        **{f"harness, batch {size}": harness(bench.peer, bench.tokenizer, size) for size in arguments.harness},
         "padded batches": batches(bench.budget),
     }
     runs = {} if arguments.engine_only else {name: run for name, run in peers.items() if run}
     runs["engine"] = engine
     header = ["workload", "asked ÷ unique", "fed ÷ unique", *(f"{name}, ms" for name in runs)]
-    print_row(
-        [*header, "over the better peer", "of the ideal", "planning", "peak MiB", "largest difference, nats"], True
-    )
+    header += ["over the better peer", "of the ideal", "its products alone", "planning", "peak MiB"]
+    print_row([*header, "largest difference, nats"], True)
     gains, all_s = [], []
     for name in chosen(LIKELIHOODS, arguments):
         tokens, start = bench.sampled(LIKELIHOODS[name](bench.mirror))
@@ -260,7 +305,8 @@ def likelihoods(bench: Bench) -> None:
             for run in random.sample(list(runs), len(runs)):
                 rates.append(bench.rate())
                 requests = (tokens, start) if run == "engine" else of_peers
-                values[run], took, memory = _measured(bench.device, runs[run], bench.model, *requests)
+                model = bench.model if run == "engine" else bench.peer
+                values[run], took, memory = _measured(bench.device, runs[run], model, *requests)
                 seconds[run].append(took)
                 peak[run] = max(peak[run], memory)
         values["engine"] = values["engine"][shared]
@@ -269,7 +315,9 @@ def likelihoods(bench: Bench) -> None:
         # Milliseconds a token asked; all but the engine take as long for a request whatever else is asked.
         each = {run: 1000 * statistics.median(took) / sum(map(len, of_peers[0])) for run, took in seconds.items()}
         each["engine"] = 1000 * engine_s / asked
-        ideal_s = 2 * (bench.body * trie.unique_tokens + bench.head * scored_states(trie)) / statistics.median(rates)
+        states = scored_states(trie)
+        ideal_s = 2 * (bench.body * trie.unique_tokens + bench.head * states) / statistics.median(rates)
+        products = ideal_s / (bench.products_s() @ [trie.unique_tokens, states])
         rivals = [each[run] for run in runs if run not in ("engine", "one at a time")]
         gains.append(min(rivals) / each["engine"] if rivals else float("nan"))
         reference = values.get("one at a time", values["engine"])
@@ -279,7 +327,8 @@ def likelihoods(bench: Bench) -> None:
             f"{engine.tokens_fed / trie.unique_tokens:.3f}",
         ]
         row += [f"{each[run]:.3g}" for run in runs]
-        row += [f"{gains[-1]:.1f}", f"{ideal_s / engine_s:.2f}", f"{engine.planning_s / engine_s:.2%}"]
+        row += [f"{gains[-1]:.1f}", f"{ideal_s / engine_s:.2f}", f"{products:.2f}"]
+        row += [f"{engine.planning_s / engine_s:.2%}"]
         row += [", ".join(f"{peak[run]:.0f}" for run in runs)]
         row += [", ".join(f"{np.abs(values[run] - reference).max():.0e}" for run in runs if run != "one at a time")]
         print_row(row)
@@ -298,7 +347,8 @@ def choices(bench: Bench) -> None:
     arguments = bench.arguments
     kinds = ["labels", *(f"{steps} steps" for steps in arguments.steps)]
     header = ["workload", "questions", "labels' likelihoods, s", "one at a time, s", *(f"{kind}, s" for kind in kinds)]
-    header += ["over the likelihoods", "expansions a question", "of the ideal", "peak MiB", "most unresolved"]
+    header += ["over the likelihoods", "by their operations", "expansions a question", "of the ideal"]
+    header += ["its products alone", "peak MiB", "most unresolved"]
     print_row(header, True)
     for name in chosen(CHOICES, arguments):
         workload = CHOICES[name]
@@ -317,7 +367,7 @@ def choices(bench: Bench) -> None:
             rates.append(bench.rate())
             engine = Engine(bench.budget)
             seconds["engine"].append(_measured(bench.device, engine, bench.model, tokens, start)[1])
-            alone = _measured(bench.device, one_at_a_time, bench.model, *of_peer)[1]
+            alone = _measured(bench.device, one_at_a_time, bench.peer, *of_peer)[1]
             seconds["one at a time"].append(alone * len(tokens) / len(shared))
             for kind in kinds:
                 questions = asked_as(bench, workload, prompts, kind)
@@ -328,17 +378,20 @@ def choices(bench: Bench) -> None:
                 expanded[kind] = sum(question.reader.expanded for question in questions[:1]) / len(questions)
                 unresolved = max(unresolved, *(open_mass for _, open_mass in answers))
         median = {run: statistics.median(took) for run, took in seconds.items()}
-        ideal_s = [
-            2
-            * (bench.body * trie.unique_tokens + (bench.body + bench.head) * len(prompts) * expanded[kind])
-            / statistics.median(rates)
-            for kind in kinds
-        ]
+        asked = len(prompts) * np.asarray([expanded[kind] for kind in kinds])
+        # The first state of a text is its prompt's: it takes no token more.
+        tokens, states = trie.unique_tokens + asked - len(prompts), asked
+        ideal_s = 2 * (bench.body * tokens + bench.head * states) / statistics.median(rates)
+        of_likelihoods = 2 * (bench.body * trie.unique_tokens + bench.head * scored_states(trie))
+        bound = ideal_s * statistics.median(rates) / of_likelihoods
+        products = ideal_s / (bench.products_s() @ [tokens, states])
         row = [name, str(len(prompts)), f"{median['engine']:.3g}", f"{median['one at a time']:.3g}"]
         row += [f"{median[kind]:.3g}" for kind in kinds]
         row += [", ".join(f"{median[kind] / median['engine']:.2f}" for kind in kinds)]
+        row += [", ".join(f"{least:.2f}" for least in bound)]
         row += [", ".join(f"{expanded[kind]:.1f}" for kind in kinds)]
         row += [", ".join(f"{ideal / median[kind]:.2f}" for ideal, kind in zip(ideal_s, kinds, strict=True))]
+        row += [", ".join(f"{share:.2f}" for share in products)]
         print_row([*row, ", ".join(f"{peak[kind]:.0f}" for kind in kinds), f"{unresolved:.4f}"])
 
 
@@ -387,14 +440,14 @@ def generations(bench: Bench) -> None:
 
     A sixteenth of all tokens end an answer, so that a random model's lengths are uneven as a trained one's are.
     """
-    arguments, model = bench.arguments, bench.model
+    arguments = bench.arguments
     ends = np.random.default_rng(0).choice(VOCABULARY, VOCABULARY // 16, replace=False).tolist()
     sampling = Sampling(temperature=0.7, top_p=0.8, top_k=20)
     names = [f"generate, batch {size}" for size in arguments.batch]
     vllm = Vllm(bench) if find_spec("vllm") else None
     runs = [*names, "engine", *(["vLLM"] if vllm else [])]
     header = ["workload", "prompts × replies", "tokens made", *(f"{name}, ms a token" for name in runs)]
-    print_row([*header, "over the better batch", "peak MiB"], True)
+    print_row([*header, "over the better batch", "no more than", "peak MiB"], True)
     for name in chosen(GENERATIONS, arguments):
         count = lambda item: sum(map(len, bench.tokenizer(item)["input_ids"]))  # noqa: E731
         make, repeats = GENERATIONS[name]
@@ -403,18 +456,19 @@ def generations(bench: Bench) -> None:
         prompts = [Prompt(ids, sampling, arguments.max_tokens, at % repeats) for at, ids in enumerate(tokens)]
         of_peer = [tokens[i] for i in thinned(len(tokens), arguments.peer_tokens, sum(map(len, tokens)))]
         each: dict[str, list[float]] = {run: [] for run in runs}
-        peak, made = dict.fromkeys(each, 0.0), 0
+        peak, made, rates = dict.fromkeys(each, 0.0), 0, []
         for _ in range(arguments.rounds):
             for run, size in zip(names, arguments.batch, strict=True):
                 made_by, took, memory = _measured(
-                    bench.device, library, model, of_peer, sampling, ends, arguments.max_tokens, size
+                    bench.device, library, bench.peer, of_peer, sampling, ends, arguments.max_tokens, size
                 )
                 each[run].append(1000 * took / made_by)
                 peak[run] = max(peak[run], memory)
             (answers, run_of), took, memory = _measured(
-                bench.device, generate, model, prompts, ends, Memory(bench.budget)
+                bench.device, generate, bench.model, prompts, ends, Memory(bench.budget)
             )
             made = run_of["tokens_made"] + len(prompts)  # the end tokens, too
+            rates.append(bench.rate())
             each["engine"].append(1000 * took / made)
             peak["engine"] = max(peak["engine"], memory)
             if vllm:
@@ -422,8 +476,23 @@ def generations(bench: Bench) -> None:
                 each["vLLM"].append(1000 * took / made_by)
         median = {run: statistics.median(took) for run, took in each.items()}
         best = min(median[run] for run in names)
+        least = least_s(bench, tokens, [len(ids) for ids, _ in answers], made, statistics.median(rates))
         row = [name, f"{len(texts)} × {repeats}", str(made), *(f"{took:.3g}" for took in median.values())]
-        print_row([*row, f"{best / median['engine']:.1f}", ", ".join(f"{mib:.0f}" for mib in peak.values())])
+        row += [f"{best / median['engine']:.1f}", f"{best * made / 1000 / least:.1f}"]
+        print_row([*row, ", ".join(f"{mib:.0f}" for mib in peak.values())])
+
+
+def least_s(bench: Bench, tokens: list[np.ndarray], lengths: list[int], made: int, rate: float) -> float:
+    """The least seconds in which answers of such ``lengths`` can be written, ``made`` tokens with those that end them.
+
+    Each distinct token of the prompts and each of the answers but the last goes through the layers once, each that is made
+    through the head; nor can there be fewer steps than tokens in the longest answer, each of which reads all weights.
+    """
+    ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
+    trie, _ = plan.build_trie([np.append(ids, np.int32(0)) for ids in tokens], ends)
+    operations = 2 * (bench.body * (trie.unique_tokens + sum(lengths)) + bench.head * made)
+    weights = (bench.body + bench.head) * bench.model.dtype.itemsize
+    return max(operations / rate, max(lengths) * weights / read_rate(bench.peer, bench.device))
 
 
 class Vllm:

@@ -1,0 +1,48 @@
+"""bench/engine.py runs, with every kind of work on a few requests of a model of a small vocabulary."""
+
+import importlib.util
+import sys
+
+import pytest
+import torch
+from conftest import ROOT
+
+PROMPT = "The nurse and the doctor were late. Who was late? A: the nurse, B: the doctor. Answer {}: "
+COLUMNS = {
+    "likelihood": ["over the better peer", "of the ideal", "its products alone"],
+    "choice": ["over the likelihoods", "by their operations", "of the ideal", "its products alone"],
+    "generation": ["over the better batch", "no more than"],
+}
+
+
+@pytest.fixture
+def bench(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    monkeypatch.delitem(sys.modules, "workloads", raising=False)
+    spec = importlib.util.spec_from_file_location("bench_engine", ROOT / "bench/engine.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    items = [[(PROMPT.format(at), letter) for letter in "AB"] for at in range(3)]
+    choices = next(iter(module.CHOICES.values()))._replace(make=lambda mirror: items, labels=["A", "B"])
+    prompts = [[prompt for prompt, _ in item[:1]] for item in items]
+    monkeypatch.setattr(module, "LIKELIHOODS", {"two letters": lambda mirror: items})
+    monkeypatch.setattr(module, "CHOICES", {"two letters": choices})
+    monkeypatch.setattr(module, "GENERATIONS", {"answers": (lambda mirror: prompts, 2)})
+    monkeypatch.setattr(module, "VOCABULARY", 8192)
+    monkeypatch.setattr(module, "WORK", 1e6)
+    monkeypatch.setattr(module.logging, "disable", lambda level: None)
+    monkeypatch.setenv("BIASATLAS_MIRROR", str(tmp_path))
+    threads = torch.get_num_threads()
+    yield module
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_the_bench_of_the_engine_measures(kind, bench, monkeypatch, capsys):
+    options = ["--rounds", "1", "--harness", "--max-tokens", "4", "--batch", "2", "--steps", "2"]
+    monkeypatch.setattr(sys, "argv", ["engine.py", kind, *options])
+    bench.main()
+    header, _, row = (line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("|"))
+    measured = dict(zip(header, row, strict=True))
+    values = [float(value) for name in COLUMNS[kind] for value in measured[name].split(",")]
+    assert len(values) >= 2 and all(0 < value < 1000 for value in values)
