@@ -24,8 +24,9 @@ LIMITS = {0.9: 1.5, 0.99: 3.0}
 LIMITS_FP32 = {0.9: 0.25}
 #: Movement in nats a token that is never held against a route in 32 bits, where little may move under jitter.
 LEAST = 3e-5
-#: Tokens of the sequences: trunk, branches and leaves; together longer than the span that attention is given meanwhile.
-_TRUNK, _BRANCH, _LEAF, _SPAN = 40, 20, 20, 16
+#: Tokens of the longest sequences, where a model takes as many: a trunk of a half, a branch and a leaf of a quarter each; and
+#: the span that attention is given meanwhile.
+_LONGEST, _SPAN = 80, 16
 #: Tokens that rows add to their first sequence, and the worth of a pass: one row of all branches; short rows after
 #: cached prefixes, as many as there can be.
 _SHAPES = ((256, 1024), (16, -200))
@@ -40,7 +41,8 @@ def choose_route(model: PreTrainedModel) -> Route:
     requests, or on the shard of a job.
     """
     tokens = _sequences(model)
-    late = np.concatenate([np.arange(1, len(ids)) >= _TRUNK for ids in tokens])  # the others cannot go wrong
+    trunk = len(tokens[0]) // 2
+    late = np.concatenate([np.arange(1, len(ids)) >= trunk for ids in tokens])  # the others cannot go wrong
     with _short_spans(model):
         plainly = _plainly(model, tokens)
         noise = _noise(model, tokens, plainly)
@@ -87,16 +89,18 @@ def _fault(moved: np.ndarray, noise: np.ndarray, limits: Mapping[float, float]) 
 
 def _sequences(model: PreTrainedModel) -> list[np.ndarray]:
     random = np.random.default_rng(0)
-    vocabulary = min(model.get_input_embeddings().weight.shape[0], model.config.get_text_config().vocab_size)
+    text = model.config.get_text_config()
+    quarter = min(_LONGEST, getattr(text, "max_position_embeddings", None) or _LONGEST) // 4
+    vocabulary = min(model.get_input_embeddings().weight.shape[0], text.vocab_size)
 
     def draw(length: int) -> np.ndarray:
         return random.integers(0, vocabulary, length).astype(np.int32)
 
-    trunk = draw(_TRUNK)
-    branches = [np.append(trunk, draw(_BRANCH)) for _ in range(4)]
-    leaves = [np.append(branch, draw(_LEAF)) for branch in branches for _ in range(2)]
+    trunk = draw(2 * quarter)
+    branches = [np.append(trunk, draw(quarter)) for _ in range(4)]
+    leaves = [np.append(branch, draw(quarter)) for branch in branches for _ in range(2)]
     short = [np.append(branches[0], draw(2)) for _ in range(3)]  # of which a single token is fed after the branch
-    return [*leaves, *short, draw(_TRUNK + _BRANCH + _LEAF)]
+    return [*leaves, *short, draw(4 * quarter)]
 
 
 def _by_route(model: PreTrainedModel, tokens: list[np.ndarray], route: Route) -> np.ndarray:

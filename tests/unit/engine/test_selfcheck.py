@@ -2,6 +2,7 @@ import contextlib
 
 import pytest
 import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from biasatlas.engine import masks, selfcheck
 from biasatlas.engine.selfcheck import choose_route
@@ -73,6 +74,13 @@ def test_windows_are_short_for_the_check_alone():
         assert choose_route(model).name == "tree" and model.config.sliding_window == 4096
     finally:
         model.config.sliding_window = architectures.COMMON["sliding_window"]
+
+
+def test_a_model_of_few_positions_is_checked_within_them():
+    config = GPT2Config(
+        vocab_size=97, n_embd=24, n_layer=2, n_head=2, n_positions=30, bos_token_id=None, eos_token_id=0
+    )
+    assert choose_route(GPT2LMHeadModel(config).eval()).name == "tree"
 
 
 def test_a_loop_that_mixes_up_its_rows_writes_one_text_at_a_time():
