@@ -26,6 +26,15 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
     assert back["temperature"].isna().all()
 
 
+def test_a_prompt_before_many_continuations_is_read_once(tmp_path):
+    prompts = {"request_id": list("abc"), "item_id": "1", "kind": "likelihood", "messages": ["hm", "hm", None]}
+    files.write_requests(pd.DataFrame(prompts), tmp_path / "requests", {})
+    read, plain = files.read_requests(tmp_path / "requests"), files.read_parquet(tmp_path / "requests")
+    pd.testing.assert_frame_equal(read, plain, check_dtype=False)
+    assert read["messages"][0] is read["messages"][1]
+    assert read["labels"].dtype == plain["labels"].dtype  # without a text in it
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("old")
