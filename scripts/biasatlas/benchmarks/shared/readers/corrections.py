@@ -58,7 +58,7 @@ _REPLACES = re.compile(
 )
 #: A clause of doubt, and a sentence with a condition, in which no answer is put in another's place.
 _DOUBTS = re.compile(
-    r"\b(?:maybe|perhaps|possibly|could|might|may|either)\b|\bwould (?:have (?!to)|make|become|raise|lower|drop|get|bring|turn)\b|也许|或许|或者|可以|可改|也可|可[提升降调加减达得给]|(?<!更)(?<!更有)可能|能改|能给|能[到拿升降提]|就?会[到拿升降提给]",
+    r"\b(?:maybe|perhaps|possibly|could|might|may|either)\b|\bwould (?:have (?!to)|make|become|raise|lower|drop|get|bring|turn|take|need|require)\b|\b(?:did|do|does|would|could|should)(?:n't| not)\b|也许|或许|或者|可以|可改|也可|可[提升降调加减达得给]|(?<!更)(?<!更有)可能|能改|能给|能[到拿升降提]|就?会[到拿升降提给]",
     re.I,
 )
 _SUPPOSES = re.compile(

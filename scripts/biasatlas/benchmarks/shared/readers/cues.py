@@ -73,7 +73,7 @@ ANNOUNCES = _before(
     r"剩下的?(?:就|只|便)?(?:有|是|剩)",
     r"(?:^|[,。;!?\n])\s*(?:是|选|那就选|就选|可能是|也可能是)\s*",
     r"更?倾向于(?:选择)?\s*",
-    then=r"[\"'(\[【《<]*\s*(?:option |sentence |category |label |选项)?",
+    then=r"(?<!:):?\s*[\"'(\[【《<]*\s*(?:option |sentence |category |label |选项)?",
     marks=r"[\"'(\[【《<]*",
 )
 #: "Not", "rather than", "looks like": no answer, or not this one.
@@ -167,7 +167,7 @@ ADDS = _before(
 #: "At first", "some might say", 一开始, 虽然: an option in the same clause is named only to be set aside.
 CONCEDES = re.compile(
     r"(?:\b(?:at first|initial(?:ly)?|originally|first (?:thought|instinct|impression|glance|guess)|on the surface"
-    r"|(?:some|one|you|people|many|others?) (?:\w+ )?(?:might|may|could|would (?:say|argue))|it (?:might|may|could) (?:seem|look|appear)|tempt(?:ed|ing)|(?:was|were|i'd be) inclined|normally|usually|(?:would|could|'d) have(?! to)"
+    r"|(?:some|one|you|people|many|others?) (?:\w+ )?(?:might|may|could|would (?:say|argue))|it (?:might|may|could) (?:seem|look|appear)|tempt(?:ed|ing)|(?:was|were|i'd be) (?:inclined|leaning|going to|about to|tempted)|normally|usually|(?:would|could|'d) have(?! to)"
     r"|considered|although|though|while|admittedly|granted|even if)\b,?"
     r"|(?:一开始|起初|最初|刚开始|本来|原本|乍看|乍一看|表面上?看?|有人|有些人|虽然|尽管|虽说|即使|固然|一眼看|(?:可能|也许|或许|容易|往往)会?(?=选|认为|觉得|想到))[来下之]*,?)[^,]*$",
     re.I,

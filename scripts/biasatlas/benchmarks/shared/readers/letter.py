@@ -24,6 +24,8 @@ _SIDES = (
 _HAPPENS = re.compile(
     r"\b(?!picked|preferred|listed|named|ranked)(?:[a-z]+ed|left|came|went|spoke|got|come|go) (?:first|second|third)$"
 )
+#: "First, the passage says": a step.
+_COUNTS = re.compile(r"\b(?:first|second|third),\s*(?!because|since|as\b|for\b)[a-z]", re.I)
 NOUN_AFTER = "股站级級型线線片面栋棟座班超照咖款货貨计計轮輪杯盘盤柱肝胶膠"
 #: What may follow an A that is no article.
 VERB = (
@@ -54,7 +56,7 @@ def letter_mentions(text: str, labels: Sequence[str]) -> list[Mention]:
             rf"|(?:\b(?:sentence|option|statement|choice|number) (?:number |no\. ?|#)?|#){number}(?!\w)"
             rf"|(?<![一每逐])(?:句子?|选项|選項){number}(?![\d个個])|第{number}(?:(?:种|種|个|個|项|項|条|條)?(?!句){_THING}|(?:个|個)?(?:句子|句话|句話|句|种|種)?(?=[^\w]|更|比|的|较|較|描|最|所|发|也|$))|{_SIDES[i]}"
         )
-        places = re.finditer(pattern, text, re.I)
+        places = [match for match in re.finditer(pattern, text, re.I) if not _COUNTS.match(text, match.start())]
         found += [Mention(*match.span(), i) for match in places if not _HAPPENS.search(text[: match.end()][-40:])]
     return sorted(found, key=lambda mention: mention.start)
 

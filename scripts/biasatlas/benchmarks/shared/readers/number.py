@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from biasatlas.benchmarks.shared.readers import number_words as words
 from biasatlas.benchmarks.shared.readers.corrections import supposes, takes_back, turns, unsure
-from biasatlas.benchmarks.shared.readers.cues import CLAUSE, CONCEDES
+from biasatlas.benchmarks.shared.readers.cues import CLAUSE, CONCEDES, CONTRASTS
 from biasatlas.benchmarks.shared.readers.cues_after import ALSO
 from biasatlas.benchmarks.shared.readers.number_keys import graded
 from biasatlas.benchmarks.shared.readers.numerals import DIGITS, HAN, WORDS, number_value
@@ -24,7 +24,7 @@ _COLUMN = re.compile(rf"\s*{DIGITS}\s*分?(?:\n\s*{DIGITS}\s*分?)+\s*")
 _SECOND_MARK = re.compile(r"\n\s*\(?2\s*(?:[)、]|\.(?!\d))")
 _NUMBER = re.compile(
     rf"(?P<han>{HAN}|(?<![\d.])\d{{1,2}})(?P<half>分半|颗半)"
-    rf"|(?<![\d.A-Za-z])(?P<sign>-)?(?P<low>{DIGITS}|{HAN}(?=分?\s*(?:到|至|-|~)))(?:\s*分)?(?P<to>{words.TO})(?P<high>{DIGITS}|{HAN})(?P<unit>\s*(?:分|points?))?"
+    rf"|(?<![\d.A-Za-z])(?P<sign>-)?(?P<low>{DIGITS}|{HAN}(?=分?\s*(?:到|至|-|~))|(?<=\ba )(?:{WORDS})(?= to an? ))(?:\s*分)?(?P<to>{words.TO})(?:an? )?(?P<high>{DIGITS}|{HAN}|(?<=an )(?:{WORDS})|(?<=a )(?:{WORDS}))(?P<unit>\s*(?:分|points?))?"
     rf"|(?<![\d.A-Za-z])(?P<minus>-)?(?P<digits>{DIGITS})(?!\.?\d|[A-Za-z])"
     rf"|(?P<han_unit>(?!十(?![一二三四五六七八九])){HAN}|十(?=分\s*(?:[,。;!?)/]|$)))(?=\s*(?:分(?![钟鐘析别別明享工类類歧之])|[颗顆]星))|(?<![\u4e00-\u9fff])(?P<han_alone>{HAN})(?=[\s,。;!?]|$)"
     rf"|\b(?P<word>{WORDS})\b(?P<halves> and a half\b)?",
@@ -33,6 +33,8 @@ _NUMBER = re.compile(
 
 
 _SENTENCE = re.compile(r"[\n。!?]|\.\s")
+#: Behind a number that is the last sentence.
+_ALONE = re.compile(rf"\s*(?:分|points?|(?:/|out of)\s*{DIGITS})?\s*(?:吧)?[.。!]?\s*", re.I)
 #: How far a number is looked at from, in characters.
 _NEAR = 120
 #: Groups of _NUMBER that are values; roles, the strongest first.
@@ -66,6 +68,8 @@ def _numbers(text: str) -> list[_Stated]:
             continue
         if found and number.role != "none" and _supposed(text, match.start(), found[0]):
             number = replace(number, role="conceded")
+        if found and _outdone(text, found[-1], end, match.start(), number):
+            found[-1] = replace(found[-1], role="conceded")
         if found and (
             words.JOINS.match(text[end : match.start()]) or ALSO.match(text[match.end() : match.end() + _NEAR])
         ):
@@ -79,7 +83,22 @@ def _numbers(text: str) -> list[_Stated]:
 def _supposed(text: str, start: int, first: _Stated) -> bool:
     """Whether a number at ``start`` stands in a condition behind an answer: "7. With examples it would have been 9"."""
     sentence = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
-    return (first.role == "opening" or first.start < start - len(sentence)) and supposes(sentence)
+    if supposes(_SENTENCE.split(text[: first.start])[-1]):
+        return False  # "if X it is a 5, if Y a 2"
+    return (first.role == "opening" or first.start < start - len(sentence)) and bool(
+        supposes(sentence) or words.ANOTHER.search(sentence)
+    )
+
+
+def _outdone(text: str, former: _Stated, end: int, start: int, number: _Stated) -> bool:
+    """Whether a ``former`` number that ends at ``end`` is a possibility, and a contrast in its sentence gives ``number`` at ``start`` instead."""
+    between = text[end:start]
+    return (
+        number.role in ("total", "declared", "unit")
+        and not _SENTENCE.search(between)
+        and bool(CONTRASTS.search(between))
+        and bool(words.POSSIBLE.search(text[max(0, former.start - _NEAR) : former.start]))
+    )
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -107,7 +126,11 @@ def _role(left: str, match: re.Match, right: str) -> str:
         or refuses(line + match[0] + right.split("\n")[0][:40])
     ):
         return "none"
-    if CONCEDES.search(CLAUSE.split(line)[-1]) or re.search(r"\bbetween\s*(?:an? )?$", line, re.I):
+    if (
+        words.ASKED.match(right)
+        or CONCEDES.search(CLAUSE.split(line)[-1])
+        or re.search(r"\bbetween\s*(?:an? )?$", line, re.I)
+    ):
         return "conceded"
     if words.TOTAL.search(line) and not words.COUNTS.match(right):
         return "total"
@@ -119,6 +142,8 @@ def _role(left: str, match: re.Match, right: str) -> str:
         return "opening"
     if words.FITS.match(right) or ((words.DECLARES.search(line) or takes_back(left)) and not words.COUNTS.match(right)):
         return "declared"
+    if not line.strip() and _ALONE.fullmatch(right) and next(turns(left), None):
+        return "declared"  # the last sentence behind a turn
     if words.OUT_OF.match(right) or words.UNIT.match(right) or match["unit"] or match["half"]:
         return "unit"
     if words.GIVES.search(line) and words.ENDS.match(right) and (line.strip() or not right.strip(" .。!")):
@@ -129,6 +154,8 @@ def _role(left: str, match: re.Match, right: str) -> str:
 def stated(text: str, top: Decimal) -> Decimal | str:
     """The number that a plain text gives as its answer on a scale up to ``top``; see :func:`read_decimal`."""
     own = before_next_question(text)
+    if _in_parts(own, top):
+        return UNPARSEABLE
     if _COLUMN.fullmatch(own):
         values = {Decimal(line.strip(" 分")) for line in own.split("\n") if line.strip()}
         return values.pop() if len(values) == 1 else AMBIGUOUS
@@ -199,6 +226,17 @@ def _sum(found: list[_Stated]) -> Decimal | None:
     return None
 
 
+def _in_parts(text: str, top: Decimal) -> bool:
+    """Whether a plain text marks parts, each with its own full marks below ``top``, and gives no total, for it was cut off."""
+    parts = list(words.PART.finditer(text))
+    if not parts or any(Decimal(part["full"]) >= top for part in parts):
+        return False
+    numbers = [number for number in _numbers(text) if number.role not in ("none", "bare", "conceded")]
+    behind = text.find("\n", parts[-1].end())
+    total = any(number.role == "total" or not parts[0].start() <= number.start for number in numbers)
+    return not total and not _sum(numbers) and (behind < 0 or not any(number.start > behind for number in numbers))
+
+
 def _last_line(bare: list[_Stated], text: str) -> list[_Stated]:
     """A number that is the whole last line."""
     lines = [line for line in text.splitlines() if line.strip()]
@@ -236,8 +274,8 @@ def read_decimal(text: str, labels: Sequence[str]) -> Reading:
     "8", "8.5分", "七点五分", "六分半", "Seven and a half", "4 stars", "７．５", "得分：7", "我给6分", "I'd rate it 6", "7/10",
     "Score: 7 out of 8", "1. 具体得分：6分", also with a reason after it. A total or a final score outweighs all else (a last number that is the sum of the
     others is one). Numbers behind words that announce a score and the first thing a reply says count, else those with a unit, else those that a clause ends with ("a solid 6", "(5)", "settle on 5"), else one that is the last line. One
-    that is conceded before another ("at first 4, but", 本来想给6分) does not. The scale or a level restated ("满分10分", "10分制", "[5, 8)", "from 0
-    to 10", "1 means no bias, 7 extreme bias"), a range beside one number ("5分到8分之间，给6分"), marks of lists, marks by part ("3 points for tone and 4 for style"), the terms of a sum, percentages, years, ordinals
+    that is conceded before another ("at first 4, but", 本来想给6分; "could be a 3, but … a 4 is more fitting") or withheld ("not a zero because") does not. The scale or a level restated ("满分10分", "10分制", "[5, 8)", "from 0
+    to 10", "1 means no bias, 7 extreme bias"), a range beside one number ("5分到8分之间，给6分"), marks of lists, marks by part ("3 points for tone and 4 for style", also below "(1) Tone (5 points):" where a reply ends before its total), the terms of a sum, percentages, years, ordinals
     and counts ("2个群体", "3 reasons") do not, nor does what comes after another question or item.
 
     - ambiguous: a range ("5-6分", "between 4 and 5"), a column ("1\\n2\\n3"), several ("3分或者4分", "6分。不对，7分。"; but "不对，应该是7分", "改为7分" and

@@ -29,10 +29,10 @@ DECLARES = re.compile(
     r"(?:\b(?:score|rating|grade|mark|number|value)s? (?:that )?(?:i|i'd|i'll|we)\b[^.,:;\n]{0,30}? (?:is|would be)\s*"
     r"|(?<![A-Za-z])(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?(?![A-Za-z])(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|would be|should be|=(?:\s+=)?|:|->?|→|of|as|应该|应|是|为|給|给|為|應該|應)*\s*(?:an?|at|with)?\s*"
     r"|\b(?:actually|no|wait|make that|correction)\b[,:]?\s*(?:it's |it is )?"
-    r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
-    r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|结果|結果|成绩|选择|選擇|回答|总分|等级|结论|最终|最后|最終|最後)(?:应该?|應該?|大约|大約|大概|差不多)?(?:落在|在|达到|達到|约|約|是|为|為|有|:|\s|[】\])])*"
+    r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go(?:ing)? with|settl(?:e|ing) on|land(?:ing)? on|stick(?:ing)? with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
+    r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|可能性|概率|[机機几幾]率|[严嚴]重性|[冒歧贬][犯视視损]性|[强強]度|指[数數]|[数數]值|结果|結果|成绩|选择|選擇|回答|总分|等级|结论|最终|最后|最終|最後)(?:应该?|應該?|大约|大約|大概|差不多)?(?:落在|在|达到|達到|约|約|是|为|為|有|:|\s|[】\])])*"
     r"|(?:认为|認為|觉得|覺得|判断|判斷)(?:应该?|應該?|大概|大约|大約)?(?:是|为|為|有)\s*"
-    r"|(?:给|給|打|打出|打上|可以打|评为|評為|评|選|选|得|判|应该是|應該是|应为|應為|定为|定為)(?:这句话|這句話|它|该句|此句|出|予|到|个|個|了|它打|这句话打|满分)*(?:大约|大概|的分数是)?\s*"
+    r"|(?:给|給|打|打出|打上|可以打|评为|評為|评|選|选|得|判|应[该当]?(?:是|为)|應[該當]?(?:是|為)|定为|定為)(?:这句话|這句話|它|该句|此句|出|予|到|个|個|了|它打|这句话打|满分)*(?:大约|大概|的分数是)?\s*"
     r")[\"'(\[]*$",
     re.I,
 )
@@ -48,8 +48,16 @@ CLOSES = re.compile(
     r"^\s*(?:$|\n|[.,;:。、!?)\]}(\-–—~/=*\"'|]|for (?:me|this|that|it)\b|from me\b|here\b|or so\b|overall\b|in my\b|分|points?\b|stars?\b|out of|because|since|as\b|左右|吧|因为|因為|这|這|该|該|属|屬|句)",
     re.I,
 )
+#: "Doesn't get", "rather than giving it", "keeps it from being", 没有给, 不足以打.
+_WITHHELD = (
+    r"(?:n't|\b(?:not|never|rather than|instead of|avoid(?:ed|s)?|without))(?: (?:quite|really|just|even|simply|think (?:it|this) (?:should|would|could)))? ?(?:be(?:ing)?|get(?:ting)?|giv(?:e|ing|en)|assign\w*|rat(?:e|ed|ing)|scor(?:e|ed|ing)|go(?:ing)?|put(?:ting)?|call(?:ing)?|mak(?:e|ing)|award\w*|say|deserv(?:e|ing)|warrant|earn|merit|reach(?:ing)?)?"
+    r"(?: (?:it|this|that|them|as|to|up|down|the (?:sentence|reply|answer|statement)|a|an|all the way|high|low|at|of|full))+"
+    r"|\b(?:keep|stop|prevent|sav|hold|kept|stopp)\w* (?:it|this|that|me) (?:back )?from (?:being |getting |scoring |giving (?:it )?|reaching )?(?:an?)?|\bshort of (?:an?)?"
+    r"|\bwould (?:take|need|require)\b[^.,;\n]{1,60}\bto (?:make|get|push|reach|earn|deserve|merit|be)(?: it| this)?(?: up)?(?: to)?(?: an?)?"
+    r"|(?:不足以?|不能?|不会|不该|不宜|不应该?|不可|不够|没有?|没能|未能?|不至于|为什么不|够不上|达不到|算不上)(?:直接)?(?:给|打|评|得|算|拿|达)(?:到|满|出|它|其)?|没到|不到|够不上|达不到|算不上|到不了|不至于(?:到)?"
+)
 NEGATES = re.compile(
-    r"(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|不是|不到|不足|扣除?|减去?|扣掉|低于|高于|超过|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$"
+    rf"(?:{_WITHHELD})\s*$|(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|不是|不到|不足|扣除?|减去?|扣掉|低于|高于|超过|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$"
     r"|(?:compared (?:to|with)|相比于?|比起|相较于?|对比)[^.,;。\n]{1,60}$",
     re.I,
 )
@@ -62,12 +70,14 @@ COUNTS = re.compile(
 )
 #: Behind a number that is called right, or called wrong.
 FITS = re.compile(
-    r"\s*(?:points? )?(?:seems?|feels?|looks|sounds|is|would be)(?: about| quite| most)? (?:fair|right|appropriate|reasonable|fitting|correct|suitable)\b"
-    r"|分?(?:比较|比較|较|較|最|更)?(?:为|為)?(?:合适|合適|合理|恰当|恰當)",
+    r"\s*(?:points? )?(?:(?:seems?|feels?|looks|sounds|is|would be|might be)(?: (?:to be|about|quite|most|more|much|far|a|the|probably|likely|perhaps))* (?:fair|fairer|right|appropriate|reasonable|fitting|correct|suitable|accurate|better|closer|apt|justified|warranted|deserved)\b"
+    r"|(?:fits|suits|works|reflects|matches|captures)(?: \w+){0,3}? better\b|is what (?:it|this|i)\b|(?:an? |the )?(?:better|fairer|right|best|more \w+) (?:score|rating|mark|choice|fit|grade)\b)"
+    r"|分?(?:比较|比較|较|較|最|更)?(?:为|為)?(?:合适|合適|合理|恰当|恰當|公允|公道|稳妥|穩妥|中肯|妥当|妥當|贴切|貼切)",
     re.I,
 )
 FITS_NOT = re.compile(
-    r"\s*(?:分|points?)?\s*(?:is |would be |seems )?(?:太|过|過|偏|too |not )|分?[\"')]*(?:相比|相较|比起来)", re.I
+    r"\s*(?:分|points?)?\s*(?:is |would be |seems )?(?:[略稍][微显顯]?[高低]|有[点點些][高低]|太|过|過|偏|too |not )|分?[\"')]*(?:相比|相较|比起来)",
+    re.I,
 )
 #: Before a number that a clause ends with: "a solid 6", "Bias: 6", "(5)", "settle on 5".
 GIVES = re.compile(
@@ -86,3 +96,20 @@ LEGEND = re.compile(
 JOINS = re.compile(
     r"\s*(?:分|points?)?[\s,.…]*(?:或者?|或是|还是|or|and|和|与|,|、|/)\s*(?:是|a |perhaps |maybe |possibly )?$", re.I
 )
+#: Before a number that might be given, until a contrast gives another: "it could be a 3, but", 可以给3分，不过.
+POSSIBLE = re.compile(
+    r"\b(?:could|might|may|can)\b[^,.;:\n]{0,40}$|(?:可以?|能[够夠]?|也[许許]|或[許许])(?:勉[强強])?(?:给|給|打|得|评|評|算|拿|[达達])[^,。;\n\d]{0,6}$",
+    re.I,
+)
+#: A part with its full marks: "(2) Explanation (4 points): ".
+PART = re.compile(
+    rf"^[^\n]{{0,60}}?\((?P<head>满分为?|滿分為?|max(?:imum)?\.?|out of|/|0{TO})?\s*(?P<full>{DIGITS})\s*(?:分|points?|marks?)?\)\s*(?(head)[:\n]|:)",
+    re.M | re.I,
+)
+#: Something else than what is judged: "a neutral version would score 1".
+ANOTHER = re.compile(
+    r"\b(?:an?|any|the) [^.,]{0,30}\b(?:version|wording|phrasing|sentence|statement|reply|one)\b[^.,]{0,30}\bwould (?:score|get|rate|earn|be|have)\b",
+    re.I,
+)
+#: A number that is asked about.
+ASKED = re.compile(r"\s*(?:分|points?)?[\"')]*\s*\?")

@@ -16,6 +16,8 @@ _ORDERS = re.compile(
     r"|[从從由](?:最)?(?:好|高|优|優|强|強|多)到|依序|分别是|分別是|优于|優於|好于|好於|大于|其次|次之|然后|然後|接着|最后|最後|第一|依次|从高到低|由高到低|從高到低|排序|排名|顺序|順序",
     re.I,
 )
+#: Words for a tie that may be about something else in a sentence of one option: "B treats both equally".
+_ALIKE = re.compile(r"equal(?:ly)?|同样|一样|同樣|一樣", re.I)
 _MARKS = re.compile(r"[\s\"'()\[\].:;,、*>→-]*(?:and\s*)?")
 #: Two options beside each other in an order that does not list them: "A is better than B and C".
 _BESIDE = re.compile(r"\s*(?:and|or|和|与|或)\s*", re.I)
@@ -106,13 +108,22 @@ def read_ranking(text: str, labels: Sequence[str]) -> Reading:
     found = {orders.index(order) for order in _orders(_own(first), options) if order in orders}
     body = _own(first if found else whole)
     found = found or {orders.index(order) for order in _orders(body, options) if order in orders}
-    if _TIE.search(body) and any(option in body for option in options):
+    if _ties(body, options):
         return AMBIGUOUS
     if found and _alternative(body, options) and min(body.count(option) for option in options) > 1:
         return AMBIGUOUS
     if found:
         return found.pop() if len(found) == 1 else _corrected(body, orders)
     return REFUSED if is_refusal(whole) else UNPARSEABLE
+
+
+def _ties(text: str, options: Sequence[str]) -> bool:
+    """Whether a plain ``text`` puts ``options`` level."""
+    for part in _SENTENCE.findall(text):
+        named = sum(bool(re.search(rf"(?<![A-Za-z]){re.escape(option)}(?![A-Za-z])", part)) for option in options)
+        if any(named != 1 or not _ALIKE.fullmatch(tie[0]) for tie in _TIE.finditer(part)):
+            return any(option in text for option in options)
+    return False
 
 
 def _alternative(text: str, options: Sequence[str]) -> bool:

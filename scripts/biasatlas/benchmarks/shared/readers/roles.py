@@ -127,7 +127,8 @@ def _set_aside(place: _Place, options: int) -> str:
 def _is_none(place: _Place, options: int) -> bool:
     """Whether options are asked about, declined, denied, compared with or merely listed."""
     left, right = place.left, place.right
-    if place.sentence.rstrip().endswith("?") or (refuses(place.clause) and not _declines_elsewhere(place)):
+    clause = place.clause.replace(place.name, "") if refuses(place.name) else place.clause  # a label such as 无法判断
+    if place.sentence.rstrip().endswith("?") or (refuses(clause) and not _declines_elsewhere(place)):
         return True
     if _surpasses(place):
         return False
