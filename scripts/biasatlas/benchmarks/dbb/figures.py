@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
@@ -13,7 +14,7 @@ from biasatlas.benchmarks.contract import figure
 from biasatlas.benchmarks.dbb.vocabulary import CATEGORIES, IDENTITIES
 from biasatlas.benchmarks.shared import palette
 from biasatlas.benchmarks.shared.palette import Looks
-from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure
+from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars
 
 #: Panels side by side at most, and inches that they share.
 _COLUMNS, _WIDTH = 4, 11
@@ -57,27 +58,47 @@ def distribution_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -
 
 @figure("count", "sg_count")
 def counts_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
-    """Figures 4 and 8: instances over the threshold by category; a cross is what the paper's table by type adds up to.
+    """Figures 4 and 8: instances over the threshold by category, a bar per model; a cross is the sum of the printed table by type.
 
     A category has as many instances as it has pairs of identities, 60 % of them in Race: :func:`rates_by_category`.
     """
-    return _by_category(tables, looks, "count", "instances over the threshold, 95 % interval")
+    (table,) = tables.values()
+    table = table[(table["metric"] == "count") & table["category"].isin(CATEGORIES)]
+    if table["value"].isna().all():
+        return empty_figure(_NO_VALUE)
+    table = table.assign(published=pd.to_numeric(table["published"]))
+    models = list(table["model"].unique())
+    numbers = table.pivot(index="category", columns="model").reindex(_present(CATEGORIES, table["category"]))
+    drawing = Figure(figsize=(min(12, 2.5 + len(numbers) * (0.6 + 0.16 * len(models))), 3.8), layout="constrained")
+    axis = drawing.subplots()
+    at = grouped_bars(axis, numbers["value"][models], looks)
+    for model in models:
+        rows = numbers.xs(model, axis=1, level="model")
+        axis.vlines(at[model], rows["ci_low"], rows["ci_high"], color="0.45", linewidth=1)
+        axis.plot(at[model], rows["published"], "x", color="0.1", markersize=4.5)
+    axis.set_ylim(bottom=0)
+    axis.set_ylabel("Instances over the threshold, 95 % interval")
+    handles, names = axis.get_legend_handles_labels()
+    if table["published"].notna().any():
+        handles.append(Line2D([], [], marker="x", color="0.1", markersize=4.5, linestyle="none"))
+        names.append("published")
+    _legend(drawing, handles, names)
+    return drawing
 
 
 @figure("rate", "sg_rate")
 def rates_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
     """The share of a category's instances that are over the threshold: what Figures 4 and 8 show of unequal numbers."""
-    return _by_category(tables, looks, "rate", "share of the instances over the threshold, 95 % interval", (0, 1))
-
-
-def _by_category(
-    tables: Mapping[str, pd.DataFrame], looks: Looks, metric: str, label: str, limits: tuple[float, float] | None = None
-) -> Figure:
     (table,) = tables.values()
-    table = table[(table["metric"] == metric) & table["category"].isin(CATEGORIES)]
-    order = CATEGORIES
     return dot_intervals(
-        table, "category", looks, label=label, order=order, limits=limits, reference=0, empty=_NO_VALUE
+        table[(table["metric"] == "rate") & table["category"].isin(CATEGORIES)],
+        "category",
+        looks,
+        label="share of the instances over the threshold, 95 % interval",
+        order=CATEGORIES,
+        limits=(0, 1),
+        reference=0,
+        empty=_NO_VALUE,
     )
 
 
@@ -231,6 +252,6 @@ def _model_legend(drawing: Figure, looks: Looks) -> None:
     _legend(drawing, handles, list(looks))
 
 
-def _legend(drawing: Figure, handles: Sequence[Line2D], names: Sequence[str]) -> None:
+def _legend(drawing: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
     columns = int(drawing.get_figwidth() / (0.5 + 0.075 * max(map(len, names))))
     drawing.legend(handles, names, loc="outside upper center", ncols=max(1, columns), frameon=False)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from biasatlas.benchmarks.shared.palette import Looks
+from biasatlas.benchmarks.shared.palette import MARKERS, Looks
 
 #: More models than this share no row: each value of ``rows`` gets a panel, and each model a row in it.
 _SIDE_BY_SIDE = 4
@@ -24,6 +24,7 @@ _LEAST_SHARE = 0.05
 _MARGIN = 0.05
 
 _NUMBERS = ["value", "ci_low", "ci_high", "published"]
+_HATCHES = dict(zip(MARKERS, ("", "////", "xxxx", "...."), strict=True))
 _CROSS = {"marker": "x", "color": "0.2", "markersize": 5, "linestyle": "none"}
 
 
@@ -69,6 +70,32 @@ def dot_intervals(
             axis.axvline(reference, color="0.55", linewidth=1, zorder=1)
     figure.supxlabel(label, fontsize="medium")
     return figure
+
+
+def grouped_bars(axis: Axes, values: pd.DataFrame, looks: Looks) -> pd.DataFrame:
+    """A group of bars for each row of ``values``, a bar per column in that column's look; a missing value says so.
+
+    A look's marker is a hatch here, so that bars of one colour can be told apart; the axis has handles for a legend. Groups stand at 0, 1, ... and bear their row's name. Returns where each bar is centred, in the shape of ``values``.
+    """
+    width = 0.8 / len(values.columns)
+    middles = pd.DataFrame(
+        np.arange(len(values))[:, None] + width * (np.arange(len(values.columns)) - (len(values.columns) - 1) / 2),
+        index=values.index,
+        columns=values.columns,
+    )
+    for name, column in values.items():
+        colour, marker = looks[str(name)]
+        hatch = _HATCHES[marker]
+        axis.bar(
+            middles[name], column, width=0.92 * width, color=colour, hatch=hatch, edgecolor="w", linewidth=0, label=name
+        )
+        for x in middles.loc[column.isna(), name]:
+            axis.text(x, 0, " no value", rotation=90, ha="center", va="bottom", fontsize=6, color="0.4")
+    axis.set_xticks(range(len(values)), values.index)
+    axis.tick_params(axis="x", length=0)
+    axis.grid(axis="y", color="0.92")
+    axis.set_axisbelow(True)
+    return middles
 
 
 def empty_figure(reason: str) -> Figure:

@@ -51,7 +51,10 @@ SPEC = Spec(
         "multiverse": Table("Gender bias under every choice of test, outlier rule, scale and effect size", _TASKS),
     },
     figures={
-        "p_values_by_prompt": Figure("P-value of the gender swap by prompt type (Figure 2 of the paper)", ("prompts",)),
+        "p_values_by_prompt": Figure("P-value of the gender swap by prompt type", ("prompts",)),
+        "p_values_as_printed": Figure(
+            "P-value of the swap of women's sentences by prompt type (Figures 2 and 7 of the paper)", ("prompts",)
+        ),
         "gender_attributes": Figure(
             "Effect of the gender swap by attribute category, over all prompts", ("attributes",)
         ),

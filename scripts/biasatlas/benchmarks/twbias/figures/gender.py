@@ -1,4 +1,4 @@
-"""Figures of the sentences about women and men (Figures 2 and 3)."""
+"""Figures of the sentences about women and men (Figures 2, 3 and 7)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +10,8 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from biasatlas.benchmarks.contract import figure
-from biasatlas.benchmarks.shared.palette import Looks
-from biasatlas.benchmarks.shared.plots import empty_figure
+from biasatlas.benchmarks.shared.palette import MARKERS, Look, Looks
+from biasatlas.benchmarks.shared.plots import empty_figure, grouped_bars
 from biasatlas.benchmarks.twbias.figures.panels import (
     MANY,
     SIDE_BY_SIDE,
@@ -30,7 +30,7 @@ _TYPE_NAMES = ("0", "00", *map(str, range(1, 11)))  # in the paper
 
 @figure("p_values_by_prompt")
 def p_values_by_prompt(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
-    """Figure 2: p-value of each gender direction's test by prompt type, a line per model, with the 0.05 line."""
+    """P-value of each gender direction's test by prompt type, a line per model, with the 0.05 line."""
     table = tables["prompts"]
     table = table[(table["metric"] == "p_value") & table["target_group"].isin(GENDERS)]
     if table["value"].notna().sum() == 0:
@@ -64,6 +64,35 @@ def _p_value_line(axis: Axes, p_values: pd.Series, colour: str, marker: str) -> 
     # Types without a user prompt stand apart: they do not enter the bias ratio, so no line joins them.
     axis.plot(positions[2:], values[2:], color=colour, linewidth=0.8, alpha=0.6)
     axis.plot(positions, values, marker, color=colour, markersize=4.5)
+
+
+@figure("p_values_as_printed")
+def p_values_as_printed(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+    """Figures 2 and 7: p-value of the swap of women's sentences by prompt type, a panel per model; type 0 is dark.
+
+    A bar bears its type, and the dashed line is at 0.05. Values near 0, which a linear axis hides, and men's sentences are
+    in :func:`p_values_by_prompt`.
+    """
+    table = tables["prompts"]
+    table = table[(table["metric"] == "p_value") & (table["target_group"] == "female")]
+    if table["value"].notna().sum() == 0:
+        return empty_figure("no sentences about women were scored")
+    models = list(table["model"].unique())
+    drawing, axes = panel_grid(len(models), 2.6 if len(models) > 1 else 4.5, 1.9, sharex=True, sharey=True)
+    for axis, model in zip(axes, models, strict=True):
+        values = table[table["model"] == model].pivot(index="prompt_type", columns="model", values="value")
+        values = values.reindex(list(PROMPT_TYPES))
+        grouped_bars(axis, values, {model: Look("0.7", MARKERS[0])})
+        axis.containers[0][0].set_color("0.25")  # no template
+        for place, (value, name) in enumerate(zip(values[model], _TYPE_NAMES, strict=True)):
+            if np.isfinite(value):
+                axis.annotate(name, (place, value), (0, 1.5), textcoords="offset points", ha="center", fontsize=6)
+        axis.axhline(0.05, color="0.3", linewidth=0.8, linestyle="--")
+        axis.set(title=model, ylim=(0, max(0.1, 1.1 * table["value"].max())))
+        axis.set_xticks([])
+    drawing.supxlabel("Prompt type, on its bar (0: no template, 00: no prompt); the dashed line is at 0.05", fontsize=9)
+    drawing.supylabel("p-value of the swap, women's sentences", fontsize=9)
+    return drawing
 
 
 @figure("gender_attributes")
