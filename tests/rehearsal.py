@@ -22,7 +22,7 @@ def write_workbooks(folder: Path, share: float = 1.0) -> Mapping[str, int]:
     """Write the workbooks, and `test.xlsx`; of each category the ``share`` of its rows, rounded up. Category -> rows."""
     folder.mkdir(parents=True, exist_ok=True)
     labels, sizes = subcategories(RESOURCES), published_sizes(RESOURCES)
-    sizes = {category: max(8, round(size * share)) if share < 1 else size for category, size in sizes.items()}
+    sizes = {category: max(6, round(size * share)) if share < 1 else size for category, size in sizes.items()}
     for category in (*CATEGORIES, "test"):
         book = Workbook(write_only=True)
         sheet = book.create_sheet("Sheet1")

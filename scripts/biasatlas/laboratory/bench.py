@@ -102,22 +102,33 @@ class Bench:
                 parts.append(scores.assign(model=name, task=task, category=category))
         return pd.concat(parts, ignore_index=True)
 
-    def scores_of(self, entries: Mapping[str, KnownEntry]) -> pd.DataFrame:
-        """The scores of several models by name, scored together: items once for each. None of the tasks has a judge.
+    def scores_of(self, entries: Mapping[str, KnownEntry], judge: KnownEntry | None = None) -> pd.DataFrame:
+        """The scores of several models by name, scored together: items once for each; tasks with a judge need a ``judge``.
 
         Most of what scoring a few thousand items takes does not depend on their number.
         """
         parts = []
         places = [f"{place}{_OF}" for place in range(len(entries))]
         items = pd.concat([_renamed(self.items, place) for place in places], ignore_index=True)
+        requests = {
+            task: pd.concat([_renamed(asked, place) for place in places], ignore_index=True)
+            for task, asked in self.requests.items()
+        }
+        many = replace(self, items=items, requests=requests)
         for task, questions in self.questions.items():
-            requests = pd.concat([_renamed(self.requests[task], place) for place in places], ignore_index=True)
-            answers = [
-                _renamed(questions.answer(entry), place) for place, entry in zip(places, entries.values(), strict=True)
-            ]
-            given = (items, requests, pd.concat(answers, ignore_index=True), task)
+            answers = pd.concat(
+                [
+                    _renamed(questions.answer(entry), place)
+                    for place, entry in zip(places, entries.values(), strict=True)
+                ],
+                ignore_index=True,
+            )
+            judgements = many._judged(task, answers, judge) if judge else None
+            given = (items, requests[task], answers, task)
             for category in self.categories[task]:
-                scores = registry.score_responses(self.benchmark)(*given, category, self.options, self.resources)
+                scores = registry.score_responses(self.benchmark)(
+                    *given, category, self.options, self.resources, judgements
+                )
                 model = scores.iloc[:, 0].str.partition(_OF)[0].astype(int)
                 parts.append(scores.assign(model=np.array([*entries])[model], task=task, category=category))
         return pd.concat(parts, ignore_index=True)

@@ -81,7 +81,9 @@ def unread(units: pd.DataFrame) -> float:
     """The percentage of the answers behind ``units`` that gave none, by the columns MASSES; missing without them."""
     if units.empty or not set(MASSES) <= set(units):
         return math.nan
-    return 100 * units[list(MASSES)].astype(float).sum(axis=1, skipna=False).mean()
+    lost = units[list(MASSES)].to_numpy(float).sum(axis=1)
+    known = lost[~np.isnan(lost)]
+    return 100 * known.mean() if len(known) else math.nan
 
 
 def _reason(units: pd.DataFrame) -> str:

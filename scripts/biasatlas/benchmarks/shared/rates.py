@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
@@ -24,8 +25,9 @@ def percentage(values: pd.Series, clusters: pd.Series) -> Estimate:
 
 def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
     """sum(value) / sum(weight) in percent, of rows with both; ``value`` / ``weight`` is in [0, 1]. ``n`` counts rows."""
-    known = value.notna() & weight.gt(0)
-    inference = proportion(value[known], weight[known], clusters[known])
+    top, bottom = value.to_numpy(float), weight.to_numpy(float)
+    known = ~np.isnan(top) & (bottom > 0)
+    inference = proportion(top[known], bottom[known], clusters.to_numpy()[known])
     return Estimate.of(inference, n=int(known.sum()), scale=100)
 
 

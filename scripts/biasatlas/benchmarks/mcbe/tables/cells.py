@@ -24,13 +24,20 @@ WEIGHTS = 8.0
 Key = tuple[str, str, str]
 
 
-def cells(scores: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame]]:
-    """Each cell's key and rows of ``scores``, original prompts only; categories and tasks in the paper's order."""
+def cells(scores: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame, pd.Series]]:
+    """Each cell's key, its rows of ``scores`` and the scores of its items, of original prompts; in the paper's order.
+
+    Scores are by template and item, 0 to 100, each the mean over the repeats that have one; items without are left out.
+    """
     original = scores[scores["prompt_set"] == "original"]
-    groups = dict(list(original.groupby(["model", "category", "task"], sort=False)))
+    keys = ["model", "category", "task"]
+    groups = dict(list(original.groupby(keys, sort=False)))
+    # Over all cells at once: a table asks of hundreds, most of them small.
+    means = original.groupby([*keys, TEMPLATE, "item_id"], sort=False)["score"].mean().dropna().reset_index(keys)
+    items = dict(list(means.groupby(keys, sort=False)["score"]))
     for key in itertools.product(original["model"].unique(), CATEGORIES, TASKS):
         if key in groups:
-            yield key, groups[key]
+            yield key, groups[key], items.get(key, means["score"].iloc[:0])
 
 
 def on_one_scale(scores: pd.DataFrame, options: McBEOptions) -> pd.DataFrame:
@@ -40,13 +47,10 @@ def on_one_scale(scores: pd.DataFrame, options: McBEOptions) -> pd.DataFrame:
     return scores.assign(score=scores["score"].where(scores["task"] != "BA", scores["score"] * WEIGHTS))
 
 
-def item_scores(cell: pd.DataFrame) -> pd.Series:
-    """Scores by template and item, 0 to 100, each the mean over the repeats that have one; items without are left out."""
-    return cell.groupby([TEMPLATE, "item_id"], sort=False)["score"].mean().dropna()
-
-
 def not_scored(cell: pd.DataFrame, items: pd.Series) -> Counts:
     """The items of ``cell`` that are not among the scored ``items``, by the status of their first repeat."""
+    if (cell["status"] == "ok").all():  # as in most cells
+        return Counts(unread=unread(cell))
     unscored = cell[~cell["item_id"].isin(items.index.get_level_values("item_id"))].drop_duplicates("item_id")
     return replace(Counts.of(unscored), unread=unread(cell[cell["status"] != "not_applicable"]))
 

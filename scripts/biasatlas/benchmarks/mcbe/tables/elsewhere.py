@@ -5,7 +5,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.mcbe.options import McBEOptions
-from biasatlas.benchmarks.mcbe.tables.cells import cells, item_scores, mean_of
+from biasatlas.benchmarks.mcbe.tables.cells import cells, mean_of
 from biasatlas.benchmarks.mcbe.vocabulary import family_and_size
 from biasatlas.benchmarks.shared.estimates import Estimate, Published, make_table, row
 
@@ -24,9 +24,9 @@ def sizes_elsewhere(
     """
     printed = published("mcbe_sizes_elsewhere").dropna(subset="value")
     parts: dict[str, list[pd.Series]] = {}
-    for (model, _, task), cell in cells(scores):
+    for (model, _, task), _, items in cells(scores):
         if task == "SS":
-            parts.setdefault(published_as.get(model, model), []).append(item_scores(cell))
+            parts.setdefault(published_as.get(model, model), []).append(items)
     rows = []
     for number in printed.to_dict("records"):
         found = parts.pop(number["model"], []) if number["benchmark"] == "McBE" else []

@@ -10,7 +10,7 @@ import scipy
 
 from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.mcbe.options import McBEOptions
-from biasatlas.benchmarks.mcbe.tables.cells import cells, item_scores, on_one_scale
+from biasatlas.benchmarks.mcbe.tables.cells import cells, on_one_scale
 from biasatlas.benchmarks.shared.estimates import Estimate, Published, make_table, row
 
 
@@ -32,7 +32,7 @@ def friedman(
     instances, so the second overstates its evidence. ``n`` counts blocks.
     """
     means = (
-        pd.Series({key: item_scores(cell).mean() for key, cell in cells(on_one_scale(scores, options))}, dtype=float)
+        pd.Series({key: items.mean() for key, _, items in cells(on_one_scale(scores, options))}, dtype=float)
         .rename_axis(["model", "category", "task"])
         .unstack("model")
     )

@@ -11,7 +11,6 @@ from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.tables.cells import (
     cells,
-    item_scores,
     mean_of,
     not_scored,
     on_one_scale,
@@ -98,10 +97,9 @@ def _means(
     listed = {"task": "tasks", "category": "categories"}[over]
     printed = printed_scores(published)
     parts = {}
-    for key, cell in cells(scores):
+    for key, cell, items in cells(scores):
         model, category, task = key
         names = {"category": category, "task": task}
-        items = item_scores(cell)
         number = printed.get(printed_key(key, published_as), np.nan)
         parts[model, names[by], names[over]] = items, not_scored(cell, items), number
 

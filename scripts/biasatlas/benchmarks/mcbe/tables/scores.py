@@ -10,7 +10,7 @@ import pandas as pd
 from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.spread import SS_DECAY
-from biasatlas.benchmarks.mcbe.tables.cells import TEMPLATE, cells, item_scores, mean_of, not_scored, printed_key
+from biasatlas.benchmarks.mcbe.tables.cells import TEMPLATE, cells, mean_of, not_scored, printed_key
 from biasatlas.benchmarks.shared.estimates import Estimate, Published, make_table, row
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.stats.clusters import proportion
@@ -29,12 +29,11 @@ def scores_table(
     """
     printed = published("mcbe_scores").set_index(["category", "task", "model"])
     rows = []
-    for key, cell in cells(scores):
+    for key, cell, items in cells(scores):
         model, category, task = key
         keys = {"model": model, "category": category, "task": task}
         in_print = printed_key(key, published_as)
         numbers = printed.loc[in_print] if in_print in printed.index else {}
-        items = item_scores(cell)
         counts = not_scored(cell, items)
         spread = Estimate(sd_over_repeats(cell), n=len(items))
         rows.append(row(keys, "score", score(items, task), counts, numbers.get("score")))
@@ -82,7 +81,7 @@ def rates(cell: pd.DataFrame, task: str) -> dict[str, Estimate]:
         "unparseable_rate": "unparseable",
         "unresolved_rate": "unresolved",
     }
-    cell = cell[asked]
+    cell = cell.loc[asked, [*columns.values(), TEMPLATE]]
     return {name: percentage(cell[column], cell[TEMPLATE]) for name, column in columns.items()}
 
 
