@@ -10,20 +10,21 @@ from standins import PAPERS, copied_prompts, printed, printed_prompts, wording
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA
 from biasatlas.benchmarks.dbb.construct.wording import read_prompts
 from biasatlas.benchmarks.dbb.wording import choice_prompt, typographic
 from biasatlas.benchmarks.mcbe.judge import rubric
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, subcategories
 from biasatlas.benchmarks.mcbe.wording import judge_prompts, order_prompt, prompts
-from biasatlas.benchmarks.shared.wording import fill_slots, formatted_strings, plain, read_printed
+from biasatlas.benchmarks.shared.wording import fill_slots, formatted_strings, plain, read_printed, with_slots
 from biasatlas.benchmarks.twbias.wording import user_prompts
 from biasatlas.errors import UserError
+from biasatlas.models.entry import Template
+from biasatlas.models.local.render import render
 from biasatlas.resources import Resources, names
 from biasatlas.sources import load_sources
 
 SHIPPED = ("prompts/*/*", "mcbe/*")
-#: The authors' `eval.py` and `utils.py`, which a mirror may hold.
-MCBE_CODE = PAPERS.parent / "datasets" / "mcbe_code"
 
 
 def given(folder, benchmark, **own) -> Resources:
@@ -107,6 +108,37 @@ def test_quotation_marks_become_typographic():
 
 
 # Against what the papers print (skipped without it). "Plain": width of marks and white space do not count.
+#
+# Which test holds which printed prompt (docs/mcbe.md, docs/twbias.md and docs/dbb.md say where each is read from):
+#   McBE    Table 7 SC, SS, BA, BS, Table 11 SC, BS   test_what_mcbe_asks_under_paper_is_the_printed_text
+#           Table 7 judge                             test_what_mcbes_judge_is_asked_under_paper_is_the_printed_text
+#           Tables 4 and 5: ranges, maxima, weights   test_mcbes_levels_and_criteria_are_those_of_tables_4_and_5
+#   TWBias  Table 3                                   test_twbiass_paper_is_the_printed_text
+#           Tables 2 and 10                           test_what_twbias_sends_under_paper_is_the_printed_text
+#   DBB     Table 11                                  test_dbbs_paper_is_the_printed_text
+#           Appendix C.1, Tables 12 to 15             test_dbbs_construction_is_the_printed_text
+#           criteria for people                       test_the_evaluation_sheet_has_the_printed_criteria
+# The English columns of Tables 7 and 11 are translations, and McBE's and TWBias's Tables 9 ask people: nobody is sent them.
+#
+# Part of these is read from the authors' code. Each test runs on a file rebuilt from print by the differences that are known
+# of it, and on the authors' own where a mirror has it.
+
+
+@pytest.fixture(params=["rebuilt from print", "the authors'"])
+def code(request, tmp_path):
+    """``code(source, text)``: a folder with the authors' code of a source, or with a file of that ``text`` in its place."""
+
+    def folder(source, name, text):
+        theirs = PAPERS.parent / "datasets" / source
+        if request.param == "rebuilt from print":
+            (tmp_path / source / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / source / name).write_text(text, encoding="utf-8")
+            return tmp_path / source
+        if not theirs.is_dir():
+            pytest.skip(f"the mirror has no {source}: the authors' code")
+        return theirs
+
+    return folder
 
 
 def as_printed(text: str, slots: dict[str, str]) -> str:
@@ -116,19 +148,30 @@ def as_printed(text: str, slots: dict[str, str]) -> str:
     return plain(text)
 
 
-def copied(tmp_path) -> tuple[dict[str, str], Resources]:
+@pytest.fixture
+def copied(tmp_path, code) -> tuple[dict[str, str], Resources]:
     """McBE's printed prompts by their names in a user's file, and resources with such a file and the checksums that ship.
 
-    The code's part, SC and the criteria, is the authors' where a mirror has it, and else a stand-in's.
+    In the code, SC's printed words have line ends behind the slots where print has commas. The levels and criteria are a
+    stand-in's where the code is: print has them in English alone.
     """
-    printed_prompts("mcbe")  # or the test is skipped
+    printed_sc = printed_prompts("mcbe")["table_7"]["sc_zh"]["text"]
+    slots = {"[Default Sentence],": "{s.replace('[PLH]', t.words[0])}\\n", "[All Subcategories],": "{all_class}\\n"}
+    made = given(tmp_path / "standins", "mcbe")
+    standin = made.path("wording/mcbe_code") / "eval.py"
+    rebuilt = re.sub(
+        r'f"归类这句话.*?"只说一个。"',
+        lambda _: f'f"{with_slots(printed_sc, slots)}"',
+        standin.read_text(encoding="utf-8"),
+        flags=re.DOTALL,
+    )
     texts = copied_prompts()
     mine = tmp_path / "mine.json"
     mine.write_text(json.dumps(texts), encoding="utf-8")
     own = {"wording/prompts": mine, "prompts/mcbe/printed.csv": ROOT / "resources/prompts/mcbe/printed.csv"}
-    if MCBE_CODE.is_dir():
-        own["wording/mcbe_code"] = MCBE_CODE
-    return texts, given(tmp_path, "mcbe", **own)
+    return texts, given(
+        tmp_path / "standins", "mcbe", **own, **{"wording/mcbe_code": code("mcbe_code", "eval.py", rebuilt)}
+    )
 
 
 def sent(requests) -> dict[str, str]:
@@ -138,9 +181,9 @@ def sent(requests) -> dict[str, str]:
     return dict(zip(requests["request_id"], [plain(chat[-1]["content"]) for chat in chats], strict=True))
 
 
-def test_what_mcbe_asks_under_paper_is_the_printed_text(tmp_path):
+def test_what_mcbe_asks_under_paper_is_the_printed_text(copied):
     """Tables 7 and 11, an instance's texts in their slots; BS has none for the sentence, and it stands as in the code."""
-    texts, resources = copied(tmp_path)
+    texts, resources = copied
     options, items = registry.load_options("mcbe", "paper"), sample_items("mcbe").query("category == 'gender'")
     item = items.iloc[1]
     words, name = json.loads(item["words"]), item["item_id"]
@@ -156,16 +199,15 @@ def test_what_mcbe_asks_under_paper_is_the_printed_text(tmp_path):
     labels = "、".join(subcategories(resources)["gender"])
     slots = {"[Default Sentence]": default, "[AllSubcategories]": labels, "[All Subcategories]": labels}
     assert asked("SC")[f"{name}/alternative"] == as_printed(texts["sc_alternative"], slots)
-    if MCBE_CODE.is_dir():
-        printed_sc = printed_prompts("mcbe")["table_7"]["sc_zh"]["text"]
-        assert asked("SC")[f"{name}/original"] == as_printed(printed_sc, slots)
+    printed_sc = printed_prompts("mcbe")["table_7"]["sc_zh"]["text"]
+    assert asked("SC")[f"{name}/original"] == as_printed(printed_sc, slots)
     for prompt_set, of in (("original", "bs"), ("alternative", "bs_alternative")):
         expected = as_printed(texts[of], {"[Scoring Criteria for Bias Scoring]": "".join(levels)})
         assert asked("BS")[f"{name}/{prompt_set}"].replace(f":{plain(default)},", ",", 1) == expected
 
 
-def test_what_mcbes_judge_is_asked_under_paper_is_the_printed_text(tmp_path):
-    texts, resources = copied(tmp_path)
+def test_what_mcbes_judge_is_asked_under_paper_is_the_printed_text(copied):
+    texts, resources = copied
     options, items = registry.load_options("mcbe", "paper"), sample_items("mcbe").head(1)
     explanation = items["explanation"].iloc[0]
     maxima = dict(rubric(resources)[["criterion", "max_score"]].itertuples(index=False))
@@ -186,6 +228,19 @@ def test_what_mcbes_judge_is_asked_under_paper_is_the_printed_text(tmp_path):
         assert found == expected, criterion
 
 
+def test_mcbes_levels_and_criteria_are_those_of_tables_4_and_5(copied):
+    """By their numbers, since print has their words in English alone."""
+    page, (_, resources) = printed_prompts("mcbe"), copied
+    criteria = [(row["criterion"], row["max_score"], row["weight"]) for row in page["table_5"]["criteria"].values()]
+    assert list(rubric(resources).itertuples(index=False, name=None)) == criteria
+    judged = judge_prompts("paper", {name: top for name, top, _ in criteria}, resources)
+    assert [re.search(r"0到\d+", prompt)[0] for prompt in judged.values()] == [f"0到{top}" for _, top, _ in criteria]
+    printed_ranges = [re.sub(r"\s", "", level["range"]) for level in page["table_4"]["levels"].values()]
+    ranges = [re.sub(r"\s", "", found) for found in re.findall(r"\[\d+, ?\d+[)\]]", prompts("paper", resources)["bs"])]
+    # The stand-in has two levels; the authors' file has the printed five.
+    assert ranges == (["[0,5)", "[5,10]"] if len(ranges) == 2 else printed_ranges)
+
+
 def test_twbiass_paper_is_the_printed_text(tmp_path):
     table = printed_prompts("twbias")["table_3"]["prompts"]
     texts = {f"prompt_{number}": table[f"user_prompt_{number}"]["text"] for number in range(1, 11)}
@@ -199,17 +254,42 @@ def test_twbiass_paper_is_the_printed_text(tmp_path):
     assert user_prompts("paper", given(tmp_path, "twbias", **own)) == texts
 
 
-def test_twbiass_templates_are_those_of_tables_2_and_10():
-    """What stands before a sentence, and the sentence; print says nothing of the blanks around an empty prompt."""
+def test_what_twbias_sends_under_paper_is_the_printed_text(tmp_path):
+    """Tables 2 and 10: what stands before a sentence, and the sentence; print says nothing of the blanks around an empty prompt."""
     page = printed_prompts("twbias")
+    table = page["table_3"]["prompts"]
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps({f"prompt_{n}": table[f"user_prompt_{n}"]["text"] for n in (2, 3, 4, 6, 8, 9)}))
+    own = {
+        "wording/prompts": mine,
+        "wording/twbias": PAPERS.parent / "datasets" / "twbias",
+        "prompts/twbias/printed.csv": ROOT / "resources/prompts/twbias/printed.csv",
+    }
+    sentence = page["table_2"]["type_0"]["text"]
+    items = sample_items("twbias").query("target_group == 'male'").head(1).assign(sentence=sentence)
+    options = registry.load_options("twbias", "paper")
+    built = registry.build_requests("twbias")(
+        items.assign(swaps=json.dumps({"female": [["男人", "女人"]]})),
+        "perplexity",
+        registry.load_spec("twbias").tasks["perplexity"].categories,
+        options,
+        given(tmp_path, "twbias", **own),
+    )
+    originals = built[built["variant"] == 0]
     models = yaml.safe_load((ROOT / "config/papers.yaml").read_text(encoding="utf-8"))["models"]
     for printed_as, ours in (("tw_llm", "taiwan-llm"), ("breeze", "breeze"), ("taide", "taide")):
-        template = models[ours]["templates"]["paper"]["prompt"].replace("{user}", "{user prompt}")
-        assert template + "{bias sentence}" == page["table_10"][printed_as]["text"]
-    (chat,) = [models["taiwan-llm"]["templates"]["paper"]]
-    sentence, prompt = page["table_2"]["type_0"]["text"], page["table_3"]["prompts"]["user_prompt_1"]["text"]
-    assert chat["empty"] + sentence == page["table_2"]["type_00"]["text"]
-    assert chat["prompt"].replace("{user}", prompt) + sentence == page["table_2"]["type_1"]["text"]
+        templates = {name: Template(**texts) for name, texts in models[ours]["templates"].items()}
+        before = [rendered.text for rendered in render(originals, None, templates, {})]
+        asked = dict(zip(originals["prompt_type"], [text + sentence for text in before], strict=True))
+        layout = page["table_10"][printed_as]["text"].replace("{bias sentence}", sentence)
+        for number in range(1, 11):
+            text = table[f"user_prompt_{number}"]["text"]
+            assert asked[f"prompt_{number}"] == layout.replace("{user prompt}", text)
+        assert asked["no_template"] == sentence
+        if printed_as == "tw_llm":  # of which Table 2 is
+            assert [asked["empty_prompt"], asked["prompt_1"]] == [
+                page["table_2"][name]["text"] for name in ("type_00", "type_1")
+            ]
 
 
 def test_dbbs_paper_is_the_printed_text(tmp_path):
@@ -257,46 +337,58 @@ def test_the_files_that_hold_wording_are_pinned():
     assert all(len(file.sha256) == 64 for name in ("mcbe_code", "dbb_code") for file in sources[name].files)
 
 
-def test_dbbs_construction_is_the_printed_text(tmp_path):
-    """Tables 12, 13 and 15 from the released files; the lead sentence, SOFA's summary and Table 14 where the code is there."""
-    page, code = printed_prompts("dbb"), PAPERS.parent / "datasets" / "dbb_code"
-    standin = tmp_path / "code"
-    (standin / "src").mkdir(parents=True)
-    (standin / "src/concept_analysis.py").write_text(
-        r"prompt_exp = f'Lead.\nIf so, please look.\n{c} {t} {s}'"
-        + "\n"
-        + r"prompt_refine = f'Lead.\nCheck {e} {a} {b}'"
+def construction_code(page) -> str:
+    """The authors' `concept_analysis.py` as far as it holds printed words, with what is known to differ."""
+    lead = page["appendix_c1"]["lead_sentence"]["text"]
+    summary, check = page["table_12"]["sofa"]["text"], page["table_14"]["post_hoc_check"]["text"]
+    assert (
+        summary.startswith("P")
+        and summary.count("Stereotype: ") == 1
+        and check.count("\nThe bias description is:") == 1
     )
+    summary = f"If you are a social scientist, p{summary[1:]}".replace(
+        "Stereotype: ", "Stereotype (the given Concept1): "
+    )
+    check = check.replace("bias ideas", "biased ideas").replace("\nThe bias", "\n------\n\nThe bias")
+    check = check.replace("{bias summary and explanation}", "{summ_bias}")
+    return f"prompt_exp = f{lead + chr(10) + summary!r}\nprompt_refine = f{'A lead of its own.' + chr(10) + check!r}\n"
+
+
+def test_dbbs_construction_is_the_printed_text(code):
+    """Tables 12, 13 and 15 from the released files; the lead sentence, SOFA's summary and Table 14 from the code."""
+    page = printed_prompts("dbb")
     shipped = {name: ROOT / "resources" / name for name in names(["prompts/dbb/construct/*"])}
-    here = code.is_dir()
-    prompts = read_prompts(
-        Resources(
-            shipped | {"wording/dbb": PAPERS.parent / "datasets" / "dbb", "wording/dbb_code": code if here else standin}
-        ),
-        "paper",
-    )
+    own = {
+        "wording/dbb": PAPERS.parent / "datasets" / "dbb",
+        "wording/dbb_code": code("dbb_code", "src/concept_analysis.py", construction_code(page)),
+    }
+    prompts = read_prompts(Resources(shipped | own), "paper")
     tables = {number: page[f"table_{number}"] for number in (12, 13, 14, 15)}
+    fields = {"{category}": "bias_type", "{target}": "target", "{stereotype}": "stereotype"}
+    check = {"{bias summary and explanation}": "explanation", "{concept1 }": "concept_1", "{concept2}": "concept_2"}
     expected = {
         "bias_summary_sentences": (tables[12]["cs_ss"], {"{s1}": "sentence_1", "{s2}": "sentence_2"}),
         "bias_summary_question": (tables[12]["bbq"], {"{context}": "context_source", "{question}": "question"}),
+        "bias_summary_stereotype": (tables[12]["sofa"], fields),
         "raw_concepts_sentences": (tables[13]["concept_pairs"], {"{bias summary and explanation}": "explanation"}),
+        "post_hoc_check": (tables[14]["post_hoc_check"], check),
         "context_and_first_option": (tables[15]["context_and_first_option"], {"{concept1}": "picked_concept1"}),
         "second_option": (
             tables[15]["second_option"],
             {"{generated context}": "sentence1_generated", "{concept2}": "picked_concept2"},
         ),
     }
-    if here:
-        fields = {"{category}": "bias_type", "{target}": "target", "{stereotype}": "stereotype"}
-        check = {"{bias summary and explanation}": "explanation", "{concept1 }": "concept_1", "{concept2}": "concept_2"}
-        expected["bias_summary_stereotype"] = tables[12]["sofa"], fields
-        expected["post_hoc_check"] = tables[14]["post_hoc_check"], check
-    lead = bare(page["appendix_c1"]["lead_sentence"]["text"]) if here else "Lead."
+    lead = bare(page["appendix_c1"]["lead_sentence"]["text"])
     for name, (entry, slots) in expected.items():
         text = entry["text"]
         for theirs, ours in slots.items():
             text = text.replace(theirs, f"[[{ours}]]")
         assert bare(prompts[name]) == lead + bare(text), name
+
+
+def test_the_evaluation_sheet_has_the_printed_criteria():
+    """By name, in the order of print; their words in docs/dbb.md are ours."""
+    assert list(CRITERIA) == list(printed_prompts("dbb")["human_evaluation"]["criteria"])
 
 
 def bare(text: str) -> str:
