@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.mcbe.options import McBEOptions
-from biasatlas.benchmarks.mcbe.tables.cells import TEMPLATE, cells
+from biasatlas.benchmarks.mcbe.tables.cells import TEMPLATE, cells, on_one_scale
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.stats.replicates import ratio_replicates
@@ -26,7 +26,7 @@ MULTIVERSES = tuple(
 
 def evidence(scores: pd.DataFrame, options: McBEOptions) -> Iterator[Evidence]:
     """``score`` by task and category. 100 is no null that a model with any noise meets, so it has no test."""
-    for (_, category, task), _, items in cells(scores):
+    for (_, category, task), _, items in cells(on_one_scale(scores, options)):
         if len(items):
             templates = items.index.get_level_values(TEMPLATE)
             value = ratio_replicates(items, np.ones(len(items)), templates)

@@ -10,7 +10,7 @@ import pandas as pd
 from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.spread import SS_DECAY
-from biasatlas.benchmarks.mcbe.tables.cells import TEMPLATE, cells, mean_of, not_scored, printed_key
+from biasatlas.benchmarks.mcbe.tables.cells import TEMPLATE, cells, mean_of, not_scored, on_one_scale, printed_key
 from biasatlas.benchmarks.shared.estimates import Estimate, Published, make_table, row
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.stats.clusters import proportion
@@ -25,11 +25,12 @@ def scores_table(
     """Figures 10 and 11: the score of every model, category and task, and what stands behind it.
 
     ``n`` counts items, in the rows of rates item by repeat. SS has three more rows: the share of answers A, and what a
-    coin and a fixed ranking of the words score on the same lists under the same protocol: always A scores 100.
+    coin and a fixed ranking of the words score on the same lists under the same protocol: always A scores 100. BA is from 0 to
+    100 as in print, also under equation 5, whose weighted mean ends at 12.5.
     """
     printed = published("mcbe_scores").set_index(["category", "task", "model"])
     rows = []
-    for key, cell, items in cells(scores):
+    for key, cell, items in cells(on_one_scale(scores, options)):
         model, category, task = key
         keys = {"model": model, "category": category, "task": task}
         in_print = printed_key(key, published_as)
