@@ -134,7 +134,7 @@ def test_an_interrupted_download_resumes(tmp_path, server):
 
 
 def test_missing_page(tmp_path, server):
-    with pytest.raises(UserError, match="404"):
+    with pytest.raises(UserError, match=r"the server answers 404 Not Found\. Is the address right\?$"):
         fetch(source(url=address(server) + "x"), tmp_path / "data", None)
 
 

@@ -210,7 +210,8 @@ def _download_file(
         except requests.exceptions.ChunkedEncodingError:
             logging.info("%s: interrupted at byte %d, resuming", url, part.stat().st_size)
         except requests.HTTPError as error:
-            raise UserError(f"{url}: the server answers {error}. Is the address right?") from error
+            answer = f"{error.response.status_code} {error.response.reason}"
+            raise UserError(f"{url}: the server answers {answer}. Is the address right?") from error
         except requests.RequestException as error:
             raise UserError(_unreachable(url, error)) from error
     else:
