@@ -164,6 +164,19 @@ def test_task_means_and_sizes(tables):
     assert set(sizes["family"]) == {"Qwen2.5"} and set(sizes["size_billion"]) == {0.5, 7.0}
 
 
+def test_an_instance_that_breaks_the_format_is_counted_in_every_table(scores, tables):
+    """It has no sentence; a file of scores has nothing there, which is read as missing."""
+    broken = scores["item_id"] == scores["item_id"].iloc[0]
+    status = scores["status"].mask(broken, "failed")
+    faulty = scores.assign(score=scores["score"].mask(broken), sentence=scores["sentence"].mask(broken), status=status)
+    for name in tables.keys() - {"sizes_elsewhere", "replication"}:  # these are of printed numbers first
+        mine = faulty[faulty["task"].isin(SPEC.tables[name].tasks)]
+        table = TABLES[name](mine, RECOMMENDED, PUBLISHED, PUBLISHED_AS)
+        assert table["failed"].max() > tables[name]["failed"].max() or not len(table), name
+    of = TABLES["composition"](faulty[faulty["task"] == "SC"], RECOMMENDED, PUBLISHED, PUBLISHED_AS)
+    assert of["value"].sum() == tables["composition"]["value"].sum() - 2  # of its category, and of its subcategory
+
+
 @pytest.mark.parametrize("name", ["scores", "category_means", "task_means", "sizes", "task_sizes", "friedman"])
 def test_tables_have_every_task_on_one_scale(scores, tables, name):
     """Equation 5's weighted mean gives BA 12.5 at most: 49.9 of 100 is 6.2 there, and the tables are as of sums."""
@@ -193,7 +206,8 @@ def test_friedman_over_the_printed_scores_is_the_reading_that_the_page_names(sco
     """The eleven printed models as if measured: category means over the tasks that each has give 85.17."""
     printed = PUBLISHED("mcbe_scores").astype({"score": float})
     ours = {name: category for category, name in CATEGORY_NAMES.items()}
-    cells = printed.assign(category=printed["category"].map(ours), item_id="1", sentence_id="1", prompt_set="original")
+    one = {"item_id": "1", "sentence_id": "1", "prompt_set": "original", "status": "ok"}
+    cells = printed.assign(category=printed["category"].map(ours), **one)
     found = row(
         TABLES["friedman"](cells, RECOMMENDED, PUBLISHED, {}), blocks="category means", metric="friedman_chi_square"
     )

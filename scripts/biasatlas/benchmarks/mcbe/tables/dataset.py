@@ -1,7 +1,7 @@
 """What the dataset holds: its composition, how alike its sentences are, its words (Table 6, Figures 4, 5 and 9)."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pandas as pd
@@ -29,11 +29,11 @@ def composition(
     """Table 6 and Figure 4: number of instances by category and subcategory. Workbooks do not give a sentence's source."""
     totals = published("mcbe_composition").astype({"instances": int}).groupby("category")["instances"].sum()
     rows = []
-    faulty = scores[scores["sentence"] == ""].drop_duplicates(["category", "item_id"])["category"].value_counts()
+    failed = _failed(scores)
     for category, items in _distinct(scores).groupby("category", sort=False):
         keys, n = {"category": category, "subcategory": "all"}, len(items)
-        failed = Counts(failed=int(faulty.get(category, 0)))
-        rows.append(row(keys, "instances", Estimate(n, n=n), failed, str(totals[CATEGORY_NAMES[category]])))
+        in_print = str(totals[CATEGORY_NAMES[category]])
+        rows.append(row(keys, "instances", Estimate(n, n=n), failed[category], in_print))
         for subcategory, count in items["subcategory"].value_counts(sort=False).items():
             rows.append(row(keys | {"subcategory": subcategory}, "instances", Estimate(count, n=n)))
     return make_table(("category", "subcategory"), rows)
@@ -51,13 +51,13 @@ def similarity(
     items = _distinct(scores)
     means = pd.Series(rouge_l(list(items["sentence"])), items.index)
     groups = {"all": means} | dict(list(means.groupby(items["category"], sort=False)))
-    rows = []
+    rows, failed = [], _failed(scores)
     for category, values in groups.items():
         keys = {"category": category, "low": np.nan, "high": np.nan}
-        rows.append(row(keys, "rouge_l", Estimate(values.mean(), n=len(values))))
+        rows.append(row(keys, "rouge_l", Estimate(values.mean(), n=len(values)), failed[category]))
         for low, share in sentence_shares(values).items():
             keys = {"category": category, "low": low, "high": round(low + _RANGE, 2)}
-            rows.append(row(keys, "rouge_l_share", Estimate(share, n=len(values))))
+            rows.append(row(keys, "rouge_l_share", Estimate(share, n=len(values)), failed[category]))
     return make_table(("category", "low", "high"), rows)
 
 
@@ -95,13 +95,14 @@ def words(
     import jieba.posseg  # slow to import, and no other table needs it
 
     jieba.setLogLevel("ERROR")
-    rows = []
+    rows, failed = [], _failed(scores)
     for category, items in _distinct(scores).groupby("category", sort=False):
         cut = [word for text in items["sentence"] for word, tag in jieba.posseg.lcut(text) if _counts(word, tag)]
         # By count, then by word, so that ties have an order.
         frequent = sorted(Counter(cut).items(), key=lambda counted: (-counted[1], counted[0]))[:_WORDS_KEPT]
         for word, count in frequent:
-            rows.append(row({"category": category, "word": word}, "occurrences", Estimate(count, n=len(cut))))
+            estimate = Estimate(count, n=len(cut))
+            rows.append(row({"category": category, "word": word}, "occurrences", estimate, failed[category]))
     return make_table(("category", "word"), rows)
 
 
@@ -112,4 +113,16 @@ def _counts(word: str, tag: str) -> bool:
 
 def _distinct(scores: pd.DataFrame) -> pd.DataFrame:
     """A row per instance, whoever answered it, but for those that break the format."""
-    return scores[scores["sentence"] != ""].drop_duplicates(["category", "item_id"])
+    return scores[~_broken(scores)].drop_duplicates(["category", "item_id"])
+
+
+def _failed(scores: pd.DataFrame) -> defaultdict[str, Counts]:
+    """Category, and "all" -> the instances that break the format."""
+    broken = scores[_broken(scores)].drop_duplicates(["category", "item_id"])
+    numbers = {"all": len(broken)} | broken["category"].value_counts().to_dict()
+    return defaultdict(Counts, {category: Counts(failed=int(number)) for category, number in numbers.items()})
+
+
+def _broken(scores: pd.DataFrame) -> pd.Series:
+    """Whether an instance breaks the format: it has no sentence, which is missing once a file held it."""
+    return scores["sentence"].isna() | (scores["sentence"] == "")

@@ -10,8 +10,8 @@ import scipy
 
 from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.mcbe.options import McBEOptions
-from biasatlas.benchmarks.mcbe.tables.cells import cells, on_one_scale
-from biasatlas.benchmarks.shared.estimates import Estimate, Published, make_table, row
+from biasatlas.benchmarks.mcbe.tables.cells import cells, not_scored, on_one_scale
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
 
 
 class Friedman(NamedTuple):
@@ -29,32 +29,34 @@ def friedman(
 
     ``blocks``: "category means", over the tasks that a model has, a block per category (the reading nearest to the
     paper's 84.27); "category-by-task cells", a block per cell that all models have. Cells of one category share their
-    instances, so the second overstates its evidence. ``n`` counts blocks.
+    instances, so the second overstates its evidence. ``n`` counts blocks, the columns of what has no value items by model and task.
     """
+    found = {key: (items.mean(), not_scored(cell, items)) for key, cell, items in cells(on_one_scale(scores, options))}
     means = (
-        pd.Series({key: items.mean() for key, _, items in cells(on_one_scale(scores, options))}, dtype=float)
+        pd.Series({key: mean for key, (mean, _) in found.items()}, dtype=float)
         .rename_axis(["model", "category", "task"])
         .unstack("model")
     )
+    counts = sum((counts for _, counts in found.values()), Counts())
     readings = {
         "category means": means.groupby(level="category", sort=False).mean().dropna(),
         "category-by-task cells": means.dropna(),
     }
-    rows = itertools.chain.from_iterable(_rows(name, blocks) for name, blocks in readings.items())
+    rows = itertools.chain.from_iterable(_rows(name, blocks, counts) for name, blocks in readings.items())
     return make_table(("blocks", "model", "other_model"), rows)
 
 
-def _rows(name: str, blocks: pd.DataFrame) -> Iterator[dict]:
-    """Rows of the reading ``name``, with ``blocks`` (blocks, models)."""
+def _rows(name: str, blocks: pd.DataFrame, counts: Counts) -> Iterator[dict]:
+    """Rows of the reading ``name``, with ``blocks`` (blocks, models), and the ``counts`` of items without a score."""
     keys = {"blocks": name, "model": None, "other_model": None}
     n = len(blocks)
     test = friedman_test(blocks)
-    yield row(keys, "friedman_chi_square", Estimate(test.chi_square, n=n))
-    yield row(keys, "friedman_p", Estimate(test.p_value, n=n))
+    yield row(keys, "friedman_chi_square", Estimate(test.chi_square, n=n), counts)
+    yield row(keys, "friedman_p", Estimate(test.p_value, n=n), counts)
     for model, rank in mean_ranks(blocks).items():
-        yield row(keys | {"model": model}, "mean_rank", Estimate(rank, n=n))
+        yield row(keys | {"model": model}, "mean_rank", Estimate(rank, n=n), counts)
     for (model, other), p_value in nemenyi(blocks).items():
-        yield row(keys | {"model": model, "other_model": other}, "nemenyi_p", Estimate(p_value, n=n))
+        yield row(keys | {"model": model, "other_model": other}, "nemenyi_p", Estimate(p_value, n=n), counts)
 
 
 @metric("friedman_chi_square", "friedman_p")

@@ -10,8 +10,9 @@ import scipy
 from biasatlas.benchmarks.contract import metric, table
 from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORY_NAMES
-from biasatlas.benchmarks.shared.estimates import Estimate, Published, make_table, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
 
+_ITEM = ["model", "category", "item_id"]
 #: Names in scipy.stats, which is not imported before a table needs it.
 _TESTS = {"spearman": "spearmanr", "pearson": "pearsonr"}
 
@@ -46,16 +47,26 @@ def robustness(
             nine = models == set(its["model"]) and len(three) == len(models) * len(categories)
             for name, chosen in (("all", points), (", ".join(categories), three)):
                 keys = {"task": task, "points": name}
-                rows += _rows(keys, chosen, printed.loc[task] if nine and chosen is three else None)
+                numbers = printed.loc[task] if nine and chosen is three else None
+                rows += _rows(keys, chosen, _not_scored(scores, task, chosen), numbers)
     return make_table(("task", "points"), rows)
 
 
-def _rows(keys: Mapping[str, str], points: pd.DataFrame, printed: pd.DataFrame | None) -> Iterator[dict[str, object]]:
+def _not_scored(scores: pd.DataFrame, task: str, points: pd.DataFrame) -> Counts:
+    """The items behind ``points`` that have no score under either wording, by model."""
+    rows = scores[(scores["task"] == task) & scores["category"].isin(points.index.unique("category"))]
+    scored = rows.groupby(_ITEM)["score"].transform("count") > 0
+    return Counts.of(rows[~scored].drop_duplicates(_ITEM))
+
+
+def _rows(
+    keys: Mapping[str, str], points: pd.DataFrame, counts: Counts, printed: pd.DataFrame | None
+) -> Iterator[dict[str, object]]:
     for name, found in correlations(points["original"], points["alternative"]).items():
         numbers = {} if printed is None else printed.loc[name]
         coefficient = Estimate(found.value, found.ci_low, found.ci_high, len(points))
-        yield row(keys, name, coefficient, published=numbers.get("value"))
-        yield row(keys, f"{name}_p", Estimate(found.p_value, n=len(points)), published=numbers.get("p_value"))
+        yield row(keys, name, coefficient, counts, numbers.get("value"))
+        yield row(keys, f"{name}_p", Estimate(found.p_value, n=len(points)), counts, numbers.get("p_value"))
 
 
 @metric("spearman", "spearman_p", "pearson", "pearson_p")
