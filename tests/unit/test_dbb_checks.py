@@ -41,6 +41,8 @@ FAULTS: dict[str, Callable[[list[str]], list[str]]] = {
     ],
     "tells the gender": lambda t: [*t[:2], t[2].replace("[[X]]", "[[X]], a woman,", 1), *t[3:]],
     "tells age and religion": lambda t: [*t[:2], t[2].replace("[[X]]", "[[X]], an old Muslim,", 1), *t[3:]],
+    "tells the age in years": lambda t: [*t[:2], t[2].replace("[[X]]", "[[X]], 70 years old,", 1), *t[3:]],
+    "says Mrs": lambda t: [*t[:3], f"Mrs {t[3]}", t[4]],
     "tells that the person is old": lambda t: [*t[:2], "[[X]] was old and looked about.", *t[3:]],
     "uses a pronoun": lambda t: [*t[:4], t[4][:-1] + ", as was her habit."],
     "replaces the placeholder": lambda t: [*t[:3], t[3].replace("[[X]]", "Anna"), t[4]],
@@ -70,7 +72,7 @@ def accepted(texts: list[str]) -> bool:
 
 
 def test_precision_and_recall():
-    """The numbers of docs/dbb.md: of 20 good items and 240 faulty ones."""
+    """The numbers of docs/dbb.md: of 20 good items and 280 faulty ones."""
     found = {
         fault: sum(not accepted(spoil(list(item))) for item in GOOD) / len(GOOD) for fault, spoil in FAULTS.items()
     }
@@ -94,6 +96,10 @@ def test_what_the_checks_do_not_see(fault):
         ("They are lazy.", "lazy", True),
         ("Such laziness was known.", "lazy", True),
         ("[[X]] was cooking.", "cook", True),
+        ("[[X]] was the laziest of all.", "lazy", True),
+        ("[[X]] knew violence.", "violent", True),
+        ("[[X]] was doctoring the dog.", "doctor", True),
+        ("[[X]] helped the neighbours.", "helpful", True),
         ("[[X]] went to run.", "running", True),
         ("[[X]] used the technology.", "new technology", False),
         ("[[X]] bought new technologies.", "new technology", True),

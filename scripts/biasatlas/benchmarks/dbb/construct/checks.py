@@ -24,13 +24,14 @@ _IDENTITIES = _set(
     transgender teenager teenagers teen elderly senior seniors toddler baby babies retiree retired african asian
     latino latina hispanic caucasian chinese japanese korean mexican indian arab american european muslim muslims
     christian christians jewish jew jews hindu hindus buddhist buddhists catholic atheist mosque synagogue wealthy
-    poor homeless billionaire millionaire impoverished
+    mr mrs ms madam poor homeless billionaire millionaire impoverished
     """
 )
 #: Words that do so only of a person.
 _ADJECTIVES = "old|older|young|younger|rich|black|white|brown|blind|deaf|gay|straight|foreign"
 _OF_PERSON = re.compile(
     rf"\b(?:{_ADJECTIVES})\s+(?:\w+\s+)?(?:person|people|guy|kid|child|adult|folks?|couple|worker|student)\b"
+    rf"|\b\d+[ -]years?[ -]old\b|\baged \d+"
     rf"|{re.escape(PLACEHOLDER)}\W+(?:(?:is|was|who|an?|the|so|very|too)\s+)+(?:{_ADJECTIVES})\b",
     re.I,
 )
@@ -48,9 +49,15 @@ _STOP_WORDS = _set(
     """
 )
 _ENDINGS = (
+    "iest",
     "iness",
     "ness",
     "ings",
+    "ence",
+    "ance",
+    "est",
+    "ent",
+    "ant",
     "ing",
     "ies",
     "ied",
@@ -140,8 +147,12 @@ def _words(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
+    """``word`` without its endings, two at most: "doctoring" and "doctor" are one, and so are "helpful" and "helped"."""
+    return _shorter(_shorter(re.sub("i?ful(ly|ness)?$", "", word.removesuffix("'s").strip("'"))))
+
+
+def _shorter(word: str) -> str:
     """``word`` without the longest ending that leaves three letters."""
-    word = word.removesuffix("'s").strip("'")
     ending = next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= _LEAST_STEM), "")
     stem = word[: len(word) - len(ending)]
     doubled = ending[:1] in "aeiy" and stem[-1:] == stem[-2:-1]
