@@ -15,8 +15,8 @@ from biasatlas.benchmarks.shared.choices import sampling
 from biasatlas.benchmarks.shared.wording import fill_slots
 from biasatlas.resources import Resources
 
-#: The one line in the wrappers of the authors' code (`src/llm_utils.py`, which is not fetched). The paper prints none, and
-#: many programs have this very sentence.
+#: The one line that each wrapper of the authors' code sends before a prompt (`src/llm_utils.py`); the paper prints none. Words of
+#: theirs are fetched where a checksum says what a file must be. Of this file none is known, and the line is in common use.
 _SYSTEM_PROMPT = "You are a useful assistant."
 
 
