@@ -86,9 +86,10 @@ def badge(column: Column, data: str) -> dict[str, str]:
         return {"css": "none", "text": "no null is known"}
     if not column.cards:
         return {"css": "none", "text": "not measured in the laboratory"}
+    elsewhere = any(card["verdict"] == "undecided" and isinstance(card["reason"], str) for card in column.cards)
     words = {
         "descriptive": "descriptive",
-        "undecided": "measured on few models",
+        "undecided": f"measured {'under another protocol' if elsewhere else 'on few models'}",
         "passed": "holds up in the laboratory",
     }
     others = {card["data"] for card in column.cards} - {data}

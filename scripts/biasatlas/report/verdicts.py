@@ -169,7 +169,8 @@ def _cell(
 def _judged(by_itself: State, cards: Sequence[Card], outcome: Outcome | None, no_interval: str) -> tuple[State, str]:
     """The state of a number that has a null, and why, in words: its card first, then its interval, then all tests."""
     if worst(cards) != "passed":
-        unknown = "was tried on too few models" if cards else "was not tried"
+        whys = [card["reason"] for card in cards if isinstance(card["reason"], str) and card["reason"]]
+        unknown = whys[0] if whys else "was tried on too few models" if cards else "was not tried"
         return "no verdict", f"what this number mistakes for bias {unknown} in the laboratory"
     q = f"q = {outcome.q:.2g} with all tests of the run counted" if outcome else "a test by itself"
     if by_itself == "not found":

@@ -19,11 +19,19 @@ Card = Mapping[str, Any]
 
 
 def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str) -> list[Card]:
-    """The cards of a benchmark: under its protocol, where there are any, since what a metric mistakes for bias it does under
-    all; on the published data, where there are any, since few items hide mistakes."""
+    """The cards of a benchmark under its protocol; on the published data, where there are any, since few items hide mistakes.
+
+    Where its protocol has none, those of others: what a metric mistakes for bias it does under all. What it has passed under
+    one it has not under another, whose questions and intervals differ: such a card is "undecided".
+    """
     all_of_it = [card for card in cards if card["benchmark"] == benchmark]
-    mine = [card for card in all_of_it if card["protocol"] == protocol] or all_of_it
+    own = [card for card in all_of_it if card["protocol"] == protocol]
+    mine = own or [_elsewhere(card) if card["verdict"] == "passed" else card for card in all_of_it]
     return [card for card in mine if card["data"] == "full"] or mine
+
+
+def _elsewhere(card: Card) -> Card:
+    return {**card, "verdict": "undecided", "reason": f"was tried under the protocol {card['protocol']} alone"}
 
 
 def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: str) -> list[Card]:
@@ -40,7 +48,10 @@ def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: st
         and card["reason"] != "no interval"
     ]
     groups = set(category.split("-"))  # TWBias's categories are two groups
-    return [card for card in mine if groups <= _names(card, "of")] or mine
+    own = [
+        card for card in mine if groups <= _names(card, "of") or (category == OVERALL and "All" in _names(card, "of"))
+    ]
+    return own or mine
 
 
 def _names(card: Card, *columns: str) -> set[str]:
