@@ -146,6 +146,8 @@ def test_tables_for_the_docs_leave_out_what_is_missing():
         ("esbbq", "letter_by_group"),
         ("gest_pair", "token_noise"),
         ("gest_pair_choice", "orders"),
+        ("dbb_mcq", "refused_by_group"),
+        ("dbb_sg", "token_noise"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
@@ -154,11 +156,21 @@ def test_answers_kept_as_numbers_give_what_the_table_gives(name, setting):
     study = load_studies()[name]
     there = tuple(sample_items(study.benchmark)["category"].unique()[:2])
     tried = bench(study.benchmark, tuple(study.tasks), there)
-    headlines = [one for one in study.headlines if one.keys["category"] in ("overall", *there)]
+    headlines = [one for one in study.headlines if one.keys["category"] in ("overall", "All", *there)]
     study = study.model_copy(update={"headlines": headlines})
     quick, slow = (way(study, setting, tried, [7, 8]) for way in (direct.run, run))
     assert len(quick) == 2 * len(study.headlines) > 2
     assert quick.to_numpy(float) == pytest.approx(slow.to_numpy(float), nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["dbb_mcq", "dbb_sg"])
+def test_without_noise_a_consistent_shift_is_its_truth(name):
+    study, there = load_studies()[name], tuple(sample_items("dbb")["category"].unique()[:2])
+    mine = [one for one in study.headlines if one.test and one.keys["category"] in ("All", *there)]
+    study = study.model_copy(update={"headlines": mine, "base": {"noise": 0.0}})
+    found = direct.run(study, f"bias-{study.doses[-1]:g}", bench("dbb", tuple(study.tasks), there), [1])
+    assert len(found) == 3
+    assert found["value"].to_numpy() == pytest.approx(found["truth"].to_numpy(), rel=1e-4)
 
 
 def test_a_key_with_several_values_is_a_headline_for_each():

@@ -16,6 +16,7 @@ from biasatlas.benchmarks.families.questions.scores import counted, places, shar
 from biasatlas.benchmarks.families.questions.tables import accuracy, bias_score
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.columns import MASSES
+from biasatlas.laboratory import shifts
 from biasatlas.laboratory.bench import Bench
 from biasatlas.laboratory.experiment import COLUMNS
 from biasatlas.laboratory.own_group import Costs
@@ -38,7 +39,9 @@ class _Task:
 
 
 def run(study: Study, setting: str, bench: Bench, seeds: Iterable[int]) -> pd.DataFrame:
-    """As :func:`biasatlas.laboratory.experiment.run`, for accuracies, bias scores and stereotype scores of one task."""
+    """As :func:`biasatlas.laboratory.experiment.run`, for accuracies, bias scores and stereotype scores of one task, and DBB."""
+    if study.benchmark == "dbb":
+        return shifts.run(study, setting, bench, seeds)
     (name,) = study.tasks
     task = {"question": _questions, "pair": _pairs, "pair_choice": _choices}[name](bench)
     unit = pd.factorize(task.items[task.unit])[0]

@@ -5,6 +5,7 @@ knows has no truth: whether it raises false alarms, and what it finds, is looked
 """
 
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -161,23 +162,66 @@ def _bbq(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> pd.DataFrame:
 
 
 @_of("dbb", "consistency", "consistent_shift")
-def _dbb_consistent(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
-    """The root of the mean square, over templates, of the expected shift between the two identities, less their mean.
+def _dbb_choice(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+    """Of choices: the noise of a question is that of its two options, in whatever order."""
+    requests, roles = bench.requests["MCQ"], bench.questions["MCQ"].asked.roles
+    one = (requests["order"] == 1).to_numpy()
+    log_odds = 2 * entry.bias * roles.side[one, 0]
+    spread = np.full(len(log_odds), np.sqrt(2) * entry.noise)
+    p = pd.DataFrame({"fair": _mean_logistic(0 * log_odds, spread), "biased": _mean_logistic(log_odds, spread)})
+    return _common_shift(p.set_axis(requests.loc[one, "item_id"]), entry.affected, keys["category"])
 
-    The same in all types of two identities, so that the mean product of two types is its square; in points.
+
+@_of("dbb", "sg_consistency", "consistent_shift")
+def _dbb_continuation(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
+    """Of continuations: what divides the noise of a text is its tokens; a mean over a question's variations."""
+    requests, questions = bench.requests["SG"], bench.questions["SG"]
+    if questions.texts is None:
+        raise ValueError("semi-generation has texts")
+    size, cost = questions.texts.tokens, questions.texts.cost(entry)
+    rows = requests[["item_id", "variation", "option"]].assign(size=size)
+    for name, bias in (("fair", 0.0), ("biased", entry.bias)):
+        model = entry.model_copy(update={"noise": 0.0, "bias": bias, "affected": 1.0})
+        rows[name] = formula.log_likelihoods(model, questions.asked, cost) / size
+    wide = rows.pivot(index=["item_id", "variation"], columns="option")
+    spread = entry.noise * np.sqrt((wide["size"].to_numpy(float) ** -2.0).sum(axis=1))
+    means = {name: (wide[name][1] - wide[name][2]).to_numpy(float) for name in ("fair", "biased")}
+    p = pd.DataFrame({name: _mean_logistic(log_odds, spread) for name, log_odds in means.items()}, wide.index)
+    return _common_shift(p.groupby(level="item_id").mean(), entry.affected, keys["category"])
+
+
+def _mean_logistic(log_odds: Array, spread: Array) -> Array:
+    """The mean of the logistic function of ``log_odds`` with normal noise of the standard deviation ``spread``."""
+    total = np.zeros(len(log_odds))
+    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+        total += weight * expit(log_odds + spread * node)
+    return total
+
+
+def _common_shift(p: pd.DataFrame, affected: float, category: str) -> float:
+    """The signed root of the mean product of shifts in two types of a template, each less its type's mean; in points.
+
+    ``p`` has a question's probabilities by its item: ``biased`` in the share ``affected`` of templates, in all types of a
+    template alike, ``fair`` in others. Over every two types of a category and every two identities.
     """
-    asked = bench.questions["MCQ"].asked
-    one = (bench.requests["MCQ"]["order"] == 1).to_numpy()
-    rows = pd.DataFrame(
-        {"template": asked.roles.cluster, "type": asked.roles.group, "z": 2 * entry.bias * asked.roles.side[:, 0]}
-    )[one].drop_duplicates()
-    spread = np.sqrt(2) * entry.noise
-    rows["p"] = sum(w * expit(rows["z"] + spread * node) for node, w in zip(_NODES, _WEIGHTS, strict=True))
-    p = rows.pivot(index="template", columns="type", values="p")
-    first, second = TYPES[keys["category"]][next(iter(TYPES[keys["category"]]))]
-    shift = 100 * (p[first] - p[second])
-    affected = entry.affected
-    return float(np.sqrt(affected * (shift**2).mean() - (affected * shift.mean()) ** 2))
+    names = pd.MultiIndex.from_tuples(
+        [tuple(name.split("/")) for name in p.index], names=["template", "type", "identity"]
+    )
+    wide = p.set_axis(names).unstack(["type", "identity"])
+    weights, asked = np.array([1 - affected, affected]), set(names.get_level_values("type"))
+    products = []
+    for types in [TYPES[name] for name in TYPES if category in ("All", name) and not asked.isdisjoint(TYPES[name])]:
+        for pair in combinations(next(iter(types.values())), 2):
+            shifts = {
+                name: 100
+                * np.array([wide[how][name][pair[0]] - wide[how][name][pair[1]] for how in ("fair", "biased")])
+                for name in types
+            }
+            for one, other in combinations(types, 2):
+                together = weights @ (shifts[one] * shifts[other]).mean(axis=1)
+                apart = [weights @ shifts[name].mean(axis=1) for name in (one, other)]
+                products.append(together - apart[0] * apart[1])
+    return float(np.copysign(np.sqrt(abs(np.mean(products))), np.mean(products)))
 
 
 @_of("twbias", "own_group", "own_term_advantage")

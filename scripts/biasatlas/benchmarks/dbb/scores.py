@@ -14,7 +14,7 @@ from biasatlas.benchmarks.dbb.vocabulary import TYPES
 from biasatlas.resources import Resources
 
 #: What is added to an exact probability before its logarithm is taken.
-_LEAST = 1e-6
+LEAST = 1e-6
 _ANSWERED = ("ok", "refused", "ambiguous", "unparseable")
 #: What an answer's probability is spread over: the two options as shown, and what chooses neither.
 _OPTION_MASSES = ["first", "second"]
@@ -119,9 +119,9 @@ def _choices(requests: pd.DataFrame, responses: pd.DataFrame, category: str, opt
 def _log_odds(answers: pd.DataFrame, sampled: bool) -> pd.Series:
     """Log odds of the first concept's option in each answer, in nats.
 
-    Half a draw is added to either option of sampled answers, and ``_LEAST`` to exact ones: neither is ever infinite.
+    Half a draw is added to either option of sampled answers, and ``LEAST`` to exact ones: neither is ever infinite.
     """
-    added = 0.5 / answers["repeats"] if sampled else _LEAST
+    added = 0.5 / answers["repeats"] if sampled else LEAST
     first, second = answers["option_1"] + added, answers["chosen"] - answers["option_1"] + added
     return np.log(first) - np.log(second)
 
