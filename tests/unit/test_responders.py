@@ -81,3 +81,12 @@ def test_a_model_that_always_says_a_is_right_where_a_is():
         right = (items.loc[items["condition"] == condition, "gold"] == "A").mean()
         keys = {"category": "overall", "label_type": "all", "condition": condition}
         assert value(table, keys, "accuracy") == pytest.approx(100 * right)
+
+
+def test_a_score_of_0_because_no_person_is_named_says_how_many_items_it_rests_on(tables):
+    table = tables("bbq", ("Religion",), "bias", "unknown")
+    keys = {"category": "overall", "label_type": "all", "condition": "disambig", "metric": "bias_score"}
+    row = table[(table[list(keys)] == list(keys.values())).all(axis=1)]
+    assert row[["value", "n"]].to_numpy().tolist() == [
+        [0, (sample_items("bbq").query("category == 'Religion'")["condition"] == "disambig").sum()]
+    ]

@@ -111,7 +111,8 @@ def bias_score(scores: pd.DataFrame, unit: pd.Series, condition: str, formula: s
         if scores["aligned"].nunique() == 1:
             return Estimate(math.nan, no_interval="every right answer is on one side of the stereotype")
         inference = _balanced(difference[known], named[known], scores["aligned"][known].astype(float), unit[known])
-        return Estimate.of(inference, n=int((known & named.gt(0)).sum()), scale=100)
+        # Items that name a person; a score of 0 because none does rests on all that were answered.
+        return Estimate.of(inference, n=int((known & named.gt(0)).sum()) or int(known.sum()), scale=100)
     if formula == "paper" and not named.sum() > 0:
         return Estimate(math.nan, no_interval="no answer names a person")
     weight = scores["answered"] if condition == "ambig" else named

@@ -36,7 +36,7 @@ def scores_table(
         in_print = printed_key(key, published_as)
         numbers = printed.loc[in_print] if in_print in printed.index else {}
         counts = not_scored(cell, items)
-        spread = Estimate(sd_over_repeats(cell), n=len(items))
+        spread = Estimate(sd_over_repeats(cell), n=len(items), no_interval="a spread of few repeats")
         rows.append(row(keys, "score", score(items, task), counts, numbers.get("score")))
         rows.append(row(keys, "sd_over_repeats", spread, counts, numbers.get("std")))
         rows += [row(keys, name, estimate) for name, estimate in rates(cell, task).items()]
