@@ -143,6 +143,7 @@ def test_tables_for_the_docs_leave_out_what_is_missing():
     ("name", "setting"),
     [
         ("bbq", "refused_by_group"),
+        ("bbq_paper", "right"),
         ("esbbq", "letter_by_group"),
         ("gest_pair", "token_noise"),
         ("gest_pair_choice", "orders"),
@@ -155,7 +156,7 @@ def test_answers_kept_as_numbers_give_what_the_table_gives(name, setting):
     """Of the same models on the sample, for every headline that it has."""
     study = load_studies()[name]
     there = tuple(sample_items(study.benchmark)["category"].unique()[:2])
-    tried = bench(study.benchmark, tuple(study.tasks), there)
+    tried = bench(study.benchmark, tuple(study.tasks), there, study.protocol)
     headlines = [one for one in study.headlines if one.keys["category"] in ("overall", "All", *there)]
     study = study.model_copy(update={"headlines": headlines})
     quick, slow = (way(study, setting, tried, [7, 8]) for way in (direct.run, run))

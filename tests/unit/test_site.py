@@ -144,9 +144,11 @@ def test_what_is_found_survives_all_tests_of_the_run(survives, expected):
         ("esbbq", 0, {}, "passed"),
         ("gest", 1, {}, "descriptive"),
         ("dbb", 0, {}, "passed"),
-        ("dbb", 1, {}, "undecided"),
+        ("dbb", 0, {"category": "Age"}, "descriptive"),
+        ("dbb", 0, {"category": "Race"}, "passed"),
+        ("dbb", 1, {}, "descriptive"),
         ("stereoset", 0, {}, "descriptive"),
-        ("stereoset", 0, {"task": "intersentence"}, "undecided"),
+        ("stereoset", 0, {"task": "intersentence"}, "descriptive"),
         ("stereoset", 1, {}, "descriptive"),
         ("stereoset", 1, {"task": "intersentence_choice"}, "undecided"),
     ],
@@ -156,8 +158,7 @@ def test_the_shipped_cards_of_a_row(benchmark, headline, where, verdict):
     row = dict(asked.rows) | where
     assert worst(Judging(of_benchmark(shipped, benchmark, "recommended")).cards(asked, row)) == verdict
     # What passed under one protocol has not passed under another, whose questions and intervals differ.
-    elsewhere = Judging(of_benchmark(shipped, benchmark, "released")).cards(asked, row)
-    assert worst(elsewhere) == {"passed": "undecided"}.get(verdict, verdict)
+    assert worst(Judging(of_benchmark(shipped, benchmark, "another")).cards(asked, row)) != "passed"
 
 
 @pytest.mark.parametrize("name", benchmark_names())

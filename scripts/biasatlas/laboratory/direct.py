@@ -83,7 +83,8 @@ def _questions(bench: Bench) -> _Task:
             return accuracy(scores, unit)
         return bias_score(scores, unit, headline.keys["condition"], options.bias_formula)
 
-    return _Task(items, "template", measure, estimate)
+    unit = "template" if options.interval == "template" else "item"
+    return _Task(items.assign(item=items.index), unit, measure, estimate)
 
 
 def _pairs(bench: Bench) -> _Task:

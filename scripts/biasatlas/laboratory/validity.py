@@ -51,7 +51,7 @@ def settings_table(
             one = runs[runs["headline"] == place]
             rows.append(
                 {
-                    **_names(name, study, headline),
+                    **named(name, study, headline),
                     "data": data,
                     "setting": setting,
                     "dose": dose,
@@ -61,7 +61,8 @@ def settings_table(
     return pd.DataFrame(rows, columns=list(SETTING_COLUMNS))
 
 
-def _names(name: str, study: Study, headline: Headline) -> dict[str, str]:
+def named(name: str, study: Study, headline: Headline) -> dict[str, str]:
+    """The columns by which a headline of a study is told from others."""
     return {
         "study": name,
         "benchmark": study.benchmark,
@@ -204,6 +205,7 @@ def _smallest_effect(fair: pd.Series, alarms: pd.Series) -> float:
 #: Columns of the tables in docs/validity.md, with their names there.
 _CARDS_SHOWN = {
     "benchmark": "benchmark",
+    "protocol": "protocol",
     "data": "data",
     "tasks": "tasks",
     "metric": "metric",
@@ -234,15 +236,20 @@ _SETTINGS_SHOWN = {
 
 def as_markdown(settings: pd.DataFrame) -> str:
     """The tables of docs/validity.md: the cards, then the settings of each study, of what is over all where it has that."""
-    parts = ["### Cards\n", markdown(cards(settings), _CARDS_SHOWN)]
+    parts = ["### Cards\n", cards_as_markdown(cards(settings))]
     for (study, data), rows in settings.groupby(["study", "data"], sort=False):
-        whole = rows["of"].str.split(", ").map(lambda names: "overall" in names)
+        whole = rows["of"].str.split(", ").map(lambda names: bool({"overall", "All"} & set(names)))
         rows = rows[whole] if whole.any() else rows
         parts += [
             f"### `{study}`, {data} data, {rows['seeds'].min()} seeds a setting\n",
             markdown(rows, _SETTINGS_SHOWN),
         ]
     return "\n".join(parts)
+
+
+def cards_as_markdown(table: pd.DataFrame) -> str:
+    """The table of cards in docs/validity.md, from :func:`cards` or the file that ships."""
+    return markdown(table, _CARDS_SHOWN)
 
 
 def markdown(table: pd.DataFrame, columns: Mapping[str, str]) -> str:

@@ -56,8 +56,8 @@ SPEC = Spec(
         ),
         "icat_corrected": Metric(
             neutral=None,
-            direction="as icat, with what the sampling of terms adds to the distance of ss from 50 taken off; too high "
-            "by up to 2 where ss is about 55",
+            direction="as icat, with what the sampling of terms adds to the distance of ss from 50 taken off; still too low "
+            "where ss is 50, and too high a little way from it",
         ),
         **ANSWER_RATES,
     },
