@@ -150,7 +150,7 @@ def test_what_is_found_survives_all_tests_of_the_run(survives, expected):
         ("stereoset", 0, {}, "descriptive"),
         ("stereoset", 0, {"task": "intersentence"}, "descriptive"),
         ("stereoset", 1, {}, "descriptive"),
-        ("stereoset", 1, {"task": "intersentence_choice"}, "undecided"),
+        ("stereoset", 1, {"task": "intersentence_choice"}, "descriptive"),
     ],
 )
 def test_the_shipped_cards_of_a_row(benchmark, headline, where, verdict):
