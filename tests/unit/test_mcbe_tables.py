@@ -21,6 +21,7 @@ from scipy import stats
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe.tables.dataset import rouge_l, sentence_shares
+from biasatlas.benchmarks.mcbe.tables.robustness import correlations
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORY_NAMES, SUBSTITUTABLE, TASKS
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import write_scores, write_table
@@ -289,3 +290,10 @@ def test_sizes_elsewhere_holds_printed_and_measured(tables):
 
 def test_categories_are_those_of_the_paper():
     assert list(dict.fromkeys(PUBLISHED("mcbe_scores")["category"])) == list(CATEGORY_NAMES.values())
+
+
+@pytest.mark.parametrize("other", [[10.0, 20.0, 30.0, 50.0, 70.0], [19.0, 17.0, 15.0, 11.0, 7.0]])
+def test_points_on_a_line_have_a_correlation_without_an_interval_of_no_width(other):
+    found = correlations(pd.Series([1.0, 2.0, 3.0, 5.0, 7.0]), pd.Series(other))["pearson"]
+    assert abs(found.value) == pytest.approx(1)
+    assert np.isnan([found.ci_low, found.ci_high]).all()

@@ -15,6 +15,7 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, m
 _ITEM = ["model", "category", "item_id"]
 #: Names in scipy.stats, which is not imported before a table needs it.
 _TESTS = {"spearman": "spearmanr", "pearson": "pearsonr"}
+_NO_INTERVAL = {"spearman": "of Pearson's alone", "pearson": "fewer than four points, or all on a line"}
 
 
 class Correlation(NamedTuple):
@@ -64,7 +65,8 @@ def _rows(
 ) -> Iterator[dict[str, object]]:
     for name, found in correlations(points["original"], points["alternative"]).items():
         numbers = {} if printed is None else printed.loc[name]
-        coefficient = Estimate(found.value, found.ci_low, found.ci_high, len(points))
+        reason = "" if np.isfinite(found.ci_low) else _NO_INTERVAL[name]
+        coefficient = Estimate(found.value, found.ci_low, found.ci_high, len(points), len(points), reason)
         yield row(keys, name, coefficient, counts, numbers.get("value"))
         yield row(keys, f"{name}_p", Estimate(found.p_value, n=len(points)), counts, numbers.get("p_value"))
 
@@ -75,7 +77,9 @@ def correlations(original: pd.Series, alternative: pd.Series) -> dict[str, Corre
     if len(original) < 3 or original.nunique() < 2 or alternative.nunique() < 2:
         return dict.fromkeys(_TESTS, Correlation(np.nan, np.nan))
     results = {name: getattr(scipy.stats, test)(original, alternative) for name, test in _TESTS.items()}
-    intervals = {"pearson": results["pearson"].confidence_interval()}
+    # Points on a line have an interval of no width; of three it is all that there is.
+    told = len(original) > 3 and abs(results["pearson"].statistic) < 1 - 1e-12
+    intervals = {"pearson": results["pearson"].confidence_interval()} if told else {}
     return {
         name: Correlation(result.statistic, result.pvalue, *intervals.get(name, ())) for name, result in results.items()
     }
