@@ -1,5 +1,7 @@
 # What a configuration asks for in the end, and what of it is left where a job failed. No rule is written here.
 
+from functools import cache
+
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
 
 
@@ -95,6 +97,7 @@ def weighed(protocol):
     return [name for name in across.weighed(CONFIG, protocol) if all_scored(name, protocol)]
 
 
+@cache  # asked for each model and table
 def all_scored(benchmark, protocol, path=scored):
     """``path`` (scored, scored_from) of all models and tables of a benchmark."""
     models = selection.models(CONFIG, benchmark, protocol)
@@ -146,6 +149,14 @@ def constructed():
         return []
     evaluation = [f"{PATHS.construction}/evaluation.csv"] if CONFIG.construction.evaluation else []
     return [*(f"{PATHS.construction}/{name}.csv" for name in ("costs", "verdicts")), *evaluation]
+
+
+onstart:
+    # Under its default limit of 100 jobs a second Snakemake looks for work without an end: each look plans another for a second
+    # later, and so does each job that ends, so that a run of a thousand jobs keeps a core busy with looking.
+    limit = workflow.scheduler.job_rate_limiter
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
 
 
 onerror:
