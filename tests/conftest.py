@@ -6,9 +6,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from multiprocessing.context import ForkServerProcess
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import IO, Any
 
 import pytest
 import snakemake_process
@@ -29,23 +31,30 @@ _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["snakemake.cli", "snakemake.report.html_reporter", "pandas", "pydantic"])
 
 
-def snakemake(
+def start_snakemake(
     *arguments: str,
     folder: Path,
+    output: IO,
     root: Path = ROOT,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
-) -> subprocess.CompletedProcess:
-    """Run the workflow at ``root`` with ``folder`` as working directory; output and errors come back as text."""
+) -> ForkServerProcess:
+    """Start the workflow at ``root`` with ``folder`` as working directory; what it prints goes to the file ``output``."""
     command = ["snakemake", "--snakefile", str(root / "Snakefile"), "--directory", str(folder)]
     command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(root / "profiles/default"), *arguments]
+    given = (command, DupFd(output.fileno()), env or dict(os.environ), cwd or Path.cwd())
+    process = _FORKS.Process(target=snakemake_process.run, args=given)
+    process.start()
+    return process
+
+
+def snakemake(*arguments: str, **where: Any) -> subprocess.CompletedProcess:
+    """Run the workflow as :func:`start_snakemake` starts it; output and errors come back as text."""
     with TemporaryFile() as output:
-        given = (command, DupFd(output.fileno()), env or dict(os.environ), cwd or Path.cwd())
-        process = _FORKS.Process(target=snakemake_process.run, args=given)
-        process.start()
+        process = start_snakemake(*arguments, output=output, **where)
         process.join()
         output.seek(0)
-        return subprocess.CompletedProcess(command, process.exitcode, output.read().decode())
+        return subprocess.CompletedProcess(arguments, process.exitcode, output.read().decode())
 
 
 def planned_rules(output: str) -> set[str]:

@@ -13,7 +13,7 @@ TARGET = "results/tables/twbias/recommended/gender.csv"
 KNOWN = {
     "results": "results",
     "models": {"known": {"kind": "known"}},
-    "benchmarks": {"crows_pairs": {"data": "sample"}},
+    "benchmarks": {"crows_pairs": {"data": "sample", "tasks": ["pair"]}},
 }
 
 

@@ -6,16 +6,14 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 
 import pytest
-from conftest import ROOT, snakemake
+from conftest import ROOT, snakemake, start_snakemake
 from small_run import TARGET, write_config
 
 from biasatlas.workflow import provenance
 
-KILLS = 10
+KILLS = 8
 TARGETS = [TARGET, "results/figures/twbias/recommended/gender_attributes.svg"]
 
 
@@ -46,31 +44,28 @@ def digests(folder):
 
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(config, unbroken, tmp_path):
     """Half of the kills are as a node's death; half are as a scheduler's, which warns with SIGTERM first."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(tmp_path)]
-    command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(ROOT / "profiles/default"), "--nolock"]
-    command += ["--configfile", str(config), "--", *TARGETS]
+    command = ["--nolock", "--configfile", str(config), "--", *TARGETS]
     rng = random.Random(20240607)
     expected = digests(unbroken)
     kills = 0
     while kills < KILLS:
         with (tmp_path / "snakemake.log").open("w") as output:
-            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
-        try:
-            process.wait(rng.uniform(1, 7))
-        except subprocess.TimeoutExpired:
-            if rng.random() < 0.5:
-                os.killpg(process.pid, signal.SIGTERM)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(2)
+            process = start_snakemake(*command, folder=tmp_path, output=output)
+        process.join(rng.uniform(0.3, 5))
+        if process.is_alive():
             with contextlib.suppress(ProcessLookupError):
+                if rng.random() < 0.5:
+                    os.killpg(process.pid, signal.SIGTERM)
+                    process.join(2)
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            process.kill()  # which may not have had a group yet
+            process.join()
             kills += 1
         else:  # it was done before the next kill: from the start again
-            assert process.returncode == 0, (tmp_path / "snakemake.log").read_text()
+            assert process.exitcode == 0, (tmp_path / "snakemake.log").read_text()
             assert digests(tmp_path) == expected
             shutil.rmtree(tmp_path / "results")
-    run = snakemake(*TARGETS, "--nolock", "--configfile", str(config), folder=tmp_path)
+    run = snakemake(*command, folder=tmp_path)
     assert run.returncode == 0, run.stdout
     assert digests(tmp_path) == expected
 

@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import ROOT, snakemake
@@ -17,10 +19,11 @@ PROFILE = ["--workflow-profile", str(ROOT / "profiles/slurm"), "--slurm-init-sec
 
 
 @pytest.fixture
-def slurm(tmp_path):
+def slurm():
     if reason := cluster.install():
         pytest.skip(reason)
-    with cluster.slurm(tmp_path / "slurm", GPUS):
+    # The path of a socket has at most 108 characters, which a temporary folder of the user's may use up.
+    with TemporaryDirectory(prefix="slurm-", dir="/tmp") as folder, cluster.slurm(Path(folder), GPUS):
         yield
 
 

@@ -4,7 +4,7 @@ import json
 import re
 
 from conftest import ROOT, snakemake
-from small_run import write_config
+from small_run import KNOWN
 
 from biasatlas.files import read_csv
 
@@ -19,7 +19,7 @@ use rule * from biasatlas as bias_*
 
 rule models:
     input:
-        "bias/tables/twbias/recommended/gender.csv",
+        "bias/tables/crows_pairs/recommended/scores.csv",
     output:
         "models.txt",
     shell:
@@ -29,11 +29,9 @@ rule models:
 
 def outer(folder, text) -> list[str]:
     """Write a workflow that imports ours; the arguments that make Snakemake run it."""
-    (folder / "models").mkdir()
-    config = json.loads(write_config(folder / "models", 1).read_text())
     # Rules that are made from others are the ones that importing may lose.
-    config |= {"results": "bias", "construction": {"writer": "tiny-0"}}
-    config["benchmarks"]["dbb"] = {"data": "sample"}
+    config = KNOWN | {"results": "bias", "construction": {"writer": "known"}}
+    config["benchmarks"] = KNOWN["benchmarks"] | {"dbb": {"data": "sample"}}
     (folder / "outer.json").write_text(json.dumps({"biasatlas": config, "other": 1}))
     (folder / "Snakefile").write_text(text)
     return ["--snakefile", str(folder / "Snakefile")]
@@ -43,16 +41,16 @@ def test_another_workflow_uses_our_rules_with_its_own_config(tmp_path):
     arguments = outer(tmp_path, OUTER)
     run = snakemake(*arguments, "models", folder=tmp_path)
     assert run.returncode == 0, run.stdout
-    assert (tmp_path / "models.txt").read_text().split() == ["model", "tiny-0"]
-    assert len(read_csv(tmp_path / "bias/tables/twbias/recommended/gender.csv"))
+    assert (tmp_path / "models.txt").read_text().split() == ["known", "model"]
+    assert len(read_csv(tmp_path / "bias/tables/crows_pairs/recommended/scores.csv"))
     targets = snakemake(*arguments, "--list-target-rules", folder=tmp_path).stdout
-    assert re.search(r"^bias_twbias \(.+\)$", targets, re.MULTILINE), targets
+    assert re.search(r"^bias_crows_pairs \(.+\)$", targets, re.MULTILINE), targets
 
 
 def test_another_workflow_may_take_some_of_our_rules(tmp_path):
     text = OUTER.partition("rule models")[0].replace("rule *", "rule read_items, build_requests")
     arguments = outer(tmp_path, text)
-    target = "bias/requests/twbias/recommended/perplexity.parquet"
+    target = "bias/requests/crows_pairs/recommended/pair.parquet"
     run = snakemake(*arguments, "--dry-run", target, folder=tmp_path)
     assert run.returncode == 0, run.stdout
     assert "bias_read_items" in run.stdout

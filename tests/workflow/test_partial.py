@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from conftest import copy_workflow, snakemake
-from small_run import write_config
+from small_run import KNOWN, write_config
 
 from biasatlas.files import read_csv
 
@@ -17,11 +17,10 @@ def broken(tmp_path_factory):
     """A run of two models, one without its weights, in a workflow whose one figure cannot be drawn."""
     folder = tmp_path_factory.mktemp("partial")
     root = copy_workflow(folder / "workflow")
-    config = write_config(folder, 2)
+    config = write_config(folder, 1)
     written = json.loads(config.read_text())
-    written["benchmarks"] = {"crows_pairs": {"data": "sample"}}
-    config.write_text(json.dumps(written))
-    shutil.move(folder / "tiny-1/model.safetensors", folder / "weights")
+    config.write_text(json.dumps(KNOWN | {"models": KNOWN["models"] | written["models"]}))
+    shutil.move(folder / "tiny-0/model.safetensors", folder / "weights")
     figures = root / "scripts/biasatlas/benchmarks/crows_pairs/figures.py"
     drawn = figures.read_text()
     figures.write_text(
@@ -31,7 +30,7 @@ def broken(tmp_path_factory):
     run = snakemake("--configfile", str(config), folder=folder, root=root)
 
     def repaired():
-        shutil.move(folder / "weights", folder / "tiny-1/model.safetensors")
+        shutil.move(folder / "weights", folder / "tiny-0/model.safetensors")
         figures.write_text(drawn)
         return snakemake("--configfile", str(config), folder=folder, root=root)
 
@@ -41,11 +40,11 @@ def broken(tmp_path_factory):
 def test_a_failure_costs_its_own_rows_until_it_is_repaired(broken):
     folder, root, config, run, repaired = broken
     assert run.returncode != 0
-    assert "tiny-1: no weights there" in run.stdout
-    assert not (folder / "results/responses/tiny-1").exists()
-    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"tiny-0"}
+    assert "tiny-0: no weights there" in run.stdout
+    assert not (folder / "results/responses/tiny-0").exists()
+    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"known"}
     page = (folder / "results/report/index.html").read_text()
-    assert "model tiny-1 in crows_pairs (recommended) pair, crows_pairs (recommended) pair_choice:" in page
+    assert "model tiny-0 in crows_pairs (recommended) pair:" in page
     assert "no weights there" in page
     assert "figure scores of crows_pairs (recommended): ValueError: no ink" in page
     planned = snakemake("--dry-run", "--configfile", str(config), folder=folder, root=root).stdout
@@ -53,6 +52,6 @@ def test_a_failure_costs_its_own_rows_until_it_is_repaired(broken):
 
     again = repaired()
     assert again.returncode == 0, again.stdout
-    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"tiny-0", "tiny-1"}
+    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"known", "tiny-0"}
     assert "Not complete" not in (folder / "results/report/index.html").read_text()
     assert "Nothing to be done" in snakemake("--dry-run", "--configfile", str(config), folder=folder, root=root).stdout

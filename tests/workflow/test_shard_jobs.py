@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import snakemake
+from conftest import copy_workflow, snakemake
 from small_run import write_config
 
 from biasatlas.files import read_metadata, read_responses
@@ -11,12 +11,19 @@ from biasatlas.workflow import provenance
 
 SHARDS = ["1-of-2", "2-of-2"]
 TASK = "perplexity"
-#: Together 8,112 requests: two batches, one a shard.
-CATEGORIES = [
-    "female-male",
-    "male-female",
-    *(f"hakka-{group}" for group in ("hakka", "hoklo", "indigenous", "waishengren", "han")),
-]
+#: In place of batches of 4,096, so that few requests are several batches.
+BATCH = 256
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A copy of the workflow with batches of BATCH requests."""
+    root = copy_workflow(tmp_path / "workflow")
+    batches = root / "scripts/biasatlas/models/batches.py"
+    smaller = batches.read_text().replace("BATCH = 4096", f"BATCH = {BATCH}")
+    assert smaller != batches.read_text()
+    batches.write_text(smaller)
+    return root
 
 
 @pytest.fixture
@@ -26,19 +33,18 @@ def config(tmp_path):
     config = json.loads(path.read_text())
     entry = config["models"].pop("tiny-0")
     config["models"] = {"whole": entry, "parts": entry | {"shards": 2}}
-    config["benchmarks"]["twbias"]["categories"] = CATEGORIES
     path.write_text(json.dumps(config))
     return path
 
 
-def test_the_number_of_shards_changes_no_byte(config, tmp_path):
+def test_the_number_of_shards_changes_no_byte(config, root, tmp_path):
     scores = [f"results/scores/{model}/twbias/recommended/{TASK}/female-male.csv" for model in ("whole", "parts")]
-    run = snakemake(*scores, "--configfile", str(config), folder=tmp_path)
+    run = snakemake(*scores, "--configfile", str(config), folder=tmp_path, root=root)
     assert run.returncode == 0, run.stdout
     whole, parts = (tmp_path / f"results/responses/{model}/twbias/recommended.parquet" for model in ("whole", "parts"))
     answered = [len(read_responses(parts.with_suffix("") / f"{shard}.parquet", TASK)) for shard in SHARDS]
     assert sum(answered) == len(read_responses(whole, TASK))
-    assert min(answered) > max(answered) / 2
+    assert max(answered) / 2 < min(answered) and max(answered) > BATCH
     assert parts.read_bytes() == whole.read_bytes()
     assert len(read_metadata(parts)[TASK]["weights_sha256"]) == 64
     counts = [json.loads(path.with_suffix(".run.json").read_text())[TASK] for path in (whole, parts)]
