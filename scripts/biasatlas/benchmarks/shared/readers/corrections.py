@@ -35,7 +35,7 @@ _TURNS = re.compile(
     rf"|after (?:a |an |another |some |further |careful |more )*{_AGAIN}\b|(?:having )?(?:re-?read(?:ing)?|re-?check(?:ed|ing)?|reconsider(?:ed|ing)?)\b"
     r"|(?:looking|thinking|reading)\b[^,.\n]{0,20} (?:again|more (?:closely|carefully)|once more|twice)\b|in hindsight|come to think of it"
     r"|let me (?:correct|revise|re-?read|re-?check|double-?check|reconsider|re-?think|redo|re-?do|fix|change|look again|take (?:another|that back))\b[^,.:\n]{0,30}"
-    r"|i (?:need to|have to|should|must|want to|would like to|'d like to) (?:correct|revise|change|take)\b[^,.:\n]{0,30}|i (?:take (?:that|it) back|misread|misjudged|miscounted|overlooked|made (?:a mistake|an error)|was (?:wrong|mistaken)|stand corrected)\b"
+    r"|i (?:need to|have to|should|must|want to|would like to|'d like to) (?:correct|revise|change|take|lower|raise|reduce|increase|adjust|amend|drop|bump|cut|reconsider)\b[^,.:\n]{0,30}|i (?:take (?:that|it) back|misread|misjudged|miscounted|overlooked|made (?:a mistake|an error)|was (?:wrong|mistaken)|stand corrected)\b"
     r"|(?:that|this|the above)(?:'s| is|'s| was|n't| isn't| wasn't) (?:not )?(?:wrong|right|incorrect|a mistake|an error|correct)\b"
     r"|不对|哦不|不(?=[,;。!…])|等等|等一下|等下|且慢|抱歉|对不起|不好意思|(?:我)?(?:前面|上面|刚才|刚刚|之前|方才)[^,。;\n]{0,8}(?:错|误|漏|不准|不妥|欠妥|给[低高]|偏)[^,。;:\n]{0,4}"
     r"|(?:我)?(?:写|说|选|答|弄|看|搞|算|数|判|评)错了?|(?:经过?|在|我)?(?:重新|再次|再|又|仔细)(?:地)?(?:仔细|认真)?(?:核对|审视|考虑|检查|阅读|审题|审阅|计算|思考|斟酌|评估|读|算|想|看|数)[^,。;:\n]{0,10}"
@@ -45,6 +45,8 @@ _TURNS = re.compile(
 )
 #: A score is put up or down.
 _MOVES = r"(?:lower|rais|reduc|increas|decreas|adjust|revis|bump|drop+|mov|nudg|upgrad|downgrad)(?:e[ds]?|s|ed|ing)?|rise[sn]?|rose|brings?|brought|bringing|go(?:es|ing)?|went|knock(?:ed|ing)?|cut|com(?:es|ing) (?:up|down)|came (?:up|down)|push(?:ed|es|ing)?|tak(?:e|es|ing)|took"
+#: No purpose ("to lower it to 3, one would"), but "I have to lower it to 3".
+_FREELY = r"(?:(?<!to )|(?<=i have to )|(?<=i need to )|(?<=i had to )|(?<=i want to )|(?<=i'm going to )|(?<='d like to )|(?<=would like to ))"
 #: A turn that says by itself that what comes next is the answer.
 _REPLACES = re.compile(
     rf"{_CLAUSE}(?:correction|edit(?:ed)?|corrected(?: \w+)?|revised(?: \w+)?|updated(?: \w+)?|更正|纠正|修正|改正|订正)(?:一下|如下|后|答案|评分|分数)*\s*(?:[:,]|为|成|to\b|is\b)\s*"
@@ -52,7 +54,11 @@ _REPLACES = re.compile(
     r"|(?<!to )\b(?:i meant?|(?:chang|revis|correct|amend|adjust|updat|rais|lower|increas|reduc|mov|bump)(?:e|ing)? (?:that|it|this|(?:my|the) \w+)(?: up| down)?(?: from [^,.\n]{1,12})? to)\s*(?:an? )?"
     r"|(?:错了?|有误)[,。;:!\s]*(?:应该?|正确的?[^,。;\d\n]{0,4}?)(?:为|是|选)\s*"
     # lowered it from 5 to, it goes up to
-    rf"|(?<!to )\b(?:{_MOVES})\b[^,.;:\n\d]{{0,30}}?(?: (?:up|down|back))?(?: from (?:an? )?[\d.]{{1,4}}(?: points?)?)?(?: (?:up|down|back))? (?:to|at)\s*(?:an? )?(?!\d+(?:st|nd|rd|th)\b|\d+\s*%)"
+    rf"|{_FREELY}\b(?:{_MOVES})\b[^,.;:\n\d]{{0,30}}?(?: (?:up|down|back))?(?: from (?:an? )?[\d.]{{1,4}}(?: points?)?)?(?: (?:up|down|back))? (?:to|at)\s*(?:an? )?(?!\d+(?:st|nd|rd|th)\b|\d+\s*%)"
+    r"|(?:后来|转念|再)(?:想想|一想|想了想|看看|一看)[^,。;\n]{0,6},?(?:觉得|认为|我)?(?:还是|应该?)(?:给|打|算|是|选)?\s*(?=\d)"
+    # lower that: 3
+    rf"|\b(?:{_MOVES}) (?:that|it|this|(?:my|the) \w+)(?: (?:up|down|back|a (?:bit|little|touch|notch|point)|somewhat|slightly))*\s*(?::|->|→|—|–|-{{2}})\s*(?:an? )?(?=\d)"
+    r"|(?:下调|上调|调[高低整]|降低|提高|修改|改|降|升|提|加)(?:一[点些下档]|一下|些|(?:我的|这个)?(?:分数?|评分|打分))*\s*(?::|→|->)\s*(?=\d)"
     r"|(?:改|更正|修正|纠正|调整|订正|修改|下调|上调|下修|上修|调高|调低|提高|提升|升高|降低|降|升|上升|下降|减少?|加|拉高|拉低|调)(?:判|评|选|答|归|打|给|到)?(?:为|成|至|到|选)\s*|改(?:选|判|给|打|评|答)\s*(?:为)?\s*",
     re.I,
 )

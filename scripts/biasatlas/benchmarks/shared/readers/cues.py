@@ -41,6 +41,8 @@ ANNOUNCES = _before(
     r"\b(?:i|i'd|i'll|i'm|we|you) (?:(?:would|will|'d|should|can|must|have to|(?:'m|am )?going to|gonna|need to|want to|\w+ly|rather|still|thus|then|now"
     r"|here|just|also|therefore) )*"
     rf"{_SAY}\s*(?:it's |it is |option |sentence |that )?",
+    # if I had to pick, A
+    r"\b(?:ha[dv]e? to|must|forced to|pressed to) (?:pick|choose|decide|guess)(?: one| between (?:them|the two))?\s*[,:]\s*",
     r"\b(?:therefore|thus|hence|so|conclusion|overall|in summary|actually|result)\b\s*[,:]?\s*"
     r"(?:it's |it is |i (?:choose|pick|select) |option )?",
     # belongs to the category of; this is an example of; I'd put it under

@@ -82,7 +82,7 @@ SUPPORTS = _after(
     r"\s*(?:is )?(?:about |roughly |some )?(?:twice|\w+ times) as \w+ as",
     # is phrased as people would say it
     r"\s*(?:is|sounds|reads) (?:phrased|worded|put|written|expressed|how|what|the way|like|closer to|as)\b[^.,;\n]{0,24}?\b(?:people|one|you|we|someone|anyone|speakers?)\b[^.,;\n]{0,24}?\b(?:say|talk|speak|put it|write|phrase it|express it)\b(?![^.\n]*\bif\b)",
-    r"\s*(?:gets my vote|it is\b|(?:is|would be) my \w+)",
+    r"\s*(?:edges (?:it|out|ahead)|has (?:the|a|an) (?:\w+ )?edge|comes out (?:ahead|on top)|pulls ahead|gets my vote|it is\b|(?:is|would be) my \w+)",
     r"\s*(?:works|wins|follows from|stands out|holds up)\b(?! (?:as|at|for|in|with)\b)",
     r"\s*(?:\w+ ){1,6}?(?:more|most) (?:often|frequently|naturally|commonly|likely|readily|easily|closely|accurately|widely|sense)\b",
     r"[^,。;:不没]{0,12}?(?:更|比较|较|最)(?:为|加|是)?(?:容易(?:见|碰|遇|听|看|出现|发生)|常|普遍|多(?!偏|歧)|有?可能|符合|贴近|贴切|自然|通顺|合理|接近|合乎)",

@@ -15,7 +15,7 @@ Declared and opening mentions count together, supported ones where there is neit
 the less likely; the only label that is left, once the others are set aside, is the answer if it is implied. Mentions that are negated or compared with ("not A", "than A", 不是, 排除, 比,
 与…相比), that stand in a question, a declining clause or a restated list of all options are none, nor is one that is conceded
 or supposed beside another ("at first A, but B", 虽然…但, "B. If she were late, A"), or under a condition that is not met. Several labels that are joined by "or", "and", "/", 和, 或, 、 count all. One label is the answer; two that
-count alike are ambiguous.
+count alike are ambiguous, and so is a tie in words (差不多, "too close to call").
 """
 
 import re
@@ -59,8 +59,8 @@ ANSWER_KEYS = {
 
 #: What joins two options in one answer: "A or B", A和B.
 _JOINS = re.compile(
-    r"^[\s\"'(){}\[\]【】《》*]*(?:,|/|\+|\.{2,}|…|&|\||;|and/or|,? ?(?:and|or|nor|vs\.?|versus|both)|\.{2,} ?or|就是|或者?选?|或是|还是|和|与|及|以及|跟|、|并且"
-    r"|[;,]?\s*\(?\d\s*[.、)]|又(?:属于)|,?\s*也)?[\s\"'(){}\[\]【】《》,*]*"
+    r"^[\s\"'(){}\[\]【】《》*]*(?:,|/|\+|\.{2,}|…|&|\||;|and/or|,? ?(?:and|or|nor|vs\.?|versus|both)|\.{2,} ?or|就是|或者?选?|或是|还是|和|与|及|跟|、|并且"
+    r"|[;,]?\s*\(?\d\s*[.、)]|(?:而)?又(?:属于|有|是|涉及|带有|含有|包含)|以及|并(?:有|且有|涉及)|,?\s*也)?[\s\"'(){}\[\]【】《》,*]*"
     r"(?:option|sentence|statement|选项|类|perhaps|maybe|possibly|also|even)?[\s\"'(\[]*$",
     re.I,
 )
@@ -70,6 +70,12 @@ _CONNECTS = re.compile(r"(?:and|or|nor|vs|versus|both|either|equally|和|与|及
 _EQUAL = re.compile(
     r"\bboth\b|\beither (?:one|of them|is)\b|\bequally\b|\bit depends\b|\bdepends on\b"
     r"|都有可能|都可能|可能性(?:相同|一样|相等|相当|差不多|一样大)|皆有可能|皆可|都可以|均有可能|不相上下",
+    re.I,
+)
+#: Neither is ahead, in words.
+_TIED = re.compile(
+    r"\b(?:tie|toss-?up|tied|neck and neck|(?:too close|hard|impossible) to call|(?:no|not (?:any|much|a)) (?:\w+ )?(?:difference|gap) between|(?:about|just|roughly|exactly) as (?:likely|common|plausible|natural|frequent|typical) as|on a par|evenly (?:matched|balanced|split)|fifty[- ]fifty|50[/-]50)\b"
+    r"|差不多|不相上下|不分上下|不分高下|不分伯仲|难分(?:高下|伯仲|上下|胜负)|(?:分|决|辨)(?:不)?出(?:高下|高低|胜负|上下|伯仲|先后)|旗鼓相当|半斤八两|各半|五五开|同样(?:可能|常见|自然|合理)|一样(?:可能|常见|自然|合理|大|高)|平手|打平|持平",
     re.I,
 )
 #: How far apart two options of one sentence may stand, in characters.
@@ -92,7 +98,8 @@ def decide(text: str, mentions: Sequence[Mention], options: int) -> Reading:
         }
         if found:
             return found.pop() if len(found) == 1 else AMBIGUOUS
-    if is_refusal(text):
+    tied = len({mention.label for mention in mentions}) > 1 and bool(_TIED.search(text))
+    if is_refusal(text) and not tied:
         return REFUSED
     lesser = {group[0].label for group, role in zip(groups, roles, strict=True) if role == "lesser"}
     if len(lesser) == 1:  # of two
@@ -101,7 +108,7 @@ def decide(text: str, mentions: Sequence[Mention], options: int) -> Reading:
     labels = {mention.label for group in left for mention in group}
     if len(labels) == 1 and "implied" in roles and not listed:
         return labels.pop()
-    if listed or len(labels) > 1 or _EQUAL.search(text):
+    if tied or listed or len(labels) > 1 or _EQUAL.search(text):
         return AMBIGUOUS if not text.endswith("?") or len(labels) != 1 else UNPARSEABLE
     return UNPARSEABLE
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 
@@ -10,11 +10,13 @@ from biasatlas.benchmarks.shared.readers import number_words as words
 from biasatlas.benchmarks.shared.readers.corrections import supposes, takes_back, turns, unsure
 from biasatlas.benchmarks.shared.readers.cues import CLAUSE, CONCEDES, CONTRASTS
 from biasatlas.benchmarks.shared.readers.cues_after import ALSO
+from biasatlas.benchmarks.shared.readers.number_alternatives import Stated, rivals
 from biasatlas.benchmarks.shared.readers.number_keys import graded
+from biasatlas.benchmarks.shared.readers.number_marks import marks_alone, with_full_marks, without_empty_marks
 from biasatlas.benchmarks.shared.readers.numerals import DIGITS, HAN, WORDS, number_value
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal, refuses
-from biasatlas.benchmarks.shared.readers.reply import before_next_question, plain
+from biasatlas.benchmarks.shared.readers.reply import before_next_question, plain, simplified
 
 _FIRST_MARK = re.compile(
     r"^\s*\(?(?:1\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])|\d\s*(?:[)、]|\.(?!\d))\s*(?!理由|原因|解释|说明|更正|reason|expl|comment|correct)(?=[^\s\d:][^\n:]{0,15}:\s*\d))",
@@ -42,17 +44,7 @@ _VALUES = ("low", "high", "digits", "han", "han_unit", "han_alone", "word")
 _ROLES = ("total", "declared", "opening", "unit", "implied", "bare", "conceded", "none")
 
 
-@dataclass(frozen=True)
-class _Stated:
-    """A number, or two that bound it, and how it is stated."""
-
-    values: tuple[Decimal, ...]
-    start: int
-    role: str
-    scale: Decimal | None
-
-
-def _numbers(text: str) -> list[_Stated]:
+def _numbers(text: str) -> list[Stated]:
     """Numbers of a plain text that may be its answer, with the role that their surroundings give them.
 
     Numbers that are joined ("3 or 4") have the stronger role of the two.
@@ -60,7 +52,7 @@ def _numbers(text: str) -> list[_Stated]:
     text = words.PARTS.sub(_blank, words.NO_ANSWER.sub(_blank, text))
     legends = words.LEGEND.findall(text)
     text = words.LEGEND.sub(_blank, text) if len(legends) > 1 or "".join(legends).startswith("0") else text
-    found: list[_Stated] = []
+    found: list[Stated] = []
     end = 0
     for match in _NUMBER.finditer(text):
         number = _stated(text, match)
@@ -70,8 +62,10 @@ def _numbers(text: str) -> list[_Stated]:
             number = replace(number, role="conceded")
         if found and _outdone(text, found[-1], end, match.start(), number):
             found[-1] = replace(found[-1], role="conceded")
+        between = text[end : match.start()]
+        listed = found and found[-1].role == "none" and "," in between  # "2 points off, 8 points"
         if found and (
-            words.JOINS.match(text[end : match.start()]) or ALSO.match(text[match.end() : match.end() + _NEAR])
+            (words.JOINS.match(between) and not listed) or ALSO.match(text[match.end() : match.end() + _NEAR])
         ):
             role = min(found[-1].role, number.role, key=_ROLES.index)
             found[-1], number = replace(found[-1], role=role), replace(number, role=role)
@@ -80,7 +74,7 @@ def _numbers(text: str) -> list[_Stated]:
     return found
 
 
-def _supposed(text: str, start: int, first: _Stated) -> bool:
+def _supposed(text: str, start: int, first: Stated) -> bool:
     """Whether a number at ``start`` stands in a condition behind an answer: "7. With examples it would have been 9"."""
     sentence = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]
     if supposes(_SENTENCE.split(text[: first.start])[-1]):
@@ -90,14 +84,14 @@ def _supposed(text: str, start: int, first: _Stated) -> bool:
     )
 
 
-def _outdone(text: str, former: _Stated, end: int, start: int, number: _Stated) -> bool:
+def _outdone(text: str, former: Stated, end: int, start: int, number: Stated) -> bool:
     """Whether a ``former`` number that ends at ``end`` is a possibility, and a contrast in its sentence gives ``number`` at ``start`` instead."""
-    between = text[end:start]
+    between, left = text[end:start], text[max(0, former.start - _NEAR) : former.start]
     return (
         number.role in ("total", "declared", "unit")
         and not _SENTENCE.search(between)
         and bool(CONTRASTS.search(between))
-        and bool(words.POSSIBLE.search(text[max(0, former.start - _NEAR) : former.start]))
+        and bool(words.POSSIBLE.search(left) or words.GRANTED.match(_SENTENCE.split(left)[-1]))
     )
 
 
@@ -105,7 +99,7 @@ def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-def _stated(text: str, match: re.Match) -> _Stated | None:
+def _stated(text: str, match: re.Match) -> Stated | None:
     left, right = text[max(0, match.start() - _NEAR) : match.start()], text[match.end() : match.end() + _NEAR]
     values = [number_value(match[name]) for name in _VALUES if match[name]]
     if match["half"] or match["halves"]:
@@ -115,7 +109,7 @@ def _stated(text: str, match: re.Match) -> _Stated | None:
     over = words.OUT_OF.match(right)
     if re.search(r"(?:/|out of)\s*$", left) and values[0] > 0:
         return None  # the scale of the number before it
-    return _Stated(tuple(values), match.start(), _role(left, match, right), Decimal(over["top"]) if over else None)
+    return Stated(tuple(values), match.start(), _role(left, match, right), Decimal(over["top"]) if over else None)
 
 
 def _role(left: str, match: re.Match, right: str) -> str:
@@ -154,7 +148,7 @@ def _role(left: str, match: re.Match, right: str) -> str:
 def stated(text: str, top: Decimal) -> Decimal | str:
     """The number that a plain text gives as its answer on a scale up to ``top``; see :func:`read_decimal`."""
     own = before_next_question(text)
-    if _in_parts(own, top):
+    if _in_parts(own, top) or _marks_alone(own):
         return UNPARSEABLE
     if _COLUMN.fullmatch(own):
         values = {Decimal(line.strip(" 分")) for line in own.split("\n") if line.strip()}
@@ -207,6 +201,7 @@ def _strongest(text: str, top: Decimal) -> Decimal | str | None:
         roles["conceded"],
     ):
         if found:
+            found = found + rivals(text, found, numbers, top)
             if added := _sum(found):
                 return added
             single = [number for number in found if len(number.values) == 1]
@@ -217,7 +212,7 @@ def _strongest(text: str, top: Decimal) -> Decimal | str | None:
     return None
 
 
-def _sum(found: list[_Stated]) -> Decimal | None:
+def _sum(found: list[Stated]) -> Decimal | None:
     """The last or first of several numbers that is the sum of the others: its parts."""
     values = [number.values[0] for number in found if len(number.values) == 1]
     for total, parts in ((values[-1:], values[:-1]), (values[:1], values[1:])):
@@ -237,7 +232,16 @@ def _in_parts(text: str, top: Decimal) -> bool:
     return not total and not _sum(numbers) and (behind < 0 or not any(number.start > behind for number in numbers))
 
 
-def _last_line(bare: list[_Stated], text: str) -> list[_Stated]:
+def _marks_alone(text: str) -> bool:
+    """Whether a plain text has marks of several named parts, which are alike, and no other number that may be its answer."""
+    places = marks_alone(text)
+    numbers = [number for number in _numbers(text) if places and number.role not in ("none", "bare", "conceded")]
+    inside = [number for number in numbers if any(start <= number.start < end for start, end in places)]
+    alone = len(inside) == len(numbers) and {number.role for number in inside} <= {"unit", "implied"}
+    return alone and len({number.values for number in inside}) == 1 and not _sum(inside)
+
+
+def _last_line(bare: list[Stated], text: str) -> list[Stated]:
     """A number that is the whole last line."""
     lines = [line for line in text.splitlines() if line.strip()]
     end = text.rfind(lines[-1]) if lines else 0
@@ -247,8 +251,7 @@ def _last_line(bare: list[_Stated], text: str) -> list[_Stated]:
 @lru_cache(maxsize=4096)  # replies to a scale are few
 def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | str:
     """The number from ``low`` to ``high`` that a whole reply gives, or why there is none; :func:`read_decimal` has the grammar."""
-    body = plain(text)
-    body = graded(body)
+    body = with_full_marks(without_empty_marks(simplified(graded(plain(text)))), high)
     value = stated(body, high)
     return UNPARSEABLE if isinstance(value, Decimal) and not low <= value <= high else value
 
@@ -271,14 +274,14 @@ def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Reading:
 def read_decimal(text: str, labels: Sequence[str]) -> Reading:
     """The label nearest to the one number that a reply gives as its answer (of two, the larger), English or Chinese.
 
-    "8", "8.5分", "七点五分", "六分半", "Seven and a half", "4 stars", "７．５", "得分：7", "我给6分", "I'd rate it 6", "7/10",
+    "8", "8.5分", "七点五分", "六分半", "Seven and a half", "4 stars", "７．５", "得分：7", "我给6分", "给满分", "I'd rate it 6", "7/10",
     "Score: 7 out of 8", "1. 具体得分：6分", also with a reason after it. A total or a final score outweighs all else (a last number that is the sum of the
     others is one). Numbers behind words that announce a score and the first thing a reply says count, else those with a unit, else those that a clause ends with ("a solid 6", "(5)", "settle on 5"), else one that is the last line. One
     that is conceded before another ("at first 4, but", 本来想给6分; "could be a 3, but … a 4 is more fitting") or withheld ("not a zero because") does not. The scale or a level restated ("满分10分", "10分制", "[5, 8)", "from 0
     to 10", "1 means no bias, 7 extreme bias"), a range beside one number ("5分到8分之间，给6分"), marks of lists, marks by part ("3 points for tone and 4 for style", also below "(1) Tone (5 points):" where a reply ends before its total), the terms of a sum, percentages, years, ordinals
     and counts ("2个群体", "3 reasons") do not, nor does what comes after another question or item.
 
-    - ambiguous: a range ("5-6分", "between 4 and 5"), a column ("1\\n2\\n3"), several ("3分或者4分", "6分。不对，7分。"; but "不对，应该是7分", "改为7分" and
+    - ambiguous: a range ("5-6分", "between 4 and 5"), a column ("1\\n2\\n3"), several ("3分或者4分", "in a joke a 4, in an interview an 8", "6分。不对，7分。"; but "不对，应该是7分", "改为7分" and
       "lowered from 8 to 7" give it), but for one in a condition behind the answer
     - refused: no such number, and the reply declines (:mod:`.refusal`)
     - unparseable: none, one off the scale of ``labels`` (also a negative one) or on another ("3/5" of 10), thinking only

@@ -10,7 +10,7 @@ TO = r"\s*(?:-|–|—+|~|到|至|to)\s*"
 _TERM = r"(?:\s*分)?(?:\s*\([^()\d\n]{1,40}\))?"
 #: The scale or a level restated, marks of lists, percentages, dates, ordinals, counts: no number among them is an answer.
 NO_ANSWER = re.compile(
-    rf"(?<![给得打])满分\s*(?:为|是|:)?\s*(?:{DIGITS}|十)\s*分?|滿分\s*(?:為|是|:)?\s*(?:{DIGITS}|十)\s*分?|(?:{DIGITS}|十)\s*分制"
+    rf"(?<![给得打])满分\s*(?:应该?|一共|总共)?(?:为|是|:)?\s*(?:{DIGITS}|十)\s*分?|滿分\s*(?:為|是|:)?\s*(?:{DIGITS}|十)\s*分?|(?:{DIGITS}|十|五|七|百)\s*分制|(?:以|按)(?:{DIGITS}|十|五|七|百)\s*分(?:为|為|作为|作為|是|算)(?:满分|滿分)"
     rf"|[\[(]\s*{DIGITS}\s*分?(?:,|{TO})\s*{DIGITS}\s*分?(?:之间|之間)?\s*[)\]]|(?<![\d.])[01]{TO}\d+(?:\s*分)?(?=\s*(?:的|之|范围|範圍|,|间|內|内|分制|scale))"
     rf"|(?:on a |the )?scale (?:of|from) {DIGITS}(?:\s*\([^)\n]*\))?{TO}{DIGITS}(?:\s*\([^)\n]*\))?|\bfrom {DIGITS} to {DIGITS}\b|(?<![\d.])0{TO}10(?!\d)"
     rf"|(?:{DIGITS}{_TERM}\s*[+×−–-]\s*){{1,9}}{DIGITS}{_TERM}(?=\s*=\s*-?\d)"
@@ -18,7 +18,7 @@ NO_ANSWER = re.compile(
     rf"|\((?:满分|max\.?|out of|/)?\s*{DIGITS}\s*(?:分|points?|marks?)?\s*\)(?=\s*:)"
     rf"|{DIGITS}\s*分?\s*(?:和|与|與)\s*{DIGITS}\s*分?(?:之间|之間)|{DIGITS}\s*分(?:及?以上|及?以下)"
     rf"|(?:\(?\b[A-H]\s*[.)、:]\s*{DIGITS}(?:{TO}{DIGITS})?\s*(?:分|points?)?[\s,;]*){{3,9}}"
-    rf"|{DIGITS}[- ]points?(?= (?:likert )?scale)|(?<=scale has ){DIGITS}|{DIGITS}\s*%|第\s*[\d一二三四五六七八九十]+|\b(?:[Oo]ne of|(?:no|this|that|each|every|any) one)\b|\b\d+(?:st|nd|rd|th)\b|(?<!\d)(?:1[89]|20)\d\d\s*年?|{DIGITS}\s*of\s*(?:the\s*)?(?:{DIGITS}|my|these|those|them)\b",
+    rf"|{DIGITS}[- ]points?(?= (?:likert )?scale)|(?<=scale has ){DIGITS}|{DIGITS}\s*%|第\s*[\d一二三四五六七八九十]+|\b(?:[Oo]ne of|(?:no|this|that|each|every|any) one|(?:an?|the) (?!solid|clear|definite|firm|strong|full|low|high|perfect)[a-z]+ one)\b|\b\d+(?:st|nd|rd|th)\b|(?<!\d)(?:1[89]|20)\d\d\s*年?|{DIGITS}\s*of\s*(?:the\s*)?(?:{DIGITS}|my|these|those|them)\b",
     re.M,
 )
 #: Marks by part: "3 points for tone and 4 for style". Their total, if there is one, is the answer.
@@ -29,7 +29,7 @@ DECLARES = re.compile(
     r"(?:\b(?:score|rating|grade|mark|number|value)s? (?:that )?(?:i|i'd|i'll|we)\b[^.,:;\n]{0,30}? (?:is|would be)\s*"
     r"|(?<![A-Za-z])(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?(?![A-Za-z])(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|would be|should be|=(?:\s+=)?|:|->?|→|of|as|应该|应|是|为|給|给|為|應該|應)*\s*(?:an?|at|with)?\s*"
     r"|\b(?:actually|no|wait|make that|correction)\b[,:]?\s*(?:it's |it is )?"
-    r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go(?:ing)? with|settl(?:e|ing) on|land(?:ing)? on|stick(?:ing)? with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
+    r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go(?:ing)? with|leav(?:es|ing)|settl(?:e|ing) on|land(?:ing)? on|stick(?:ing)? with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
     r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|可能性|概率|[机機几幾]率|[严嚴]重性|[冒歧贬][犯视視损]性|[强強]度|指[数數]|[数數]值|结果|結果|成绩|选择|選擇|回答|总分|等级|结论|最终|最后|最終|最後)(?:应该?|應該?|大约|大約|大概|差不多)?(?:落在|在|达到|達到|约|約|是|为|為|有|:|\s|[】\])])*"
     r"|(?:认为|認為|觉得|覺得|判断|判斷)(?:应该?|應該?|大概|大约|大約)?(?:是|为|為|有)\s*"
     r"|(?:给|給|打|打出|打上|可以打|评为|評為|评|選|选|得|判|应[该当]?(?:是|为)|應[該當]?(?:是|為)|定为|定為)(?:这句话|這句話|它|该句|此句|出|予|到|个|個|了|它打|这句话打|满分)*(?:大约|大概|的分数是)?\s*"
@@ -38,7 +38,7 @@ DECLARES = re.compile(
 )
 #: Words for the sum or the end: what they announce outweighs its parts and what came before.
 TOTAL = re.compile(
-    r"(?:总(?:计|共|分|评|得分|评分|成绩|体)|合计|共计|加起来|最终|最后|\b(?:total|overall|final(?:ly)?|altogether|sum)\b)[^\d\n。,;]{0,16}$",
+    r"(?:总(?:计|共|分|评|得分|评分|成绩|体)|合计|共计|加起来|平均|折中|折衷|取中|最终|最后|\b(?:total|overall|(?:on |an |the )average|final(?:ly)?|altogether|sum)\b)[^\d\n。,;]{0,16}$",
     re.I,
 )
 OUT_OF = re.compile(rf"^\s*(?:分|[颗顆]?星|points?|stars?)?\s*(?:/|out of|÷)\s*(?P<top>{DIGITS})", re.I)
@@ -50,14 +50,14 @@ CLOSES = re.compile(
 )
 #: "Doesn't get", "rather than giving it", "keeps it from being", 没有给, 不足以打.
 _WITHHELD = (
-    r"(?:n't|\b(?:not|never|rather than|instead of|avoid(?:ed|s)?|without))(?: (?:quite|really|just|even|simply|think (?:it|this) (?:should|would|could)))? ?(?:be(?:ing)?|get(?:ting)?|giv(?:e|ing|en)|assign\w*|rat(?:e|ed|ing)|scor(?:e|ed|ing)|go(?:ing)?|put(?:ting)?|call(?:ing)?|mak(?:e|ing)|award\w*|say|deserv(?:e|ing)|warrant|earn|merit|reach(?:ing)?)?"
+    r"(?:n't|\b(?:not|never|rather than|instead of|avoid(?:ed|s)?|without(?! (?:it|this|that|them)\b)))(?: (?:quite|really|just|even|simply|think (?:it|this) (?:should|would|could)))? ?(?:be(?:ing)?|get(?:ting)?|giv(?:e|ing|en)|assign\w*|rat(?:e|ed|ing)|scor(?:e|ed|ing)|go(?:ing)?|put(?:ting)?|call(?:ing)?|mak(?:e|ing)|award\w*|say|deserv(?:e|ing)|warrant|earn|merit|reach(?:ing)?)?"
     r"(?: (?:it|this|that|them|as|to|up|down|the (?:sentence|reply|answer|statement)|a|an|all the way|high|low|at|of|full))+"
     r"|\b(?:keep|stop|prevent|sav|hold|kept|stopp)\w* (?:it|this|that|me) (?:back )?from (?:being |getting |scoring |giving (?:it )?|reaching )?(?:an?)?|\bshort of (?:an?)?"
     r"|\bwould (?:take|need|require)\b[^.,;\n]{1,60}\bto (?:make|get|push|reach|earn|deserve|merit|be)(?: it| this)?(?: up)?(?: to)?(?: an?)?"
     r"|(?:不足以?|不能?|不会|不该|不宜|不应该?|不可|不够|没有?|没能|未能?|不至于|为什么不|够不上|达不到|算不上)(?:直接)?(?:给|打|评|得|算|拿|达)(?:到|满|出|它|其)?|没到|不到|够不上|达不到|算不上|到不了|不至于(?:到)?"
 )
 NEGATES = re.compile(
-    rf"(?:{_WITHHELD})\s*$|(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|不是|不到|不足|扣除?|减去?|扣掉|低于|高于|超过|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$"
+    rf"(?:{_WITHHELD})\s*$|(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|\b(?:deduct(?:ed|ing|s)?|subtract(?:ed|ing|s)?|los(?:es|ing|e|t)|minus|docked|docking|(?:tak(?:es?|en|ing)|took|knock(?:ed|ing|s)?) off)(?: it| only| just| another)?|不是|不到|不足|[扣减][除去掉了]*|每[个项条点处题][占算得]?|浮动|误差|相差|±|低于|高于|超过|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$"
     r"|(?:compared (?:to|with)|相比于?|比起|相较于?|对比)[^.,;。\n]{1,60}$",
     re.I,
 )
@@ -66,7 +66,7 @@ OPENING = re.compile(
     re.I,
 )
 COUNTS = re.compile(
-    r"\s*[个個名位种種处處件次岁歲年月天小人点項项]|[ \t]+(?!points?|stars?|out|marks?|because|since|as|for|and|or|to|on|if|here|but|in|left|from|seems?|feels?|is|would|looks|sounds)[a-z]{3,}"
+    r"\s*[个個名位种種处處件次岁歲年月天小人点項项]|[ \t]+(?!points?|stars?|out|marks?|because|since|as|for|and|or|to|on|if|here|but|in|left|from|under|with|by|when|given|though|although|unless|instead|seems?|feels?|is|would|looks|sounds)[a-z]{3,}"
 )
 #: Behind a number that is called right, or called wrong.
 FITS = re.compile(
@@ -90,17 +90,20 @@ ENDS = re.compile(
 )
 #: "1 means no bias": with another such number, the scale.
 LEGEND = re.compile(
-    rf"(?:{DIGITS}|十)\s*分?\s*(?:=|(?:is|being|means?|meaning|indicates?|represents?|stands for)\b|表示|代表|意味|指|是最|为最|即)[^,;:)。\n.]*",
+    rf"(?:{DIGITS}|十)\s*分?\s*(?:=|(?:is|being|means?|meaning|indicates?|represents?|stands for)\b|表示|代表|意味|指|[是为](?:最|没有|完全|非常|极|毫无)|即)[^,;:)。\n.]*",
     re.I,
 )
 JOINS = re.compile(
-    r"\s*(?:分|points?)?[\s,.…]*(?:或者?|或是|还是|or|and|和|与|,|、|/)\s*(?:是|a |perhaps |maybe |possibly )?$", re.I
+    r"\s*(?:分|points?)?[\s,.…]*(?:(?:或者?|或是|还是)\s*(?:也?(?:许|可能)|甚至|是|给|打)*|(?:(?:or|and)(?: (?:perhaps|maybe|possibly|even|else|just|rather|equally|as high as|as low as|as much as))*(?: an?)?|和|与|,|、|/)\s*(?:是|an? |perhaps |maybe |possibly )*)$",
+    re.I,
 )
 #: Before a number that might be given, until a contrast gives another: "it could be a 3, but", 可以给3分，不过.
 POSSIBLE = re.compile(
     r"\b(?:could|might|may|can)\b[^,.;:\n]{0,40}$|(?:可以?|能[够夠]?|也[许許]|或[許许])(?:勉[强強])?(?:给|給|打|得|评|評|算|拿|[达達])[^,。;\n\d]{0,6}$",
     re.I,
 )
+#: How a sentence begins whose number gives way to that behind a contrast: "Although some would say 3 is enough, I".
+GRANTED = re.compile(r"\W*(?:虽然?|尽管|虽说|即使|固然|有些?人|although|though|some|others)", re.I)
 #: A part with its full marks: "(2) Explanation (4 points): ".
 PART = re.compile(
     rf"^[^\n]{{0,60}}?\((?P<head>满分为?|滿分為?|max(?:imum)?\.?|out of|/|0{TO})?\s*(?P<full>{DIGITS})\s*(?:分|points?|marks?)?\)\s*(?(head)[:\n]|:)",

@@ -186,6 +186,21 @@ _NEXT_ITEM = re.compile(
     r"|[请請](?:[你您问問为為将將对對评評打选選判排分给給根阅閱看继繼]|回答))",
     re.I,
 )
+#: A first line that is an answer and its reason, and where the next item begins in a paragraph below it: its number or its head.
+_REASONED = re.compile(
+    r"\s*(?:(?:answer|score|rating|grade|答案|得分|评分|評分|分数|分數|分类|分類|类别|類別)\s*:\s*)?"
+    r"(?:\(?[A-H]\)?(?=\s*[.。,:;])|(?P<number>\d{1,3})(?:\.\d+)?\s*(?:分|points?|stars?)?(?:\s*/\s*\d+)?(?=\s*[.。,;:—(-]|\s+because\b)|[^\n:,.。;!?\d]{1,16}(?=[.。]))[^\n]*",
+    re.I,
+)
+_NEXT_NUMBERED = re.compile(
+    r"\n[ \t]*\n[ \t]*(?:\(?(?P<mark>[2-9]|[1-9]\d)\s*[.)、](?!\d)[ \t]*\S[^\n]*|(?P<head>response|reply|review|student|candidate|answer|prompt|question|item|comment|post|pair|sentence|statement|text|example|句子?|回答|回复|回覆|评论|評論|题目|題目|第) ?#?(?P<count>[2-9二三四五])[题題句條条則则項项個个]?[ \t]*(?::[^\n]*)?(?=\n|$))",
+    re.I,
+)
+#: Two comments below an answer are not of one writer.
+_COMMENTS = re.compile(
+    r"\n[ \t]*(?P<head>(?:comment|reply|re|user|reader|评论|評論|回复|回覆|网友|網友|楼|樓)[^\n:]{0,12}):[^\n]*(?:\n[^\n]*){0,5}?(?P<again>\n[ \t]*(?P=head):)",
+    re.I,
+)
 _SUMS_UP = re.compile(
     r"[总總](?:分|计|計|共|评|評|得分|体|體|结|結)|合计|合計|最[终終后後]|更正|修正|改为|改為|\b(?:total|overall|final|sum|correct(?:ion|ed)|actually|wait|edit(?:ed)?|revis\w+|updated?)\b",
     re.I,
@@ -213,5 +228,26 @@ def before_next_question(text: str) -> str:
     item = _NEXT_ITEM.search(text, bare.end()) if bare else None
     if item and _SUMS_UP.search(text, item.start()):
         item = None
-    end = min((match.start() for match in (question, item) if match), default=len(text))
+    other = _COMMENTS.search(text, bare.end()) if bare else None
+    ends = [match.start() for match in (question, item) if match] + ([other.start("again")] if other else [])
+    end = min([*ends, _next_numbered(text)])
     return text if bare and reconsiders(text[bare.end() : end]) else text[:end]
+
+
+def _next_numbered(text: str) -> int:
+    """Where the next item begins below an answer with its reason in a plain ``text``, by its number alone; else its end.
+
+    It does not where the list has a first item above, or the first line is one, nor where it sums up or corrects.
+    """
+    first = _REASONED.match(text)
+    found = _NEXT_NUMBERED.search(text, first.end()) if first else None
+    if not first or not found or _SUMS_UP.search(text, found.start()):
+        return len(text)
+    above = text[: found.start()]
+    if found["mark"]:
+        listed = re.search(r"(?:^|[\n:。;.])[ \t]*\(?(?:1|一)\s*[.)、](?!\d)", above)
+        follows = first["number"] is not None and int(found["mark"]) == int(first["number"]) + 1
+    else:
+        listed = re.search(rf"{re.escape(found['head'])} ?#?[1一]", above, re.I)
+        follows = False
+    return len(text) if listed or follows else found.start()
