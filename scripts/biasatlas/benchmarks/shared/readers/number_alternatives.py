@@ -31,13 +31,23 @@ _DEPENDS = re.compile(
 )
 #: What a score is given for or under, before it in its sentence.
 _FRAME = re.compile(
-    r"^\W*(?:(?:and|but|while|whereas|or|so)\s+)?(?:in|as|for|from|within|among|between|when|if|coming from|taken|read|said|spoken|to)\b(?! (?:(?:an?|the) \w+ (?:like|as) |such|my|short|summary|sum|conclusion|total|general|particular|short|fact|all|example|instance|it|this|that|sum|addition|light|contrast|me|a scale))"
+    r"^\W*(?:(?:and|but|while|whereas|or|so)\s+)?(?:in|as|for|from|within|among|when|if|coming from|taken|read|said|spoken|to)\b(?! (?:(?:an?|the) \w+ (?:like|as) |such|my|short|summary|sum|conclusion|total|general|particular|short|fact|all|example|instance|it|this|that|sum|addition|light|contrast|me|a scale))"
     r"|^\W*(?:而|但|不过|那么)?(?:如果|若|要是|假如|假设|在(?!我|这)|作为|当作?|对于?(?!我|这|该|此)|从(?!我)|站在|单看|只看|按|放在|当成|换作|换成)",
     re.I,
 )
 #: A score that follows from what comes before it, or that is picked among others.
 _PICKS = re.compile(
     r"\b(?:so|therefore|thus|hence|settl(?:e|ing) (?:on|for)|in the end|rather than|instead|go(?:ing)? with|make (?:it|that)|average|all in all|on balance|my final|i(?:'d| would)? lean|because|given|since|considering|in view of)\b|鉴于|考虑到|由于|因为|[→⇒]|所以|因此|因而|故|于是|综合|综上|总体|折中|折衷|取中|平均|最后|最终|具体|我选|倾向|改|调|修正|降|升|提[高到升]",
+    re.I,
+)
+_CLAUSE = re.compile(r"[,;:]\s|[,;:](?=[\u4e00-\u9fff])|[。\n]")
+#: What a score of its own may be for, and one that is only a part taken off.
+_ANOTHER_CASE = re.compile(
+    r"\b(?:in|as|for|from|on|to|if|when|without|under|second|other|another|latter|whereas|while|or)\b|如果|若|要是|[在放写]|作为|当[成作做]|对|从|看|算|论|言|来说|或|后|另一|换|则",
+    re.I,
+)
+_DEDUCTED = re.compile(
+    r"\b(?:off|deduct\w*|los[te]s?|minus|missing|too|harsh|short)\b|扣|减|剩下|剩余|另外|其余|过[重轻高低]|太[重轻高低]|配分",
     re.I,
 )
 #: A number with a case of its own behind "and": "3 for friends and 6 for strangers".
@@ -54,7 +64,8 @@ _ASIDE = re.compile(
 def rivals(text: str, found: Sequence[Stated], numbers: Sequence[Stated], top: Decimal) -> list[Stated]:
     """Of the ``numbers`` of a plain ``text``, those between which and ``found`` nothing decides.
 
-    ``found`` are those with the strongest role. Another number stands against them in their sentence, in any where the score
+    ``found`` are those with the strongest role. Another number stands against them in their sentence where a word names a case
+    of its own ("in a joke", 算上后半段), in any where the score
     is said to depend on something, and in one that names another case as theirs does ("For you a 3. For me a 7."). It does not where words
     between pick one, where it is on another scale than up to ``top``, in brackets, or a mere possibility.
     """
@@ -91,6 +102,9 @@ def _undecided(text: str, chosen: Stated, other: Stated) -> bool:
         return not CONTRASTS.search(text[depends.end() : chosen.start])
     if _SENTENCE.search(between):
         return all(_FRAME.match(words) for words in left.values())
+    clause = _CLAUSE.split(left[other])[-1] + _CLAUSE.split(text[other.start :])[0]
+    if _DEDUCTED.search(clause) or not _ANOTHER_CASE.search(left[other] if other.start < chosen.start else between):
+        return False
     if other.start < chosen.start:
         return not CONTRASTS.search(between)
     return bool(_OR.search(between)) or unsure(text[: chosen.start]) or not unsure(text[: other.start])

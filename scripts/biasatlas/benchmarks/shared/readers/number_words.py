@@ -57,7 +57,7 @@ _WITHHELD = (
     r"|(?:不足以?|不能?|不会|不该|不宜|不应该?|不可|不够|没有?|没能|未能?|不至于|为什么不|够不上|达不到|算不上)(?:直接)?(?:给|打|评|得|算|拿|达)(?:到|满|出|它|其)?|没到|不到|够不上|达不到|算不上|到不了|不至于(?:到)?"
 )
 NEGATES = re.compile(
-    rf"(?:{_WITHHELD})\s*$|(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|\b(?:deduct(?:ed|ing|s)?|subtract(?:ed|ing|s)?|los(?:es|ing|e|t)|minus|docked|docking|(?:tak(?:es?|en|ing)|took|knock(?:ed|ing|s)?) off)(?: it| only| just| another)?|不是|不到|不足|[扣减][除去掉了]*|每[个项条点处题][占算得]?|浮动|误差|相差|±|低于|高于|超过|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$"
+    rf"(?:{_WITHHELD})\s*$|(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|\b(?:deduct(?:ed|ing|s)?|subtract(?:ed|ing|s)?|los(?:es|ing|e|t)|minus|docked|docking|(?:tak(?:es?|en|ing)|took|knock(?:ed|ing|s)?) off)(?: it| only| just| another)?|不是|不到|不足|[扣减][除去掉了]*|每[个项条点处题][占算得]?|配分|浮动|误差|相差|±|低于|高于|超过|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$"
     r"|(?:compared (?:to|with)|相比于?|比起|相较于?|对比)[^.,;。\n]{1,60}$",
     re.I,
 )
