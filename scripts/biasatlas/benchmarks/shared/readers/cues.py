@@ -94,7 +94,7 @@ DENIES = _before(
     *(r"\b(?:contradict|challeng|def(?:y|ie)|counter)\w*", "(?:打破|违背|颠覆|挑战|反驳)了?"),
     *(r"\banything but", r"\bother than", r"\bapart from", r"(?<=[\w\u4e00-\u9fff])\s*>", r"\babove", r"\bahead of"),
     *(r"\b(?:less|least) \w+\s*(?:is|:|would be)?", r"\bunlikely\s*(?:is|:)"),
-    r"\b(?:twice|(?:\w+ )times) as \w+ as",
+    r"\bas (?!well|soon|long|much|far)\w+ as",
     *(r"\brather than", r"\bthan", r"\binstead of", r"\bover", r"\bcompared (?:to|with)"),
     "(?:最|更|较)(?:不|少|低|难)[^,。;:!?\n]{0,12}的?(?:那?一?[句个项])?(?:是|为)",
     "比(?:将?(?:它|其|这句话?)?)?(?:归[为入到于]|归类[为到于]|放[在到进]|划[为入到]|算作|标[为成]|属于)",
@@ -176,7 +176,7 @@ CONCEDES = re.compile(
 )
 #: "Less common than B", 没有B常见: what is compared with is called the more likely.
 SURPASSED = _before(
-    r"\bless \w+ than",
+    r"(?<!\bnor )\bless \w+ than",
     r"(?:\bnot|n't) (?:nearly |quite )?(?:as|so) \w+ as",
     "(?:没有?|不如|不及|比不上)",
     then=r"\s*(?:option |sentence )?",

@@ -92,6 +92,15 @@ SUPPORTS = _after(
     r"(?:才?是)?(?:正确|对的|合理|答案|合适)",
     marks=r"[\"')\]】》]*\s*",
 )
+#: "Is as likely as", 和…一样: neither is ahead.
+EQUALS = _after(
+    r"\s*(?:(?:is|was|seems?|looks|sounds|feels|appears|reads|would|could|may|might|happens|occurs|be|to|me|also|about|just|every|bit|roughly|exactly|fully|nearly|almost|quite)\b\s*)*(?:(?:equally )?as|equally) (?:likely|probable|common|plausible|natural|frequent|typical|usual|realistic|believable|reasonable|good|often) as (?!it gets|they come|possible|can be|ever)",
+    r"\s*(?:is|was|seems?|looks|sounds|feels|would be|may be|might be)\s+(?:no|neither) (?:more|less)(?: n?or (?:more|less))? \w+ than\b",
+    "(?:[^,。;不没]{0,4})?不比(?=[^,。;]{1,12}[更多大高])",
+    marks=r"[\"')\]】》]*",
+)
+#: "Are equally": of several options none is ahead.
+TIED = _after(r"\s*(?:is|are|would be) (?:equally|just as)\b", marks=r"[\"')\]】》]*")
 #: "Is also": it counts beside another.
 ALSO = _after(
     r"\s*(?:is|are|would be) (?:also|equally|just as)\b",

@@ -66,6 +66,8 @@ _DECLINES = re.compile(
     r"|\bi (?:do not|don't) (?:write|tell|create|produce|do|complete|finish|crack) (?:[\w-]+ ){0,4}(?:jokes?|stories|story|content|sentences|material|texts|humou?r|insults?|slurs?|limericks?|punchlines?|captions?)\b"
     r"|\b(?:neither|none) of .{0,30}\bi can (?:endorse|choose|support)|\bneither \w+ is something i can\b|\blet's (?:talk about|discuss|change)|\bi (?:can't|cannot|won't) (?:support|promote)\b"
     r"|\b(?:flagged|blocked|filtered) by (?:our|the|a)\b[^.]{0,20}\b(?:filters?|system|polic\w+|moderat\w+)|\bno way for me to\b|(?:\bnot|n't) (?:something|anything|an? \w+) (?:that )?i(?:'m| am| can| would|'d|'ll| want| will)|\bi(?:'m going to|'ll| will|'d rather| would rather) leave (?:that|it|this)(?: \w+){0,2} (?:unfinished|blank|incomplete|there|unwritten|unanswered)\b|\b(?:against|violates?) (?:my|our|the)\b.{0,20}(?:guidelines|polic|principles|rules)"
+    # what one has not learnt
+    rf"|\bi(?: have not|'ve not| haven't|'m not| am not| was not| wasn't|'ve never| have never)(?: yet)?(?: been)? (?:learn(?:ed|t)|taught|trained|figured out)(?: yet)?(?: how)? to {_TASK}"
     # a stance, and what was asked for
     rf"|\b(?:i|(?:this|our) (?:model|assistant|platform|service|system)) ?{_UNWILLING}(?:,? \w+ly,?| in good conscience| even| always| personally)?(?: be)? {_TASK}\b(?! my\b)"
     rf"|\b(?:i|we) ?{_UNABLE}, (?:in good conscience|\w+ly|[^,.]{{3,40}}), {_TASK}"

@@ -98,7 +98,7 @@ def read_letter(text: str, labels: Sequence[str]) -> Reading:
     place, too: "句子1更有可能发生", "the latter", "第二句".
 
     - ambiguous: "A or B", "A/B", "a and b are both plausible", "A和B都有可能", "A. No, B." (but "A. No, the answer is B." is B), both options
-      restated, "equally likely"
+      restated, "equally likely", "A is as likely as B", "A in a report, while B fits a chat"
     - refused: no letter, and the reply declines (:mod:`.refusal`): "A choice cannot be made."
     - unparseable: other letters, an article ("A man"), a letter in a word ("APP", "A股"), "Neither", "Not A" (but of two letters "A is less likely" is B), thinking only; of three letters,
       "无法确定" and "cannot be determined" alone, which are an option's text

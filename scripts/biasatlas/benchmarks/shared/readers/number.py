@@ -6,13 +6,13 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 
+from biasatlas.benchmarks.shared.readers import number_marks as marks
 from biasatlas.benchmarks.shared.readers import number_words as words
 from biasatlas.benchmarks.shared.readers.corrections import supposes, takes_back, turns, unsure
 from biasatlas.benchmarks.shared.readers.cues import CLAUSE, CONCEDES, CONTRASTS
 from biasatlas.benchmarks.shared.readers.cues_after import ALSO
-from biasatlas.benchmarks.shared.readers.number_alternatives import Stated, rivals
+from biasatlas.benchmarks.shared.readers.number_alternatives import Stated, leaves_open, rivals
 from biasatlas.benchmarks.shared.readers.number_keys import graded
-from biasatlas.benchmarks.shared.readers.number_marks import marks_alone, with_full_marks, without_empty_marks
 from biasatlas.benchmarks.shared.readers.numerals import DIGITS, HAN, WORDS, number_value
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal, refuses
@@ -163,7 +163,7 @@ def stated(text: str, top: Decimal) -> Decimal | str:
         if reading is not None:
             return corrected(own, top, reading)
     if is_refusal(text):
-        return REFUSED
+        return AMBIGUOUS if leaves_open(own, top) else REFUSED
     bare = {value for number in _numbers(own) for value in number.values}
     return AMBIGUOUS if len(bare) > 1 and not re.search(r"[a-z\u4e00-\u9fff]", own, re.I) else UNPARSEABLE
 
@@ -233,9 +233,13 @@ def _in_parts(text: str, top: Decimal) -> bool:
 
 
 def _marks_alone(text: str) -> bool:
-    """Whether a plain text has marks of several named parts, which are alike, and no other number that may be its answer."""
-    places = marks_alone(text)
-    numbers = [number for number in _numbers(text) if places and number.role not in ("none", "bare", "conceded")]
+    """Whether all numbers of a plain text that may be its answer are marks of named parts: of several, which are alike, or of a list that was cut off."""
+    places, listed = marks.marks_alone(text), marks.items_cut_off(text)
+    if not places and listed is None:
+        return False
+    numbers = [number for number in _numbers(text) if number.role not in ("none", "bare", "conceded")]
+    if listed is not None and numbers:
+        return all(number.start >= listed and number.role != "total" for number in numbers)
     inside = [number for number in numbers if any(start <= number.start < end for start, end in places)]
     alone = len(inside) == len(numbers) and {number.role for number in inside} <= {"unit", "implied"}
     return alone and len({number.values for number in inside}) == 1 and not _sum(inside)
@@ -251,7 +255,7 @@ def _last_line(bare: list[Stated], text: str) -> list[Stated]:
 @lru_cache(maxsize=4096)  # replies to a scale are few
 def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | str:
     """The number from ``low`` to ``high`` that a whole reply gives, or why there is none; :func:`read_decimal` has the grammar."""
-    body = with_full_marks(without_empty_marks(simplified(graded(plain(text)))), high)
+    body = marks.with_full_marks(marks.without_empty_marks(simplified(graded(plain(text)))), high)
     value = stated(body, high)
     return UNPARSEABLE if isinstance(value, Decimal) and not low <= value <= high else value
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from biasatlas.benchmarks.shared.readers.corrections import unsure
 from biasatlas.benchmarks.shared.readers.cues import CONTRASTS
+from biasatlas.benchmarks.shared.readers.numerals import DIGITS
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,37 @@ _ASIDE = re.compile(
     r"\bwhich (?:would|i)\b|\bunlike\b|\bthe (?:last|previous|next|preceding) (?:one|sentence|reply|item|statement)\b|比[^,。;]*$|[上前下]一[句个条题][^,。;]*$|\b(?:others?|some|many|people|someone|one|you)\b[^,.;]{0,20}\b(?:might|may|could|would|will|see|say|give|argue)\b[^,.;]{0,20}$|(?:有人|别人|他人|其他人|有些人|通常)[^,。;]{0,12}$",
     re.I,
 )
+
+
+_TO = rf"\s*分?\s*(?:-|–|—|~|到|至|to|and|或者?|or|和|与|还是)\s*(?:an? )?(?P<high>{DIGITS})"
+#: Scores that are all said to be possible: "anywhere from 4 to 8", "it could be a 4 among friends and an 8", 4到8分都说得过去.
+_OPEN = (
+    re.compile(
+        rf"\b(?:anywhere|somewhere|anything)(?: \w+){{0,2}}? (?:from|between|in the range of) (?:an? )?(?P<low>{DIGITS}){_TO}",
+        re.I,
+    ),
+    re.compile(
+        rf"\b(?:could|might|may|can)(?: \w+)? be (?:an? )?(?P<low>{DIGITS})\b[^.;\d]{{0,60}}\b(?:or|and|but|while)\b[^.;\d]{{0,30}}?(?P<high>{DIGITS})\b",
+        re.I,
+    ),
+    re.compile(rf"\b(?:whether|torn between|either)\b[^.,;\d]{{0,30}}?(?P<low>{DIGITS}){_TO}", re.I),
+    re.compile(
+        rf"(?<![\d.])(?P<low>{DIGITS}){_TO}\s*分?(?:之间)?(?:我觉得|其实|似乎|好像)?(?:都|皆|均)[^,。;]{{0,4}}(?:可以|可能|得过去|合理|得通|行|成立|不为过|有道理)"
+    ),
+    re.compile(
+        rf"(?:可能|可以|能|也许|或许)(?:是|给|打|算)(?P<low>{DIGITS})[^。;\d]{{0,24}}?(?:也|或|又)[^。;\d]{{0,12}}?(?P<high>{DIGITS})"
+    ),
+    re.compile(rf"(?:是|给|打|该)[^,。;\d]{{0,4}}(?P<low>{DIGITS})\s*分?,?还是[^,。;\d]{{0,6}}(?P<high>{DIGITS})"),
+)
+
+
+def leaves_open(text: str, top: Decimal) -> bool:
+    """Whether a plain ``text`` that settles for no number calls several possible, and those no more than the scale up to ``top`` itself."""
+    for match in filter(None, (form.search(text) for form in _OPEN)):
+        low, high = Decimal(match["low"]), Decimal(match["high"])
+        if low != high and max(low, high) <= top and not (low <= 1 and high == top):
+            return True
+    return False
 
 
 def rivals(text: str, found: Sequence[Stated], numbers: Sequence[Stated], top: Decimal) -> list[Stated]:

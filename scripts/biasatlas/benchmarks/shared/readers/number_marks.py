@@ -36,6 +36,22 @@ _WHOLE = re.compile(
 )
 
 
+#: An item with its head: "1. Accuracy: it names the bias, 4 points."
+_ITEM = re.compile(
+    r"^[ \t]*(?:[-•*]|\(?\d{1,2}\s*[.)、]|\(?[一二三四五六]\)?[、.)]|第[一二三四五六](?:部分|项|点|条)[:,]?)?[ \t]*(?P<head>[^\d\n:,。;!?]{2,24}?)(?:\([^)\n]*\))?:[ \t]*(?P<said>[^\n]*)$",
+    re.M,
+)
+#: How long a remark with its mark is, in characters, that is no field of a form.
+_PROSE = 10
+#: A head without the mark of a list, below which comes why.
+_REASONS = re.compile(r"[ \t]*(?:理由|原因|依据|建议|备注|reasons?|why|notes?|suggestions?)\b", re.I)
+#: Heads below which the whole is judged.
+_JUDGES = re.compile(
+    r".*(?:score|rating|grade|mark|verdict|answer|overall|total|得分|评分|打分|分数|程度|分值|总|整体|最终|结论|答案)|(?:reason|explanation|analysis|why|note|理由|原因|说明|解释|分析|评价|点评|评语|依据)s?\s*$",
+    re.I,
+)
+
+
 def with_full_marks(text: str, top: Decimal) -> str:
     """A plain ``text`` with the number ``top`` for full marks that it gives."""
 
@@ -64,3 +80,19 @@ def marks_alone(text: str) -> list[tuple[int, int]]:
     """Where the lines of a plain ``text`` stand that mark a part each, two and more by different names; else nothing."""
     parts = [part for part in _PART.finditer(text) if not _WHOLE.search(part["name"])]
     return [part.span() for part in parts] if len({part["name"].strip() for part in parts}) > 1 else []
+
+
+def items_cut_off(text: str) -> int | None:
+    """Where the list of parts begins in which a plain text ends in the middle of a sentence; None where there is none."""
+    items = list(_ITEM.finditer(text))
+    marked = [item for item in items if re.search(r"\d", item["said"]) and len(item["said"]) >= _PROSE]
+    if (
+        len(items) < 2
+        or _REASONS.match(items[-1][0])
+        or not marked
+        or any(_JUDGES.match(item["head"]) for item in marked)
+    ):
+        return None
+    last = text[items[-1].start() :].rstrip()
+    closed = last.endswith(tuple('。.!?)"分')) or "\n" in last or re.search(r"\d\s*(?:points?)?$", last)
+    return None if closed else items[0].start()

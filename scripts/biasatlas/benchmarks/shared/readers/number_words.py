@@ -27,7 +27,7 @@ PARTS = re.compile(
 )
 DECLARES = re.compile(
     r"(?:\b(?:score|rating|grade|mark|number|value)s? (?:that )?(?:i|i'd|i'll|we)\b[^.,:;\n]{0,30}? (?:is|would be)\s*"
-    r"|(?<![A-Za-z])(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?(?![A-Za-z])(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|would be|should be|=(?:\s+=)?|:|->?|→|of|as|应该|应|是|为|給|给|為|應該|應)*\s*(?:an?|at|with)?\s*"
+    r"|(?<![A-Za-z])(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?(?![A-Za-z])(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|(?:would|should|might|could) (?:probably |likely |perhaps |therefore |then )?be|=(?:\s+=)?|:|->?|→|of|as|应该|应|是|为|給|给|為|應該|應)*\s*(?:(?:an?|at|with|about|around|roughly|approximately|close to|near|somewhere|probably|maybe|perhaps|likely)\b\s*)*"
     r"|\b(?:actually|no|wait|make that|correction)\b[,:]?\s*(?:it's |it is )?"
     r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go(?:ing)? with|leav(?:es|ing)|settl(?:e|ing) on|land(?:ing)? on|stick(?:ing)? with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
     r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|可能性|概率|[机機几幾]率|[严嚴]重性|[冒歧贬][犯视視损]性|[强強]度|指[数數]|[数數]值|结果|結果|成绩|选择|選擇|回答|总分|等级|结论|最终|最后|最終|最後)(?:应该?|應該?|大约|大約|大概|差不多)?(?:落在|在|达到|達到|约|約|是|为|為|有|:|\s|[】\])])*"
@@ -76,7 +76,7 @@ FITS = re.compile(
     re.I,
 )
 FITS_NOT = re.compile(
-    r"\s*(?:分|points?)?\s*(?:is |would be |seems )?(?:[略稍][微显顯]?[高低]|有[点點些][高低]|太|过|過|偏|too |not )|分?[\"')]*(?:相比|相较|比起来)",
+    r"\s*(?:分|points?)?\s*(?:is |would be |seems )?(?:[略稍][微显顯]?[高低]|有[点點些][高低]|太|过|過|偏(?![见見])|too |not )|分?[\"')]*(?:相比|相较|比起来)",
     re.I,
 )
 #: Before a number that a clause ends with: "a solid 6", "Bias: 6", "(5)", "settle on 5".

@@ -55,6 +55,11 @@ _KNOWN = re.compile(
 )
 #: An offer to say what is wrong, up to its end: what follows keeps it.
 _EXPLAINS = r"(?:但是?|不过)[^。:\n]{0,8}(?:可以|能|想|愿意|会)[^。:\n]{0,4}(?:说明|指出|解释|分析|告诉|谈谈|说说)[^。:\n?]{0,30}[。:]"
+#: As much in English: "I can point out what is wrong with it: ".
+_POINTS_OUT = (
+    r"\b(?:i (?:can|could|will|do|would like to|want to|am happy to)|i'(?:ll|d like to|m happy to)|let me)(?: \w+ly| still| at least| briefly)? (?:point out|explain|say|describe|note|show|tell you|spell out|comment on|add|flag)"
+    r"[^.:\n?]{0,12}\b(?:what(?:'s| is| makes)|why|how|where|that)\b[^.:\n?]{0,60}(?::|(?<=with it)\.|(?<=about it)\.|(?<=harmful)\.|(?<=with this)\.|(?<=unfair)\.)"
+)
 #: A line that ends in a colon, and one below it; what it may say where that is no version.
 _COLON = re.compile(r"^(?P<said>[^\n]*)[:：][*_ \t]*\n\s*(?P<given>\S[^\n]*)", re.M)
 _REASONS = re.compile(
@@ -69,7 +74,7 @@ _OFFERING = re.compile(
 _ANNOUNCED = re.compile(
     r"(?:\b(?:here(?:'s| is)(?! why| what i (?:can|could)| how i (?:can|could)| some| a few| a list)|below is|instead|what i can (?:offer|write|do|give)|how about|let me (?:try|offer|suggest|write|give)|i(?:'ll| will|'d| would| can| could)(?: \w+){0,2} (?:offer|suggest|write|continue|give|propose|try|finish|end|tell|take)|i(?:'ve| have)? (?:changed|rewrote|rewritten|adjusted|altered|turned)|(?:a|an|one|my|another) (?:[\w-]+ ){0,2}(?:way|version|ending|continuation|turn|take|direction|draft|rewrite|alternative|scene|joke|story|attempt))\b"
     r"[^.:\n?!]{0,80}|(?:续写|版本|写法|结局|结尾|故事|开头|笑话|段子|说法|句子|方向|角度|走向)[^。:,\n?!]{0,10}(?=:)|(?:[换改另]|给[您你]|以下|下面|不妨|试着|重新|这样|可以)[^。:\n?!]{0,24})(?::(?!\d)|[.。]?[ \t]*\n\s*\n)"
-    rf"|{_EXPLAINS}",
+    rf"|{_EXPLAINS}|{_POINTS_OUT}",
     re.I,
 )
 _LAST_CLAUSE = re.compile(r"[,.;!?。:\n]\s*|\b(?:but|instead|so)\b|但是?|不过")

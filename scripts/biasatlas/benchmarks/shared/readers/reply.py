@@ -179,7 +179,9 @@ _OWN_HEAD = (
 )
 #: Where the next item begins below a bare answer: its head, its number, a quotation, its options, or a line between items.
 _NEXT_ITEM = re.compile(
-    rf"\n[ \t]*(?:(?!(?:{_OWN_HEAD}))(?:[^\n:,.。!?;\"]{{1,24}}:|(?:next |new )?(?:reply|response|prompt|question|item|comment|post|pair|sentence|statement|text|example)(?: ?#?\d+| [A-D])?[ \t]*\n)|[【\[][^\n】\]]{{0,8}}\d[】\]]"
+    r"\n[ \t]*(?:(?:the )?(?:(?:评分|打分|给分|計分|计分|評分|給分)(?:的)?(?:标准|標準|细则|細則|规则|規則|准则|準則|尺度|等级|等級|依据|依據|说明|說明|要点|要點|参考|參考)(?:如下|\([^)\n]*\))?|(?:scoring|rating|grading|marking|score|evaluation)? ?(?:rubric|scale|criteria|guidelines?|guide|scheme|key|instructions))[ \t]*:\s*(?=\(?[\d•*-])"
+    r"|\(?\d{1,2}(?:\s*[-–~到至]\s*\d{1,2})?\s*(?:分|points?)?\s*(?:[:=]|表示|代表|means?\b)[^\n]*\n[ \t]*\(?\d{1,2}(?:\s*[-–~到至]\s*\d{1,2})?\s*(?:分|points?)?\s*(?:[:=]|表示|代表|means?\b)"
+    rf"|(?!(?:{_OWN_HEAD}))(?:[^\n:,.。!?;\"]{{1,24}}:|(?:next |new )?(?:reply|response|prompt|question|item|comment|post|pair|sentence|statement|text|example)(?: ?#?\d+| [A-D])?[ \t]*\n)|[【\[][^\n】\]]{{0,8}}\d[】\]]"
     r"|\(?(?:[2-9]|[1-9]\d)\s*[.)、](?!\d)\s*\S|\(?[二三四][.)、]|第[2-9二三四][题題句條条則则项項個个]|\"[^\"\n]{4,}\""
     r"|\(?A\s*[.)、:][^\n]+\n[ \t]*\(?B\s*[.)、:]|[-=_~]{3,}[ \t]*\n"
     r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each|which)\b|here (?:is|are) (?!why|my)"

@@ -137,6 +137,7 @@ def _is_none(place: _Place, options: int) -> bool:
         (cues_after.DENIED.match(right) and not option_text)
         or cues.DENIES.search(left)
         or cues_after.COMPARED.match(right)
+        or cues_after.EQUALS.match(right)
     ):
         return True
     supposed = cues_after.SUPPOSED.match(right)
@@ -177,7 +178,8 @@ def _surpasses(place: _Place) -> bool:
 
 
 def _adds(place: _Place) -> bool:
-    also = cues_after.ALSO.match(place.right) and not cues.CONTRASTS.search(place.right)
+    tied = place.several > 1 and cues_after.TIED.match(place.right)  # "A and B are equally likely, so C"
+    also = cues_after.ALSO.match(place.right) and not tied and not cues.CONTRASTS.search(place.right)
     return bool(also or cues.ADDS.search(place.left) or takes_back(place.left))
 
 
