@@ -5,7 +5,7 @@ A row has ``reader``, ``language``, ``model`` (the sort that writes so: chat, ba
 "unparseable" (no answer). Readers are developed on development.jsonl. The others were sealed until they were
 looked at: sealed.jsonl was written before the readers, sealed_second.jsonl by another author when they were there, sealed_third.jsonl by one who
 had not seen them, sealed_fourth.jsonl by two, sealed_fifth.jsonl to sealed_seventh.jsonl by one each, in the proportions in which models write, sealed_eighth.jsonl
-by two, sealed_ninth.jsonl and sealed_tenth.jsonl by three, likewise; of these those rows are kept on whose truth another person, who did not see it, agreed. All are pinned by :data:`SEALED`, and are read for docs/replies.md alone (``python bench/replies.py``).
+by two and those after it by three, likewise; of these those rows are kept on whose truth another person, who did not see it, agreed. All are pinned by :data:`SEALED`, and are read for docs/replies.md alone (``python bench/replies.py``).
 From sealed_third.jsonl on the scale of decimals and grades is [lowest, highest] as text, of tenths: a truth between two of
 them (7.25) is the nearer one or the larger, as readers are to say.
 """
@@ -30,6 +30,7 @@ SEALED = {
     "sealed_eighth": "384de7ce05336187e816fcefebed341526a588e6ebdd0ccb9b4635905e42a05c",
     "sealed_ninth": "a960df63188cf690175a4705b56a90c43c0ccc5d0f8d18875dadb0c165407cc1",
     "sealed_tenth": "4ad870a06a159408c1adc4bf0f2d0bd80d549d045f6c473c68df696ab7039075",
+    "sealed_eleventh": "b4e1844724ccde0363d12ed9a3c333253bf9c43b8cfe3ec6cae8028527cd81a0",
 }
 
 
