@@ -16,7 +16,7 @@ PROTOCOLS = ("paper", "released", "recommended")
 def test_a_task_with_a_judge_under_every_protocol(tmp_path):
     """BA: analyses worth half of a judge's points. Without the printed prompts `paper` is left out, and a note says so.
 
-    Equation 5's weighted mean ends at 12.5; the authors' code reads half a point as none.
+    Tables have BA from 0 to 100 under each; the authors' code reads half a point as none.
     """
     sizes = write_workbooks(tmp_path / "mirror/mcbe", 0.02)
     wording(tmp_path / "data", "mcbe")  # stand-ins for the authors' code, as if they had been fetched
@@ -37,7 +37,7 @@ def test_a_task_with_a_judge_under_every_protocol(tmp_path):
     assert done.stdout.count("mcbe: protocol paper is left out") == (not texts)
     assert "test.xlsx is skipped" in done.stdout and f"Gender: {sizes['gender']} instances" in done.stdout
 
-    worth = {"paper": 6.25, "released": 46.0, "recommended": 50.0}
+    worth = {"paper": 50.0, "released": 46.0, "recommended": 50.0}
     for protocol, target in zip(asked, targets, strict=True):
         scores = pd.read_csv(tmp_path / target).query("metric == 'score'").set_index("category")
         assert scores["n"].to_dict() == sizes and list(scores.index) == list(CATEGORIES)
