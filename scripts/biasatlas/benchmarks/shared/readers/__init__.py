@@ -53,7 +53,7 @@ Reader = Callable[[str, Sequence[str], bool], Reading | None]
 
 
 #: Raise it when a reader reads any reply otherwise: it is part of what identifies an answer. A golden test says when.
-VERSION = 15
+VERSION = 16
 
 
 @dataclass(frozen=True)

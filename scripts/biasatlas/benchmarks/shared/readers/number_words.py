@@ -38,7 +38,7 @@ DECLARES = re.compile(
 )
 #: Words for the sum or the end: what they announce outweighs its parts and what came before.
 TOTAL = re.compile(
-    r"(?:总(?:计|共|分|评|得分|评分|成绩|体)|合计|共计|加起来|平均|折中|折衷|取中|最终|最后|\b(?:total|overall|(?:on |an |the )average|final(?:ly)?|altogether|sum)\b)[^\d\n。,;]{0,16}$",
+    r"(?:[扣减][除去掉]?\d+分[之以]?后|总(?:计|共|分|评|得分|评分|成绩|体)|合计|共计|加起来|平均|折中|折衷|取中|最终|最后|\b(?:total|overall|(?:on |an |the )average|final(?:ly)?|altogether|sum)\b)[^\d\n。,;]{0,16}$",
     re.I,
 )
 OUT_OF = re.compile(rf"^\s*(?:分|[颗顆]?星|points?|stars?)?\s*(?:/|out of|÷)\s*(?P<top>{DIGITS})", re.I)
