@@ -27,7 +27,7 @@ import openai
 import pandas as pd
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.models.endpoint import errors, send
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry

@@ -18,7 +18,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 from replies.corpus import SEALED, reading, rows  # noqa: E402
 
 from biasatlas.benchmarks.mcbe.readers import MCBE_REPLIES  # noqa: E402
-from biasatlas.benchmarks.shared.readers import READERS, REFUSED, REPLIES, Reading  # noqa: E402
+from biasatlas.benchmarks.shared.readers import REFUSED, Reading  # noqa: E402
+from biasatlas.benchmarks.shared.readers.named import READERS, REPLIES  # noqa: E402
 
 NO_LABEL = ("refused", "ambiguous", "unparseable")
 #: The authors' readers, and the rows they are held against.

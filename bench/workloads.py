@@ -10,7 +10,8 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 
-from biasatlas.benchmarks.shared.readers import READERS, Reader
+from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.readers.named import READERS
 
 PROMPTS = Path(__file__).resolve().parents[1] / "resources/prompts"
 CHAT = (

@@ -28,7 +28,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 #: Processes of Snakemake are forks of one that has imported it, which is most of the time of a plan.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["snakemake.cli", "snakemake.report.html_reporter", "pandas", "pydantic"])
+_FORKS.set_forkserver_preload(
+    [
+        "snakemake.cli",
+        "snakemake.report.html_reporter",
+        "pandas",
+        "pyarrow.dataset",
+        "pydantic",
+        "smart_open",
+        "nbformat",
+    ]
+)
 
 
 def start_snakemake(

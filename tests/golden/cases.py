@@ -16,7 +16,7 @@ import benches
 from golden import calls, questions, replies, texts, tiny_models
 
 from biasatlas.benchmarks.mcbe.readers import READERS as MCBE_READERS
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.models.known.entry import KnownEntry
 
 FOLDER = Path(__file__).parent
@@ -140,5 +140,5 @@ GOLDEN = [
     Golden("calls", ("biasatlas.models.endpoint",), calls.bodies),
     Golden("responses", ("biasatlas.models.endpoint", "biasatlas.benchmarks.shared.readers"), replies.responded),
     Golden("readers", ("biasatlas.benchmarks.shared.readers",), shared_readings),
-    Golden("mcbe_readers", ("biasatlas.benchmarks.mcbe.readers", "biasatlas.benchmarks.shared.readers"), mcbe_readings),
+    Golden("mcbe_readers", ("biasatlas.benchmarks.mcbe.spec", "biasatlas.benchmarks.shared.readers"), mcbe_readings),
 ]

@@ -2,7 +2,7 @@
 
 import json
 
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply, responses
 
 USAGE = {"prompt_tokens": 11, "completion_tokens": 3}

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from api_server import Server, requests_for
 
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry

@@ -11,7 +11,7 @@ from engine import architectures, tiny
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, LlamaConfig, Phi3Config
 
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.errors import UserError
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load

@@ -16,7 +16,7 @@ from engine import tiny
 from pydantic import BaseModel, ValidationError
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.errors import UserError
 from biasatlas.marks import mark, that_change
 from biasatlas.models.door import Opening, open_model, store_folder

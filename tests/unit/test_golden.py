@@ -7,7 +7,7 @@ from golden import texts
 from golden.cases import GOLDEN, same
 
 from biasatlas.benchmarks.mcbe.readers import READERS as MCBE_READERS
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 
 PINNED = pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.name)
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from engine import tiny
 
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND, batches

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replies.corpus import FOLDER, SEALED, reading, rows
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, READERS, REFUSED, REPLIES, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers.named import READERS, REPLIES
 from biasatlas.benchmarks.shared.readers.reply import answer_part, plain
 
 AB = ["A", "B"]

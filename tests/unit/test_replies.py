@@ -11,7 +11,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe.spread import variance_limits
 from biasatlas.benchmarks.shared import replies as kit
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.benchmarks.shared.worst_cases import with_worst_cases
 from biasatlas.files import read_csv, write_parquet
 from biasatlas.workflow.replies import reread

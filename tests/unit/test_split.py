@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from engine import tiny
 
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.models.local import split
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from engine import tiny
 
-from biasatlas.benchmarks.shared.readers import READERS
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.errors import UserError
 from biasatlas.models.entry import Template
 from biasatlas.models.local.answer import CausalModel

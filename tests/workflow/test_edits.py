@@ -210,7 +210,7 @@ EDITS = {
         answers(*BENCHMARKS),
     ),
     "the version of one benchmark's readers": (
-        swap(f"{B}/mcbe/readers.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+        swap(f"{B}/mcbe/spec.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         answers("mcbe"),
     ),
     "code of a reader, without its version": (

@@ -10,7 +10,7 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step:
 ``scores``    ``score_responses``, a :class:`ScoreResponses`
 ``tables``    functions marked with :func:`table` (in a module or a package)
 ``figures``   functions marked with :func:`figure`
-``readers``   READERS and VERSION, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.readers` (if it needs any)
+``readers``   READERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.readers` (if it needs any)
 ``roles``     ``roles``, a :class:`SayRoles`, and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
 ``judge``     ``build_judge_requests`` and ``build_order_requests`` (if a judge takes part)
 ``released``  ``import_responses``, an :class:`ImportResponses` (if outputs were published); FORMATS, each a
@@ -122,7 +122,8 @@ class Spec:
     user may bring to what its files are; they answer the same tasks. ``files`` maps the name of each file that a user may
     add to what it holds; one that is no table's and no need's is read together with the data.
     ``needs`` is what its protocols need that does not ship. ``printed_under`` are the protocols that the printed numbers
-    of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``headlines`` are its columns
+    of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``readers_version`` is part of
+    what identifies an answer: raise it when one of its own readers reads any reply otherwise. ``headlines`` are its columns
     in the report's overview; ``shown`` says how a task's scores are read one by one.
     """
 
@@ -146,6 +147,7 @@ class Spec:
     needs: tuple[Need, ...] = ()
     printed_under: tuple[str, ...] = ("paper", "released")
     reads: tuple[str, ...] = ()
+    readers_version: int = 0
     headlines: tuple[Headline, ...] = ()
     shown: Mapping[str, Shown] = field(default_factory=dict)
 

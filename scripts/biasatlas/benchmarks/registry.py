@@ -13,6 +13,7 @@ from biasatlas.benchmarks.checks import check_spec
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
 from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
+from biasatlas.benchmarks.shared.readers import VERSION, Reader
 from biasatlas.errors import UserError
 from biasatlas.marks import Changes, that_change
 from biasatlas.resources import names
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from biasatlas.benchmarks.shared.evidence import Evidence
-    from biasatlas.benchmarks.shared.readers import Reader
     from biasatlas.benchmarks.shared.specifications import Multiverse
 
 _FOLDER = Path(benchmarks.__path__[0])
@@ -231,19 +231,16 @@ def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
     return _module(benchmark, "evidence").MULTIVERSES if has_evidence(benchmark) else ()
 
 
-def readers(benchmark: str) -> "dict[str, Reader]":
+def readers(benchmark: str) -> dict[str, Reader]:
     """The readers of choices that a benchmark's requests may name: those of all, and its own."""
-    from biasatlas.benchmarks.shared import readers as shared
+    from biasatlas.benchmarks.shared.readers.named import READERS
 
-    return shared.READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
+    return READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
 
 
 def reader_version(benchmark: str) -> str:
     """Changes whenever a reader of :func:`readers` does: part of what makes an answer stale."""
-    from biasatlas.benchmarks.shared.readers import VERSION
-
-    own = _module(benchmark, "readers").VERSION if _has(benchmark, "readers") else 0
-    return f"{VERSION}.{own}"
+    return f"{VERSION}.{load_spec(benchmark).readers_version}"
 
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from transformers import PhiConfig, PhiForCausalLM, PreTrainedModel
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, READERS, REFUSED, REPLIES, UNPARSEABLE, Reading
+from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
+from biasatlas.benchmarks.shared.readers.named import READERS, REPLIES
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.memory import Memory
 from biasatlas.engine.reading import TokenReader

@@ -12,7 +12,8 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, READERS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.engine.choice import KEPT, Question, answer_probabilities
 from biasatlas.engine.expansion import HOPELESS, READINGS, UNRESOLVED
 from biasatlas.engine.live import LiveRows

@@ -10,7 +10,8 @@ from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.readers import number
 from biasatlas.benchmarks.mcbe.requests import finish
 from biasatlas.benchmarks.mcbe.wording import judge_prompts, order_prompt
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, REPLIES, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.readers.named import REPLIES
 from biasatlas.benchmarks.shared.wording import fill_slots
 from biasatlas.resources import Resources
 

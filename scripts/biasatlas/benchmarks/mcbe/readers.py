@@ -7,13 +7,11 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from biasatlas.benchmarks.shared.readers import REFUSED, REPLIES, UNPARSEABLE, Choice, Reader, Reading, ReplyReader
+from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE, Reader, Reading, ReplyReader
+from biasatlas.benchmarks.shared.readers.named import REPLIES, Choice
 from biasatlas.benchmarks.shared.readers.number import place, stated_number
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal
 from biasatlas.benchmarks.shared.readers.reply import plain
-
-#: Raise it when a reader below reads any reply otherwise: it is part of what identifies an answer. A golden test says when.
-VERSION = 3
 
 
 def letter_in_five(text: str) -> str | None:

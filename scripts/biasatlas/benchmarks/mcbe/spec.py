@@ -12,6 +12,8 @@ from biasatlas.benchmarks.views import Headline, Shown
 _ASKED = ("SC", "SS", "BA", "BS")
 _COPIED = "the Chinese prompts of Tables 7 and 11"
 _BETTER = "higher: less bias; 0 to 100"
+#: Raise it when one of its readers reads any reply otherwise. A golden test says when.
+VERSION = 3
 
 SPEC = Spec(
     title="McBE",
@@ -157,4 +159,5 @@ SPEC = Spec(
         Need("judge_answers", "sampled", ("BA",), setting="sampling.checkpoint", judges=True),
     ),
     reads=("categories", "skip_invalid"),
+    readers_version=VERSION,
 )

@@ -16,7 +16,8 @@ import pandas as pd
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
 from biasatlas.benchmarks.shared.rates import percentage
-from biasatlas.benchmarks.shared.readers import REFUSED, REPLIES, UNPARSEABLE, Reader, whole_reading
+from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE, Reader
+from biasatlas.benchmarks.shared.readers.named import REPLIES, whole_reading
 from biasatlas.benchmarks.shared.readers.reply import answer_part
 from biasatlas.columns import MASSES, NO_REPLY
 

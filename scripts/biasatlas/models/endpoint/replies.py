@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from biasatlas.benchmarks.shared.readers import Reader, whole_reading
+from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.readers.named import whole_reading
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.endpoint import VERSION
