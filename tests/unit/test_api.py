@@ -225,7 +225,7 @@ def test_a_retry_after_above_two_minutes_is_kept(tmp_path, monkeypatch):
         monkeypatch.setattr(limits, "time", SimpleNamespace(time=lambda: time.time() + sum(slept)))
         frame, _ = ask(server, requests_for(["one"]), tmp_path / "store")
     assert frame["status"].tolist() == ["ok"]
-    assert 149 < max(slept) <= 150
+    assert 120 < max(slept) <= 150  # less what passed since the reply
 
 
 @pytest.mark.parametrize(
