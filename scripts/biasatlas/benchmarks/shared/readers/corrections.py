@@ -11,8 +11,8 @@ from biasatlas.benchmarks.shared.readers.reply import simplified
 
 _TAKEN_BACK = re.compile(
     r"(?:\b(?:wait|actually|scratch that|sorry|correction|edit(?:ed)?|i mean|i meant|or perhaps|(?:or )?maybe|perhaps|possibly|on second thoughts?|or rather|(?<!would )(?<!could )make (?:that|it))|(?:^|[.…,;])\s*no|\b(?:could|might|may|can) (?:(?:just |equally |also )?as well|equally|also|just as easily) be|[.。…,;!\n]\s*(?:hm+|um+|uh|erm|嗯+|唔|呃)"
-    r"|(?:写|寫|说|說|选|選|答|弄|看|搞)错了?|也可能|也許|也许|或许|或許|不对|不對|不是|等等|等一下|更正|(?<!可)改(?:为|為|成)|哦不|[,。;…]\s*不)"
-    r"[\s,.:;!…。-]*(?:it'?s |it is |make that |rather )?(?:(?:应该|應該|应|應|应当)?(?:是|为|為)|选|改为|一下)*[\s,:。]*(?:an? )?[\"'(\[]*$",
+    r"|(?:写|寫|说|說|选|選|答|弄|看|搞)错了?|[给打评][高低]了|也可能|也許|也许|或许|或許|不对|不對|不是|等等|等一下|更正|(?<!可)改(?:为|為|成)|哦不|[.,。;…]\s*不)"
+    r"[\s,.:;!…。\]】-]*(?:it'?s |it is |make that |rather )?(?:(?:应该|應該|应|應|应当)?(?:是|为|為)|选|改为|一下)*[\s,:。]*(?:an? )?[\"'(\[]*$",
     re.I,
 )
 
@@ -23,7 +23,7 @@ _ERRED = re.compile(
 
 #: Where a clause begins.
 _CLAUSE = (
-    r"(?:^|[\n,.;:!?…。~]|\s[-–—]+|—+|\()\s*(?:(?:and|but|oh|ah|hm+|so|well|嗯|哦|噢|啊|唔|呃|但|不过)[\s,.…。]*)*"
+    r"(?:^|[\n,.;:!?…。~]|\s[-–—]+|—+|\()\s*(?:(?:and|but|oh|ah|hm+|so|well|嗯|哦|噢|喔|啊|唔|呃|但|不过)[\s,.…。]*)*"
 )
 #: A look once more, as a noun.
 _AGAIN = r"(?:thoughts?|reflection|reading|re-?reading|reads?|looks?|inspection|consideration|review(?:ing)?|examination|checking|re-?checking|reconsideration|(?:re)?considering)"
@@ -35,11 +35,11 @@ _TURNS = re.compile(
     rf"|after (?:a |an |another |some |further |careful |more )*{_AGAIN}\b|(?:having )?(?:re-?read(?:ing)?|re-?check(?:ed|ing)?|reconsider(?:ed|ing)?)\b"
     r"|(?:looking|thinking|reading)\b[^,.\n]{0,20} (?:again|more (?:closely|carefully)|once more|twice)\b|in hindsight|come to think of it"
     r"|let me (?:correct|revise|re-?read|re-?check|double-?check|reconsider|re-?think|redo|re-?do|fix|change|look again|take (?:another|that back))\b[^,.:\n]{0,30}"
-    r"|i (?:need to|have to|should|must|want to|would like to|'d like to) (?:correct|revise|change|take|lower|raise|reduce|increase|adjust|amend|drop|bump|cut|reconsider)\b[^,.:\n]{0,30}|i (?:take (?:that|it) back|misread|misjudged|miscounted|overlooked|made (?:a mistake|an error)|was (?:wrong|mistaken)|stand corrected)\b"
+    r"|i (?:need to|have to|should|must|want to|would like to|'d like to) (?:correct|revise|change|take|lower|raise|reduce|increase|adjust|amend|drop|bump|cut|reconsider)\b[^,.:\n]{0,30}|i (?:take (?:that|it) back|(?:retract|withdraw) (?:that|it|this)|misread|misjudged|miscounted|overlooked|made (?:a mistake|an error)|was (?:wrong|mistaken)|stand corrected)\b"
     r"|(?:that|this|the above)(?:'s| is|'s| was|n't| isn't| wasn't) (?:not )?(?:wrong|right|incorrect|a mistake|an error|correct)\b"
-    r"|不对|哦不|不(?=[,;。!…])|等等|等一下|等下|且慢|抱歉|对不起|不好意思|(?:我)?(?:前面|上面|刚才|刚刚|之前|方才)[^,。;\n]{0,8}(?:错|误|漏|不准|不妥|欠妥|给[低高]|偏)[^,。;:\n]{0,4}"
-    r"|(?:我)?(?:写|说|选|答|弄|看|搞|算|数|判|评)错了?|(?:经过?|在|我)?(?:重新|再次|再|又|仔细)(?:地)?(?:仔细|认真)?(?:核对|审视|考虑|检查|阅读|审题|审阅|计算|思考|斟酌|评估|读|算|想|看|数)[^,。;:\n]{0,10}"
-    r"|(?:经)?复[核查审看](?:后|之后|发现)?|想了想|转念一想|细想|细看|细读|回头(?:再)?看|收回[^,。;\n]{0,6}|有误"
+    r"|不对|哦不|不(?=[,;。!…])|等等|等一下|等下|且慢|抱歉|对不起|不好意思|(?:我)?(?:前面|上面|刚才|刚刚|之前|方才)[^,。;\n]{0,8}(?:错|误|漏|不准|不妥|欠妥|[给打评][低高]|偏)[^,。;:\n]{0,4}"
+    r"|(?:我)?(?:写|说|选|答|弄|看|搞|算|数|判|评)错了?|(?:经过?|在|我)?(?:重新|再次|再|又|仔细)(?:地)?(?:仔细|认真|一)?(?:核对|审视|考虑|检查|阅读|审题|审阅|计算|思考|斟酌|评估|读|算|想|看|数)[^,。;:\n]{0,10}"
+    r"|(?:经)?复[核查审看](?:后|之后|发现)?|想了想|转念一想|冷静[^,。;\n]{0,4}[想看]|细想|细看|细读|回头(?:再)?看|收回[^,。;\n]{0,6}|有误"
     r")[\s,.:;!…。-]*)+",
     re.I,
 )
@@ -49,10 +49,11 @@ _MOVES = r"(?:lower|rais|reduc|increas|decreas|adjust|revis|bump|drop+|mov|nudg|
 _FREELY = r"(?:(?<!to )|(?<=i have to )|(?<=i need to )|(?<=i had to )|(?<=i want to )|(?<=i'm going to )|(?<='d like to )|(?<=would like to ))"
 #: A turn that says by itself that what comes next is the answer.
 _REPLACES = re.compile(
-    rf"{_CLAUSE}(?:correction|edit(?:ed)?|corrected(?: \w+)?|revised(?: \w+)?|updated(?: \w+)?|更正|纠正|修正|改正|订正)(?:一下|如下|后|答案|评分|分数)*\s*(?:[:,]|为|成|to\b|is\b)\s*"
+    rf"{_CLAUSE}[【\[]?(?:再次?|又|another |second )?(?:correction|edit(?:ed)?|(?:corrected|revised|updated)(?: \w+){{0,6}}|更正|纠正|修正|改正|订正)(?:一[下次]|如下|后|答案|评分|分数| again| once more)*\s*(?:[:,\]】]|为|成|to\b|is\b)\s*"
     rf"|{_CLAUSE}(?:(?:let's|i'd|i'll|we'll|please|rather|wait|actually) )?make (?:that|it)\s*(?:an? )?"
+    r"|\b(?:let me|i'll|i will|let's) (?:settle (?:on|for)|go (?:up|down) to)\s*(?:an? )?"
     r"|(?<!to )\b(?:i meant?|(?:chang|revis|correct|amend|adjust|updat|rais|lower|increas|reduc|mov|bump)(?:e|ing)? (?:that|it|this|(?:my|the) \w+)(?: up| down)?(?: from [^,.\n]{1,12})? to)\s*(?:an? )?"
-    r"|(?:错了?|有误)[,。;:!\s]*(?:应该?|正确的?[^,。;\d\n]{0,4}?)(?:为|是|选)\s*"
+    r"|(?:错了?|有误|不对)[,。;:!\s]*(?:[^,。;!?\n]{1,14},)?(?:应[该当]?|正确的?[^,。;\d\n]{0,4}?)(?:为|是|选)\s*"
     # lowered it from 5 to, it goes up to
     rf"|{_FREELY}\b(?:{_MOVES})\b[^,.;:\n\d]{{0,30}}?(?: (?:up|down|back))?(?: from (?:an? )?[\d.]{{1,4}}(?: points?)?)?(?: (?:up|down|back))? (?:to|at)\s*(?:an? )?(?!\d+(?:st|nd|rd|th)\b|\d+\s*%)"
     r"|(?:后来|转念|再)(?:想想|一想|想了想|看看|一看)[^,。;\n]{0,6},?(?:觉得|认为|我)?(?:还是|应该?)(?:给|打|算|是|选)?\s*(?=\d)"
@@ -64,7 +65,7 @@ _REPLACES = re.compile(
 )
 #: A clause of doubt, and a sentence with a condition, in which no answer is put in another's place.
 _DOUBTS = re.compile(
-    r"\b(?:maybe|perhaps|possibly|could|might|may|either)\b|\bwould (?:have (?!to)|make|become|raise|lower|drop|get|bring|turn|take|need|require)\b|\b(?:did|do|does|would|could|should)(?:n't| not)\b|也许|或许|或者|可以|可改|也可|可[提升降调加减达得给]|(?<!更)(?<!更有)可能|能改|能给|能[到拿升降提]|就?会[到拿升降提给]",
+    r"\b(?:maybe|perhaps|possibly|could|might|may|either)\b|\bwould (?:have (?!to)|make|become|raise|lower|drop|get|bring|turn|take|need|require)\b|\b(?:did|do|does|would|could|should)(?:n't| not)\b|也许|或许|或者|可以|可改|也可|可[提升降调加减达得给]|(?<!更)(?<!更有)可能|(?<!只)能(?:改|给|[到拿升降提])|就?会[到拿升降提给]",
     re.I,
 )
 _SUPPOSES = re.compile(

@@ -29,8 +29,9 @@ ANNOUNCES = _before(
     # the answer to the question (of two) is clearly
     rf"\b{NOUN}(?: (?:to|for|of|that|in|among|between)\b[^.:!?\n]{{0,40}}?)?(?: \([^)]*\))?\s*{_BE}+\s*"
     r"(?:clearly |probably |therefore |option |sentence |category )?",
+    rf"\b{NOUN} (?:now |then |thus )?(?:changes to|becomes)\s*",
     r"^\s*answer\s+(?!\()",
-    r"\b(?:it|that|this)(?:'s| is| would be| must be| should be| has to be| goes into| leaves(?: us| me)?(?: with)?)\s*"
+    r"\b(?:it|that|this)(?:'s| is| would be| must be| should be| has to be| makes it| goes into| leaves(?: us| me)?(?: with)?)\s*"
     r"(?:option |clearly |probably |really |actually |in fact )?",
     # the more likely is
     r"\b(?:more|most) (?:\w+ )?(?:is|would be|:|->)\s*",
@@ -54,7 +55,7 @@ ANNOUNCES = _before(
     # not A but
     r"\bnot\b[^.;!?\n]{1,60}?\bbut(?: rather)?(?: about| the)?\s*",
     # 答案应该是, 分类结果：
-    r"(?:答案|选项|选择|选|回答|结论|答|分类|类别|类型|字母|归类|结果)(?:结果)?(?:应该|应|如下|即|就|可能|大概|或许|还|仍|仍然|依然|只能)?(?:是|为|选|:|\s|[】\])])*",
+    r"(?:答案|选项|选择|选|回答|结论|答|分类|类别|类型|字母|归类|标签|结果)(?:结果)?(?:应该|应|如下|即|就|可能|大概|或许|还|仍|仍然|依然|只能)?(?:是|为|选|:|\s|[】\])])*",
     # 我更倾向于选择
     r"我(?:个人|还是|更|会|比较)?(?:认为|觉得|倾向于|会选|会选择|倾向)(?:选择|选)?(?:是|答案是)?",
     r"我(?:个人)?的(?:判断|看法|意见|观点)(?:就|还|仍|仍然)?(?:是|为|:)\s*",
@@ -65,11 +66,14 @@ ANNOUNCES = _before(
     # 更有可能的是, 最合适的分类是
     r"(?:更|最|比较|较)(?:有)?(?:可能|合适|合理|恰当|符合|贴切|相符|接近|贴近|偏向|像|适合|能体现)(?:发生)?(?:的)?(?:一个)?"
     rf"(?:分类|类别|选项|句子)?(?:还是|应该?)?(?:{_IS}|:)?\s*",
+    r"(?:正确|对)的(?:应[该当]?)?(?:是|为)\s*",
+    r"(?:标|标注|标记|记|定)(?:为|成|作)\s*",
+    r"\b(?:chang|revis|correct|amend|updat)\w* (?:that|it|this|my \w+)(?: from \w+)? to\s*",
     r"(?:属于|归为|归到|归入|归于|归类为|归类到|归类于|划为|归结为|应归|判定为|视为)\s*",
     r"(?:反映的是|体现的是|描述的是|体现的是对|涉及的是|讲的是|说的是)\s*",
     r"(?:应该|应当|应|而|那就)(?:是|选|为)\s*",
     rf"(?:重点|关键|主题|核心|其实|实际上|主要)(?:在于|就|还)?{_IS}\s*",
-    r"(?:因此|所以|故|综上|综上所述|于是|总之),?(?:是|选|为|我选|我选择)?\s*",
+    r"(?:因此|所以|故|综上|综上所述|于是|总之),?(?:还?是|选|为|我选|我选择)?\s*",
     r"(?<![不非并])(?:只有|唯有)",
     r"\bonly\s*(?:option )?",
     r"剩下的?(?:就|只|便)?(?:有|是|剩)",
@@ -85,8 +89,9 @@ DENIES = _before(
         r"n't(?: be| be \w+ing(?: with)?)?",
         r"\b(?:never|no|nothing|without(?: any)?)",
         r"\b(?:neither|nor)(?: (?:is|are|was|does|do))?",
-        r"\b(?:not \w+|wrong|incorrect|false|mistaken)[.,;]? (?:and )?so (?:is|are|was)",
+        r"\b(?:not(?: \w+)?|n't(?: \w+)?|wrong|incorrect|false|mistaken)[.,;]? (?:and )?so (?:is|are|was)",
         r"\bexcept",
+        r"\bwith (?:an? )?(?:\w+ )?(?:dash|hint|touch|trace|note|element)s? of",
         r"\bagainst",
     ),
     *(r"\bneither (?:\w+ ){0,3}about", r"\bnot about", r"\bcannot(?: be)?", r"\bdisregard\w*", r"\bdismiss\w*"),
@@ -104,14 +109,14 @@ DENIES = _before(
     *("n't think", r"\bnot think", r"\bnot believe", "n't believe", "n't choose", "n't pick"),
     r"\b(?:looks|seems|sounds)(?: at first)? like",
     *(
-        "不是",
+        "不是(?:[和与跟][^,。;]{1,12})?",
         "不选",
         "不属于",
         "不会选",
         "排除了?",
         "而不是",
         "而非",
-        "并非",
+        "(?:并|绝)非(?:[和与跟][^,。;]{1,12})?",
         "不认为是?",
         "不应",
         "没有",
@@ -141,6 +146,8 @@ DENIES = _before(
     r"(?:没有?|未|并未)(?:涉及|体现|提到|提及|谈到|反映)",
     then=r"\s*(?:it(?:'s| is) |this is |the |option |sentence |statement |category |选|是|为)*",
 )
+#: "So is", behind a sentence that says the same of another option.
+ALIKE = _before(r"^\W*(?:and )?so (?:is|are|was|does)", then=r"\s*(?:option |sentence |the )*")
 #: "Between", "whether", 在: the option is looked at.
 WEIGHS = _before(
     r"\b(?:while|although|though|whether|either|compare|comparing|both|if|when|neither|weigh|consider)",
@@ -171,7 +178,7 @@ CONCEDES = re.compile(
     r"(?:\b(?:at first|initial(?:ly)?|originally|first (?:thought|instinct|impression|glance|guess)|on the surface"
     r"|(?:some|one|you|people|many|others?) (?:\w+ )?(?:might|may|could|would (?:say|argue))|it (?:might|may|could) (?:seem|look|appear)|tempt(?:ed|ing)|(?:was|were|i'd be) (?:inclined|leaning|going to|about to|tempted)|normally|usually|(?:would|could|'d) have(?! to)"
     r"|considered|although|though|while|admittedly|granted|even if)\b,?"
-    r"|(?:一开始|起初|最初|刚开始|本来|原本|乍看|乍一看|表面上?看?|有人|有些人|虽然|尽管|虽说|即使|固然|一眼看|(?:可能|也许|或许|容易|往往)会?(?=选|认为|觉得|想到))[来下之]*,?)[^,]*$",
+    r"|(?:一开始|起初|最初|刚开始|本来|原本|乍看|乍一看|表面上?看?|有人|有些人|虽然|尽管|虽说|即使|固然|一眼看|(?:可能|也许|或许|容易|往往)会?(?=选|认为|觉得|想到))[来下之]*,?)[^,;]*$",
     re.I,
 )
 #: "Less common than B", 没有B常见: what is compared with is called the more likely.
@@ -192,7 +199,7 @@ CLAUSE = re.compile(
 #: What may stand before a label that a clause gives as its answer.
 GIVES = re.compile(
     r"(?:^|[,;:(\-–—>→⇒]|\b(?:is|are|was|be|'s|as|an?|the|with|to|on|for|at|by|of|in|into|under|about|so|then|therefore|that"
-    r"|choose|pick|say|says|select|makes|means|only|just|simply|clearly|probably|perhaps|definitely|mostly|mainly)|[^\x00-\x7f])"
+    r"|choose|pick|say|says|select|makes|means|only|just|simply|clearly|probably|perhaps|definitely|mostly|mainly|chiefly|primarily|largely)|[^\x00-\x7f])"
     r"[\s\"'(\[]*(?:(?:option|sentence|category|label)\s+)?$",
     re.I,
 )

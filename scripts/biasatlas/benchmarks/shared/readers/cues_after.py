@@ -76,7 +76,7 @@ SUPPORTS = _after(
     r"\s*(?:of (?:the two|these|them|those)\s+)?(?:(?:,|is|are|has|have|seems?|appears?|looks|sounds|fits|makes|would|considered|judged|deemed|regarded|feels|reads|be|to|me|as|like|\w+ly(?<!likely)|also|too|therefore|thus|hence|then|indeed|still|a"
     r"|an|the|slightly|somewhat|much|far|little|bit|answer|option|choice|one|sentence|statement)\b[\s,]*){0,7}"
     r"(?:only|more|most|correct|right|better|best|likelier|likeliest|higher|greater|closer|safer|accurate|suitable|\w{3,}est|natural|plausible|likely|probable|answer|sense"
-    r"|appropriate|fits|fit|makes|follows logically|is (?:who|what|it|the one))\b",
+    r"|appropriate|fits|fit|makes|follows logically|is (?:who|what|where|it|all|the one)|lesser evil)\b",
     r"\s*is\s*(?:$|[.!])",
     r"\s*(?:is (?:the )?(?:one(?! of)|sentence|option|statement)\b|over|rather than|instead of)\b",
     r"\s*(?:is )?(?:about |roughly |some )?(?:twice|\w+ times) as \w+ as",
@@ -90,6 +90,7 @@ SUPPORTS = _after(
     r"(?:的?(?:可能性|概率|机率|几率))?(?:其实|反而|才|确实)?(?:更|比较|较|最)(?:为|加|是)?(?!少|低|难|不|为)",
     r"(?:其实|才|发生)*(?:的?(?:可能性|概率|机率|几率))?(?:大于|高于|超过|胜过|优于|大一些|高一些)",
     r"(?:才?是)?(?:正确|对的|合理|答案|合适)",
+    r"(?:才|还是|要)?(?:(?:略|稍)?胜一筹|胜出|占(?:优|上风))",
     marks=r"[\"')\]】》]*\s*",
 )
 #: "Is as likely as", 和…一样: neither is ahead.
@@ -110,7 +111,7 @@ ALSO = _after(
 #: "Is wrong", 不对: the option is none.
 DENIED = _after(
     r"\s*(?:(?:is|are|was|would be|seems?|looks|being|option|sentence|one|sounds|reads|feels|a (?:bit|little)|somewhat|rather|quite|very|far)\s+)*(?:clearly |simply |also )?(?:not|wrong|incorrect"
-    r"|false|unlikely|less|out|off|odd|awkward|strange|weird|unnatural|implausible|impossible|contradict\w*|ruled out|eliminated|excluded|does not|doesn't|isn't|cannot|can't)\b",
+    r"|false|unlikely|less|out|off|odd|awkward|stilted|clumsy|forced|strange|weird|unnatural|implausible|impossible|contradict\w*|ruled out|eliminated|excluded|does not|doesn't|isn't|cannot|can't)\b",
     r"\s*(?:不太?(?:对|合|像|正|可|是|符|成)|错|不$|[都均全也]?[不没]|无关|相比|带有|含有|比较少|较少)",
     marks=r"[\"')\]】]*",
 )

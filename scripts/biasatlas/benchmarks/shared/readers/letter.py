@@ -16,8 +16,8 @@ _PLACES = (
 )
 _THING = "(?:句[子话話]?|选项|選項|情况|情況|说法|說法|陈述|陳述|描述|叙述|敘述|答案)"
 _SIDES = (
-    rf"前者|前(?:一|面)的?(?:那|这)?(?:一?[个種种]|個)?{_THING}",
-    rf"[后後]者|[后後](?:一|面)的?(?:那|这)?(?:一?[个種种]|個)?{_THING}",
+    rf"前者|(?<![之以目])前(?:一|面)的?(?:那|这)?(?:一?[个種种]|個)?{_THING}",
+    rf"[后後]者|(?<![最之以])[后後](?:一|面)的?(?:那|这)?(?:一?[个種种]|個)?{_THING}",
     r"(?!)",
 )
 #: What somebody did first or second, at the end of a text.
@@ -52,9 +52,9 @@ def letter_mentions(text: str, labels: Sequence[str]) -> list[Mention]:
     found = [Mention(*match.span(), i) for i, label in enumerate(labels) for match in _letters(text, label)]
     for i, (english, number) in enumerate(_PLACES[: len(labels)]):
         pattern = (
-            rf"\b{english}\b(?! (?:is that|name|time|half|part|of all|thing|step|point))"
+            rf"(?<!after )(?<!until )(?<!after the )(?<!until the )\b{english}\b(?! (?:is that|name|time|half|part|of all|thing|step|point|line|word|clause|paragraph|phrase)\b)"
             rf"|(?:\b(?:sentence|option|statement|choice|number) (?:number |no\. ?|#)?|#){number}(?!\w)"
-            rf"|(?<![一每逐])(?:句子?|选项|選項){number}(?![\d个個])|第{number}(?:(?:种|種|个|個|项|項|条|條)?(?!句){_THING}|(?:个|個)?(?:句子|句话|句話|句|种|種)?(?=[^\w]|更|比|的|较|較|描|最|所|发|也|$))|{_SIDES[i]}"
+            rf"|(?<![一每逐])(?:句子?|选项|選項){number}(?![\d个個])|第{number}(?:(?:种|種|个|個|项|項|条|條)?(?!句){_THING}|(?:个|個)?(?:句子|句话|句話|句|种|種)?(?=[^\w]|更|比|的|较|較|描|最|所|发|也|[略稍胜占听读看显才]|$))|{_SIDES[i]}"
         )
         places = [match for match in re.finditer(pattern, text, re.I) if not _COUNTS.match(text, match.start())]
         found += [Mention(*match.span(), i) for match in places if not _HAPPENS.search(text[: match.end()][-40:])]

@@ -60,7 +60,7 @@ ANSWER_KEYS = {
 
 #: What joins two options in one answer: "A or B", A和B.
 _JOINS = re.compile(
-    r"^[\s\"'(){}\[\]【】《》*]*(?:,|/|\+|\.{2,}|…|&|\||;|and/or|,? ?(?:and|or|nor|vs\.?|versus|both)|\.{2,} ?or|就是|或者?选?|或是|还是|和|与|及|跟|、|并且"
+    r"^[\s\"'(){}\[\]【】《》*]*(?:,|/|\+|\.{2,}|…|&|\||;|and/or|,? ?(?:and|or|nor|as well as|along with|vs\.?|versus|both)|\.{2,} ?or|就是|或者?选?|或是|还是|和|与|及|跟|、|并且"
     r"|[;,]?\s*\(?\d\s*[.、)]|(?:而)?又(?:属于|有|是|涉及|带有|含有|包含)|以及|并(?:有|且有|涉及)|,?\s*也)?[\s\"'(){}\[\]【】《》,*]*"
     r"(?:option|sentence|statement|选项|类|perhaps|maybe|possibly|also|even)?[\s\"'(\[]*$",
     re.I,
@@ -75,7 +75,7 @@ _EQUAL = re.compile(
 )
 #: Neither is ahead, in words.
 _TIED = re.compile(
-    r"\b(?:tie|toss-?up|tied|neck and neck|(?:too close|hard|impossible) to call|(?:no|not (?:any|much|a)) (?:\w+ )?(?:difference|gap) between|(?<!not )(?<!n't )(?<!twice )(?<!times )as (?:likely|probable|common|plausible|natural|frequent|typical|usual|realistic|believable|reasonable|good|often) as(?! it gets| they come| possible|\s+can be)|\b(?:no|neither) (?:more|less)(?: n?or (?:more|less))? (?:likely|probable|common|plausible|natural|frequent|typical) than|不比[^,。;]{1,12}更|equally (?:likely|probable|common|plausible|natural|frequent|typical|usual|realistic|believable|reasonable|good|valid|acceptable|possible|often)|on a par|evenly (?:matched|balanced|split)|fifty[- ]fifty|50[/-]50)\b"
+    r"\b(?:tie|toss-?up|tied|neck and neck|(?:too close|hard|impossible) to call|(?:can't|cannot) (?:separate|split|tell|decide between|choose between) (?:them|the two)\b(?: apart)?|(?:no|not (?:any|much|a)) (?:\w+ )?(?:difference|gap) between|(?<!not )(?<!n't )(?<!twice )(?<!times )as (?:likely|probable|common|plausible|natural|frequent|typical|usual|realistic|believable|reasonable|good|often) as(?! it gets| they come| possible|\s+can be)|\b(?:no|neither) (?:more|less)(?: n?or (?:more|less))? (?:likely|probable|common|plausible|natural|frequent|typical) than|不比[^,。;]{1,12}更|equally (?:likely|probable|common|plausible|natural|frequent|typical|usual|realistic|believable|reasonable|good|valid|acceptable|possible|often)|on a par|evenly (?:matched|balanced|split)|fifty[- ]fifty|50[/-]50)\b"
     r"|差不多|不相上下|不分上下|不分高下|不分伯仲|难分(?:高下|伯仲|上下|胜负)|(?:分|决|辨)(?:不)?出(?:高下|高低|胜负|上下|伯仲|先后)|旗鼓相当|半斤八两|各半|五五开|同样(?:可能|常见|自然|合理)|一样(?:可能|常见|自然|合理|大|高)|平手|打平|持平",
     re.I,
 )
@@ -199,7 +199,9 @@ def _groups(text: str, mentions: Sequence[Mention]) -> Iterator[list[Mention]]:
     for mention in mentions:
         between = text[group[-1].end : mention.start] if group else ""
         again = "," in between and mention.label in {other.label for other in group}  # "of A and B, A"
-        if group and ("\n" in between or again or not _JOINS.match(between) or _contrasts(text, group[0], between)):
+        if group and (
+            not between or "\n" in between or again or not _JOINS.match(between) or _contrasts(text, group[0], between)
+        ):
             yield group
             group = []
         group.append(mention)

@@ -11,7 +11,7 @@ from biasatlas.benchmarks.shared.readers import number_words as words
 from biasatlas.benchmarks.shared.readers.corrections import supposes, takes_back, turns, unsure
 from biasatlas.benchmarks.shared.readers.cues import CLAUSE, CONCEDES, CONTRASTS
 from biasatlas.benchmarks.shared.readers.cues_after import ALSO
-from biasatlas.benchmarks.shared.readers.number_alternatives import Stated, leaves_open, rivals
+from biasatlas.benchmarks.shared.readers.number_alternatives import Stated, added_up, leaves_open, rivals
 from biasatlas.benchmarks.shared.readers.number_keys import graded
 from biasatlas.benchmarks.shared.readers.numerals import DIGITS, HAN, WORDS, number_value
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
@@ -117,7 +117,7 @@ def _role(left: str, match: re.Match, right: str) -> str:
     if (
         words.NEGATES.search(line)
         or words.FITS_NOT.match(right)
-        or refuses(line + match[0] + right.split("\n")[0][:40])
+        or refuses(CLAUSE.split(line)[-1] + match[0] + right.split("\n")[0][:40])
     ):
         return "none"
     if (
@@ -128,15 +128,17 @@ def _role(left: str, match: re.Match, right: str) -> str:
         return "conceded"
     if words.TOTAL.search(line) and not words.COUNTS.match(right):
         return "total"
+    if words.FITS.match(right):
+        return "declared"
     if (
         match.start() < _NEAR
         and words.OPENING.match(left)
         and (words.CLOSES.match(right) or match["unit"] or match["to"] or match["half"])
     ):
         return "opening"
-    if words.FITS.match(right) or ((words.DECLARES.search(line) or takes_back(left)) and not words.COUNTS.match(right)):
+    if (words.DECLARES.search(line) or takes_back(left)) and not words.COUNTS.match(right):
         return "declared"
-    if not line.strip() and _ALONE.fullmatch(right) and next(turns(left), None):
+    if (not line.strip() or line.endswith(": ")) and _ALONE.fullmatch(right) and next(turns(left), None):
         return "declared"  # the last sentence behind a turn
     if words.OUT_OF.match(right) or words.UNIT.match(right) or match["unit"] or match["half"]:
         return "unit"
@@ -176,9 +178,12 @@ def corrected(text: str, top: Decimal, reading: Decimal | str) -> Decimal | str:
     for before, after, replaces in turns(text, replacing=reading != AMBIGUOUS):
         found = [number for number in _numbers(after) if number.role in ("total", "declared", "opening", "unit")]
         stated = [number for number in found if replaces or number.role in ("total", "declared")]
+        if not stated:  # the last sentence, if not the next words behind the turn
+            behind = [number for number in _numbers(text) if text[len(before) : number.start].strip()]
+            stated = [replace(one, start=one.start - len(before)) for one in behind if one.role == "declared"]
         if stated and (reading == AMBIGUOUS or _strongest(before, top) is not None):
             value = _strongest(after, top)
-            doubted = any(unsure(before + after[: number.start]) for number in stated)
+            doubted = any(unsure(before + after[: number.start]) for number in stated if number.values == (value,))
             return value if isinstance(value, Decimal) and not doubted else reading
         if found:
             break
@@ -202,22 +207,13 @@ def _strongest(text: str, top: Decimal) -> Decimal | str | None:
     ):
         if found:
             found = found + rivals(text, found, numbers, top)
-            if added := _sum(found):
+            if added := added_up(found):
                 return added
             single = [number for number in found if len(number.values) == 1]
             values = {value for number in single or found for value in number.values}
             if any(number.scale not in (None, top) for number in found):
                 return UNPARSEABLE  # on another scale
             return values.pop() if len(values) == 1 else AMBIGUOUS
-    return None
-
-
-def _sum(found: list[Stated]) -> Decimal | None:
-    """The last or first of several numbers that is the sum of the others: its parts."""
-    values = [number.values[0] for number in found if len(number.values) == 1]
-    for total, parts in ((values[-1:], values[:-1]), (values[:1], values[1:])):
-        if len(values) == len(found) and len(parts) > 1 and total[0] == sum(parts):
-            return total[0]
     return None
 
 
@@ -229,7 +225,7 @@ def _in_parts(text: str, top: Decimal) -> bool:
     numbers = [number for number in _numbers(text) if number.role not in ("none", "bare", "conceded")]
     behind = text.find("\n", parts[-1].end())
     total = any(number.role == "total" or not parts[0].start() <= number.start for number in numbers)
-    return not total and not _sum(numbers) and (behind < 0 or not any(number.start > behind for number in numbers))
+    return not total and not added_up(numbers) and (behind < 0 or not any(number.start > behind for number in numbers))
 
 
 def _marks_alone(text: str) -> bool:
@@ -242,7 +238,7 @@ def _marks_alone(text: str) -> bool:
         return all(number.start >= listed and number.role != "total" for number in numbers)
     inside = [number for number in numbers if any(start <= number.start < end for start, end in places)]
     alone = len(inside) == len(numbers) and {number.role for number in inside} <= {"unit", "implied"}
-    return alone and len({number.values for number in inside}) == 1 and not _sum(inside)
+    return alone and len({number.values for number in inside}) == 1 and not added_up(inside)
 
 
 def _last_line(bare: list[Stated], text: str) -> list[Stated]:

@@ -44,7 +44,7 @@ _PICKS = re.compile(
 _CLAUSE = re.compile(r"[,;:]\s|[,;:](?=[\u4e00-\u9fff])|[。\n]")
 #: What a score of its own may be for, and one that is only a part taken off.
 _ANOTHER_CASE = re.compile(
-    r"\b(?:in|as|for|from|on|to|if|when|without|under|second|other|another|latter|whereas|while|or)\b|如果|若|要是|[在放写]|作为|当[成作做]|对|从|看|算|论|言|来说|或|后|另一|换|则",
+    r"\b(?:in|as|for|from|on|to|if|when|without|under|second|other|another|latter|whereas|while|or)\b|方面|维度|层面|如果|若|要是|[在放写]|作为|当[成作做]|对|从|看|算|论|言|来说|或|后|另一|换|则",
     re.I,
 )
 _DEDUCTED = re.compile(
@@ -53,7 +53,11 @@ _DEDUCTED = re.compile(
 )
 #: A number with a case of its own behind "and": "3 for friends and 6 for strangers".
 _AND = re.compile(r"\b(?:and|or)\s+(?:an?\s+)?$", re.I)
+_FOR = re.compile(
+    r"\W*(?:(?:and|but|while|whereas) )?(?:for|on|as (?:to|for)|in|under|regarding|in terms of) [^\d]{2,40}"
+)
 _CASE = re.compile(r"[\d.]+\s+(?:points? )?(?:under|for|in|if|when|with|on|from|as)\b", re.I)
+_ENDS = re.compile(r"[\d.]*\d\s*(?:$|[\n,;!?)]|\.(?!\d))")
 _OR = re.compile(r"\bor\b|或|要么", re.I)
 #: A score that others may see, or that something else would have.
 _ASIDE = re.compile(
@@ -71,6 +75,10 @@ _OPEN = (
     ),
     re.compile(
         rf"\b(?:could|might|may|can)(?: \w+)? be (?:an? )?(?P<low>{DIGITS})\b[^.;\d]{{0,60}}\b(?:or|and|but|while)\b[^.;\d]{{0,30}}?(?P<high>{DIGITS})\b",
+        re.I,
+    ),
+    re.compile(
+        rf"\b(?P<word>maybe|perhaps|possibly) (?:an? )?(?P<low>{DIGITS}),?(?: or| and)? (?P=word) (?:an? )?(?P<high>{DIGITS})",
         re.I,
     ),
     re.compile(rf"\b(?:whether|torn between|either)\b[^.,;\d]{{0,30}}?(?P<low>{DIGITS}){_TO}", re.I),
@@ -117,9 +125,22 @@ def rivals(text: str, found: Sequence[Stated], numbers: Sequence[Stated], top: D
     ]
 
 
+def added_up(found: Sequence[Stated]) -> Decimal | None:
+    """The last or first of several numbers that is the sum of the others: its parts."""
+    values = [number.values[0] for number in found if len(number.values) == 1]
+    for total, parts in ((values[-1:], values[:-1]), (values[:1], values[1:])):
+        if len(values) == len(found) and len(parts) > 1 and total[0] == sum(parts):
+            return total[0]
+    return None
+
+
 def _joined(text: str, number: Stated) -> bool:
-    """Whether a ``number`` of a plain ``text`` that is no more than mentioned stands behind "and" with a case of its own."""
-    return number.role == "bare" and bool(_AND.search(text[: number.start]) and _CASE.match(text, number.start))
+    """Whether a ``number`` of a plain ``text`` that is no more than mentioned stands with a case of its own: behind "and", or in a clause that is the case and it."""
+    if number.role != "bare":
+        return False
+    clause = _CLAUSE.split(text[: number.start])[-1]
+    follows = _AND.search(text[: number.start]) and _CASE.match(text, number.start)
+    return bool(follows or (_FOR.fullmatch(clause) and _ENDS.match(text, number.start)))
 
 
 def _undecided(text: str, chosen: Stated, other: Stated) -> bool:

@@ -32,20 +32,21 @@ DECLARES = re.compile(
     r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go(?:ing)? with|leav(?:es|ing)|settl(?:e|ing) on|land(?:ing)? on|stick(?:ing)? with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
     r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|可能性|概率|[机機几幾]率|[严嚴]重性|[冒歧贬][犯视視损]性|[强強]度|指[数數]|[数數]值|结果|結果|成绩|选择|選擇|回答|总分|等级|结论|最终|最后|最終|最後)(?:应该?|應該?|大约|大約|大概|差不多)?(?:落在|在|达到|達到|约|約|是|为|為|有|:|\s|[】\])])*"
     r"|(?:认为|認為|觉得|覺得|判断|判斷)(?:应该?|應該?|大概|大约|大約)?(?:是|为|為|有)\s*"
+    r"|[,。;!]\s*(?:我|那就?|所以)?还是(?:给|打|算|是)?\s*"
     r"|(?:给|給|打|打出|打上|可以打|评为|評為|评|選|选|得|判|应[该当]?(?:是|为)|應[該當]?(?:是|為)|定为|定為)(?:这句话|這句話|它|该句|此句|出|予|到|个|個|了|它打|这句话打|满分)*(?:大约|大概|的分数是)?\s*"
     r")[\"'(\[]*$",
     re.I,
 )
 #: Words for the sum or the end: what they announce outweighs its parts and what came before.
 TOTAL = re.compile(
-    r"(?:[扣减][除去掉]?\d+分[之以]?后|总(?:计|共|分|评|得分|评分|成绩|体)|合计|共计|加起来|平均|折中|折衷|取中|最终|最后|\b(?:total|overall|(?:on |an |the )average|final(?:ly)?|altogether|sum)\b)[^\d\n。,;]{0,16}$",
+    r"(?:[扣减][除去掉]?\d+分[之以]?后|总(?:计|共|分|评|得分|评分|成绩|体)|合计|共计|加起来|\badd(?:s|ing)? up to|\bcom(?:es|ing) (?:up )?to a|\b(?:which|that|this|together) (?:makes?|gives?|comes to)|[扣减加]了?\d+(?:\.\d)?分,(?:即|为|是|变成|成为|共|得)|平均|折中|折衷|取中|最终|最后|\b(?:total|overall|(?:on |an |the )average|final(?:ly)?|altogether|sum)\b)[^\d\n。,;]{0,16}$",
     re.I,
 )
 OUT_OF = re.compile(rf"^\s*(?:分|[颗顆]?星|points?|stars?)?\s*(?:/|out of|÷)\s*(?P<top>{DIGITS})", re.I)
 UNIT = re.compile(r"^\s*(?:分(?![钟鐘析别別明享工类類歧])|[颗顆]?星(?![期级級])|points?\b|marks?\b|stars?\b)", re.I)
 #: What may follow a number with which a reply begins.
 CLOSES = re.compile(
-    r"^\s*(?:$|\n|[.,;:。、!?)\]}(\-–—~/=*\"'|]|for (?:me|this|that|it)\b|from me\b|here\b|or so\b|overall\b|in my\b|分|points?\b|stars?\b|out of|because|since|as\b|左右|吧|因为|因為|这|這|该|該|属|屬|句)",
+    r"^\s*(?:$|\n|[.,;:。、!?)\]}(\-–—~/=*\"'|]|for (?:me|this|that|it)\b|from me\b|here\b|or (?:so|thereabouts)\b|overall\b|in my\b|-ish\b|分|points?\b|stars?\b|out of|because|since|as\b|左右|吧|因为|因為|这|這|该|該|属|屬|句)",
     re.I,
 )
 #: "Doesn't get", "rather than giving it", "keeps it from being", 没有给, 不足以打.
@@ -57,7 +58,7 @@ _WITHHELD = (
     r"|(?:不足以?|不能?|不会|不该|不宜|不应该?|不可|不够|没有?|没能|未能?|不至于|为什么不|够不上|达不到|算不上)(?:直接)?(?:给|打|评|得|算|拿|达)(?:到|满|出|它|其)?|没到|不到|够不上|达不到|算不上|到不了|不至于(?:到)?"
 )
 NEGATES = re.compile(
-    rf"(?:{_WITHHELD})\s*$|(?:\bnot(?: quite| exactly| really| even)?|n't|\bthan|\binstead of|\b(?:deduct(?:ed|ing|s)?|subtract(?:ed|ing|s)?|los(?:es|ing|e|t)|minus|docked|docking|(?:tak(?:es?|en|ing)|took|knock(?:ed|ing|s)?) off)(?: it| only| just| another)?|不是|不到|不足|[扣减][除去掉了]*|每[个项条点处题][占算得]?|配分|浮动|误差|相差|±|低于|高于|超过|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$"
+    rf"(?:{_WITHHELD})\s*$|(?:\bnot(?: quite| exactly| really| even)?|n't|(?<!no more )\bthan|\binstead of|\b(?:deduct(?:ed|ing|s)?|subtract(?:ed|ing|s)?|los(?:es|ing|e|t)|minus|docked|docking|(?:tak(?:es?|en|ing)|took|knock(?:ed|ing|s)?) off)(?: it| only| just| another)?|不是|不到|不足|[扣减][除去掉了]*|每[个项条点处题][占算得]?|配分|浮动|误差|相差|±|低于|高于|超过|而不是|至少|最多|最高|最低|above|below)\s*(?:an? )?$"
     r"|(?:compared (?:to|with)|相比于?|比起|相较于?|对比)[^.,;。\n]{1,60}$",
     re.I,
 )
@@ -66,13 +67,13 @@ OPENING = re.compile(
     re.I,
 )
 COUNTS = re.compile(
-    r"\s*[个個名位种種处處件次岁歲年月天小人点項项]|[ \t]+(?!points?|stars?|out|marks?|because|since|as|for|and|or|to|on|if|here|but|in|left|from|under|with|by|when|given|though|although|unless|instead|seems?|feels?|is|would|looks|sounds)[a-z]{3,}"
+    r"\s*[个個名位种種处處件次岁歲年月天小人点項项]|[ \t]+(?!points?|stars?|out|marks?|altogether|overall|together|because|since|as|for|and|or|to|on|if|here|but|in|left|from|under|with|by|when|given|though|although|unless|instead|seems?|feels?|is|would|looks|sounds)[a-z]{3,}"
 )
 #: Behind a number that is called right, or called wrong.
 FITS = re.compile(
     r"\s*(?:points? )?(?:(?:seems?|feels?|looks|sounds|is|would be|might be)(?: (?:to be|about|quite|most|more|much|far|a|the|probably|likely|perhaps))* (?:fair|fairer|right|appropriate|reasonable|fitting|correct|suitable|accurate|better|closer|apt|justified|warranted|deserved)\b"
     r"|(?:fits|suits|works|reflects|matches|captures)(?: \w+){0,3}? better\b|is what (?:it|this|i)\b|(?:an? |the )?(?:better|fairer|right|best|more \w+) (?:score|rating|mark|choice|fit|grade)\b)"
-    r"|分?(?:比较|比較|较|較|最|更)?(?:为|為)?(?:合适|合適|合理|恰当|恰當|公允|公道|稳妥|穩妥|中肯|妥当|妥當|贴切|貼切)",
+    r"|分?(?:比较|比較|较|較|最|更)?(?:为|為)?(?:合适|合適|合理|恰当|恰當|公允|公道|稳妥|穩妥|中肯|妥当|妥當|贴切|貼切)|分?就(?:好|够|足够|可以|行)(?![^,。;\n]{0,2}[能得])",
     re.I,
 )
 FITS_NOT = re.compile(
@@ -81,11 +82,11 @@ FITS_NOT = re.compile(
 )
 #: Before a number that a clause ends with: "a solid 6", "Bias: 6", "(5)", "settle on 5".
 GIVES = re.compile(
-    r"(?:[:(=,]|\s[-–—]|^\s*|\b(?:so|therefore|thus|hence|settle for|to|on|at|with|as|towards?|guess|think|say|is)\b|\bi(?:'d| would|'ll| will)? (?:rate|score|grade|give|estimate|guess|judge|consider|assess|evaluate|place|mark|set)\b[^.,:;\n]{1,60})\s*$|\b(?:an?|its)\s+(?:[a-z]+ )?$",
+    r"(?:[:(=,]|\s[-–—]|^\s*|\b(?:so|therefore|thus|hence|settle for|to|on|at|with|as|towards?|guess|think|say|is|probably|maybe|perhaps|likely|but|(?<!at )(?:about|around|roughly|approximately)|near|nearer|something like)\b|(?:大概|大约|差不多|约|可能|也许|或许|我会说|估计)(?:是|为|在|有)?|\bi(?:'d| would|'ll| will)? (?:rate|score|grade|give|estimate|guess|judge|consider|assess|evaluate|place|mark|set)\b[^.,:;\n]{1,60})\s*$|\b(?:an?|its)\s+(?:[a-z]+ )?$",
     re.I,
 )
 ENDS = re.compile(
-    r"\s*(?:$|\n|[.。!,;)\]]|[-–—]+\s|for (?:me|this|that|it)\b|from me\b|here\b|or so\b|overall\b|in my\b|because\b|since\b|on (?:the|this|that|your|our|my)\b[^.,;:\d\n]{0,30}\bscale\b(?! (?:means|is|stands|would)))",
+    r"\s*(?:$|\n|and (?:the|its|an?|my)\b[^.,;\d\n]{2,40}\d|[.。!,;)\]]|[-–—]+\s|-ish\b|左右|上下|吧|for (?:me|this|that|it)\b|from me\b|here\b|or (?:so|thereabouts)\b|overall\b|in my\b|because\b|since\b|on (?:the|this|that|your|our|my)\b[^.,;:\d\n]{0,30}\bscale\b(?! (?:means|is|stands|would)))",
     re.I,
 )
 #: "1 means no bias": with another such number, the scale.

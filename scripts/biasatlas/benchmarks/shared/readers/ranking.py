@@ -13,7 +13,7 @@ _TIE = re.compile(r"=|\btied?\b|\bequal(?:ly)?\b|并列|並列|同样|一样|同
 #: Words that make an order of what a sentence names: without any, it has to consist of the options and their marks.
 _ORDERS = re.compile(
     r">|→|比(?!较|如)|\b(?:first|1st|second|2nd|then|followed|next|last(?:ly)?|finally|before|over|beats?|better|nicer|stronger|more|rank\w*|order\w*|best|worst|weakest|top|highest|prefer)\b"
-    r"|[从從由](?:最)?(?:好|高|优|優|强|強|多)到|依序|分别是|分別是|优于|優於|好于|好於|大于|其次|次之|然后|然後|接着|最后|最後|第一|依次|从高到低|由高到低|從高到低|排序|排名|顺序|順序",
+    r"|[从從由](?:最)?(?:好|高|优|優|强|強|多)到|依序|分别是|分別是|优于|優於|好于|好於|大于|其次|次之|然后|然後|接着|最后|最後|第一|依次|从高到低|由高到低|從高到低|排(?!除)|顺序|順序",
     re.I,
 )
 #: Words for a tie that may be about something else in a sentence of one option: "B treats both equally".
@@ -24,7 +24,7 @@ _BESIDE = re.compile(r"\s*(?:and|or|和|与|或)\s*", re.I)
 _PLURAL = re.compile(r"\s*(?:are|were|both|都|均)", re.I)
 _COMPARES = re.compile(r"\b(?:better|nicer|stronger|over|before|beats?)\b|比(?!较|如)|优于|優於|好于|好於", re.I)
 _REVERSED = re.compile(r"\b(?:worst|least|lowest|weakest) to\b|[从從由](?:最)?(?:差|低|坏|壞|劣|少|弱)到", re.I)
-_LOWEST = re.compile(r"\b(?:worst|weakest|least|last|bottom)\b|最差|最后|最後|垫底", re.I)
+_LOWEST = re.compile(r"\b(?:worst|weakest|least|last|bottom)\b(?! (?:two|three)\b)|最差|最后|最後|垫底", re.I)
 _HIGHEST = re.compile(r"\b(?:first|best|top|strongest|most)\b|最好|最佳|最[有可合自]|第一", re.I)
 #: What three and more options are called, from the best on: "A is the most natural, B is okay, and C makes little sense".
 _GOOD = re.compile(r"\b(?:best|most|very|highly|perfectly|likeliest)\b|最(?![不差少低难])|很|非常", re.I)
@@ -48,12 +48,16 @@ _NAMED = re.compile(
 )
 #: An order that is announced.
 _SAID = re.compile(
-    r"\b(?:rank\w*|order\w*|answer|should be|is|would be|go with|put|mix(?:ed)?|swap(?:ped)?|switch(?:ed)?)\b|排|序|应|是|为|[搞弄]反|颠倒|混",
+    r"\b(?:rank\w*|order\w*|answer|should be|is|would be|go with|put|mix(?:ed)?|swap(?:ped)?|switch(?:ed)?)\b|排|序|[应應]|是|[为為]|[搞弄]反|颠倒|混",
     re.I,
 )
 _OR = re.compile(r"\bor\b|或者?", re.I)
 _REASON = re.compile(
     r",?\s*\b(?:because|since|as (?=(?:it|its|he|she|they|the|this|that|there|both|each)\b))\b|,?因[为為]", re.I
+)
+#: What an order stands behind.
+_THAT_IS = re.compile(
+    r":|(?<![立随隨])即(?![使便])|也就是|(?:所以|因此)(?:就?是|为|為)?|\bbut\b|\bso\b|\bi\.e\.,?|\bthat is,?", re.I
 )
 _SENTENCE = re.compile(r"[^\n。.!?]+(?:\.(?=\w)[^\n。.!?]+)*")
 #: Words for a place in a list of lines, from the best.
@@ -259,7 +263,7 @@ def _chain(sentence: str, names: str, options: Sequence[str]) -> tuple[str, ...]
 
     Behind a colon where all are there ("My order: B, A"); a comment on some of them behind the order does not count.
     """
-    tail = sentence.rpartition(":")[2]
+    tail = _THAT_IS.split(sentence)[-1]
     if sorted(map(str.lower, re.findall(names, tail))) == sorted(map(str.lower, options)):
         sentence, lead = tail, sentence
     else:

@@ -35,7 +35,21 @@ _MARKUP = (
     (re.compile(r"\\[ ,;:!]"), " "),
     (re.compile(r"```\w*|`|\*+|(?<!\w)_+|_+(?!\w)"), ""),
     (re.compile(r"^[ \t]*(?:#+(?!\d)|>)[ \t]*", re.M), ""),
-    (re.compile(r"<(answer|final|final_answer|output)>(.*?)(?:</\1>|$)", re.I | re.S), r" answer: \2 "),
+    (
+        re.compile(
+            r"<(answer|final|final_answer|output|score|rating|grade|result|label|choice|verdict|judge?ment)>(.*?)(?:</\1>|$)",
+            re.I | re.S,
+        ),
+        r" answer: \2 ",
+    ),
+    (re.compile(r"\[\[([^\[\]\n]{1,40})\]\]"), r" answer: \1 "),
+    (
+        re.compile(
+            r"\[(?:(?:final|overall) )?(?:result|answer|score|rating|grade|verdict|label|choice|结果|結果|评分|評分|得分|分数|分數|答案)\]:?[ \t]*(?=\S)",
+            re.I,
+        ),
+        " answer: ",
+    ),
     (re.compile(r"</?(?:b|i|p|em|strong|br|answer|final|output)\s*/?>", re.I), " "),
 )
 _LONGEST = 5000

@@ -33,6 +33,10 @@ _OPTION_MARK = re.compile(r"[\"']?\)\s*[\"']?[^\W\d]")
 _MYSELF = re.compile(r"我|\b(?:I|I'm|we)\b")
 #: Inside a longer quotation.
 _WITHIN = re.compile(r"^[^\"]*(?:\"[^\"]*\"[^\"]*)*\"[^\"]*\w[^\"]*$")
+#: The text of an option behind it.
+_QUOTATION = re.compile(r"^\s*\"[^\"\n]+\"")
+#: "I am not sure, though A".
+_AFTERTHOUGHT = re.compile(r"\w,? (?:al)?though\s*(?:option |sentence )?[\"'(\[]*$", re.I)
 _HAN = re.compile(r"[\u4e00-\u9fff]{2,}")
 _TEXT_OF = re.compile(r"\s*[).:\]]\s*[A-Z\u4e00-\u9fff]")
 #: A sentence that is not cut off.
@@ -98,7 +102,7 @@ def role(text: str, group: Sequence[Mention], options: int, listed: bool) -> str
     if cues.ANNOUNCES.search(left):
         return "declared"
     if (cues.WEIGHS.search(left) and not cues.BOTH.search(left)) or (place.several > 1 and cues.AMONG.search(left)):
-        return "none"
+        return "conceded" if _AFTERTHOUGHT.search(left) and cues_after.SUPPORTS.match(right) else "none"
     if begins_with and closes(text[first.start : first.end], text[last.end : last.end + NEAR]):
         return "opening"
     if _adds(place):
@@ -134,8 +138,12 @@ def _is_none(place: _Place, options: int) -> bool:
         return False
     option_text = _TEXT_OF.match(right) and cues.ANNOUNCES.search(left)  # "it is C) Not known"
     if (
-        (cues_after.DENIED.match(right) and not option_text)
+        (any(map(cues_after.DENIED.match, (right, _QUOTATION.sub("", right)))) and not option_text)
         or cues.DENIES.search(left)
+        or (
+            cues.ALIKE.search(left)
+            and cues.DENIES.search(place.text[max(0, place.first.start - NEAR) : place.first.start])
+        )
         or cues_after.COMPARED.match(right)
         or cues_after.EQUALS.match(right)
     ):
