@@ -31,6 +31,7 @@ SEALED = {
     "sealed_ninth": "a960df63188cf690175a4705b56a90c43c0ccc5d0f8d18875dadb0c165407cc1",
     "sealed_tenth": "4ad870a06a159408c1adc4bf0f2d0bd80d549d045f6c473c68df696ab7039075",
     "sealed_eleventh": "b4e1844724ccde0363d12ed9a3c333253bf9c43b8cfe3ec6cae8028527cd81a0",
+    "sealed_twelfth": "8107158268c4d5afe9bc40a42ae7af3e22941dcff1a1f0e1f7f1e625f6db866e",
 }
 
 

@@ -112,6 +112,7 @@ ALSO = _after(
 DENIED = _after(
     r"\s*(?:(?:is|are|was|would be|seems?|looks|being|option|sentence|one|sounds|reads|feels|a (?:bit|little)|somewhat|rather|quite|very|far)\s+)*(?:clearly |simply |also )?(?:not|wrong|incorrect"
     r"|false|unlikely|less|out|off|odd|awkward|stilted|clumsy|forced|strange|weird|unnatural|implausible|impossible|contradict\w*|ruled out|eliminated|excluded|does not|doesn't|isn't|cannot|can't)\b",
+    r"\s*(?:is|would be|might be|may be|seems?|sounds|feels|goes|is going) (?:a (?:bit|little) |far |much |rather |somewhat )?too (?!close\b)\w+\b",
     r"\s*(?:不太?(?:对|合|像|正|可|是|符|成)|错|不$|[都均全也]?[不没]|无关|相比|带有|含有|比较少|较少)",
     marks=r"[\"')\]】]*",
 )

@@ -35,6 +35,8 @@ _NUMBER = re.compile(
 
 
 _SENTENCE = re.compile(r"[\n。!?]|\.\s")
+#: Behind a number that is a line.
+_LINE = re.compile(r"[ \t]*(?:分|points?)?[ \t]*[.。]?[ \t]*(?:\n|$)", re.I)
 #: Behind a number that is the last sentence.
 _ALONE = re.compile(rf"\s*(?:分|points?|(?:/|out of)\s*{DIGITS})?\s*(?:吧)?[.。!]?\s*", re.I)
 #: How far a number is looked at from, in characters.
@@ -138,6 +140,8 @@ def _role(left: str, match: re.Match, right: str) -> str:
         return "opening"
     if (words.DECLARES.search(line) or takes_back(left)) and not words.COUNTS.match(right):
         return "declared"
+    if not line.strip() and _LINE.match(right) and words.DECLARES.search(left.rstrip().rpartition("\n")[2] + ": "):
+        return "declared"  # a line below its heading
     if (not line.strip() or line.endswith(": ")) and _ALONE.fullmatch(right) and next(turns(left), None):
         return "declared"  # the last sentence behind a turn
     if words.OUT_OF.match(right) or words.UNIT.match(right) or match["unit"] or match["half"]:

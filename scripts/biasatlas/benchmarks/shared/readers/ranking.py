@@ -23,8 +23,13 @@ _MARKS = re.compile(r"[\s\"'()\[\].:;,、*>→-]*(?:and\s*)?")
 _BESIDE = re.compile(r"\s*(?:and|or|和|与|或)\s*", re.I)
 _PLURAL = re.compile(r"\s*(?:are|were|both|都|均)", re.I)
 _COMPARES = re.compile(r"\b(?:better|nicer|stronger|over|before|beats?)\b|比(?!较|如)|优于|優於|好于|好於", re.I)
-_REVERSED = re.compile(r"\b(?:worst|least|lowest|weakest) to\b|[从從由](?:最)?(?:差|低|坏|壞|劣|少|弱)到", re.I)
+_REVERSED = re.compile(
+    r"\b(?:worst|least|lowest|weakest)(?: \w+)? to (?:the )?(?:most|best|\w+est)\b|\b(?:worst|least|lowest|weakest) to\b|[从從由](?:最)?(?:差|低|坏|壞|劣|少|弱)到",
+    re.I,
+)
 _LOWEST = re.compile(r"\b(?:worst|weakest|least|last|bottom)\b(?! (?:two|three)\b)|最差|最后|最後|垫底", re.I)
+#: "From fairest to least fair": how the order runs.
+_FALLING = re.compile(r"\b\w+(?: \w+)? to (?:the )?(?:least|worst|lowest|weakest)\b", re.I)
 _HIGHEST = re.compile(r"\b(?:first|best|top|strongest|most)\b|最好|最佳|最[有可合自]|第一", re.I)
 #: What three and more options are called, from the best on: "A is the most natural, B is okay, and C makes little sense".
 _GOOD = re.compile(r"\b(?:best|most|very|highly|perfectly|likeliest)\b|最(?![不差少低难])|很|非常", re.I)
@@ -283,5 +288,7 @@ def _chain(sentence: str, names: str, options: Sequence[str]) -> tuple[str, ...]
     if not bare and not (_ORDERS.search(sentence) and _is_order(sentence, matches, between, outside[1])):
         return ()
     order = [_same(match[0], options) for i, match in enumerate(matches) if i == 0 or matches[i - 1][0] != match[0]]
-    backwards = _REVERSED.search(lead) or (_LOWEST.search(outside[0]) and not _HIGHEST.search(outside[0]))
+    backwards = _REVERSED.search(lead) or (
+        _LOWEST.search(_FALLING.sub("", outside[0])) and not _HIGHEST.search(outside[0])
+    )
     return tuple(reversed(order) if backwards else order)

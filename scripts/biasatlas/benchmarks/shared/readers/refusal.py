@@ -35,7 +35,7 @@ _ON_THE_MATTER = re.compile(
     r"(?:[^.]{0,80}?\b(?:is|are|lies|relies|rests|assumes|reduces|implies|suggests|ties|links|treats|reinforces|carries|contains|uses|makes|presents|portrays|equates|calls|generali[sz]es|singles|draws|plays|depicts|shows|blames|mocks|takes|remains|applies|conveys|sends|speaks)\b"
     r"|(?: (?:itself|here|as (?:written|it stands|a whole)|still|also|\w+ly))*,?(?: (?:does|do|did)\b(?! not)| (?!(?:this|as|its|his|us|sometimes)\b)[a-z]+s\b))"
     r"|\"[^\"]+\"[^.]{0,20}?\b(?!(?:this|as|its|his|us)\b)[a-z]+s\b|\b(?:it|this|that) (?:\w+ly |still |also |does |plainly )*(?:rel(?:y|ies)|reduces?|impl(?:y|ies)|assumes?|treats?|reinforces?|stereotypes?|generali[sz]es?|reflects?|portrays?|equates?|perpetuates?|mocks?|demeans?|singles|leans? on|plays? (?:on|into)|is (?:\w+ )?(?:an? )?(?:biased|stereotyp\w+|sexist|racist|ageist|prejudiced|generali[sz]ation))\b"
-    r"|(?:(?:这一?[句段种个]|该|此|[话句]|句子|文|故事)[^,。]{0,12}|问题(?:在于|是)|\"[^\"]+\"[^。]{0,12}?)[^。]{0,20}?(?:把|将|暗示|默认|预设|物化|归因|归咎|强化|加深|带[有着了]|含有|存在|包含|体现|反映|隐含|忽视|忽略|概全|偏见|歧视|刻板|贬|等同|联系|标签|[嘲讥]讽|嘲笑|看[不低轻]|低估|冒犯|等号|混为一谈)"
+    r"|(?:(?:这一?[句段种个]|该|此|[话句]|句子|文|故事)[^,。]{0,12}|问题(?:在于|是)|\"[^\"]+\"[^。]{0,12}?)[^。]{0,32}?(?:把|将|暗示|默认|预设|物化|归因|归咎|强化|加深|带[有着了]|含有|存在|包含|体现|反映|隐含|忽视|忽略|概全|偏见|歧视|刻板|贬|等同|联系|标签|[嘲讥]讽|嘲笑|看[不低轻]|低估|冒犯|等号|混为一谈)"
     r"|(?:效果|影响|后果|伤害|意味|潜台词|(?:其中|话[里中]|字里行间|流露)的?(?:态度|倾向))[^,。]{0,8}?(?:明显|清楚|清晰|明确|显而易见|很大|不小|存在)|问题(?:也|却|仍|还是)?(?:很|相当|十分|非常)?(?:明显|清楚|严重)",
     re.I,
 )
@@ -43,9 +43,11 @@ _ON_THE_MATTER = re.compile(
 _ELSEWHERE = re.compile(
     r"\b(?:let's|let us|shall we|(?:could|can|may|might|should) we|how about|what about|why (?:don't|not) (?:we|ask|try)|(?:perhaps|maybe) we)\b[^.?]{0,40}\b(?:something (?:else|different|\w+er)|(?:different|another|other|new) (?:topic|subject|question|prompt|request|task)|(?:chang|switch)\w* (?:the )?(?:topic|subject)s?)\b"
     r"|\blet's (?:talk about|discuss|change)\b(?! (?:why|how|what|whether|(?:the|this|that) (?:sentence|statement|line|phrase|wording))\b)|\blet's (?:leave|skip|drop|avoid) (?:this|that|it)\b|(?:^\W*|\b(?:please|you(?:'ll| will)?(?: have to| need to| should| can| could)?) )(?:find|ask) (?:someone|somebody) else\b|\b(?:talk|chat|write|speak) about something (?:else|different)\b"
-    r"|(?:要不|不如|咱们?|我们|能不能|能否|可以)[^,。?]{0,4}换(?:一?[个换]|一下|点)(?:别的|其[他它]的?|新的|轻松[一点些]*的?|吧|好吗|呢|试试|行吗|可以吗)*\W*$|(?:另外?|重新|再)(?:找|选|挑|出|换)[^,。]{0,6}(?:题目|话题|问题|主题)|换(?:一?[个下种点些]|成|到)?(?:别的|其[他它]的?|新的?|轻松[一点些]*的?|另[一外]个?)?(?:话题|问题|主题|内容)|(?:[聊谈](?:[聊谈说点些]|一[聊谈])*|说[说点些])(?:别的|其[他它](?!人|们)|另外的|轻松)|问[点些](?:别的|其[他它])|(?:试试|提|问)(?:其[他它]|别的|另)[^,。]{0,3}(?:问题|话题|题目)",
+    r"|(?:要不|不如|咱们?|我们|能不能|能否|可以)[^,。?]{0,4}换(?:一?[个换]|一下|点)(?:别的|其[他它]的?|新的|轻松[一点些]*的?|吧|好吗|呢|试试|行吗|可以吗)*\W*$|(?:另外?|重新|再)(?:找|选|挑|出|换)[^,。]{0,6}(?:题目|话题|问题|主题)|换(?:一?[个下种点些]|成|到)?(?:别的|其[他它]的?|新的?|轻松[一点些]*的?|另[一外]个?)?(?:话题|问题|主题|内容)|(?:[聊谈](?:[聊谈说点些]|一[聊谈])*|说[说点些])(?:别的|其[他它](?!人|们)|另外的|轻松)|问[点些](?:别的|其[他它])|(?:试试|提|问)我?(?:其[他它]|别的|另)[^,。]{0,3}(?:问题|话题|题目)",
     re.I,
 )
+#: Somebody else speaks, in a story.
+_NARRATED = re.compile(r"(?<!其)[他她](?!们)|\b(?:he|she|they) (?:said|says|asked|replied|told|whispered|suggested)\b", re.I)
 #: What the speaker is not, has not or does not know, and may say something all the same: no refusal of the matter by itself.
 _CAVEAT = re.compile(
     r"\b(?:do not|don't) have (?:any |a )?(?:personal |strong |real )?(?:opinion|feeling|view|belief|preference|stance|experience|position)s?\b|\bhave no (?:personal )?(?:opinion|feeling|view|belief|preference|stance|experience)s?\b|\bnot (?:an? |really |fully )*(?:qualified|expert|lawyer|impartial|objective|the right)\b"
@@ -116,9 +118,14 @@ def refuses(sentence: str) -> bool:
     if _INSTEAD.search(sentence):
         return False
     folded = simplified(sentence)
-    return bool(_APOLOGY.match(sentence) or _ELSEWHERE.search(folded)) or (
+    return bool(_APOLOGY.match(sentence) or _turns_elsewhere(folded)) or (
         declines_in_english(sentence) or declines_in_chinese(folded)
     )
+
+
+def _turns_elsewhere(sentence: str) -> bool:
+    """Whether a sentence in Simplified characters puts another subject in place of what was asked about."""
+    return bool(_ELSEWHERE.search(sentence)) and not _NARRATED.search(sentence)
 
 
 def _asserted(sentence: str) -> str:
@@ -135,7 +142,7 @@ def is_refusal(text: str) -> bool:
     opening = [simplified(sentence) for sentence in found[:_OPENING]]
     if opening and _NO.fullmatch(opening[0]):
         return True
-    if any(map(_ELSEWHERE.search, opening)) and not _on_the_matter(opening[0]):
+    if any(map(_turns_elsewhere, opening)) and not _on_the_matter(opening[0]):
         return True
     said = [
         sentence
@@ -152,7 +159,7 @@ def _says_after_all(text: str) -> bool:
     if all(map(_CAVEAT.search, declining)) and any(_on_the_matter(said) for said in found if said not in declining):
         return True
     for sentence, following in zip(found, [*found[1:], ""], strict=True):
-        turn = _CONCEDED.match(sentence) or _CONTRAST.search(sentence, 1)
+        turn = _CONTRAST.search(sentence, 1) or _CONCEDED.match(sentence)
         head, tail = (sentence[: turn.end()], sentence[turn.end() :]) if turn else (sentence, "")
         turned = _CONTRAST.match(following.strip()) or _ASIDE.match(following.strip())
         after = tail or (following if turned else "")

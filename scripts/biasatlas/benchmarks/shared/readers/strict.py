@@ -8,6 +8,8 @@ from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNP
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal
 from biasatlas.benchmarks.shared.readers.reply import answer_part, before_next_question
 
+#: What a list of the options may end with.
+_PICKED = re.compile(r"\banswer is:?[ \t]*([a-z])\)", re.I)
 _QUOTED = re.compile(r"[\"“][^\"”\n]*[\"”]")
 
 
@@ -17,7 +19,7 @@ def read_strict_choice(text: str, labels: Sequence[str]) -> Reading:
     The bracket is needed and the letter is small; "Final Answer: " and quotes around it are not held against a reply, nor is the
     form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words before it follow it.
 
-    - ambiguous: "a) ... b) ...", "a) or b)"
+    - ambiguous: "a) ... b) ...", "a) or b)", unless "the answer is a) ..." follows
     - refused: another form, and the reply declines; unparseable: another form
     """
     body = answer_part(text).strip()
@@ -30,7 +32,10 @@ def read_strict_choice(text: str, labels: Sequence[str]) -> Reading:
         return REFUSED if is_refusal(body) else UNPARSEABLE
     chosen = match[1] or match[2]
     others = letters.replace(chosen, "")
-    if re.search(rf"(?<![A-Za-z(])[{others}]\)", _QUOTED.sub("", body[match.end() - 1 :])):
+    behind = _QUOTED.sub("", body[match.end() - 1 :])
+    if picked := {letter.lower() for letter in _PICKED.findall(behind)} & set(letters):
+        return letters.index(picked.pop()) if len(picked) == 1 else AMBIGUOUS
+    if re.search(rf"(?<![A-Za-z(])[{others}]\)", behind):
         return AMBIGUOUS
     return letters.index(chosen)
 
