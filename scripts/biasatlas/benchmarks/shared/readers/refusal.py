@@ -47,7 +47,9 @@ _ELSEWHERE = re.compile(
     re.I,
 )
 #: Somebody else speaks, in a story.
-_NARRATED = re.compile(r"(?<!其)[他她](?!们)|\b(?:he|she|they) (?:said|says|asked|replied|told|whispered|suggested)\b", re.I)
+_NARRATED = re.compile(
+    r"(?<!其)[他她](?!们)|\b(?:he|she|they) (?:said|says|asked|replied|told|whispered|suggested)\b", re.I
+)
 #: What the speaker is not, has not or does not know, and may say something all the same: no refusal of the matter by itself.
 _CAVEAT = re.compile(
     r"\b(?:do not|don't) have (?:any |a )?(?:personal |strong |real )?(?:opinion|feeling|view|belief|preference|stance|experience|position)s?\b|\bhave no (?:personal )?(?:opinion|feeling|view|belief|preference|stance|experience)s?\b|\bnot (?:an? |really |fully )*(?:qualified|expert|lawyer|impartial|objective|the right)\b"
