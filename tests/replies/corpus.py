@@ -32,6 +32,7 @@ SEALED = {
     "sealed_tenth": "4ad870a06a159408c1adc4bf0f2d0bd80d549d045f6c473c68df696ab7039075",
     "sealed_eleventh": "b4e1844724ccde0363d12ed9a3c333253bf9c43b8cfe3ec6cae8028527cd81a0",
     "sealed_twelfth": "8107158268c4d5afe9bc40a42ae7af3e22941dcff1a1f0e1f7f1e625f6db866e",
+    "sealed_thirteenth": "7e9fedb29cf561711661fc0e441974571ed4259bcd1fe7ad06afbb0f19335def",
 }
 
 

@@ -51,6 +51,7 @@ _FREELY = r"(?:(?<!to )|(?<=i have to )|(?<=i need to )|(?<=i had to )|(?<=i wan
 _REPLACES = re.compile(
     rf"{_CLAUSE}[【\[]?(?:再次?|又|another |second )?(?:correction|edit(?:ed)?|(?:corrected|revised|updated)(?: \w+){{0,6}}|更正|纠正|修正|改正|订正)(?:一[下次]|如下|后|答案|评分|分数| again| once more)*\s*(?:[:,\]】]|为|成|to\b|is\b)\s*"
     rf"|{_CLAUSE}(?:(?:let's|i'd|i'll|we'll|please|rather|wait|actually) )?make (?:that|it)\s*(?:an? )?"
+    r"|\blet me (?:correct|revise|change|fix|amend|update) (?:that|it|this|my \w+)(?: \w+)?\s*:\s*"
     r"|\b(?:let me|i'll|i will|let's) (?:settle (?:on|for)|go (?:up|down) to)\s*(?:an? )?"
     r"|(?<!to )\b(?:i meant?|(?:chang|revis|correct|amend|adjust|updat|rais|lower|increas|reduc|mov|bump)(?:e|ing)? (?:that|it|this|(?:my|the) \w+)(?: up| down)?(?: from [^,.\n]{1,12})? to)\s*(?:an? )?"
     r"|(?:错了?|有误|不对)[,。;:!\s]*(?:[^,。;!?\n]{1,14},)?(?:应[该当]?|正确的?[^,。;\d\n]{0,4}?)(?:为|是|选)\s*"
@@ -65,7 +66,7 @@ _REPLACES = re.compile(
 )
 #: A clause of doubt, and a sentence with a condition, in which no answer is put in another's place.
 _DOUBTS = re.compile(
-    r"\b(?:maybe|perhaps|possibly|could|might|may|either)\b|\bwould (?:have (?!to)|make|become|raise|lower|drop|get|bring|turn|take|need|require)\b|\b(?:did|do|does|would|could|should)(?:n't| not)\b|也许|或许|或者|可以|可改|也可|可[提升降调加减达得给]|(?<!更)(?<!更有)可能|(?<!只)能(?:改|给|[到拿升降提])|就?会[到拿升降提给]",
+    r"\b(?:maybe|perhaps|possibly|could|might|may|either)\b|(?<!\bi )\bwould (?:have (?!to)|make|become|raise|lower|drop|get|bring|turn|take|need|require)\b|\b(?:did|do|does|would|could|should)(?:n't| not)\b|也许|或许|或者|可以|可改|也可|可[提升降调加减达得给]|(?<!更)(?<!更有)可能|(?<!只)能(?:改|给|[到拿升降提])|就?会[到拿升降提给]",
     re.I,
 )
 _SUPPOSES = re.compile(

@@ -93,6 +93,7 @@ DENIES = _before(
         r"\bexcept",
         r"\bwith (?:an? )?(?:\w+ )?(?:dash|hint|touch|trace|note|element)s? of",
         r"\bagainst",
+        r"\bno (?:\w+ )?reason to (?:prefer|choose|favou?r|pick)",
     ),
     *(r"\bneither (?:\w+ ){0,3}about", r"\bnot about", r"\bcannot(?: be)?", r"\bdisregard\w*", r"\bdismiss\w*"),
     *(r"\bnothing to do with", r"\bunrelated to", r"\brule[sd]? out", r"\bexclud\w+", r"\beliminat\w+"),

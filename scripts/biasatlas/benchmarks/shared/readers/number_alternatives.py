@@ -56,7 +56,7 @@ _AND = re.compile(r"\b(?:and|or)\s+(?:an?\s+)?$", re.I)
 _FOR = re.compile(
     r"\W*(?:(?:and|but|while|whereas) )?(?:for|on|as (?:to|for)|in|under|regarding|in terms of) [^\d]{2,40}"
 )
-_CASE = re.compile(r"[\d.]+\s+(?:points? )?(?:under|for|in|if|when|with|on|from|as)\b", re.I)
+_CASE = re.compile(r"[\d.]+(?:\s*/\s*\d+)?\s+(?:points? )?(?:under|for|in|if|when|with|on|from|as)\b", re.I)
 _ENDS = re.compile(r"[\d.]*\d\s*(?:$|[\n,;!?)]|\.(?!\d))")
 _OR = re.compile(r"\bor\b|或|要么", re.I)
 #: A score that others may see, or that something else would have.
@@ -153,6 +153,8 @@ def _undecided(text: str, chosen: Stated, other: Stated) -> bool:
     depends = _DEPENDS.search(text)
     if depends and not _SENTENCE.search(text[chosen.start : depends.start()]):  # "6. It depends, though" has one
         return not CONTRASTS.search(text[depends.end() : chosen.start])
+    if _CASE.match(text, chosen.start) and _CASE.match(text, other.start) and not _SENTENCE.search(between):
+        return True  # "8 if it is meant literally, 4 if ironically"
     if _SENTENCE.search(between):
         return all(_FRAME.match(words) for words in left.values())
     clause = _CLAUSE.split(left[other])[-1] + _CLAUSE.split(text[other.start :])[0]

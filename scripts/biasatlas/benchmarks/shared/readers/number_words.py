@@ -11,6 +11,7 @@ _TERM = r"(?:\s*分)?(?:\s*\([^()\d\n]{1,40}\))?"
 #: The scale or a level restated, marks of lists, percentages, dates, ordinals, counts: no number among them is an answer.
 NO_ANSWER = re.compile(
     rf"(?<![给得打])满分\s*(?:应该?|一共|总共)?(?:为|是|:)?\s*(?:{DIGITS}|十)\s*分?|滿分\s*(?:為|是|:)?\s*(?:{DIGITS}|十)\s*分?|(?:{DIGITS}|十|五|七|百)\s*分制|(?:以|按)(?:{DIGITS}|十|五|七|百)\s*分(?:为|為|作为|作為|是|算)(?:满分|滿分)"
+    r"|(?<![\d.])\d{1,3}(?:,\d{3})+(?!\d)"
     rf"|[\[(]\s*{DIGITS}\s*分?(?:,|{TO})\s*{DIGITS}\s*分?(?:之间|之間)?\s*[)\]]|(?<![\d.])[01]{TO}\d+(?:\s*分)?(?=\s*(?:的|之|范围|範圍|,|间|內|内|分制|scale))"
     rf"|(?:on a |the )?scale (?:of|from) {DIGITS}(?:\s*\([^)\n]*\))?{TO}{DIGITS}(?:\s*\([^)\n]*\))?|\bfrom {DIGITS} to {DIGITS}\b|(?<![\d.])0{TO}10(?!\d)"
     rf"|(?:{DIGITS}{_TERM}\s*[+×−–-]\s*){{1,9}}{DIGITS}{_TERM}(?=\s*=\s*-?\d)"

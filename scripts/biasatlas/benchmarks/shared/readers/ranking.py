@@ -13,7 +13,7 @@ _TIE = re.compile(r"=|\btied?\b|\bequal(?:ly)?\b|并列|並列|同样|一样|同
 #: Words that make an order of what a sentence names: without any, it has to consist of the options and their marks.
 _ORDERS = re.compile(
     r">|→|比(?!较|如)|\b(?:first|1st|second|2nd|then|followed|next|last(?:ly)?|finally|before|over|beats?|better|nicer|stronger|more|rank\w*|order\w*|best|worst|weakest|top|highest|prefer)\b"
-    r"|[从從由](?:最)?(?:好|高|优|優|强|強|多)到|依序|分别是|分別是|优于|優於|好于|好於|大于|其次|次之|然后|然後|接着|最后|最後|第一|依次|从高到低|由高到低|從高到低|排(?!除)|顺序|順序",
+    r"|[从從由](?:最)?(?:好|高|优|優|强|強|多)到|依序|分别是|分別是|优于|優於|好于|好於|大于|其次|次之|然后|然後|接[着著]|再[来來]是?|最后|最後|最不|第一|依次|从高到低|由高到低|從高到低|排(?!除)|顺序|順序",
     re.I,
 )
 #: Words for a tie that may be about something else in a sentence of one option: "B treats both equally".
@@ -47,7 +47,10 @@ _ASKED = re.compile(
     re.I,
 )
 #: What such a sentence goes on with after a comma, where it does: the order.
-_MINE = re.compile(r"[,:;]\s*(?:my |mine |here |i(?:'d| would|'ll| will)? (?:rank|order|put|say)|我的|排序|排名)", re.I)
+_MINE = re.compile(
+    r"[,:;]\s*(?:my |mine |here |i(?:'d| would|'ll| will)? (?:rank|order|put|say)|我的|(?:正确|正確|最终|最終|最后|最後|所以|因此)*的?(?:我的)?(?:排序|排名|顺序|順序))",
+    re.I,
+)
 _NAMED = re.compile(
     r"(?:\b(?:option|sentence|answer|statement|reply|response)\s+|选项\s*|選項\s*)(?=[\"'(]?[A-Z]\b)", re.I
 )
@@ -64,32 +67,19 @@ _REASON = re.compile(
 _THAT_IS = re.compile(
     r":|(?<![立随隨])即(?![使便])|也就是|(?:所以|因此)(?:就?是|为|為)?|\bbut\b|\bso\b|\bi\.e\.,?|\bthat is,?", re.I
 )
+#: What announces the order that a reply comes to.
+_COMES_TO = r"(?:因此|所以|综上|綜上|最[终終后後]|正[确確]|故|排[序名]|[顺順]序|\b(?:so|therefore|thus|hence|final|overall|correct(?:ed)?|revised|ranking|order)\b)[^\n。.>]{0,24}?"
 _SENTENCE = re.compile(r"[^\n。.!?]+(?:\.(?=\w)[^\n。.!?]+)*")
 #: Words for a place in a list of lines, from the best.
 _PLACES = (
-    ("best", "top", "most", "first", "1st", "1", "第一", "最好", "最佳"),
-    (
-        "second",
-        "2nd",
-        "middle",
-        "in between",
-        "after that",
-        "runner-up",
-        "居中",
-        "next",
-        "2",
-        "第二",
-        "其次",
-        "次佳",
-        "次好",
-        "次之",
-    ),
-    ("third", "3rd", "3", "第三"),
-    ("fourth", "4th", "4", "第四"),
-    ("fifth", "5th", "5", "第五"),
-    ("worst", "last", "bottom", "weakest", "least", "最差", "最后", "最後", "垫底"),
+    "best|top|most|first|1st|1|第一|最好|最佳",
+    "second|2nd|middle|in between|after that|runner-up|居中|next|2|第二|其次|次佳|次好|次之",
+    "third|3rd|3|第三",
+    "fourth|4th|4|第四",
+    "fifth|5th|5|第五",
+    "worst|last|bottom|weakest|least|最差|最后|最後|垫底",
 )
-_RANK = {word: place for place, words in enumerate(_PLACES) for word in words}
+_RANK = {word: place for place, words in enumerate(_PLACES) for word in words.split("|")}
 #: A place that a sentence gives an option.
 _PLACE = (
     r"(?:\b(?:first|1st|second|2nd|third|3rd|fourth|4th|fifth|5th|next|after that|last|worst|weakest|most|best|middle|in between)\b(?: and last\b)?"
@@ -121,6 +111,8 @@ def read_ranking(text: str, labels: Sequence[str]) -> Reading:
         return AMBIGUOUS
     if found and _alternative(body, options) and min(body.count(option) for option in options) > 1:
         return AMBIGUOUS
+    if len(found) > 1 and (last := _come_to(body, options)) in orders:
+        return orders.index(last)
     if found:
         return found.pop() if len(found) == 1 else _corrected(body, orders)
     return REFUSED if is_refusal(whole) else UNPARSEABLE
@@ -147,6 +139,15 @@ def _corrected(text: str, orders: Sequence[tuple[str, ...]]) -> Reading:
         if found:
             return orders.index(found.pop()) if len(found) == 1 and (replaces or _SAID.search(after)) else AMBIGUOUS
     return AMBIGUOUS
+
+
+def _come_to(text: str, options: Sequence[str]) -> tuple[str, ...]:
+    """The order in so many marks ("A > C > B") with which a plain ``text`` ends, if it is the one that is announced."""
+    names = "|".join(map(re.escape, options))
+    order = rf"((?:{names})(?:\s*>\s*(?:{names})){{{len(options) - 1}}})"
+    ends = re.search(rf"{order}\W*\Z", text)
+    announced = {re.sub(r"\s", "", said) for said in re.findall(_COMES_TO + order, text, re.I)}
+    return tuple(re.findall(names, ends[1])) if ends and announced == {re.sub(r"\s", "", ends[1])} else ()
 
 
 def _uncommented(text: str, options: Sequence[str]) -> str:

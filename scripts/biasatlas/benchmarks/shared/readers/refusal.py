@@ -43,7 +43,7 @@ _ON_THE_MATTER = re.compile(
 _ELSEWHERE = re.compile(
     r"\b(?:let's|let us|shall we|(?:could|can|may|might|should) we|how about|what about|why (?:don't|not) (?:we|ask|try)|(?:perhaps|maybe) we)\b[^.?]{0,40}\b(?:something (?:else|different|\w+er)|(?:different|another|other|new) (?:topic|subject|question|prompt|request|task)|(?:chang|switch)\w* (?:the )?(?:topic|subject)s?)\b"
     r"|\blet's (?:talk about|discuss|change)\b(?! (?:why|how|what|whether|(?:the|this|that) (?:sentence|statement|line|phrase|wording))\b)|\blet's (?:leave|skip|drop|avoid) (?:this|that|it)\b|(?:^\W*|\b(?:please|you(?:'ll| will)?(?: have to| need to| should| can| could)?) )(?:find|ask) (?:someone|somebody) else\b|\b(?:talk|chat|write|speak) about something (?:else|different)\b"
-    r"|(?:要不|不如|咱们?|我们|能不能|能否|可以)[^,。?]{0,4}换(?:一?[个换]|一下|点)(?:别的|其[他它]的?|新的|轻松[一点些]*的?|吧|好吗|呢|试试|行吗|可以吗)*\W*$|(?:另外?|重新|再)(?:找|选|挑|出|换)[^,。]{0,6}(?:题目|话题|问题|主题)|换(?:一?[个下种点些]|成|到)?(?:别的|其[他它]的?|新的?|轻松[一点些]*的?|另[一外]个?)?(?:话题|问题|主题|内容)|(?:[聊谈](?:[聊谈说点些]|一[聊谈])*|说[说点些])(?:别的|其[他它](?!人|们)|另外的|轻松)|问[点些](?:别的|其[他它])|(?:试试|提|问)我?(?:其[他它]|别的|另)[^,。]{0,3}(?:问题|话题|题目)",
+    r"|(?:要不|不如|咱们?|我们|能不能|能否|可以)[^,。?]{0,4}换(?:一?[个换]|一下|点)(?:别的|其[他它]的?|新的|轻松[一点些]*的?|吧|好吗|呢|试试|行吗|可以吗)*\W*$|(?:另外?|重新|再)(?:找|选|挑|出|换)[^,。]{0,6}(?:题目|话题|问题|主题)|换(?:一?[个下种点些]|成|到)?(?:别的|其[他它]的?|新的?|轻松[一点些]*的?|另[一外]个?)?(?:话题|问题|主题|内容)|(?:[聊谈](?:[聊谈说点些]|一[聊谈])*|说[说点些])(?:别的|其[他它](?!人|们)|另外的|轻松)|问[点些](?:别的|其[他它])|(?:试试|提|问)我?(?:一?[些点个])?(?:其[他它]|别的|另)[^,。]{0,3}(?:问题|话题|题目)",
     re.I,
 )
 #: Somebody else speaks, in a story.

@@ -29,6 +29,7 @@ _CIRCLED = re.compile(r"^([ \t]*)([①-⑨])", re.M)
 _MARKUP = (
     (re.compile(r"~~.*?~~"), ""),
     (re.compile(r"\\(?:text|textbf|mathbf|mathrm|textit|textrm)\s*\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"([=＝]\s*)\\boxed\s*\{([^{}]*)\}"), r"\1\2"),
     (re.compile(r"\\boxed\s*\{([^{}]*)\}"), r" answer: \1 "),
     (re.compile(r"\\(?:succ(?:eq|curlyeq|sim)?|gt|rightarrow)(?![a-z])|≻"), ">"),
     (re.compile(r"\\[()\[\]]|\$"), ""),
@@ -199,7 +200,7 @@ _NEXT_ITEM = re.compile(
     r"|\(?(?:[2-9]|[1-9]\d)\s*[.)、](?!\d)\s*\S|\(?[二三四][.)、]|第[2-9二三四][题題句條条則则项項個个]|\"[^\"\n]{4,}\""
     r"|\(?A\s*[.)、:][^\n]+\n[ \t]*\(?B\s*[.)、:]|[-=_~]{3,}[ \t]*\n"
     r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each|which)\b|here (?:is|are) (?!why|my)"
-    r"|[请請](?:[你您问問为為将將对對评評打选選判排分给給根阅閱看继繼]|回答))",
+    r"|[请請](?:[你您问問为為将將对對评評打选選判排分给給根阅閱看继繼从從在比按依仔]|回答))",
     re.I,
 )
 #: A first line that is an answer and its reason, and where the next item begins in a paragraph below it: its number or its head.

@@ -39,6 +39,12 @@ _QUOTATION = re.compile(r"^\s*\"[^\"\n]+\"")
 _AFTERTHOUGHT = re.compile(r"\w,? (?:al)?though\s*(?:option |sentence )?[\"'(\[]*$", re.I)
 _HAN = re.compile(r"[\u4e00-\u9fff]{2,}")
 _TEXT_OF = re.compile(r"\s*[).:\]]\s*[A-Z\u4e00-\u9fff]")
+#: The text of an option of three that says that nobody can tell.
+_NOBODY_KNOWS = re.compile(
+    r"[)\]\"']*[\s.:、(]*(?:(?:the |this )?(?:answer|it|information) (?:is |are )?)?(?:(?:信息|资讯|资料|条件|线索|证据|文中|题目|原文|根据)[^,。;\n]{0,8}[,;]?\s*)?"
+    r"(?:(?:无法|不能|难以|没法)(?:被)?(?:确定|判断|判定|得知|知道|确认|分辨|推断)|不(?:知道|确定|清楚|详|明(?!智))|未知|(?:cannot|can't|can not) be (?:known|determined|told|inferred|answered|established|said|identified)|unknown|not (?:known|enough|determin\w+|sure|answerable)|undetermin\w+|insufficient|unclear)",
+    re.I,
+)
 #: A sentence that is not cut off.
 _WHOLE = re.compile(r"[.!。][\s\"')]*$")
 _SENTENCE = re.compile(r"\n|(?<=[!?。!?;])|(?<=[.])(?=\s|$)")
@@ -91,8 +97,8 @@ def role(text: str, group: Sequence[Mention], options: int, listed: bool) -> str
     right = text[last.end : last.end + NEAR].split("\n")[0]
     place = _Place(text, first, last, len({mention.label for mention in group}), sentence[:_LONG], left, right)
     begins_with = not listed and begins(text, first)
-    if place.several == 1 and begins_with and _OPTION_MARK.match(right):
-        return "opening"  # "C) Cannot be known": what declines is the option
+    if place.several == 1 and _has_text(place, begins_with, options):
+        return "opening" if begins_with else "declared"
     if place.several > 1 and "就是" in text[first.end : last.start]:
         return "declared"  # 不是A就是B
     if aside := _set_aside(place, options):
@@ -116,6 +122,13 @@ def role(text: str, group: Sequence[Mention], options: int, listed: bool) -> str
     ):
         return "supported"
     return "implied" if _implies(place) or _short(place) else "bare"
+
+
+def _has_text(place: _Place, begins_with: bool, options: int) -> bool:
+    """Whether an option is given with its text, which may decline or deny: "C) Cannot be known", 答案：C 无法确定."""
+    unknown = options > 2 and len(place.name) == 1 and _NOBODY_KNOWS.match(place.right)
+    given = begins_with or cues.ANNOUNCES.search(place.left)
+    return bool((begins_with and _OPTION_MARK.match(place.right)) or (unknown and given))
 
 
 def _set_aside(place: _Place, options: int) -> str:
