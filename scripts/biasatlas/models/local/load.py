@@ -9,6 +9,7 @@ from pathlib import Path
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasatlas.engine.linear import through_onednn
+from biasatlas.engine.memory import keep_freed
 from biasatlas.engine.routes import IN_WORDS, Route
 from biasatlas.engine.selfcheck import choose_route
 from biasatlas.errors import UserError
@@ -104,6 +105,8 @@ def load(
     if adapter_folder:
         _add_adapter(model, adapter_folder, str(adapter))
     through_onednn(model)
+    if model.device.type == "cpu":
+        keep_freed()
     check_causality(model, source)
     route = choose_route(model)
     if route.reason:
