@@ -43,10 +43,10 @@ from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.encode import encode_pairs, encode_texts
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.linear import through_onednn
-from biasatlas.engine.memory import Memory, default_budget
+from biasatlas.engine.memory import Memory, default_budget, keep_freed
 from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.sampling import Sampling
-from biasatlas.engine.tree import Tree
+from biasatlas.engine.tree import ROW_WORTH, WIDEST, Tree
 
 SHAPES = {  # hidden, layers, heads, key-value heads, intermediate, tied embeddings
     "tiny": (64, 2, 4, 2, 256, True),
@@ -143,9 +143,9 @@ class Engine:
         began = time.process_time()
         trie, where = plan.build_trie(tokens, start)
         tree = Tree(model, Memory(self.token_budget))
-        root = plan.plan_prefixes(trie, tree.row_tokens, tree.pass_tokens)
+        root = plan.plan_prefixes(trie, tree.row_tokens, tree.pass_tokens, tree.columns)
         for prefix in plan.walk(root):
-            plan.cut_rows(trie, prefix.members, prefix.end, tree.row_tokens)
+            plan.cut_rows(trie, prefix.members, prefix.end, WIDEST * tree.row_tokens, tree.columns, ROW_WORTH)
         self.planning_s = time.process_time() - began
         values = tree.log_likelihoods(trie)[where]
         self.tokens_fed = tree.tokens_fed
@@ -254,6 +254,8 @@ class Bench:
         self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
         self.peer = as_torch_computes(self.model)
         through_onednn(self.model)
+        if self.device == "cpu":
+            keep_freed()
         self.budget = arguments.budget or default_budget(self.model)
         self.body = sum(parameter.numel() for parameter in self.model.model.layers.parameters())
         self.head = self.model.lm_head.weight.numel()

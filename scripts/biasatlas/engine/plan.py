@@ -6,6 +6,7 @@ nothing is predicted from it, and sequences that differ in it alone share one fo
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -108,12 +109,14 @@ def _common_prefixes(tokens: list[np.ndarray], length: np.ndarray) -> np.ndarray
     return common
 
 
-def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int) -> Prefix:
+def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int, columns: float = math.inf) -> Prefix:
     """Choose the prefixes that are computed once into a cache, given rows of ``row_tokens``.
 
-    A run of sequences with u unique tokens after a common prefix of m, under a cached prefix of d, makes about u / row
-    rows that each feed m − d tokens again. A cache saves all but one of these, and costs attention over itself (about
-    1.5 m) and one more forward pass, worth ``pass_tokens``: so it is made when (m − d)(u / row − 1) > 1.5 m + pass.
+    A run of sequences with u unique tokens after a common prefix of m, under a cached prefix of d, makes about
+    n = max(1, u / row) rows that each feed m − d tokens again. A cache saves all but one of these. It saves attention too,
+    ``columns`` of which cost as much as a token: with r = u / n, rows of m − d + r tokens look at m + r each, with a cache
+    those of the prefix look at m and the others at m and a branch of the run. It costs two forward passes, its own and
+    one for rows that nothing else joins, counted as three: 3 ``pass_tokens``.
 
     ``row_tokens`` 0: each row is one sequence (or several that differ in their last token only), and copying what is
     kept of a prefix costs little beside a pass: a cache is made when (m − d)(rows − 1) > pass.
@@ -128,15 +131,20 @@ def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int) -> Prefix:
         common = int(shared.min()) if len(shared) else int(trie.fed[lo])
         unique = trie.fed[lo] - common + before[hi] - before[lo + 1]
         longer = common - under.end
+        bounds = np.concatenate([[lo], lo + 1 + np.flatnonzero(shared == common), [hi]])
         if row_tokens:
-            rows, cost = unique / row_tokens, 1.5 * common + pass_tokens
+            rows, cost = max(1.0, unique / row_tokens), 3 * pass_tokens
+            of_row, branch = unique / rows, unique / (len(bounds) - 1)
+            alone = rows * (longer + of_row) * (common + of_row)
+            saved = longer * (rows - 1)
+            saved += (alone - longer * common - unique * (common + min(of_row, branch))) / columns
         else:
             rows, cost = 1 + np.count_nonzero(trie.fed[lo + 1 : hi] > shared), pass_tokens
-        if longer > 0 and rows > 1 and longer * (rows - 1) > cost:
+            saved = longer * (rows - 1)
+        if longer > 0 and len(bounds) > 2 and saved > cost:
             child = Prefix(lo, under.end, common, int(trie.start[lo:hi].min()))
             under.children.append(child)
             under = child
-        bounds = np.concatenate([[lo], lo + 1 + np.flatnonzero(shared == common), [hi]])
         a, b = bounds[:-1], bounds[1:]
         large = (b - a > 1) & (trie.fed[a] - common + before[b] - before[a + 1] > row_tokens)
         stack.extend((int(x), int(y), under) for x, y in zip(a[large], b[large], strict=True))
@@ -157,27 +165,31 @@ def walk(prefix: Prefix) -> list[Prefix]:
     return found
 
 
-def cut_rows(trie: Trie, members: np.ndarray, depth: int, row_tokens: int) -> list[np.ndarray]:
+def cut_rows(
+    trie: Trie, members: np.ndarray, depth: int, row_tokens: int, columns: float = math.inf, row_worth: int = 0
+) -> list[np.ndarray]:
     """Cut ``members`` (rising) into rows after a cached prefix of ``depth``.
 
     A row feeds its first sequence's whole path from ``depth``, and at most ``row_tokens`` that the others add to it. A
-    cut repeats what its two sides share: of all cuts that keep the limit, those with the fewest tokens are taken.
+    cut repeats what its two sides share, and a row of w tokens attends to depth + w, ``columns`` of which cost as much as
+    all else that a layer does for a token. Of all cuts that keep the limit, those with the least sum of
+    w (1 + (depth + w) / columns) + ``row_worth`` are taken.
     """
     if not len(members):
         return []
     fed, shared = trie.fed[members] - depth, _shared_between(trie, members) - depth
     shared[0] = 0
     new = np.concatenate([[0], np.cumsum(fed - shared)])
-    # best[i]: fewest tokens that feed the first i members; a last row that begins at j costs base[j] + new[i] − new[j].
-    best, begin = np.zeros(len(members) + 1, np.int64), np.zeros(len(members) + 1, np.int64)
-    base = np.empty(len(members), np.int64)
+    # least[i]: the cost of the first i members, of which the last row begins at begin[i].
+    least, begin = np.zeros(len(members) + 1), np.zeros(len(members) + 1, np.int64)
     first = 0
     for i in range(1, len(members) + 1):
-        base[i - 1] = best[i - 1] + shared[i - 1] - new[i - 1]
         while new[i] - new[first + 1] > row_tokens:
             first += 1
-        begin[i] = first + int(base[first:i].argmin())
-        best[i] = base[begin[i]] + new[i]
+        width = shared[first:i] + new[i] - new[first:i]
+        cost = least[first:i] + width * (1 + (depth + width) / columns) + row_worth
+        begin[i] = first + int(cost.argmin())
+        least[i] = cost[begin[i] - first]
     cuts = [len(members)]
     while cuts[-1]:
         cuts.append(int(begin[cuts[-1]]))
@@ -201,20 +213,22 @@ def row_width(trie: Trie, row: np.ndarray, depth: int) -> int:
 def pack_batches(widths: Sequence[int], token_budget: int, pass_tokens: int, most_rows: int) -> list[list[int]]:
     """Rows by falling width in batches of at most ``token_budget`` tokens with padding (or of one row) and ``most_rows``.
 
-    A batch is closed when padding the next row would bring its padding above ``pass_tokens``, what one more pass costs.
+    Of all ways to cut them so, the one with the fewest tokens, where a batch counts as ``pass_tokens`` more.
     """
-    batches: list[list[int]] = []
-    padding = 0
-    for row in sorted(range(len(widths)), key=lambda row: (-widths[row], row)):
-        if batches:
-            widest = widths[batches[-1][0]]
-            padding += widest - widths[row]
-        rows = len(batches[-1]) + 1 if batches else 0
-        if not batches or rows > most_rows or rows * widest > token_budget or padding > pass_tokens:
-            batches.append([])
-            padding = 0
-        batches[-1].append(row)
-    return batches
+    order = sorted(range(len(widths)), key=lambda row: (-widths[row], row))
+    falling = np.asarray([widths[row] for row in order], np.int64)
+    least, begin = np.zeros(len(order) + 1, np.int64), np.zeros(len(order) + 1, np.int64)
+    first = 0
+    for end in range(1, len(order) + 1):
+        while first < end - 1 and (end - first > most_rows or falling[first] * (end - first) > token_budget):
+            first += 1
+        cost = least[first:end] + falling[first:end] * np.arange(end - first, 0, -1)
+        begin[end] = first + int(cost.argmin())
+        least[end] = cost[begin[end] - first] + pass_tokens
+    cuts = [len(order)]
+    while cuts[-1]:
+        cuts.append(int(begin[cuts[-1]]))
+    return [order[a:b] for a, b in itertools.pairwise(reversed(cuts))]
 
 
 def lay_out(trie: Trie, rows: Sequence[np.ndarray], depth: int) -> Layout:

@@ -5,6 +5,7 @@ in the last place. The figures behind the limits are in docs/engine.md.
 """
 
 import contextlib
+import math
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
@@ -112,6 +113,7 @@ def _by_route(model: PreTrainedModel, tokens: list[np.ndarray], route: Route) ->
     for row_tokens, pass_tokens in _SHAPES:
         tree = tree_of(model, Memory(_BUDGET.token_budget), route)
         tree.row_tokens, tree.pass_tokens = min(row_tokens, tree.row_tokens), pass_tokens
+        tree.columns = math.inf  # rows as wide as they may be
         sums = tree.log_likelihoods(trie)[where]
         found.append(sums - np.where(np.isin(np.arange(len(sums)), last), 0, np.append(sums[1:], 0)))
     return np.stack(found)

@@ -1,6 +1,8 @@
+import math
 import time
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,23 +68,27 @@ def test_every_sequence_is_in_one_row_after_its_own_prefix(requests, trunk, row_
 
 
 @FEW
-@given(SEQUENCES, st.sampled_from([5, 9]))
-def test_cuts_are_the_cheapest_there_are(requests, row_tokens):
-    (trie, _), _ = trie_of(requests[:9])
+@given(SEQUENCES, st.sampled_from([5, 9]), st.sampled_from([1, 8, 40, math.inf]), st.sampled_from([0, 4]))
+def test_cuts_are_the_cheapest_there_are(requests, row_tokens, columns, row_worth):
+    trunk = 3
+    (trie, _), _ = trie_of(requests[:9], trunk)
     members = np.arange(len(trie.tokens))
+
+    def cost(row: np.ndarray) -> float:
+        width = plan.row_width(trie, row, trunk)
+        return width * (1 + (trunk + width) / columns) + row_worth
 
     def cheapest(first: int) -> float:
         if first == len(members):
             return 0
         costs = [np.inf]
         for last in range(first + 1, len(members) + 1):
-            width = plan.row_width(trie, members[first:last], 0)
-            if width <= row_tokens + trie.fed[first]:
-                costs.append(width + cheapest(last))
+            if plan.row_width(trie, members[first:last], trunk) <= row_tokens + trie.fed[first] - trunk:
+                costs.append(cost(members[first:last]) + cheapest(last))
         return min(costs)
 
-    rows = plan.cut_rows(trie, members, 0, row_tokens)
-    assert sum(plan.row_width(trie, row, 0) for row in rows) == cheapest(0)
+    rows = plan.cut_rows(trie, members, trunk, row_tokens, columns, row_worth)
+    assert sum(map(cost, rows)) == pytest.approx(cheapest(0))
 
 
 @FEW
@@ -138,12 +144,21 @@ def test_planning_grows_no_faster_than_n_log_n():
 
 
 @FEW
-@given(
-    st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 200), st.integers(0, 60), st.integers(1, 9)
-)
-def test_batches_hold_every_row_within_budget_and_padding(widths, budget, pass_tokens, most_rows):
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=9), st.integers(1, 200), st.integers(0, 60), st.integers(1, 9))
+def test_batches_are_the_cheapest_there_are(widths, budget, pass_tokens, most_rows):
     batches = plan.pack_batches(widths, budget, pass_tokens, most_rows)
     assert sorted(row for batch in batches for row in batch) == list(range(len(widths)))
     assert all(len(batch) == 1 or len(batch) * max(widths[row] for row in batch) <= budget for batch in batches)
     assert max(map(len, batches)) <= most_rows
-    assert all(sum(widths[batch[0]] - widths[row] for row in batch) <= pass_tokens for batch in batches)
+    falling = sorted(widths, reverse=True)
+
+    def cheapest(first: int) -> float:
+        if first == len(widths):
+            return 0
+        most = max(1, min(most_rows, budget // falling[first]))
+        return pass_tokens + min(
+            rows * falling[first] + cheapest(first + rows) for rows in range(1, 1 + min(most, len(widths) - first))
+        )
+
+    tokens = sum(len(batch) * max(widths[row] for row in batch) for batch in batches)
+    assert tokens + pass_tokens * len(batches) == cheapest(0)
