@@ -3,6 +3,7 @@ pass of one whole sequence at a time: the table of docs/engine.md.
 
     python bench/parity.py                    # all of them, as a table in Markdown
     python bench/parity.py qwen2 mamba2       # some
+    python bench/parity.py --compiled qwen2 gemma2        # layers compiled, as on a GPU; needs a C++ compiler
     torchrun --nproc-per-node 2 bench/parity.py qwen2     # split over two processes, against the whole in each
 """
 
@@ -35,6 +36,8 @@ def main(names: list[str]) -> None:
     processes, wrong = int(os.environ.get("WORLD_SIZE", "1")), []
     if os.environ.get("RANK", "0") != "0":
         sys.stdout = io.StringIO()  # they find the same
+    compiled = "inductor" if "--compiled" in names else ""
+    names = [name for name in names if name != "--compiled"]
     print("| architecture | route | likelihood, nats | choice | greedy texts |\n| --- | --- | --- | --- | --- |")
     for name in names or architectures.NAMES:
         model = whole = architectures.build(name)
@@ -45,7 +48,7 @@ def main(names: list[str]) -> None:
                 print(f"| {name} | not split: {reason} | | | |", flush=True)
                 continue
             model = split(whole, processes)
-        found = parity.compare(model, whole)
+        found = parity.compare(model, whole, compiled=compiled)
         print(
             f"| {name} | {found.route.name} | {found.likelihood:.0e} | {found.choice:.0e} | {found.texts} of {found.of} |",
             flush=True,

@@ -272,7 +272,7 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
     fetched = tmp_path / "m.json"
     commits = {"commit": COMMIT, "adapter_commit": OTHER_COMMIT}
     fetched.write_text(json.dumps({"source": "owner/name", "revision": "main"} | commits))
-    given = {"dtype": "float16", "trust_remote_code": True, "token_budget": 77, "gpu": 4}
+    given = {"dtype": "float16", "trust_remote_code": True, "token_budget": 77, "gpu": 4, "compiled": True}
     given |= {"adapter": "owner/lora", "adapter_revision": "main"}
     given["templates"] = {"ours": {"prompt": "USER: {user}", "empty": "USER:"}}
     opened = entry(kind="hf", source="owner/name", revision="main", size_billion=1, **given)
@@ -284,6 +284,7 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
                 "revision": COMMIT,
                 "dtype": "float16",
                 "devices": 4,
+                "compiled": True,
                 "trust_remote_code": True,
                 "adapter": "owner/lora",
                 "adapter_revision": OTHER_COMMIT,

@@ -6,7 +6,7 @@ in the last place. The figures behind the limits are in docs/engine.md.
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 import torch
@@ -68,6 +68,19 @@ def choose_route(model: PreTrainedModel) -> Route:
                 return Route(name, _joined(reasons), _writes_alone(model, tokens, plainly, noise))
             reasons.append(f"does not follow {words} ({fault})")
         return Route("plain", _joined(reasons), _writes_alone(model, tokens, plainly, noise))
+
+
+def fault_of_change(model: PreTrainedModel, change: Callable[[], object]) -> str:
+    """How far a change of a model moves log-probabilities beyond what rounding explains, '' where it does not.
+
+    Rows and widths of the passes are several and one. What the changed model raises is passed on.
+    """
+    tokens = _sequences(model)
+    plainly = _plainly(model, tokens)
+    noise = _noise(model, tokens, plainly)
+    change()
+    plain.token_log_probabilities(model, [tokens[0][:2]], _BUDGET)
+    return _fault(np.abs(_plainly(model, tokens) - plainly), noise, LIMITS)
 
 
 def _joined(reasons: list[str]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from transformers import PreTrainedModel
 
 from biasatlas.engine.choice import Question, answer_probabilities
+from biasatlas.engine.compiled import compile_layers
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.likelihood import log_likelihoods
 from biasatlas.engine.linear import through_onednn
@@ -36,14 +37,20 @@ class Parity:
     of: int
 
 
-def compare(model: PreTrainedModel, whole: PreTrainedModel | None = None) -> Parity:
-    """Answer everything both ways, the reference by ``whole`` if that is another, and as torch computes it."""
+def compare(model: PreTrainedModel, whole: PreTrainedModel | None = None, compiled: str = "") -> Parity:
+    """Answer everything both ways, the reference by ``whole`` if that is another, and as torch computes it.
+
+    With its layers ``compiled`` by a backend of torch's compiler it is as torch computes it, too: none takes oneDNN's.
+    """
     whole, prompts = whole or model, _prompts()
     asked = [(ids, start) for ids, start in _requests() if len(ids)]
     wanted = [reference.log_likelihood(whole, ids, start) for ids, start in asked]
     outcomes = [np.asarray(reference.outcomes(whole, ids, _read, 3, LONGEST, TOP_K, END)) for ids in prompts]
     greedy = [reference.greedy(whole, ids, 10, END) for ids in prompts]
-    through_onednn(model)
+    if compiled:
+        assert not compile_layers(model, type(model).__name__, compiled)
+    else:
+        through_onednn(model)
     route = choose_route(model)
     values, _ = log_likelihoods(
         model, [ids for ids, _ in asked], np.asarray([start for _, start in asked]), Memory(128), route

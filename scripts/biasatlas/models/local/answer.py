@@ -190,7 +190,10 @@ class CausalModel:
             "device": loaded.device,
             "engine": loaded.route.name,
             "engine_reason": "; ".join(
-                filter(None, [loaded.route.reason, exception(loaded.model.config.get_text_config())])
+                filter(
+                    None,
+                    [loaded.route.reason, loaded.not_compiled, exception(loaded.model.config.get_text_config())],
+                )
             ),
             "versions": versions | {"python": platform.python_version()},
         }

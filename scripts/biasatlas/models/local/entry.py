@@ -62,6 +62,12 @@ class HfEntry(HubEntry):
         description="Most tokens in one forward pass; if not given, what memory has room for, at most 1024 on a CPU and "
         "8192 on a GPU. Halved when memory runs out.",
     )
+    compiled: bool = field(
+        "nothing",
+        False,
+        description="Compile norms and multilayer perceptrons on one GPU, which takes a while at load and has been measured "
+        "on none yet; needs a compiler.",
+    )
     shards: int = field(
         "nothing",
         1,
@@ -146,6 +152,7 @@ def _open(opening: "Opening") -> "Model":
         revision=pinned_revision(entry, opening.ready),
         dtype=entry.dtype,
         devices=visible(opening.gpus),
+        compiled=entry.compiled,
         trust_remote_code=entry.trust_remote_code,
         adapter=entry.adapter,
         adapter_revision=adapter_commit(entry, opening.ready),

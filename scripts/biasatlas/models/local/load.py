@@ -8,6 +8,7 @@ from pathlib import Path
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from biasatlas.engine.compiled import compile_layers
 from biasatlas.engine.linear import through_onednn
 from biasatlas.engine.memory import keep_freed
 from biasatlas.engine.routes import IN_WORDS, Route
@@ -29,7 +30,8 @@ class LoadedModel:
     ``eos_token_ids`` end an answer: the tokenizer's, and those of the checkpoint's generation configuration, which is
     also where sampling settings named "checkpoint" come from; nothing else of it is used. ``route`` is the way that is
     right for this model, and why where it is not the tree. ``adapter_sha256`` is '' without an adapter. ``others`` are the
-    processes that hold the other parts of a model that is split over several devices.
+    processes that hold the other parts of a model that is split over several devices. ``not_compiled`` says why layers are
+    not compiled that were to be.
     """
 
     name: str
@@ -42,6 +44,7 @@ class LoadedModel:
     route: Route
     adapter_sha256: str = ""
     others: Others | None = None
+    not_compiled: str = ""
 
     @property
     def device(self) -> str:
@@ -77,6 +80,7 @@ def load(
     revision: str | None = None,
     dtype: str = "float32",
     devices: int = 1,
+    compiled: bool = False,
     follow: bool = False,
     trust_remote_code: bool = False,
     adapter: str | None = None,
@@ -87,7 +91,7 @@ def load(
     Weights come from safetensors only, quantised ones as transformers loads them; ``dtype`` "auto" is that of the
     weights. The model goes to the first GPU, or to the CPU where there is none. Over several ``devices`` each of its layers
     is split, with a process for each part, of which all but the first ``follow`` it; where that cannot be, its layers are
-    dealt out. Code from a hub runs only if ``trust_remote_code`` and at a pinned ``revision``. Messages and metadata call
+    dealt out. ``compiled`` layers are those of a model on one GPU. Code from a hub runs only if ``trust_remote_code`` and at a pinned ``revision``. Messages and metadata call
     the model by its ``name``, its source if it has none.
     Raises UserError where the folder or hub id cannot be used, and says what to do.
     """
@@ -108,6 +112,12 @@ def load(
     if model.device.type == "cpu":
         keep_freed()
     check_causality(model, source)
+    not_compiled = ""
+    if compiled and (devices > 1 or model.device.type != "cuda"):
+        not_compiled = "its layers are not compiled (they are not on one GPU)"
+        _log.warning("%s: %s", source, not_compiled)
+    elif compiled:
+        not_compiled = compile_layers(model, source)
     route = choose_route(model)
     if route.reason:
         _log.info("%s: %s in place of the token tree: %s", source, IN_WORDS[route.name], route.reason)
@@ -121,6 +131,7 @@ def load(
         route,
         adapter_sha256(adapter_folder) if adapter_folder else "",
         others,
+        not_compiled,
     )
 
 
