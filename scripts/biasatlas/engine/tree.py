@@ -23,6 +23,8 @@ AHEAD = 2
 WIDEST = 3
 #: The tokens that one more row is worth: as many come to it as padding.
 ROW_WORTH = 4
+#: The same where tokens may follow: its keys and values, with those of the prefix, are kept and looked at by each round.
+FOLLOWED_ROW_WORTH = 16
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,8 @@ class Tree:
         left = prefix.members
         while len(left):
             most = min(WIDEST * self.row_tokens, self.memory.token_budget)
-            rows = plan.cut_rows(trie, left, prefix.end, most, self.columns, ROW_WORTH)
+            worth = ROW_WORTH if follow is None else FOLLOWED_ROW_WORTH
+            rows = plan.cut_rows(trie, left, prefix.end, most, self.columns, worth)
             widths = [plan.row_width(trie, row, prefix.end) for row in rows]
             waiting, most_rows = set(range(len(rows))), self._most_rows(cached)
             for batch in plan.pack_batches(widths, self.memory.token_budget, max(self.pass_tokens, 0), most_rows):
