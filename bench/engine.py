@@ -40,6 +40,7 @@ from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item, mcbe_lab
 from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.engine import plain, plan
 from biasatlas.engine.choice import Question, answer_probabilities
+from biasatlas.engine.compiled import compile_layers
 from biasatlas.engine.encode import encode_pairs, encode_texts
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.linear import through_onednn
@@ -256,6 +257,8 @@ class Bench:
         through_onednn(self.model)
         if self.device == "cpu":
             keep_freed()
+        if arguments.compiled and (reason := compile_layers(self.model, arguments.shape)):
+            sys.exit(reason)
         self.budget = arguments.budget or default_budget(self.model)
         self.body = sum(parameter.numel() for parameter in self.model.model.layers.parameters())
         self.head = self.model.lm_head.weight.numel()
@@ -577,6 +580,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=0, help="choices and texts of a workload at most; 0: all")
     parser.add_argument("--batch", type=int, nargs="*", default=[8, 32], help="batch sizes of the library's `generate`")
     parser.add_argument("--max-tokens", type=int, default=64, help="of a generation")
+    parser.add_argument("--compiled", action="store_true", help="the engine's layers compiled: on a GPU")
     parser.add_argument("--engine-only", action="store_true", help="no peers of likelihoods: for full sets on a GPU")
     arguments = parser.parse_args()
     mirror = Path(os.environ.get("BIASATLAS_MIRROR") or sys.exit("set BIASATLAS_MIRROR to the folder of the datasets"))
