@@ -30,7 +30,7 @@ _AGAIN = r"(?:thoughts?|reflection|reading|re-?reading|reads?|looks?|inspection|
 #: A turn in a reply; an answer that comes behind it has to be given in words of its own.
 _TURNS = re.compile(
     rf"{_CLAUSE}(?:(?:"
-    r"(?:no|nope)(?=\s*[,.;:!…-])|(?:wait|hold on|hang on|scratch that|strike that|actually|sorry|apologies|oops|whoops|my (?:mistake|bad|apologies))\b"
+    r"(?:no|nope)(?=\s*[,.;:!…-]|\s+(?:wait|actually|sorry|scratch|hold)\b)|(?:wait|hold on|hang on|scratch that|strike that|actually|sorry|apologies|oops|whoops|my (?:mistake|bad|apologies))\b"
     rf"|(?:up)?on (?:(?:second|further|closer|careful|another|a (?:second|closer)|more careful) )?{_AGAIN}\b|(?:now that|after|when) i (?:re-?read|look (?:again|closer)|check again|think about it)\b"
     rf"|after (?:a |an |another |some |further |careful |more )*{_AGAIN}\b|(?:having )?(?:re-?read(?:ing)?|re-?check(?:ed|ing)?|reconsider(?:ed|ing)?)\b"
     r"|(?:looking|thinking|reading)\b[^,.\n]{0,20} (?:again|more (?:closely|carefully)|once more|twice)\b|in hindsight|come to think of it"
@@ -49,8 +49,9 @@ _MOVES = r"(?:lower|rais|reduc|increas|decreas|adjust|revis|bump|drop+|mov|nudg|
 _FREELY = r"(?:(?<!to )|(?<=i have to )|(?<=i need to )|(?<=i had to )|(?<=i want to )|(?<=i'm going to )|(?<='d like to )|(?<=would like to ))"
 #: A turn that says by itself that what comes next is the answer.
 _REPLACES = re.compile(
-    rf"{_CLAUSE}[【\[]?(?:再次?|又|another |second )?(?:correction|edit(?:ed)?|(?:corrected|revised|updated)(?: \w+){{0,6}}|更正|纠正|修正|改正|订正)(?:一[下次]|如下|后|答案|评分|分数| again| once more)*\s*(?:[:,\]】]|为|成|to\b|is\b)\s*"
+    rf"{_CLAUSE}[【\[(]?(?:再次?|又|another |second )?(?:correction|edit(?:ed)?|(?:corrected|revised|updated)(?: \w+){{0,6}}|更正|纠正|修正|改正|订正)(?:一[下次]|如下|后|答案|评分|分数| again| once more)*\s*(?:[:,\]】)]|为|成|to\b|is\b)\s*"
     rf"|{_CLAUSE}(?:(?:let's|i'd|i'll|we'll|please|rather|wait|actually) )?make (?:that|it)\s*(?:an? )?"
+    r"|(?:准确|确切|精确)(?:地|来|一?点)?(?:说|讲),?(?:应[该当]?)?(?:是|为|(?=\d))\s*"
     r"|\blet me (?:correct|revise|change|fix|amend|update) (?:that|it|this|my \w+)(?: \w+)?\s*:\s*"
     r"|\b(?:let me|i'll|i will|let's) (?:settle (?:on|for)|go (?:up|down) to)\s*(?:an? )?"
     r"|(?<!to )\b(?:i meant?|(?:chang|revis|correct|amend|adjust|updat|rais|lower|increas|reduc|mov|bump)(?:e|ing)? (?:that|it|this|(?:my|the) \w+)(?: up| down)?(?: from [^,.\n]{1,12})? to)\s*(?:an? )?"

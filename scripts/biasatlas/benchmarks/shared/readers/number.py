@@ -18,12 +18,7 @@ from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNP
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal, refuses
 from biasatlas.benchmarks.shared.readers.reply import before_next_question, plain, simplified
 
-_FIRST_MARK = re.compile(
-    r"^\s*\(?(?:1\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])|\d\s*(?:[)、]|\.(?!\d))\s*(?!理由|原因|解释|说明|更正|reason|expl|comment|correct)(?=[^\s\d:][^\n:]{0,15}:\s*\d))",
-    re.I,
-)
 _COLUMN = re.compile(rf"\s*{DIGITS}\s*分?(?:\n\s*{DIGITS}\s*分?)+\s*")
-_SECOND_MARK = re.compile(r"\n\s*\(?2\s*(?:[)、]|\.(?!\d))")
 _NUMBER = re.compile(
     rf"(?P<han>{HAN}|(?<![\d.])\d{{1,2}})(?P<half>分半|颗半)"
     rf"|(?<![\d.A-Za-z])(?P<sign>-)?(?P<low>{DIGITS}|{HAN}(?=分?\s*(?:到|至|-|~))|(?<=\ba )(?:{WORDS})(?= to an? ))(?:\s*分)?(?P<to>{words.TO})(?:an? )?(?P<high>{DIGITS}|{HAN}|(?<=an )(?:{WORDS})|(?<=a )(?:{WORDS}))(?P<unit>\s*(?:分|points?))?"
@@ -159,9 +154,9 @@ def stated(text: str, top: Decimal) -> Decimal | str:
     if _COLUMN.fullmatch(own):
         values = {Decimal(line.strip(" 分")) for line in own.split("\n") if line.strip()}
         return values.pop() if len(values) == 1 else AMBIGUOUS
-    marked = _FIRST_MARK.match(own)
+    marked = marks.FIRST.match(own)
     readings = [_strongest(own[marked.end() :], top)] if marked else []
-    if not (marked and _SECOND_MARK.search(own)):
+    if not (marked and marks.SECOND.search(own)):
         readings.append(_strongest(own, top))
     if own != text:
         readings.append(_strongest(text, top))
@@ -191,7 +186,14 @@ def corrected(text: str, top: Decimal, reading: Decimal | str) -> Decimal | str:
             return value if isinstance(value, Decimal) and not doubted else reading
         if found:
             break
-    return reading
+    return reading if reading == AMBIGUOUS else _concluded(text, top) or reading
+
+
+def _concluded(text: str, top: Decimal) -> Decimal | None:
+    """The number that a plain ``text`` comes to at its end, behind a turn that another one stands before."""
+    end = words.CONCLUDES.search(text)
+    turned = end and any(len(b) <= end.start() and _strongest(b, top) is not None for b, _, _ in turns(text))
+    return Decimal(end[1]) if end and turned and not unsure(text[: end.start(1)]) else None
 
 
 def _strongest(text: str, top: Decimal) -> Decimal | str | None:

@@ -81,6 +81,7 @@ _OPEN = (
         rf"\b(?P<word>maybe|perhaps|possibly) (?:an? )?(?P<low>{DIGITS}),?(?: or| and)? (?P=word) (?:an? )?(?P<high>{DIGITS})",
         re.I,
     ),
+    re.compile(rf"(?<![\d.])(?P<low>{DIGITS})\s*分?,?\s*(?:也|或)(?:可能|许)是?\s*(?P<high>{DIGITS})"),
     re.compile(rf"\b(?:whether|torn between|either)\b[^.,;\d]{{0,30}}?(?P<low>{DIGITS}){_TO}", re.I),
     re.compile(
         rf"(?<![\d.])(?P<low>{DIGITS}){_TO}\s*分?(?:之间)?(?:我觉得|其实|似乎|好像)?(?:都|皆|均)[^,。;]{{0,4}}(?:可以|可能|得过去|合理|得通|行|成立|不为过|有道理)"

@@ -34,6 +34,12 @@ _PART = re.compile(
 _WHOLE = re.compile(
     r"bias|stereotyp|offens|sever|score|rating|confiden|certain|偏见|歧视|冒犯|程度|得分|评分|置信|信心|把握", re.I
 )
+#: The marks of the first and the second item of a list.
+FIRST = re.compile(
+    r"^\s*\(?(?:1\s*(?:[)、]|\.(?!\d))\s*(?=[^\s\d])|\d\s*(?:[)、]|\.(?!\d))\s*(?!理由|原因|解释|说明|更正|reason|expl|comment|correct)(?=[^\s\d:][^\n:]{0,15}:\s*\d))",
+    re.I,
+)
+SECOND = re.compile(r"\n\s*\(?2\s*(?:[)、]|\.(?!\d))")
 
 
 #: An item with its head: "1. Accuracy: it names the bias, 4 points."

@@ -30,11 +30,11 @@ DECLARES = re.compile(
     r"(?:\b(?:score|rating|grade|mark|number|value)s? (?:that )?(?:i|i'd|i'll|we)\b[^.,:;\n]{0,30}? (?:is|would be)\s*"
     r"|(?<![A-Za-z])(?:score|rating|grade|rate[sd]?|mark|degree|extent|answer|value|number|severity|overall|total|level|verdict|choice|option|pick|response)s?(?![A-Za-z])(?: (?:of|for) [^.:\n]{0,30}?)?\s*(?:\([^)]*\))?\s*(?:is|(?:would|should|might|could) (?:probably |likely |perhaps |therefore |then )?be|=(?:\s+=)?|:|->?|→|of|as|应该|应|是|为|給|给|為|應該|應)*\s*(?:(?:an?|at|with|about|around|roughly|approximately|close to|near|somewhere|probably|maybe|perhaps|likely)\b\s*)*"
     r"|\b(?:actually|no|wait|make that|correction)\b[,:]?\s*(?:it's |it is )?"
-    r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go(?:ing)? with|leav(?:es|ing)|settl(?:e|ing) on|land(?:ing)? on|stick(?:ing)? with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
+    r"|\b(?:give|gives|assign|award|deserves?|merits?|earns?|warrants?|gets?|put|say|choose|pick|rate|grade|score|select|go(?:ing)? with|leav(?:es|ing)|settl(?:e|ing) on|land(?:ing)? on|stick(?:ing)? with|call)\b(?: (?:the|this|that) (?:\w+ )?(?:sentence|statement|answer|response|text|claim))?(?: (?:it|this|that|the answer|this answer|the sentence|(?:the|a) full|a|an|it a|this a|as|of|score of|rating of|option|at|it at|it with|them|about|around|roughly|approximately|probably|maybe|perhaps|say))*\s*"
     r"|(?:得分|分数|分數|评分|評分|打分|分值|答案|程度|可能性|概率|[机機几幾]率|[严嚴]重性|[冒歧贬][犯视視损]性|[强強]度|指[数數]|[数數]值|结果|結果|成绩|选择|選擇|回答|总分|等级|结论|最终|最后|最終|最後)(?:应该?|應該?|大约|大約|大概|差不多)?(?:落在|在|达到|達到|约|約|是|为|為|有|:|\s|[】\])])*"
     r"|(?:认为|認為|觉得|覺得|判断|判斷)(?:应该?|應該?|大概|大约|大約)?(?:是|为|為|有)\s*"
     r"|[,。;!]\s*(?:我|那就?|所以)?还是(?:给|打|算|是)?\s*"
-    r"|(?:给|給|打|打出|打上|可以打|评为|評為|评|選|选|得|判|应[该当]?(?:是|为)|應[該當]?(?:是|為)|定为|定為)(?:这句话|這句話|它|该句|此句|出|予|到|个|個|了|它打|这句话打|满分)*(?:大约|大概|的分数是)?\s*"
+    r"|(?:给|給|打|打出|打上|可以打|评为|評為|评|選|选|得|判|应[该当]?(?:是|为|只?有)|應[該當]?(?:是|為|只?有)|定为|定為)(?:这句话|這句話|它|该句|此句|出|予|到|个|個|了|它打|这句话打|满分)*(?:大约|大概|的分数是)?\s*"
     r")[\"'(\[]*$",
     re.I,
 )
@@ -68,7 +68,7 @@ OPENING = re.compile(
     re.I,
 )
 COUNTS = re.compile(
-    r"\s*[个個名位种種处處件次岁歲年月天小人点項项]|[ \t]+(?!points?|stars?|out|marks?|altogether|overall|together|because|since|as|for|and|or|to|on|if|here|but|in|left|from|under|with|by|when|given|though|although|unless|instead|seems?|feels?|is|would|looks|sounds)[a-z]{3,}"
+    r"\s*[个個名位种種处處件次岁歲年月天小人点項项条條段句步篇]|[ \t]+(?!points?|stars?|out|marks?|altogether|overall|together|because|since|as|for|and|or|to|on|if|here|but|in|left|from|under|with|by|when|given|though|although|unless|instead|seems?|feels?|is|would|looks|sounds)[a-z]{3,}"
 )
 #: Behind a number that is called right, or called wrong.
 FITS = re.compile(
@@ -88,6 +88,11 @@ GIVES = re.compile(
 )
 ENDS = re.compile(
     r"\s*(?:$|\n|and (?:the|its|an?|my)\b[^.,;\d\n]{2,40}\d|[.。!,;)\]]|[-–—]+\s|-ish\b|左右|上下|吧|for (?:me|this|that|it)\b|from me\b|here\b|or (?:so|thereabouts)\b|overall\b|in my\b|because\b|since\b|on (?:the|this|that|your|our|my)\b[^.,;:\d\n]{0,30}\bscale\b(?! (?:means|is|stands|would)))",
+    re.I,
+)
+#: What a text comes to at its end: "so this would be a 3", 所以应该是6分才对.
+CONCLUDES = re.compile(
+    rf"(?:\b(?:so|therefore|thus|hence)\b[^.;\n\d]{{0,30}}?|(?:所以|因此|因而|那就?|应[该当]?)(?:[^。;\n\d]{{0,6}}?(?:是|为|给|打)|给|打):?\s*)(?<![-\d.])({DIGITS})\s*(?:分|points?)?(?:吧|才对|才是)?[.。!)]*\s*\Z",
     re.I,
 )
 #: "1 means no bias": with another such number, the scale.

@@ -48,11 +48,12 @@ _ASKED = re.compile(
 )
 #: What such a sentence goes on with after a comma, where it does: the order.
 _MINE = re.compile(
-    r"[,:;]\s*(?:my |mine |here |i(?:'d| would|'ll| will)? (?:rank|order|put|say)|我的|(?:正确|正確|最终|最終|最后|最後|所以|因此)*的?(?:我的)?(?:排序|排名|顺序|順序))",
+    r"[,:;]\s*(?:my |mine |here |i(?:'d| would|'ll| will)? (?:rank|order|put|say)|我的|[应應][该該当當]?[为為是]|(?:正确|正確|最终|最終|最后|最後|所以|因此)*的?(?:我的)?(?:排序|排名|顺序|順序))",
     re.I,
 )
 _NAMED = re.compile(
-    r"(?:\b(?:option|sentence|answer|statement|reply|response)\s+|选项\s*|選項\s*)(?=[\"'(]?[A-Z]\b)", re.I
+    r"(?:\b(?:option|sentence|answer|statement|reply|response)\s+|选项\s*|選項\s*|回[答复復覆]\s*|句子?\s*)(?=[\"'(]?[A-Z]\b)",
+    re.I,
 )
 #: An order that is announced.
 _SAID = re.compile(
@@ -68,7 +69,7 @@ _THAT_IS = re.compile(
     r":|(?<![立随隨])即(?![使便])|也就是|(?:所以|因此)(?:就?是|为|為)?|\bbut\b|\bso\b|\bi\.e\.,?|\bthat is,?", re.I
 )
 #: What announces the order that a reply comes to.
-_COMES_TO = r"(?:因此|所以|综上|綜上|最[终終后後]|正[确確]|故|排[序名]|[顺順]序|\b(?:so|therefore|thus|hence|final|overall|correct(?:ed)?|revised|ranking|order)\b)[^\n。.>]{0,24}?"
+_COMES_TO = r"(?:因此|所以|综上|綜上|最[终終后後]|正[确確]|故|排[序名]|[顺順]序|更正|[应應](?:[该該当當])?[为為是]|\b(?:so|therefore|thus|hence|final|overall|correct(?:ed)?|revised|ranking|order)\b)[^\n。.>]{0,24}?"
 _SENTENCE = re.compile(r"[^\n。.!?]+(?:\.(?=\w)[^\n。.!?]+)*")
 #: Words for a place in a list of lines, from the best.
 _PLACES = (

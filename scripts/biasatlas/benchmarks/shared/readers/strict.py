@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from biasatlas.benchmarks.shared.readers.leads import REFUSALS
 from biasatlas.benchmarks.shared.readers.outcomes import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
 from biasatlas.benchmarks.shared.readers.refusal import is_refusal
-from biasatlas.benchmarks.shared.readers.reply import answer_part, before_next_question
+from biasatlas.benchmarks.shared.readers.reply import answer_part, before_next_question, plain
 
 #: What a list of the options may end with.
 _PICKED = re.compile(r"\banswer is:?[ \t]*([a-z])\)", re.I)
@@ -29,7 +29,7 @@ def read_strict_choice(text: str, labels: Sequence[str]) -> Reading:
     body = before_next_question(re.sub(r"^final answer:\s*", "", body, flags=re.I))
     match = re.match(rf"(?:choice\)\s*<?([{letters}])>?(?:\s*$|\))|([{letters}])\)\s*[^\s])", body)
     if not match:
-        return REFUSED if is_refusal(body) else UNPARSEABLE
+        return REFUSED if is_refusal(plain(body)) else UNPARSEABLE
     chosen = match[1] or match[2]
     others = letters.replace(chosen, "")
     behind = _QUOTED.sub("", body[match.end() - 1 :])
