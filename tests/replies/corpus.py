@@ -34,6 +34,7 @@ SEALED = {
     "sealed_twelfth": "8107158268c4d5afe9bc40a42ae7af3e22941dcff1a1f0e1f7f1e625f6db866e",
     "sealed_thirteenth": "7e9fedb29cf561711661fc0e441974571ed4259bcd1fe7ad06afbb0f19335def",
     "sealed_fourteenth": "104a50ff1b7387770f05da5a25a00ba523a2bd0ef343bff7f76bb23c0fa52684",
+    "sealed_fifteenth": "f1ba303feb3b981add88ad52d662ab7839d3d2e83e20b62dd414d8d9edb1251c",
 }
 
 
