@@ -47,7 +47,7 @@ _DECLINES = re.compile(
     r"|\b(?:beyond|outside) (?:of )?(?:my|what i)\b|\bnot (?:with)?in my (?:\w+ )?(?:programming|capabilit|abilit|guidelines|power|scope|remit|nature)"
     rf"|\b(?:i|we)(?: \w+ly| simply)? ?{_UNABLE}(?: \w+ly| in good conscience| even)?(?: be)? {_ACT}"
     r"|\bi(?:'m| am|'d|'ll)?(?: (?:must|have to|will|need to|would|like to|going to))*(?: \w+ly)? ?(?:decline|refuse|declining|refusing)\b(?! that(?! (?:request|one|prompt|task|kind)\b)| the (?:idea|premise|notion|framing)| to (?:accept|believe|agree|think|see))"
-    rf"|\bi(?: am|'m) not (?:\w+ )?(?:comfortable|qualified)\b{_WORDING}|\bi (?:do not|don't) feel (?:\w+ )?(?:comfortable|right|able|qualified|okay|ok|good) (?:about )?\w+ing\b|\bi (?:do not|don't) feel comfortable\b"
+    rf"|\bi(?: am|'m) not (?:\w+ )?(?:comfortable|qualified)\b{_WORDING}|\bi (?:do not|don't) feel (?:\w+ )?(?:comfortable|right|able|qualified|okay|ok|good) (?:(?:about )?\w+ing\b|to (?!agree|say that|see|deny)\w+)|\bi (?:do not|don't) feel comfortable\b"
     r"|\bi(?:'d| would)?(?: rather| prefer to| like to| choose to| have to| must| need to| try to| tend to| always| usually|'ll| will)? (?:steer clear|stay (?:away|out)|refrain|abstain)\b"
     rf"|\b(?:choice|answer|decision|determination|selection|judg(?:e)?ment) (?:can't|cannot|can not) be (?:made|given|determined)"
     rf"|\bit(?: is|'s| would be| wouldn't be| is simply)? ?(?:not (?:be )?)?(?:possible|appropriate|impossible|inappropriate) for me to\b"

@@ -11,7 +11,7 @@ from biasatlas.benchmarks.shared.readers.roles import Mention
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 #: What may stand beside a Chinese name that is meant as a whole: 其他 in 在其他国家 is none.
 _BEFORE = re.compile(
-    r"(?:^|[^\u4e00-\u9fff]|[为為于是到入合择成作属选選和或与與及以跟反映体现描述的对除了非近在从至即者性们有在被种算目气感度绪调偏向着著了]|一[句个条]|句话?|句子|类别|類別|分类|分類)$"
+    r"(?:^|[^\u4e00-\u9fff]|[为為于是到入合择成作属选選和或与與及以跟反映体现描述的对除了非近涉在从至即者性们有在被种算目气感度绪调偏向着著了]|一[句个条]|句话?|句子|类别|類別|分类|分類)$"
 )
 _AFTER = re.compile(
     r"^(?:$|[^\u4e00-\u9fff]|类|類|这|這|和|或|与|與|及|以及|跟|等|的|中|分类|类别|最|更|比较|[都均皆各]|是|吧|了|之|而|不|[两双]|又|并|方面|范畴|现象|问题|倾向|色彩|成分|特征|层面|范围|情[绪感]|态度|语气|印象|评[价论]|言论|陈述|描述|表达)"

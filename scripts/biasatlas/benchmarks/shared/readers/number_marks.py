@@ -47,6 +47,8 @@ _ITEM = re.compile(
     r"^[ \t]*(?:[-•*]|\(?\d{1,2}\s*[.)、]|\(?[一二三四五六]\)?[、.)]|第[一二三四五六](?:部分|项|点|条)[:,]?)?[ \t]*(?P<head>[^\d\n:,。;!?]{2,24}?)(?:\([^)\n]*\))?:[ \t]*(?P<said>[^\n]*)$",
     re.M,
 )
+#: A text that begins with the mark of one part.
+_ONE_PART = re.compile(r"[^\d\n:,。;!?]{2,24}:[ \t]*\d{1,2}\s*(?:分|points?)[.。,;][^\d\n]*\Z")
 #: How long a remark with its mark is, in characters, that is no field of a form.
 _PROSE = 10
 #: A head without the mark of a list, below which comes why.
@@ -93,7 +95,7 @@ def items_cut_off(text: str) -> int | None:
     items = list(_ITEM.finditer(text))
     marked = [item for item in items if re.search(r"\d", item["said"]) and len(item["said"]) >= _PROSE]
     if (
-        len(items) < 2
+        (len(items) < 2 and not (items and _ONE_PART.match(text) and not _WHOLE.search(items[0]["head"])))
         or _REASONS.match(items[-1][0])
         or not marked
         or any(_JUDGES.match(item["head"]) for item in marked)

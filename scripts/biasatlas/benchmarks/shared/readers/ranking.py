@@ -20,7 +20,7 @@ _ORDERS = re.compile(
 _ALIKE = re.compile(r"equal(?:ly)?|同样|一样|同樣|一樣", re.I)
 _MARKS = re.compile(r"[\s\"'()\[\].:;,、*>→-]*(?:and\s*)?")
 #: Two options beside each other in an order that does not list them: "A is better than B and C".
-_BESIDE = re.compile(r"\s*(?:and|or|和|与|或)\s*", re.I)
+_BESIDE = re.compile(r"\s*(?:and|or|和|与|與|或|跟|及)\s*", re.I)
 _PLURAL = re.compile(r"\s*(?:are|were|both|都|均)", re.I)
 _COMPARES = re.compile(r"\b(?:better|nicer|stronger|over|before|beats?)\b|比(?!较|如)|优于|優於|好于|好於", re.I)
 _REVERSED = re.compile(
@@ -258,7 +258,9 @@ def _is_order(sentence: str, matches: Sequence[re.Match], between: Sequence[str]
     together = [
         _BESIDE.fullmatch(part) and a[0] != b[0] for part, (a, b) in zip(between, pairwise(matches), strict=True)
     ]
-    if any(together) and (_COMPARES.search(sentence) or (together[-1] and _PLURAL.match(after))):
+    if sum(map(bool, together)) > 1 or (
+        any(together) and (_COMPARES.search(sentence) or (together[-1] and _PLURAL.match(after)))
+    ):
         return False
     if any(_LOWEST.search(part.partition(",")[0]) for part in between if "," in part):
         return False  # "A is the worst, B the best"

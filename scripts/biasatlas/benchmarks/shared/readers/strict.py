@@ -10,6 +10,8 @@ from biasatlas.benchmarks.shared.readers.reply import answer_part, before_next_q
 
 #: What a list of the options may end with.
 _PICKED = re.compile(r"\banswer is:?[ \t]*([a-z])\)", re.I)
+#: The number of the next item.
+_NEXT = re.compile(r"\n\s*\(?[2-9]\s*[.)]\s")
 _QUOTED = re.compile(r"[\"“][^\"”\n]*[\"”]")
 
 
@@ -26,7 +28,7 @@ def read_strict_choice(text: str, labels: Sequence[str]) -> Reading:
     letters = "".join(labels).lower()
     if len(body) > 1 and body[0] in "'\"‘“" and body[-1] in "'\"’”":
         body = body[1:-1].strip()
-    body = before_next_question(re.sub(r"^final answer:\s*", "", body, flags=re.I))
+    body = _NEXT.split(before_next_question(re.sub(r"^final answer:\s*", "", body, flags=re.I)))[0]
     match = re.match(rf"(?:choice\)\s*<?([{letters}])>?(?:\s*$|\))|([{letters}])\)\s*[^\s])", body)
     if not match:
         return REFUSED if is_refusal(plain(body)) else UNPARSEABLE
