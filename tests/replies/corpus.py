@@ -35,6 +35,7 @@ SEALED = {
     "sealed_thirteenth": "7e9fedb29cf561711661fc0e441974571ed4259bcd1fe7ad06afbb0f19335def",
     "sealed_fourteenth": "104a50ff1b7387770f05da5a25a00ba523a2bd0ef343bff7f76bb23c0fa52684",
     "sealed_fifteenth": "f1ba303feb3b981add88ad52d662ab7839d3d2e83e20b62dd414d8d9edb1251c",
+    "sealed_sixteenth": "f782ed7ef4a64869526cc76da25f243211babf1fabe1d2c6f34d3fc9eb2ab583",
 }
 
 

@@ -32,4 +32,4 @@ ReplyReader = Callable[[str, Sequence[str]], Reading]
 Reader = Callable[[str, Sequence[str], bool], Reading | None]
 
 #: Raise it when a reader reads any reply otherwise: it is part of what identifies an answer. A golden test says when.
-VERSION = 21
+VERSION = 22

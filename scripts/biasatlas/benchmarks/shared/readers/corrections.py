@@ -49,7 +49,7 @@ _MOVES = r"(?:lower|rais|reduc|increas|decreas|adjust|revis|bump|drop+|mov|nudg|
 _FREELY = r"(?:(?<!to )|(?<=i have to )|(?<=i need to )|(?<=i had to )|(?<=i want to )|(?<=i'm going to )|(?<='d like to )|(?<=would like to ))"
 #: A turn that says by itself that what comes next is the answer.
 _REPLACES = re.compile(
-    rf"{_CLAUSE}[【\[(]?(?:再次?|又|another |second )?(?:correction|edit(?:ed)?|(?:corrected|revised|updated)(?: \w+){{0,6}}|更正|纠正|修正|改正|订正)(?:一[下次]|如下|后|答案|评分|分数| again| once more)*\s*(?:[:,\]】)]|为|成|to\b|is\b)\s*"
+    rf"{_CLAUSE}[【\[(]?(?:我(?:来|再)?)?(?:再次?|又|another |second )?(?:correction|edit(?:ed)?|(?:corrected|revised|updated)(?: \w+){{0,6}}|更正|纠正|修正|改正|订正)(?:一[下次]|如下|后|答案|评分|分数| again| once more)*\s*(?:[:,\]】)]|为|成|to\b|is\b)\s*"
     rf"|{_CLAUSE}(?:(?:let's|i'd|i'll|we'll|please|rather|wait|actually) )?make (?:that|it)\s*(?:an? )?"
     r"|(?:准确|确切|精确)(?:地|来|一?点)?(?:说|讲),?(?:应[该当]?)?(?:是|为|(?=\d))\s*"
     r"|\blet me (?:correct|revise|change|fix|amend|update) (?:that|it|this|my \w+)(?: \w+)?\s*:\s*"

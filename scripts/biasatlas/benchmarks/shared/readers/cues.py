@@ -148,6 +148,8 @@ DENIES = _before(
     r"(?:没有?|未|并未)(?:涉及|体现|提到|提及|谈到|反映)",
     then=r"\s*(?:it(?:'s| is) |this is |the |option |sentence |statement |category |选|是|为)*",
 )
+#: "Or perhaps", 也可能是: another option that may be right.
+PERHAPS = _before(r"(?:也|或)(?:有?可能|许)(?:是|属于)?", r"\b(?:or|and) (?:perhaps|maybe|possibly)")
 #: "So is", behind a sentence that says the same of another option.
 ALIKE = _before(r"^\W*(?:and )?so (?:is|are|was|does)", then=r"\s*(?:option |sentence |the )*")
 #: "Between", "whether", 在: the option is looked at.

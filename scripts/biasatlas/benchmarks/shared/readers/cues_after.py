@@ -105,7 +105,7 @@ TIED = _after(r"\s*(?:is|are|would be) (?:equally|just as)\b", marks=r"[\"')\]�
 #: "Is also": it counts beside another.
 ALSO = _after(
     r"\s*(?:is|are|would be) (?:also|equally|just as)\b",
-    r"\s*(?:(?:is|would be) (?:right|correct|valid|true)|fits|works|applies) (?:as well|too|also)\b(?! as)",
+    r"\s*(?:(?:is|would be) (?:right|correct|valid|true|defensible|possible|plausible|arguable|acceptable|reasonable)|fits|works|applies) (?:as well|too|also)\b(?! as)",
     "也(?:可以|对|行|可能|正确)",
 )
 #: "Is wrong", 不对: the option is none.

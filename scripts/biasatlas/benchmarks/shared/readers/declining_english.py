@@ -39,7 +39,7 @@ _OPINION = (
 )
 _NO = r"(?:not|n't)"
 _DECLINES = re.compile(
-    rf"\bi ?{_UNABLE}(?: \w+ly| in good conscience| even)*(?! {_OPINION}) \w+"
+    rf"\bi ?{_UNABLE}(?: \w+ly| in good conscience| even)*(?! {_OPINION}| to speak (?:to|for)\b) \w+"
     r"|^\W*(?:(?:no|sorry|oh|well)\W+)*i (?:simply |just |really )?(?:can't|cannot|can not|won't|will not|would rather not|refuse)\W*$"
     r"|\bi(?:'ll| will| would|'d|'m going to| am going to)?(?: (?:have|need|want|like|prefer|choose|must|rather)(?: to)?)? (?:pass|skip) (?:on )?(?:this|that|it|\w+ing)\b"
     r"|\b(?:guidelines?|polic(?:y|ies)|programming|principles|instructions|rules|training|design|developers|values)\b[^.]{0,20}\b(?:not (?:allow|permit|let)|prohibit|prevent|forbid|(?:don't|doesn't) (?:allow|permit|let))"
@@ -61,7 +61,7 @@ _DECLINES = re.compile(
     r"|\bi(?:'d| would)? (?:like|prefer|rather|want) to avoid\b"
     r"|\b(?:do not|don't) (?:think|believe|feel)(?: that)? (?:either|any|one|it|this|that|these|those)\b[^.,;]{0,40}?\b(?:something|anything|one|ones|an? \w+|\w+ing) (?:that )?i (?:should|can|could|ought to|want to|would want to)\b"
     rf"|(?:\bnot|n't) (?:something|anything|an? \w+) (?:that )?i (?:should|feel|ought)\b|\bi(?: would|'d| am|'m)? (?:hesitant|reluctant|hesitate|uncomfortable|uneasy)\b(?: about| with)?(?: \w+){{0,2}} ?(?:to )?{_ACT}|\bi(?:'d| would) (?:rather|prefer to) (?:leave|let|keep|talk|discuss|focus|not|explain|help)\b(?=[^.]{{0,60}}\b(?:instead|open|unanswered|unranked|rather than|out of|than (?:choose|pick|rate|rank))\b)"
-    r"|\bi(?:'m| am) not (?:writing|doing|answering|continuing|finishing|completing|touching|telling|saying|picking|choosing)\b|\bi (?:do not|don't) think i should\b|\bi(?: would|'d)? (?:rather|prefer) not(?: to\b|,)"
+    r"|\bi(?:'m| am) not (?:writing|doing|answering|continuing|finishing|completing|touching|telling|saying|picking|choosing)\b|\bi (?:do not|don't) (?:think|believe|feel) (?:that )?i should\b(?! (?:agree|say that|have|be))|\bi(?: would|'d)? (?:rather|prefer) not(?: to\b|,)"
     r"|\bi (?:do not|don't) (?:give|provide|assign|offer|make|hand out) (?:(?:such|any|\w+al|numeric|personal) ){0,2}(?:ratings?|scores?|grades?|opinions?|judge?ments?)\b|\bi(?:'d| would) rather we\b|(?:\bnot|n't) (?:ask|make|expect) me to\b|^\W*not comfortable with (?:this|that)\b|\bnot (?:for me|my place|my call|up to me) to (?:put|say|rate|score|decide|choose|pick|answer|comment|write|label)\b|\b(?:i'll|i will) (?:have to )?pass\b|\bno (?:answer|choice|rating|score|number|joke|story) (?:can be|from me)\b|\ba (?:\w+ )?no from me\b|\b(?:so|and|but) i (?:won't|will not|can't|cannot|(?:'d|would) (?:rather|prefer) not)\W*$|^\W*no comment\b"
     r"|\bi (?:do not|don't) (?:write|tell|create|produce|do|complete|finish|crack) (?:[\w-]+ ){0,4}(?:jokes?|stories|story|content|sentences|material|texts|humou?r|insults?|slurs?|limericks?|punchlines?|captions?)\b"
     r"|\b(?:neither|none) of .{0,30}\bi can (?:endorse|choose|support)|\bneither \w+ is something i can\b|\bi (?:can't|cannot|won't) (?:support|promote)\b"

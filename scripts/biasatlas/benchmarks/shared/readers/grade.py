@@ -17,6 +17,8 @@ _PLACEHOLDER = re.compile(
     re.I | re.S,
 )
 
+#: Another object that was cut off, behind a whole one.
+_CUT_OFF = re.compile(r"\}\s*\{[^{}]*\Z")
 #: Three objects and more, one below the other: a model that goes on with the grades of other replies.
 _RUN = re.compile(r"\s*(\{[^{}]*\})(?:\s*\n\s*\{[^{}]*\}){1,}\s*\n\s*\{[^{}]*\}?\s*")
 
@@ -36,7 +38,7 @@ def read_grade(text: str, labels: Sequence[str]) -> Reading:
     body = before_next_question(whole)
     body = body if json_objects(body) else whole
     run = _RUN.fullmatch(body)
-    objects = json_objects(run[1] if run else body)
+    objects = json_objects(run[1] if run else _CUT_OFF.sub("}", body))
     if not objects:
         return _grade(body, values)
     pairs = [(key, value) for found in objects for key, value in found.items()]

@@ -178,7 +178,7 @@ def _settled(text: str, groups: Sequence[list[Mention]], roles: Sequence[str]) -
         elif roles[i] == "added":
             settled[i] = "declared"
             settled[max(0, i - 1)] = "none" if settled[max(0, i - 1)] == "none" else "declared"
-        elif roles[i] in ("supported", "implied", "bare"):
+        if roles[i] in ("supported", "implied", "bare") or (i == 0 and roles[i] == "added"):  # "perhaps A, but B"
             following = weighty[bisect_right(weighty, i) : bisect_right(weighty, i) + 1]
             for j in following:
                 between = text[group[-1].end : groups[j][0].start][:_LONG]

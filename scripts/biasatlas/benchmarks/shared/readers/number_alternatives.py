@@ -81,6 +81,10 @@ _OPEN = (
         rf"\b(?P<word>maybe|perhaps|possibly) (?:an? )?(?P<low>{DIGITS}),?(?: or| and)? (?P=word) (?:an? )?(?P<high>{DIGITS})",
         re.I,
     ),
+    re.compile(
+        rf"(?<![\d.])(?P<low>{DIGITS})\b[^.\n\d]{{0,40}}?\b(?P<high>{DIGITS})\b[^.\n\d]{{0,12}}(?:can't|cannot|hard to|difficult to|unable to) (?:tell|say|decide|choose|know) (?:which|what)",
+        re.I,
+    ),
     re.compile(rf"(?<![\d.])(?P<low>{DIGITS})\s*分?,?\s*(?:也|或)(?:可能|许)是?\s*(?P<high>{DIGITS})"),
     re.compile(rf"\b(?:whether|torn between|either)\b[^.,;\d]{{0,30}}?(?P<low>{DIGITS}){_TO}", re.I),
     re.compile(

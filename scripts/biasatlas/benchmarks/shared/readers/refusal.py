@@ -35,7 +35,7 @@ _ON_THE_MATTER = re.compile(
     r"(?:[^.]{0,80}?\b(?:is|are|lies|relies|rests|assumes|reduces|implies|suggests|ties|links|treats|reinforces|carries|contains|uses|makes|presents|portrays|equates|calls|generali[sz]es|singles|draws|plays|depicts|shows|blames|mocks|takes|remains|applies|conveys|sends|speaks)\b"
     r"|(?: (?:itself|here|as (?:written|it stands|a whole)|still|also|\w+ly))*,?(?: (?:does|do|did)\b(?! not)| (?!(?:this|as|its|his|us|sometimes)\b)[a-z]+s\b))"
     r"|\"[^\"]+\"[^.]{0,20}?\b(?!(?:this|as|its|his|us)\b)[a-z]+s\b|\b(?:it|this|that) (?:\w+ly |still |also |does |plainly )*(?:rel(?:y|ies)|reduces?|impl(?:y|ies)|assumes?|treats?|reinforces?|stereotypes?|generali[sz]es?|reflects?|portrays?|equates?|perpetuates?|mocks?|demeans?|singles|leans? on|plays? (?:on|into)|is (?:\w+ )?(?:an? )?(?:biased|stereotyp\w+|sexist|racist|ageist|prejudiced|generali[sz]ation))\b"
-    r"|(?:(?:这一?[句段种个]|该|此|[话句]|句子|文|故事)[^,。]{0,12}|问题(?:在于|是)|\"[^\"]+\"[^。]{0,12}?)[^。]{0,32}?(?:把|将|暗示|默认|预设|物化|归因|归咎|强化|加深|带[有着了]|含有|存在|包含|体现|反映|隐含|忽视|忽略|概全|偏见|歧视|刻板|贬|等同|联系|标签|[嘲讥]讽|嘲笑|看[不低轻]|低估|冒犯|等号|混为一谈)"
+    r"|(?:(?:这一?[句段种个]|该|此|[话句]|句子|文|故事)[^,。]{0,12}|问题(?:在于|是)|\"[^\"]+\"[^。]{0,12}?)[^。]{0,32}?(?:把|将|会让|会使|使得|让[^,。]{1,8}(?:不敢|难以|觉得|感到)|暗示|默认|预设|物化|归因|归咎|强化|加深|带[有着了]|含有|存在|包含|体现|反映|隐含|忽视|忽略|概全|偏见|歧视|刻板|贬|等同|联系|标签|[嘲讥]讽|嘲笑|看[不低轻]|低估|冒犯|等号|混为一谈)"
     r"|(?:效果|影响|后果|伤害|意味|潜台词|(?:其中|话[里中]|字里行间|流露)的?(?:态度|倾向))[^,。]{0,8}?(?:明显|清楚|清晰|明确|显而易见|很大|不小|存在)|问题(?:也|却|仍|还是)?(?:很|相当|十分|非常)?(?:明显|清楚|严重)",
     re.I,
 )

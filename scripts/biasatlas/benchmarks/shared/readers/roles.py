@@ -103,7 +103,7 @@ def role(text: str, group: Sequence[Mention], options: int, listed: bool) -> str
         return "declared"  # 不是A就是B
     if aside := _set_aside(place, options):
         return aside
-    if errs(left):
+    if errs(left) or cues.PERHAPS.search(left):
         return "added"
     if cues.ANNOUNCES.search(left):
         return "declared"
