@@ -36,6 +36,7 @@ SEALED = {
     "sealed_fourteenth": "104a50ff1b7387770f05da5a25a00ba523a2bd0ef343bff7f76bb23c0fa52684",
     "sealed_fifteenth": "f1ba303feb3b981add88ad52d662ab7839d3d2e83e20b62dd414d8d9edb1251c",
     "sealed_sixteenth": "f782ed7ef4a64869526cc76da25f243211babf1fabe1d2c6f34d3fc9eb2ab583",
+    "sealed_seventeenth": "8dbe228d2aca9800966589544d153ea4ca8b1240b60fbbd7091041df3de2331e",
 }
 
 
