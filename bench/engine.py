@@ -44,6 +44,7 @@ from biasatlas.engine.compiled import compile_layers
 from biasatlas.engine.encode import encode_pairs, encode_texts
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.linear import through_onednn
+from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import Memory, default_budget, keep_freed
 from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.sampling import Sampling
@@ -257,6 +258,7 @@ class Bench:
         through_onednn(self.model)
         if self.device == "cpu":
             keep_freed()
+            share_heads()
         if arguments.compiled and (reason := compile_layers(self.model, arguments.shape)):
             sys.exit(reason)
         self.budget = arguments.budget or default_budget(self.model)

@@ -4,8 +4,6 @@ For bf16 torch takes oneDNN itself, for fp32 MKL, which on an AMD processor is 5
 for few tokens, and 30 to 80 % over the head of a large vocabulary.
 """
 
-import os
-
 import torch
 from torch import nn
 from transformers import PreTrainedModel
@@ -20,13 +18,7 @@ class _Linear(nn.Linear):
 
 
 def through_onednn(model: PreTrainedModel) -> None:
-    """Let oneDNN compute those linear layers of a model whose weights are fp32 in a CPU's memory, for good.
-
-    On a CPU heads of attention also share keys and values from then on. Under a mask the library repeats them for each
-    head, for the sake of GPUs: a quarter of a pass of few tokens.
-    """
-    if model.device.type == "cpu":
-        os.environ.setdefault("TRANSFORMERS_SDPA_FORCE_GQA", "1")  # read at each call
+    """Let oneDNN compute those linear layers of a model whose weights are fp32 in a CPU's memory, for good."""
     if not torch.backends.mkldnn.is_available():
         return
     for module in model.modules():

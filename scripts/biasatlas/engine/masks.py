@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+import os
 import re
 from collections.abc import Callable
 
@@ -60,6 +61,14 @@ def attention_mask(
                 seen = visible & (queries - columns < reach)
         masks[name] = _as_taken(seen[:, None], decoder)
     return masks if _by_type(decoder) and hasattr(decoder.config, "layer_types") else masks.popitem()[1]
+
+
+def share_heads() -> None:
+    """Let heads of a group share keys and values under a mask, for models on a CPU and as long as this process lives.
+
+    The library repeats them for each head, for the sake of GPUs: a quarter of a pass of few tokens.
+    """
+    os.environ.setdefault("TRANSFORMERS_SDPA_FORCE_GQA", "1")  # read at each call
 
 
 def tree_visible(end: torch.Tensor) -> torch.Tensor:

@@ -3,7 +3,7 @@
 import contextlib
 import ctypes
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -90,7 +90,7 @@ def default_budget(model: PreTrainedModel) -> int:
     """
     config, device = model.config.get_text_config(), model.get_input_embeddings().weight.device
     heads, size = attention_shape(config)
-    kept = 2 * config.num_hidden_layers * (getattr(config, "num_key_value_heads", None) or heads) * size
+    kept = 2 * config.num_hidden_layers * (_largest(getattr(config, "num_key_value_heads", None)) or heads) * size
     hidden = 6 * config.hidden_size + 3 * inner_size(config)
     bytes_a_token = (_KEPT * kept + hidden) * model.dtype.itemsize + 2 * config.vocab_size
     if device.type == "cuda":
@@ -102,12 +102,15 @@ def default_budget(model: PreTrainedModel) -> int:
 
 
 def attention_shape(config: PretrainedConfig) -> tuple[int, int]:
-    """Heads of a layer's attention, and the size of each."""
-    heads = getattr(config, "num_attention_heads", None) or 1
+    """Heads of a layer's attention, the most where layers differ, and the size of each."""
+    heads = _largest(getattr(config, "num_attention_heads", None)) or 1
     return heads, getattr(config, "head_dim", None) or config.hidden_size // heads
 
 
 def inner_size(config: PretrainedConfig) -> int:
     """Size of the layer inside a multilayer perceptron, the largest where layers differ."""
-    size = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
-    return max(size) if isinstance(size, list) else size
+    return _largest(getattr(config, "intermediate_size", None)) or 4 * config.hidden_size
+
+
+def _largest(sizes: int | Sequence[int] | None) -> int | None:
+    return max(sizes) if isinstance(sizes, Sequence) else sizes

@@ -13,6 +13,7 @@ from biasatlas.engine.compiled import compile_layers
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.likelihood import log_likelihoods
 from biasatlas.engine.linear import through_onednn
+from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import Memory
 from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.routes import Route
@@ -51,6 +52,8 @@ def compare(model: PreTrainedModel, whole: PreTrainedModel | None = None, compil
         assert not compile_layers(model, type(model).__name__, compiled)
     else:
         through_onednn(model)
+    if model.device.type == "cpu":
+        share_heads()
     route = choose_route(model)
     values, _ = log_likelihoods(
         model, [ids for ids, _ in asked], np.asarray([start for _, start in asked]), Memory(128), route

@@ -10,9 +10,8 @@ fresh = architectures.build.__wrapped__  # the others are shared
 
 def test_layers_of_symbolic_sizes_say_what_they_said():
     model = fresh("qwen2")
-    found = parity.compare(
-        model, compiled="aot_eager"
-    )  # all but the kernels, for which bench/parity.py needs a compiler
+    # All but the kernels, for which bench/parity.py needs a compiler.
+    found = parity.compare(model, compiled="aot_eager")
     compiled = [part for part in model.modules() if part._compiled_call_impl is not None]
     assert len(compiled) == 3 * model.config.num_hidden_layers  # two norms and the perceptron
     assert found.route.name == "tree" and found.likelihood < 1e-4 and found.choice < 1e-4 and found.texts == found.of

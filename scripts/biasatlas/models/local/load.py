@@ -10,6 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasatlas.engine.compiled import compile_layers
 from biasatlas.engine.linear import through_onednn
+from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import keep_freed
 from biasatlas.engine.routes import IN_WORDS, Route
 from biasatlas.engine.selfcheck import choose_route
@@ -111,6 +112,7 @@ def load(
     through_onednn(model)
     if model.device.type == "cpu":
         keep_freed()
+        share_heads()
     check_causality(model, source)
     not_compiled = ""
     if compiled and (devices > 1 or model.device.type != "cuda"):
