@@ -17,7 +17,7 @@ from biasatlas.benchmarks.mcbe.judge import rubric
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, subcategories
 from biasatlas.benchmarks.mcbe.wording import judge_prompts, order_prompt, prompts
 from biasatlas.benchmarks.shared.wording import fill_slots, formatted_strings, plain, read_printed, with_slots
-from biasatlas.benchmarks.twbias.wording import user_prompts
+from biasatlas.benchmarks.twbias.requests import user_prompts
 from biasatlas.errors import UserError
 from biasatlas.models.entry import Template
 from biasatlas.models.local.render import render

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.twbias.columns import ITEM_COLUMNS
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, ITEM_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import check_texts, read_csv_rows, shown

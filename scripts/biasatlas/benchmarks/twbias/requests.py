@@ -1,18 +1,23 @@
-"""Build TWBias's requests: the log-likelihood of each sentence and of each variant of it, under each prompt type."""
+"""TWBias's requests: the log-likelihood of each sentence and of each variant of it, under each prompt type.
+
+The ten user prompts come in three wordings: ours, which ship; the authors' file's; those that the paper prints.
+"""
 
 import itertools
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.shared.wording import printed
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS, PROMPT_TYPES
-from biasatlas.benchmarks.twbias.wording import user_prompts
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPT_TYPES
 from biasatlas.resources import Resources
+from biasatlas.userfiles import read_json
 
 _TEMPLATES = {"tokenizer": "tokenizer", "paper_table10": "paper", "handwritten_released": "released"}
 
@@ -29,8 +34,8 @@ def build_requests(
 
     Own key columns: ``prompt_type``, ``reference_group`` (missing for the original, which all directions share),
     ``variant`` (0 the original, then 1 ...) and ``weight``, the number of (term, counterpart) pairs that lead to the
-    variant: a mean over variants is a mean over pairs. ``change`` is a JSON object: how many more times than the original
-    a variant has each listed term of the two groups, by longest match; the original's terms first.
+    variant: a mean over variants is a mean over pairs. ``change`` is a JSON object: how many more times than the
+    original a variant has each listed term of the two groups, by longest match; the original's terms first.
     """
     rows = []
     patterns = _patterns(items)
@@ -133,3 +138,19 @@ def variants(sentence: str, pairs: Sequence[tuple[str, str]], term_matching: str
     else:
         return dict(Counter(sentence.replace(term, counterpart) for term, counterpart in pairs))
     return dict(Counter(pattern.sub(lambda match, swap=swap: swap.get(match[0], match[0]), sentence) for swap in swaps))
+
+
+def user_prompts(prompt_set: str, resources: Resources) -> dict[str, str]:
+    """``prompt_1`` to ``prompt_10`` -> its text.
+
+    Table 3 agrees with the released file in prompts 1, 5, 7 and 10, but for the width of marks; the others are the
+    user's copy of the table.
+    """
+    if prompt_set == "ours":
+        return resources.yaml("prompts/twbias/ours.json")
+    raw = read_json(resources.path("wording/twbias") / "prompts.json")
+    released = {f"prompt_{number}": raw[str(number)] for number in range(1, 11)}
+    if prompt_set == "released":
+        return released
+    narrow = {name: unicodedata.normalize("NFKC", text) for name, text in released.items()}
+    return narrow | printed(resources, "twbias")

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.twbias.columns import SCORE_COLUMNS
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, SCORE_COLUMNS
 from biasatlas.resources import Resources
 
 _KEYS = ["item_id", "prompt_type"]
