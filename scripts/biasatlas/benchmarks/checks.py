@@ -77,7 +77,7 @@ def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Col
     types = get_args(Type)
     yield from ((f"items.{column}", kind, types) for column, kind in spec.items.items())
     yield from (("sources", source, sources) for source in spec.sources)
-    yield from ((f"resources.{step}", step, get_args(contract.Step)) for step in spec.resources)
+    yield from ((f"resources.{step}", step, get_args(contract.ReadingStep)) for step in spec.resources)
     yield from ((f"released.{release}", source, sources) for release, source in spec.released.items())
     yield from (("released_tasks", task, spec.tasks) for task in spec.released_tasks)
     for name, task in spec.tasks.items():
