@@ -1,6 +1,6 @@
 """TWBias's figures, drawn from its tables."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from biasatlas.benchmarks.contract import figure
+from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.shared.palette import MARKERS, Look, Looks
 from biasatlas.benchmarks.shared.plots import empty_figure, grouped_bars
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES
@@ -26,9 +26,9 @@ _TYPE_NAMES = ("0", "00", *map(str, range(1, 11)))  # in the paper
 
 
 @figure("p_values_by_prompt")
-def p_values_by_prompt(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def p_values_by_prompt(step: Step) -> Figure:
     """P-value of each gender direction's test by prompt type, a line per model, with the 0.05 line."""
-    table = tables["prompts"]
+    table = step.tables["prompts"]
     table = table[(table["metric"] == "p_value") & table["target_group"].isin(GENDERS)]
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about gender were scored")
@@ -41,7 +41,7 @@ def p_values_by_prompt(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figu
         axis.axhline(0.05, color="0.5", linewidth=0.8)
         axis.axvline(1.5, color="0.8", linewidth=0.8, linestyle=":")
         for model, rows in table[table["target_group"] == group].groupby("model", sort=False):
-            _p_value_line(axis, rows.set_index("prompt_type")["value"], *looks[model])
+            _p_value_line(axis, rows.set_index("prompt_type")["value"], *step.looks[model])
         axis.set(title=f"{GROUP_NAMES[group]} sentences", yscale="log")
         axis.set_xlabel("Prompt type (0: no template, 00: no prompt)")
         axis.set_xticks(range(len(PROMPT_TYPES)), _TYPE_NAMES)
@@ -51,7 +51,7 @@ def p_values_by_prompt(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figu
     axes[0].set(ylabel="p-value of the swap", ylim=(least**1.05, least**-0.03))  # room for the markers at both ends
     # In the corner that points seldom reach: below the line they would cover it.
     axes[0].text(0.98, 0.03, "shaded: p < 0.05", transform=axes[0].transAxes, ha="right", fontsize=7, color="0.4")
-    _legend(drawing, models, looks)
+    _legend(drawing, models, step.looks)
     return drawing
 
 
@@ -64,13 +64,13 @@ def _p_value_line(axis: Axes, p_values: pd.Series, colour: str, marker: str) -> 
 
 
 @figure("p_values_as_printed")
-def p_values_as_printed(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def p_values_as_printed(step: Step) -> Figure:
     """Figures 2 and 7: p-value of the swap of women's sentences by prompt type, a panel per model; type 0 is dark.
 
     A bar bears its type, and the dashed line is at 0.05. Values near 0, which a linear axis hides, and men's sentences
     are in :func:`p_values_by_prompt`.
     """
-    table = tables["prompts"]
+    table = step.tables["prompts"]
     table = table[(table["metric"] == "p_value") & (table["target_group"] == "female")]
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about women were scored")
@@ -93,13 +93,13 @@ def p_values_as_printed(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Fig
 
 
 @figure("gender_attributes")
-def gender_attributes(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def gender_attributes(step: Step) -> Figure:
     """Figure 3: effect size of the gender swaps by attribute category, over all ten prompts, with its interval.
 
     A filled marker has at least one significant prompt. A category that could not be tested keeps its place, empty. Up
     to four models share a category's row; more have a row each in a panel per category.
     """
-    table = tables["attributes"]
+    table = step.tables["attributes"]
     table = table[table["target_group"].isin(GENDERS)]
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about gender were scored, or every attribute category is too small")
@@ -109,9 +109,9 @@ def gender_attributes(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figur
     effects = effects.assign(significant=ratios.reindex(pd.MultiIndex.from_frame(effects[keys])).to_numpy() > 0)
     models = list(table["model"].unique())
     if len(models) > _SIDE_BY_SIDE:
-        return _panel_per_category(effects, models, looks)
-    drawing = _row_per_category(effects, models, looks)
-    _legend(drawing, models, looks, _MARKER_NOTE)
+        return _panel_per_category(effects, models, step.looks)
+    drawing = _row_per_category(effects, models, step.looks)
+    _legend(drawing, models, step.looks, _MARKER_NOTE)
     return drawing
 
 
@@ -163,13 +163,13 @@ def _dots(axis: Axes, rows: pd.DataFrame, heights: pd.Series, looks: Looks) -> N
 
 
 @figure("gender_attributes_as_printed")
-def gender_attributes_as_printed(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def gender_attributes_as_printed(step: Step) -> Figure:
     """Figure 3: bias ratio of women's sentences by attribute category, a panel per model.
 
     The colour is the effect size. Both depend on which prompts are significant: :func:`gender_attributes` draws the
     effect over all ten instead.
     """
-    table = tables["attributes"]
+    table = step.tables["attributes"]
     table = table[table["target_group"] == "female"]
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about women were scored, or every attribute category is too small")
@@ -198,9 +198,9 @@ def gender_attributes_as_printed(tables: Mapping[str, pd.DataFrame], looks: Look
 
 
 @figure("ethnic_grid")
-def ethnic_grid(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def ethnic_grid(step: Step) -> Figure:
     """Figure 5: effect size (colour, upper number) and bias ratio (lower number) of each ethnic direction, by model."""
-    table = tables["ethnicity"]
+    table = step.tables["ethnicity"]
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about ethnic groups were scored")
     models = list(table["model"].unique())
@@ -224,12 +224,12 @@ def ethnic_grid(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
 
 
 @figure("ethnic_attributes")
-def ethnic_attributes(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def ethnic_attributes(step: Step) -> Figure:
     """Figure 6: effect size over all ten prompts, by target group, attribute category, reference group and model.
 
     Bold where at least half of the prompts are significant; empty where a category is too small to be tested.
     """
-    table = tables["attributes"]
+    table = step.tables["attributes"]
     table = table[table["target_group"].isin(ETHNIC_GROUPS)]
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about ethnic groups were scored, or every attribute category is too small")
@@ -279,12 +279,12 @@ def _attribute_heat(
 
 
 @figure("ethnic_attributes_as_printed")
-def ethnic_attributes_as_printed(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def ethnic_attributes_as_printed(step: Step) -> Figure:
     """Figure 6: sentences about Indigenous Peoples by attribute category and group swapped in, two panels per model.
 
     (a) the bias ratio, (b) the effect size over the significant prompts, 0 where there are none.
     """
-    table = tables["attributes"]
+    table = step.tables["attributes"]
     table = table[table["target_group"] == "indigenous"]
     if table["value"].notna().sum() == 0:
         return empty_figure(

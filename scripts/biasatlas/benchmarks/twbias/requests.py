@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.wording import printed
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPT_TYPES
@@ -22,14 +23,7 @@ from biasatlas.userfiles import read_json
 _TEMPLATES = {"tokenizer": "tokenizer", "paper_table10": "paper", "handwritten_released": "released"}
 
 
-def build_requests(
-    items: pd.DataFrame,
-    task: str,
-    categories: Sequence[str],
-    options: TWBiasOptions,
-    resources: Resources,
-    orders: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def build_requests(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """One request per item, prompt type and sentence: the original once, and each variant per reference group.
 
     Own key columns: ``prompt_type``, ``reference_group`` (missing for the original, which all directions share),
@@ -38,17 +32,17 @@ def build_requests(
     original a variant has each listed term of the two groups, by longest match; the original's terms first.
     """
     rows = []
-    patterns = _patterns(items)
-    directions = {DIRECTIONS[category] for category in categories}
-    for item in items[items["target_group"].isin({target for target, _ in directions})].itertuples():
+    patterns = _patterns(step.items)
+    directions = {DIRECTIONS[category] for category in step.categories}
+    for item in step.items[step.items["target_group"].isin({target for target, _ in directions})].itertuples():
         sentences = [(None, 0, item.sentence, 1, "{}")]
         for reference, pairs in json.loads(item.swaps).items():
             if (item.target_group, reference) not in directions:
                 continue
-            if not pairs or (reference == item.target_group and not options.own_group_swaps):
+            if not pairs or (reference == item.target_group and not step.options.own_group_swaps):
                 continue
             pattern = patterns[frozenset((item.target_group, reference))]
-            swapped = variants(item.sentence, pairs, options.term_matching, options.swap_scope)
+            swapped = variants(item.sentence, pairs, step.options.term_matching, step.options.swap_scope)
             sentences += [
                 (reference, number, text, weight, _change(item.sentence, text, pattern))
                 for number, (text, weight) in enumerate(swapped.items(), start=1)
@@ -64,16 +58,16 @@ def build_requests(
     requests["request_id"] = (
         requests["item_id"] + "/" + requests["prompt_type"] + "/" + requests["reference_group"].fillna("original")
     ) + ("/" + requests["variant"].astype(str)).where(requests["variant"] > 0, "")
-    special_tokens = options.special_tokens
+    special_tokens = step.options.special_tokens
     if special_tokens == "template_only":
         special_tokens = np.where(requests["prompt_type"] == "no_template", "tokenizer", "none")
     return requests.assign(
         kind="likelihood",
-        messages=requests["prompt_type"].map(_messages(user_prompts(options.prompt_set, resources))),
+        messages=requests["prompt_type"].map(_messages(user_prompts(step.options.prompt_set, step.resources))),
         prefix="",
-        template=_TEMPLATES[options.template],
+        template=_TEMPLATES[step.options.template],
         special_tokens=special_tokens,
-        boundary=options.boundary,
+        boundary=step.options.boundary,
         repeats=1,
     )
 

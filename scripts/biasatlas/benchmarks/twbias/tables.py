@@ -16,8 +16,8 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.contract import metric, table
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, beside, make_table, row
+from biasatlas.benchmarks.contract import Step, metric, table
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES, PROMPTS
 from biasatlas.benchmarks.twbias.swaps import (
@@ -63,9 +63,7 @@ _NO, _YES = "沒有", "有"
 
 
 @table("own_group")
-def own_group(
-    scores: pd.DataFrame, options: TWBiasOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def own_group(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """:func:`own_group_estimates` of each pair of groups with sentences of both, the ten prompts as one measurement.
 
     Whatever the options say of scale and outliers. ``over`` "sentences": the interval says how far the value would move
@@ -73,8 +71,8 @@ def own_group(
     counts sentences of both groups that have a score under all ten prompts.
     """
     rows = []
-    for model, of_model in scores.groupby("model", sort=False):
-        for pair, found in swapped_pairs(of_model, options):
+    for model, of_model in step.scores.groupby("model", sort=False):
+        for pair, found in swapped_pairs(of_model, step.options):
             counts = sum((Counts.of(found[key].sentences) for key in (pair, pair[::-1])), Counts())
             for name, over, inference, n in own_group_estimates(of_model, found, pair):
                 keys = {"model": model, "group": pair[0], "other_group": pair[1], "over": over}
@@ -83,25 +81,21 @@ def own_group(
 
 
 @table("gender")
-def gender(
-    scores: pd.DataFrame, options: TWBiasOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def gender(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """Bias ratio and effect size of the two gender directions (Tables 4 and 11).
 
     Beside them: the ratio after Holm's and after Benjamini and Hochberg's correction over the ten prompts, and the
     effect over all ten, significant or not. Of scores under some prompts alone, it is over those.
     """
-    asked = [name for name in PROMPTS if name in set(scores["prompt_type"])]
-    found = directions(scores, options, GENDERS, asked)
-    rows = [row for direction in found for row in summary_rows(direction, options)]
-    printed = _long(published("twbias_gender"))
-    return beside(make_table(KEYS, rows), ("model", "target_group"), printed, published_as)
+    asked = [name for name in PROMPTS if name in set(step.scores["prompt_type"])]
+    found = directions(step.scores, step.options, GENDERS, asked)
+    rows = [row for direction in found for row in summary_rows(direction, step.options)]
+    printed = _long(step.published("twbias_gender"))
+    return beside(make_table(KEYS, rows), ("model", "target_group"), printed, step.published_as)
 
 
 @table("ethnicity")
-def ethnicity(
-    scores: pd.DataFrame, options: TWBiasOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def ethnicity(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """Bias ratio and effect size of the sixteen ethnic directions (Figures 5 and 8), as :func:`gender`.
 
     A group's own terms as reference are the null of its rows: what swapping terms does without crossing groups (option
@@ -110,34 +104,32 @@ def ethnicity(
     """
     rows = [
         row
-        for direction in directions(scores, options, ETHNIC_GROUPS, controls=True)
-        for row in summary_rows(direction, options)
+        for direction in directions(step.scores, step.options, ETHNIC_GROUPS, controls=True)
+        for row in summary_rows(direction, step.options)
     ]
-    return beside(make_table(KEYS, rows), KEYS, _long(published("twbias_ethnicity_recomputed")), published_as)
+    return beside(make_table(KEYS, rows), KEYS, _long(step.published("twbias_ethnicity_recomputed")), step.published_as)
 
 
 @table("toxicity")
-def toxicity(
-    scores: pd.DataFrame, options: TWBiasOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def toxicity(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """Bias ratio and effect size in all, toxic and non-toxic sentences of the gender directions (Table 5).
 
     The outlier rule is applied to all sentences of a direction before they are divided, as in the authors' code.
     """
     rows = []
-    for direction in directions(scores, options, GENDERS):
+    for direction in directions(step.scores, step.options, GENDERS):
         labels = direction.sentences["toxicity"].to_numpy()
         for subset in ("all", "toxic", "non-toxic"):
             numbers = np.arange(len(labels)) if subset == "all" else np.flatnonzero(labels == subset)
-            rows += summary_rows(direction, options, numbers=numbers, toxicity=subset)
-    printed = _long(published("twbias_toxicity"))
-    return beside(make_table((*KEYS, "toxicity"), rows), ("model", "target_group", "toxicity"), printed, published_as)
+            rows += summary_rows(direction, step.options, numbers=numbers, toxicity=subset)
+    printed = _long(step.published("twbias_toxicity"))
+    return beside(
+        make_table((*KEYS, "toxicity"), rows), ("model", "target_group", "toxicity"), printed, step.published_as
+    )
 
 
 @table("attributes")
-def attributes(
-    scores: pd.DataFrame, options: TWBiasOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def attributes(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """Bias ratio and effect size by attribute category, of all eighteen directions (Figures 3 and 6).
 
     ``n`` counts the rows of the test: sentences, or (option ``attribute_rows``: exploded) combinations of a target and
@@ -146,10 +138,10 @@ def attributes(
     """
     metrics = ("bias_ratio", "effect_size", "effect_size_all_prompts")
     rows = []
-    for direction in directions(scores, options, (*GENDERS, *ETHNIC_GROUPS)):
-        for category, numbers in _sentences_by_category(direction.sentences, options.attribute_rows).items():
-            if len(np.unique(numbers)) >= options.min_category_size:
-                rows += summary_rows(direction, options, metrics, numbers, attribute_category=category)
+    for direction in directions(step.scores, step.options, (*GENDERS, *ETHNIC_GROUPS)):
+        for category, numbers in _sentences_by_category(direction.sentences, step.options.attribute_rows).items():
+            if len(np.unique(numbers)) >= step.options.min_category_size:
+                rows += summary_rows(direction, step.options, metrics, numbers, attribute_category=category)
                 continue
             keys = direction.keys | {"attribute_category": category}
             n, counts = tested_and_counts(direction, numbers)
@@ -176,18 +168,16 @@ def _long(printed: pd.DataFrame) -> pd.DataFrame:
 
 
 @table("prompts")
-def prompts(
-    scores: pd.DataFrame, options: TWBiasOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def prompts(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """The test of every direction and prompt type, with no template and with an empty prompt (Figure 2).
 
     Metrics: ``p_value`` and ``t`` (positive: perplexity rises), ``effect_size`` and ``mean_difference`` on the
     options' scale. P-values are not corrected. ``n`` is what the outlier rule leaves of each prompt type.
     """
     rows = []
-    for direction in directions(scores, options, (*GENDERS, *ETHNIC_GROUPS), PROMPT_TYPES):
+    for direction in directions(step.scores, step.options, (*GENDERS, *ETHNIC_GROUPS), PROMPT_TYPES):
         numbers = np.arange(len(direction.sentences))
-        estimates = with_intervals(by_prompt, direction.original, direction.replaced, numbers, options, _TESTS)
+        estimates = with_intervals(by_prompt, direction.original, direction.replaced, numbers, step.options, _TESTS)
         _, counts = tested_and_counts(direction, numbers)
         tested = np.isfinite(direction.original).sum(axis=0)
         for column, prompt_type in enumerate(PROMPT_TYPES):
@@ -198,33 +188,29 @@ def prompts(
 
 
 @table("multiverse")
-def multiverse(
-    scores: pd.DataFrame, options: TWBiasOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def multiverse(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """The gender table under every choice of test, outlier rule, scale and effect size, the rest as in ``options``."""
     choices = [get_args(TWBiasOptions.model_fields[name].annotation) for name in _CROSSED]
     rows = []
     for chosen in itertools.product(*choices):
         changes = dict(zip(_CROSSED, chosen, strict=True))
-        changed = options.model_copy(update=changes)
-        for direction in directions(scores, changed, GENDERS):
+        changed = step.options.model_copy(update=changes)
+        for direction in directions(step.scores, changed, GENDERS):
             rows += summary_rows(direction, changed, PAPER_METRICS, **changes)
     return make_table((*KEYS, *_CROSSED), rows)
 
 
 @table("composition")
-def composition(
-    scores: pd.DataFrame, options: TWBiasOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def composition(step: Step) -> pd.DataFrame:
     """Sentences by target group, with their toxicity (Table 1) or platform (Table 6).
 
     Counts of the dataset, so without a model and an interval; a sentence without a toxicity label counts as "not
     applicable" to its subsets. Table 1 and the files differ for Hoklo (toxic and non-toxic exchanged) and Hakka (one
     sentence more, without a toxicity label).
     """
-    printed = published("twbias_composition").fillna("")
+    printed = step.published("twbias_composition").fillna("")
     printed = printed[printed["quantity"] == "biased sentences"].set_index(list(_COMPOSITION_KEYS))["count"].to_dict()
-    sentences = scores.drop_duplicates("item_id")
+    sentences = step.scores.drop_duplicates("item_id")
     rows = []
     for group in (*GENDERS, *ETHNIC_GROUPS):
         for platform, toxicity, count, unlabelled in _subsets(sentences[sentences["target_group"] == group]):
@@ -249,21 +235,19 @@ def _subsets(sentences: pd.DataFrame) -> Iterator[tuple[str, str, int, int]]:
 
 
 @table("annotator_agreement")
-def annotator_agreement(
-    folder: str | Path, options: TWBiasOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def annotator_agreement(step: Step) -> pd.DataFrame:
     """Table 8: Cohen's kappa by what was annotated and target group, against the authors' label and between annotators.
 
-    ``folder`` has a CSV a group and annotation, named ``{group}_{bias or toxicity}.csv``, with a row an item: the label
-    of the authors (``Answer``) and those of three annotators. What the paper prints as agreement between annotators is
-    that with the authors. ``n`` counts items. Raises :class:`UserError` for a file that is not there, and naming file,
-    line and column for a label that says neither yes nor no.
+    The scores are a folder with a CSV a group and annotation, named ``{group}_{bias or toxicity}.csv``, with a row an
+    item: the label of the authors (``Answer``) and those of three annotators. What the paper prints as agreement between
+    annotators is that with the authors. ``n`` counts items. Raises :class:`UserError` for a file that is not there, and
+    naming file, line and column for a label that says neither yes nor no.
     """
-    printed = published("twbias_kappa").set_index(["annotation", "target_group"])["cohens_kappa"]
+    printed = step.published("twbias_kappa").set_index(["annotation", "target_group"])["cohens_kappa"]
     rows = []
     for ending, annotation in _ANNOTATIONS.items():
         for group, names in _ANNOTATED.items():
-            labels = _read_labels(_label_file(Path(folder), names, ending))
+            labels = _read_labels(_label_file(Path(step.scores), names, ending))
             keys = {"annotation": annotation, "target_group": group}
             number = printed[annotation, GROUP_NAMES[group]]
             rows.append(row(keys, "kappa_with_authors", with_authors(labels), published=number))
@@ -331,11 +315,9 @@ def _label(where: str, cells: Mapping[str, str], column: str) -> int:
 
 
 @table("replication")
-def replication(
-    scores: pd.DataFrame | None, options: TWBiasOptions | None, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def replication(step: Step) -> pd.DataFrame:
     """Table 12: each model's mean on MT-Bench in Traditional Chinese, from eight printed fields; no score is read."""
-    grades = published("twbias_mt_bench").set_index(["model", "category"])["value"]
+    grades = step.published("twbias_mt_bench").set_index(["model", "category"])["value"]
     rows = []
     for model in grades.index.unique("model"):
         of_model = grades.loc[model]
