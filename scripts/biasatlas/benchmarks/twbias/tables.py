@@ -239,9 +239,9 @@ def annotator_agreement(step: Step) -> pd.DataFrame:
     """Table 8: Cohen's kappa by what was annotated and target group, against the authors' label and between annotators.
 
     The scores are a folder with a CSV a group and annotation, named ``{group}_{bias or toxicity}.csv``, with a row an
-    item: the label of the authors (``Answer``) and those of three annotators. What the paper prints as agreement between
-    annotators is that with the authors. ``n`` counts items. Raises :class:`UserError` for a file that is not there, and
-    naming file, line and column for a label that says neither yes nor no.
+    item: the label of the authors (``Answer``) and those of three annotators. What the paper prints as agreement
+    between annotators is that with the authors. ``n`` counts items. Raises :class:`UserError` for a file that is not
+    there, and naming file, line and column for a label that says neither yes nor no.
     """
     printed = step.published("twbias_kappa").set_index(["annotation", "target_group"])["cohens_kappa"]
     rows = []
