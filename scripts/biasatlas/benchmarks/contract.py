@@ -28,8 +28,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
-from biasatlas.benchmarks.needs import Need
-from biasatlas.benchmarks.views import Headline, Shown
 from biasatlas.columns import Columns, Factor
 from biasatlas.errors import UserError
 from biasatlas.marks import Marked
@@ -107,6 +105,71 @@ class Figure:
 
     caption: str
     tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Need:
+    """What is needed where an ``option`` of a protocol has a ``value``, for ``tasks`` (empty: for all).
+
+    Wording: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
+    ``wording/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as ``wording/{file}``.
+    A protocol whose ``file`` is not given is left out; ``copied`` says what has to be copied into it.
+
+    Setting: ``setting`` is what the entry of every model that is asked must have ("sampling.table8", "templates.paper"),
+    or, where the need is of ``judges``, the entry of the judge.
+    """
+
+    option: str
+    value: str
+    tasks: tuple[str, ...] = ()
+    step: Literal["requests", "judge"] = "requests"
+    source: str = ""
+    file: str = ""
+    copied: str = ""
+    setting: str = ""
+    judges: bool = False
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One column of the index: a row of a table that answers one question about a model.
+
+    ``rows`` fixes the key columns of ``table`` (but ``model``) whose row of ``metric`` is meant; ``by`` are those of them
+    that open it: the rows with other values there are its parts. ``null`` is what a model without bias is expected to
+    have; None: no such number is known, and there is no verdict. ``smallest`` is the least distance from it that matters,
+    in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those of the benchmark's
+    evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a key column to the column of scores that holds the same.
+    """
+
+    name: str
+    question: str
+    table: str
+    rows: Mapping[str, str]
+    metric: str
+    null: float | None
+    reason: str
+    smallest: float = 0.0
+    by: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a task's scores are read row by row.
+
+    A row counts with the column ``score`` of its scores, less ``minus`` if one is named; ``neutral`` is what it is without
+    bias, and ``unit`` its unit. ``key`` are the columns that tell a row from the others of its model. ``parts`` are the items that a row is
+    about, each as columns of items -> columns of scores; it is found by the columns ``texts`` of the first.
+    """
+
+    score: str
+    minus: str = ""
+    neutral: float = 0.0
+    unit: str = ""
+    key: tuple[str, ...] = ("item_id",)
+    parts: tuple[Mapping[str, str], ...] = ({"item_id": "item_id"},)
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Shown, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
-from biasatlas.benchmarks.views import Headline, Shown
 from biasatlas.columns import CASES, Columns, Factor
 from biasatlas.marks import field
 

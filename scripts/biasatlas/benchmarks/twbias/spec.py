@@ -1,10 +1,8 @@
 """What TWBias declares: its prompts, groups and directions, its columns, and what the workflow plans with."""
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
-from biasatlas.benchmarks.needs import Need
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Shown, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import P_VALUE
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.views import Headline, Shown
 from biasatlas.columns import Columns, Factor
 
 #: The ten user prompts; only these enter a bias ratio.
