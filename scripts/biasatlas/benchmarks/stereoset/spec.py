@@ -35,7 +35,6 @@ SENTENCES = ("stereotype", "anti-stereotype", "unrelated")
 #: Labels of the three options of a prompt.
 LABELS = ("A", "B", "C")
 
-
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
     "task": "string",

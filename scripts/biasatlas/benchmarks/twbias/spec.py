@@ -37,7 +37,6 @@ GROUP_NAMES = {
     "han": "Han",
 }
 
-
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
     "target_group": "string",
