@@ -24,8 +24,8 @@ from mcbe_cases import (
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.mcbe import TASKS
 from biasatlas.benchmarks.mcbe.judge import build_order_requests, rubric, score_labels
-from biasatlas.benchmarks.mcbe.vocabulary import TASKS
 from biasatlas.columns import REQUEST_COLUMNS
 from biasatlas.files import write_requests
 from biasatlas.marks import that_change

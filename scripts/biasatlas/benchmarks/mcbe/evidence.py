@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.mcbe.options import McBEOptions
-from biasatlas.benchmarks.mcbe.tables.cells import TEMPLATE, cells, on_one_scale
+from biasatlas.benchmarks.mcbe.spec import McBEOptions
+from biasatlas.benchmarks.mcbe.tables import TEMPLATE, cells, on_one_scale
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.stats.replicates import ratio_replicates

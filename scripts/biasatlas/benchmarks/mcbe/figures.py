@@ -12,7 +12,7 @@ from matplotlib.image import AxesImage
 from wordcloud import WordCloud
 
 from biasatlas.benchmarks.contract import figure
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES, TASKS
+from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, TASKS
 from biasatlas.benchmarks.shared.palette import Look, Looks
 from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure
 from biasatlas.benchmarks.shared.style import CJK_FONT

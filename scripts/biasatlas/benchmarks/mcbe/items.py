@@ -12,8 +12,7 @@ import pandas as pd
 from openpyxl import load_workbook
 from openpyxl.cell.cell import ERROR_CODES
 
-from biasatlas.benchmarks.mcbe.columns import ITEM_COLUMNS
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES, PLACEHOLDER, subcategories
+from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, ITEM_COLUMNS, PLACEHOLDER, subcategories
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import shown

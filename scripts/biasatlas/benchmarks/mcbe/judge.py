@@ -1,20 +1,22 @@
 """Ask a judge model about McBE's analyses (BA), and about the order of context and sentence (SC as released)."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.readers import number
-from biasatlas.benchmarks.mcbe.requests import finish
-from biasatlas.benchmarks.mcbe.wording import judge_prompts, order_prompt
+from biasatlas.benchmarks.mcbe.requests import finish, prompts_of_code
+from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.readers.named import REPLIES
-from biasatlas.benchmarks.shared.wording import fill_slots
+from biasatlas.benchmarks.shared.wording import fill_slots, printed, template, with_slots
 from biasatlas.resources import Resources
 
+#: Slots of the judge's prompts, in their order.
+_JUDGE_SLOTS = ("answer", "explanation")
 #: Longest judge reply in tokens: a number, or a few words around one.
 _MAX_TOKENS = 64
 _COLUMNS = ["request_id", "item_id", "criterion", "prompt", "labels", "reader"]
@@ -181,3 +183,41 @@ def build_order_requests(items: pd.DataFrame, categories: Sequence[str], resourc
     return finish(
         pd.DataFrame(rows), kind="generation", repeats=1, max_tokens=_MAX_TOKENS, generation="checkpoint_config"
     )
+
+
+def judge_prompts(wording: str, maxima: Mapping[str, int], resources: Resources) -> dict[str, str]:
+    """Criterion -> its prompt for the judge, with slots ``{answer}`` and ``{explanation}``.
+
+    ``maxima`` are the criteria of the rubric, in its order, with the highest score of each. The paper's prompt is one
+    for all, and its criteria are those of the code, since print has them in English alone.
+    """
+    if wording == "ours":
+        ours = resources.yaml("prompts/mcbe/judge.yaml")
+        return {
+            name: ours["prompt"].replace("{criterion}", ours["criteria"][name]).replace("{max_score}", str(top))
+            for name, top in maxima.items()
+        }
+    _, *strings = prompts_of_code(resources, "eval.py", "bias_analysis")
+    released = {name: template(parts, _JUDGE_SLOTS) for name, parts in zip(maxima, strings, strict=True)}
+    if wording == "released":
+        return released
+    prompt = with_slots(
+        printed(resources, "mcbe")["ba_judge"], {"[Analysis]": "{answer}\n", "[Explanation]": "{explanation}\n"}
+    )
+    return {
+        name: with_slots(
+            prompt,
+            {"[ScoringCriteriaforBiasAnalysis]": _criterion(released[name]) + "\n", "[ScoreRange]": f"0到{top}"},
+        )
+        for name, top in maxima.items()
+    }
+
+
+def _criterion(prompt: str) -> str:
+    """The line of a judge's prompt that says what is graded, without the words in front of it."""
+    return re.split("[:：]", prompt.splitlines()[3], maxsplit=1)[1]
+
+
+def order_prompt(resources: Resources) -> str:
+    """What the authors' code asks a judge before SC, with slots ``{context}`` and ``{sentence}``."""
+    return template(prompts_of_code(resources, "utils.py", "order_by_LLM")[0], ("context", "sentence"))
