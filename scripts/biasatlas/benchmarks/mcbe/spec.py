@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Metric, Options, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Options, Shown, Spec, Table, Task
 from biasatlas.benchmarks.mcbe import (
     CATEGORIES,
     DESIGN,
@@ -12,9 +12,7 @@ from biasatlas.benchmarks.mcbe import (
     SUBSTITUTABLE,
     TASKS,
 )
-from biasatlas.benchmarks.needs import Need
 from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
-from biasatlas.benchmarks.views import Headline, Shown
 from biasatlas.marks import field
 
 #: Tasks that ask in words.
