@@ -16,7 +16,7 @@ import scipy
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from biasatlas.benchmarks.contract import metric, table
+from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
@@ -49,14 +49,12 @@ _QWEN_SS = {"0.5B": "87.69", "1.5B": "80.49", "7B": "77.82", "32B": "77.11"}
 
 @table("composition")
 @metric("instances")
-def composition(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def composition(step: Step[McBEOptions]) -> pd.DataFrame:
     """Table 6 and Figure 4: number of instances by category and subcategory. Workbooks do not give a sentence's source."""
-    totals = published("mcbe_composition").astype({"instances": int}).groupby("category")["instances"].sum()
+    totals = step.published("mcbe_composition").astype({"instances": int}).groupby("category")["instances"].sum()
     rows = []
-    failed = _failed(scores)
-    for category, items in _distinct(scores).groupby("category", sort=False):
+    failed = _failed(step.scores)
+    for category, items in _distinct(step.scores).groupby("category", sort=False):
         keys, n = {"category": category, "subcategory": "all"}, len(items)
         in_print = str(totals[CATEGORY_NAMES[category]])
         rows.append(row(keys, "instances", Estimate(n, n=n), failed[category], in_print))
@@ -66,18 +64,16 @@ def composition(
 
 
 @table("similarity")
-def similarity(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def similarity(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figure 5: how the default sentences' mean Rouge-L with all others is distributed, over all and by category.
 
     A description of all sentences, so without an interval. ``low`` and ``high`` are a range's edges; each range holds its
     lower edge. ``n`` counts sentences.
     """
-    items = _distinct(scores)
+    items = _distinct(step.scores)
     means = pd.Series(rouge_l(list(items["sentence"])), items.index)
     groups = {"all": means} | dict(list(means.groupby(items["category"], sort=False)))
-    rows, failed = [], _failed(scores)
+    rows, failed = [], _failed(step.scores)
     for category, values in groups.items():
         keys = {"category": category, "low": np.nan, "high": np.nan}
         rows.append(row(keys, "rouge_l", Estimate(values.mean(), n=len(values)), failed[category]))
@@ -110,9 +106,7 @@ def sentence_shares(means: pd.Series) -> dict[float, float]:
 
 @table("words")
 @metric("occurrences")
-def words(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def words(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figure 9: how often a category's default sentences have their most frequent words; ``n`` counts all words.
 
     Words are cut and tagged by jieba and have two characters at least. Words of grammar (pronouns, numerals, adverbs,
@@ -121,8 +115,8 @@ def words(
     import jieba.posseg  # slow to import, and no other table needs it
 
     jieba.setLogLevel("ERROR")
-    rows, failed = [], _failed(scores)
-    for category, items in _distinct(scores).groupby("category", sort=False):
+    rows, failed = [], _failed(step.scores)
+    for category, items in _distinct(step.scores).groupby("category", sort=False):
         cut = [word for text in items["sentence"] for word, tag in jieba.posseg.lcut(text) if _counts(word, tag)]
         # By count, then by word, so that ties have an order.
         frequent = sorted(Counter(cut).items(), key=lambda counted: (-counted[1], counted[0]))[:_WORDS_KEPT]
@@ -155,9 +149,7 @@ def _broken(scores: pd.DataFrame) -> pd.Series:
 
 
 @table("annotator_agreement")
-def annotator_agreement(
-    path: str | Path, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def annotator_agreement(step: Step[McBEOptions]) -> pd.DataFrame:
     """Table 10: Fleiss' kappa of the severity level by category, and the mean over categories.
 
     The CSV has a row per annotation: ``category``, ``item_id``, ``rater``, ``severity`` (0 to 10), the same number of
@@ -165,6 +157,7 @@ def annotator_agreement(
     """
     from statsmodels.stats.inter_rater import aggregate_raters  # slow to import, and no other table needs it
 
+    path = step.scores
     annotations = _read(path, ("category", "item_id", "rater", "severity"))
     _expect(annotations, "category", annotations["category"].isin(CATEGORIES), f"one of {', '.join(CATEGORIES)}")
     severity = pd.to_numeric(annotations["severity"], errors="coerce")
@@ -172,7 +165,7 @@ def annotator_agreement(
     repeated = annotations.duplicated(["category", "item_id", "rater"])
     _expect(annotations, "rater", ~repeated, "one annotation per item and rater")
     annotations = annotations.assign(level=np.digitize(severity, _LEVELS))
-    printed = published("mcbe_fleiss_kappa").set_index("category")["fleiss_kappa"]
+    printed = step.published("mcbe_fleiss_kappa").set_index("category")["fleiss_kappa"]
     rows: list[dict[str, Any]] = []
     for category in [name for name in CATEGORIES if name in set(annotations["category"])]:
         levels = annotations[annotations["category"] == category].groupby("item_id", sort=False)["level"].agg(list)
@@ -188,25 +181,23 @@ def annotator_agreement(
 
 
 @table("judge_agreement")
-def judge_agreement(
-    path: str | Path, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def judge_agreement(step: Step[McBEOptions]) -> pd.DataFrame:
     """Table 13: how often judge and people prefer the same of two models, and the mean over pairs.
 
     The CSV has a row per pair of answers: ``model_a``, ``model_b``, ``item_id``, ``judge`` and ``human``, each of them
     a, b or tie. A printed rate stands beside a pair of models that bear the paper's names, or are configured as
     ``published_as`` such. Raises :class:`UserError` naming file, line and column.
     """
-    ratings = _read(path, ("model_a", "model_b", "item_id", "judge", "human"))
+    ratings = _read(step.scores, ("model_a", "model_b", "item_id", "judge", "human"))
     for column in ("judge", "human"):
         _expect(ratings, column, ratings[column].isin(_WINNERS), "a, b or tie")
     printed = {
         frozenset((pair.model_a, pair.model_b)): pair.consistent_rate_percent
-        for pair in published("mcbe_judge_agreement").itertuples()
+        for pair in step.published("mcbe_judge_agreement").itertuples()
     }
     rows: list[dict[str, Any]] = []
     for (model_a, model_b), pair in ratings.groupby(["model_a", "model_b"], sort=False):
-        rate = printed.get(frozenset(published_as.get(model, model) for model in (model_a, model_b)))
+        rate = printed.get(frozenset(step.published_as.get(model, model) for model in (model_a, model_b)))
         keys = {"model_a": model_a, "model_b": model_b}
         rows.append(row(keys, "agreement_percent", agreement(pair["judge"] == pair["human"]), published=rate))
     mean = mean_agreement([pair_row["value"] for pair_row in rows])
@@ -269,28 +260,26 @@ class Correlation(NamedTuple):
 
 
 @table("robustness")
-def robustness(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def robustness(step: Step[McBEOptions]) -> pd.DataFrame:
     """Table 12: correlation between the scores under both wordings, over models and categories, by task.
 
     Rows for tasks asked in both wordings; ``n`` counts ``points``: "all", or those in the three categories of the paper.
     The printed number stands beside the paper's own nine points, of its three models in these.
     """
-    printed = published("mcbe_robustness_correlation").set_index(["task", "coefficient"])
-    its = published("mcbe_robustness")
+    printed = step.published("mcbe_robustness_correlation").set_index(["task", "coefficient"])
+    its = step.published("mcbe_robustness")
     categories = [name for name, in_print in CATEGORY_NAMES.items() if in_print in set(its["category"])]
-    means = scores.groupby(["task", "model", "category", "prompt_set"])["score"].mean().unstack("prompt_set")
+    means = step.scores.groupby(["task", "model", "category", "prompt_set"])["score"].mean().unstack("prompt_set")
     rows: list[dict[str, object]] = []
     if "alternative" in means:
         for task, points in means.dropna().groupby(level="task", sort=False):
             three = points[points.index.get_level_values("category").isin(categories)]
-            models = {published_as.get(model) for model in three.index.unique("model")}
+            models = {step.published_as.get(model) for model in three.index.unique("model")}
             nine = models == set(its["model"]) and len(three) == len(models) * len(categories)
             for name, chosen in (("all", points), (", ".join(categories), three)):
                 keys = {"task": task, "points": name}
                 numbers = printed.loc[task] if nine and chosen is three else None
-                rows += _rows(keys, chosen, _not_scored(scores, task, chosen), numbers)
+                rows += _rows(keys, chosen, _not_scored(step.scores, task, chosen), numbers)
     return make_table(("task", "points"), rows)
 
 
@@ -368,15 +357,13 @@ def _enough(blocks: pd.DataFrame) -> bool:
 
 
 @table("replication")
-def replication(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def replication(step: Step[McBEOptions]) -> pd.DataFrame:
     """What the paper computed from its scores, computed again from those it prints; no model's scores are read.
 
     ``printed_in`` is where the result stands in print, ``quantity`` what it is of (of the Friedman test, which blocks).
     """
     parts = (_shares, _mean_kappa, _correlations, _judge_agreement, _qwen_scenario_selection, _friedman)
-    rows = itertools.chain.from_iterable(part(published) for part in parts)
+    rows = itertools.chain.from_iterable(part(step.published) for part in parts)
     return make_table(("printed_in", "quantity"), rows)
 
 

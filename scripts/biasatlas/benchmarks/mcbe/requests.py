@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mcbe import PLACEHOLDER, SEVERITIES, subcategories
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.wording import fill_slots, formatted_strings, plain, printed, template, with_slots
@@ -33,32 +34,30 @@ _SLOTS = {
 }
 
 
-def build_requests(
-    items: pd.DataFrame,
-    task: str,
-    categories: Sequence[str],
-    options: McBEOptions,
-    resources: Resources,
-    orders: pd.DataFrame | None = None,
-) -> pd.DataFrame:
-    """The requests of one task for the items of ``categories``; an instance with nothing to compare (PC, SS) has none.
+def build_requests(step: Step[McBEOptions]) -> pd.DataFrame:
+    """The requests of one task for the items of the categories; an instance with nothing to compare (PC, SS) has none.
 
-    PC has a request per word; SS one per ordered pair of words; SC and BS one per prompt set; BA one. ``orders`` are a
-    judge's responses to :func:`biasatlas.benchmarks.mcbe.judge.build_order_requests`, needed where ``sc_text`` is
+    PC has a request per word; SS one per ordered pair of words; SC and BS one per prompt set; BA one. The step's ``orders``
+    are a judge's responses to :func:`biasatlas.benchmarks.mcbe.judge.build_order_requests`, needed where ``sc_text`` is
     judge_ordered_context.
     """
-    items = items[items["category"].isin(categories) & (items["fault"] == "")]
-    if task == "PC":
+    options, resources = step.options, step.resources
+    items = step.items[step.items["category"].isin(step.categories) & (step.items["fault"] == "")]
+    if step.task == "PC":
         return _pc(items, options)
     texts = prompts(options.wording, resources)
-    if task == "SC":
-        rows = _sc(items, options, texts, subcategories(resources), _context_last(options, orders))
+    if step.task == "SC":
+        rows = _sc(items, options, texts, subcategories(resources), _context_last(options, step.orders))
+    elif step.task == "SS":
+        rows = _ss(items, options, texts["ss"])
+    elif step.task == "BA":
+        rows = _ba(items, texts["ba"])
     else:
-        rows = {"SS": _ss, "BA": _ba, "BS": _bs}[task](items, options, texts)
+        rows = _bs(items, options, texts)
     requests = pd.DataFrame(rows)
     if requests.empty:
         return requests
-    analysis = task == "BA"
+    analysis = step.task == "BA"
     return finish(
         requests,
         kind="generation" if analysis or options.answers == "sampled" else "choice",
@@ -161,7 +160,7 @@ def _wordings(options: McBEOptions, original: str, alternative: str) -> list[tup
     return wordings if options.prompt_sets == "both" else wordings[:1]
 
 
-def _ss(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -> Iterator[dict]:
+def _ss(items: pd.DataFrame, options: McBEOptions, prompt: str) -> Iterator[dict]:
     labels = json.dumps(["A", "B", "AB"] if options.ss_parse == "first_five_characters" else ["A", "B"])
     for item in items.itertuples():
         words = words_of(item, options)
@@ -174,18 +173,18 @@ def _ss(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -
                     "item_id": item.item_id,
                     "first_word": words[first],
                     "second_word": words[second],
-                    "prompt": fill_slots(prompts["ss"], {"first": sentences[first], "second": sentences[second]}),
+                    "prompt": fill_slots(prompt, {"first": sentences[first], "second": sentences[second]}),
                     "labels": labels,
                     "reader": READER_OF[options.ss_parse],
                 }
 
 
-def _ba(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -> Iterator[dict]:
+def _ba(items: pd.DataFrame, prompt: str) -> Iterator[dict]:
     for item in items.itertuples():
         yield {
             "request_id": item.item_id,
             "item_id": item.item_id,
-            "prompt": fill_slots(prompts["ba"], {"word": first_word(item), "sentence": default_sentence(item)}),
+            "prompt": fill_slots(prompt, {"word": first_word(item), "sentence": default_sentence(item)}),
         }
 
 

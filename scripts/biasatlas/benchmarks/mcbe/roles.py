@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.roles import Roles, evenly, label_roles, text_roles
 
 #: Columns of items whose characters a model's frequencies are counted in.
@@ -16,19 +17,20 @@ TEXTS = ("context", "sentence")
 STATED = re.compile(r"质量：(\d\.\d+)")
 
 
-def roles(items: pd.DataFrame, requests: pd.DataFrame, task: str) -> Roles:
+def roles(step: Step) -> Roles:
     """What a task's requests, or a judge's about it, are about. A subcategory is a cluster, and the group.
 
     Requests without labels, which are analyses and a judge's order of context and sentence, have sides of 0.
     """
-    asked = items.set_index("item_id").loc[requests["item_id"]].reset_index()
-    if task == "PC":
+    requests = step.requests
+    asked = step.items.set_index("item_id").loc[requests["item_id"]].reset_index()
+    if step.task == "PC":
         return _pc(asked, requests)
     if "labels" not in requests or requests["labels"].isna().all():
         return text_roles(_about(asked), requests["request_id"], np.zeros(len(requests)))
     if "criterion" in requests:
         return _grades(asked, requests)
-    return {"SC": _sc, "SS": _ss, "BS": _bs}[task](asked, requests)
+    return {"SC": _sc, "SS": _ss, "BS": _bs}[step.task](asked, requests)
 
 
 def _pc(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:

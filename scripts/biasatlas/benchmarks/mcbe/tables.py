@@ -6,19 +6,19 @@ task. Tables of the data, of agreement and of the paper's own statistics are in 
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.contract import metric, table
+from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, DESIGN, TASKS, family_and_size
 from biasatlas.benchmarks.mcbe.quality import friedman_test, mean_ranks, nemenyi, printed_scores
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row, unread
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row, unread
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.stats.clusters import cluster_sums, proportion, ratio
@@ -37,21 +37,19 @@ _COIN_DRAWS = 20_000
 
 
 @table("scores")
-def scores_table(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def scores_table(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figures 10 and 11: the score of every model, category and task, and what stands behind it.
 
     ``n`` counts items, in the rows of rates item by repeat. SS has three more rows: the share of answers A, and what a
     coin and a fixed ranking of the words score on the same lists under the same protocol: always A scores 100. BA is from 0 to
     100 as in print, also under equation 5, whose weighted mean ends at 12.5.
     """
-    printed = published("mcbe_scores").set_index(["category", "task", "model"])
+    printed = step.published("mcbe_scores").set_index(["category", "task", "model"])
     rows = []
-    for key, cell, items in cells(on_one_scale(scores, options)):
+    for key, cell, items in cells(on_one_scale(step.scores, step.options)):
         model, category, task = key
         keys = {"model": model, "category": category, "task": task}
-        in_print = printed_key(key, published_as)
+        in_print = printed_key(key, step.published_as)
         numbers = printed.loc[in_print] if in_print in printed.index else {}
         counts = not_scored(cell, items)
         spread = Estimate(sd_over_repeats(cell), n=len(items), no_interval="a spread of few repeats")
@@ -59,7 +57,7 @@ def scores_table(
         rows.append(row(keys, "sd_over_repeats", spread, counts, numbers.get("std")))
         rows += [row(keys, name, estimate) for name, estimate in rates(cell, task).items()]
         if task == "SS":
-            rows += [row(keys, name, estimate) for name, estimate in _references(cell, options)]
+            rows += [row(keys, name, estimate) for name, estimate in _references(cell, step.options)]
     return make_table(("model", "category", "task"), rows)
 
 
@@ -146,59 +144,49 @@ def fixed_ranking(words: int, options: McBEOptions) -> float:
 
 
 @table("category_means")
-def category_means(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def category_means(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figure 6: mean over tasks, by category: those a model has ("available"), and those all of them have ("common").
 
     Models behind an API have no PC, where others score 80 to 96, so their available means are not comparable.
     ``published`` is the mean of the printed scores of the same tasks, where all of them are printed. ``n`` counts item
     scores.
     """
-    return _means(on_one_scale(scores, options), published, published_as, over="task", by="category")
+    return _means(step, on_one_scale(step.scores, step.options), over="task", by="category")
 
 
 @table("task_means")
-def task_means(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def task_means(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figure 8: mean over categories (each counts the same), by task; over available and over common categories."""
-    return _means(on_one_scale(scores, options), published, published_as, over="category", by="task")
+    return _means(step, on_one_scale(step.scores, step.options), over="category", by="task")
 
 
 @table("sizes")
-def sizes(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def sizes(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figure 7: mean over tasks, by category, of the models of one family, by size in billions of parameters.
 
     Over the tasks that all of the family have. Family and size are read from the published name, or the model's own
     ("Qwen2.5-7B-Instruct"); a family needs two sizes. No such family: no rows.
     """
-    return _by_size(on_one_scale(scores, options), published, published_as, over="task", by="category")
+    return _by_size(step, over="task", by="category")
 
 
 @table("task_sizes")
-def task_sizes(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def task_sizes(step: Step[McBEOptions]) -> pd.DataFrame:
     """Section 5.2: mean over categories, by task, of the models of one family, by size; as :func:`sizes`."""
-    return _by_size(on_one_scale(scores, options), published, published_as, over="category", by="task")
+    return _by_size(step, over="category", by="task")
 
 
-def _by_size(
-    scores: pd.DataFrame, published: Published, published_as: dict[str, str], over: str, by: str
-) -> pd.DataFrame:
+def _by_size(step: Step[McBEOptions], over: str, by: str) -> pd.DataFrame:
+    scores = on_one_scale(step.scores, step.options)
     columns = ["family", "size_billion", "model", by, {"task": "tasks", "category": "categories"}[over]]
-    found = {
-        model: family_and_size(published_as.get(model, model)) for model in scores["model"].drop_duplicates().tolist()
-    }
+    models = scores["model"].drop_duplicates().tolist()
+    found = {model: family_and_size(step.published_as.get(model, model)) for model in models}
     sized = {model: family for model, family in found.items() if family}
     parts = []
     for name in dict.fromkeys(family for family, _ in sized.values()):
         members = {model: size for model, (family, size) in sized.items() if family == name}
         if len(set(members.values())) > 1:
-            means = _means(scores[scores["model"].isin(members)], published, published_as, over, by)
+            means = _means(step, scores[scores["model"].isin(members)], over, by)
             means = means[means["average"] == "common"].drop(columns="average")
             parts.append(means.assign(family=name, size_billion=means["model"].map(members)))
     if not parts:
@@ -207,23 +195,15 @@ def _by_size(
     return table[[*columns, *TABLE_COLUMNS]]
 
 
-@metric("mean_score")
-def mean_score(parts: Sequence[pd.Series]) -> Estimate:
-    """Mean of the mean scores (0 to 100) of ``parts``, each the scores of a cell by item; every part counts the same."""
-    return mean_of(parts)
-
-
-def _means(
-    scores: pd.DataFrame, published: Published, published_as: dict[str, str], over: str, by: str
-) -> pd.DataFrame:
+def _means(step: Step[McBEOptions], scores: pd.DataFrame, over: str, by: str) -> pd.DataFrame:
     """Means over the tasks of a category, or over the categories of a task: a row per model, group and average."""
     listed = {"task": "tasks", "category": "categories"}[over]
-    printed = printed_scores(published)
+    printed = printed_scores(step.published)
     parts = {}
     for key, cell, items in cells(scores):
         model, category, task = key
         names = {"category": category, "task": task}
-        number = printed.get(printed_key(key, published_as), np.nan)
+        number = printed.get(printed_key(key, step.published_as), np.nan)
         parts[model, names[by], names[over]] = items, not_scored(cell, items), number
 
     rows = []
@@ -232,7 +212,7 @@ def _means(
         keys = {"model": model, by: group, "average": average, listed: " ".join(names)}
         in_print = f"{np.mean(numbers):.2f}" if np.isfinite(numbers).all() else None
         together = replace(sum(counts, Counts()), unread=float(np.mean([part.unread for part in counts])))
-        rows.append(row(keys, "mean_score", mean_score(items), together, in_print))
+        rows.append(row(keys, "mean_score", mean_of(items), together, in_print))
     return make_table(("model", by, "average", listed), rows)
 
 
@@ -255,19 +235,17 @@ def _averages(keys: list[tuple[str, str, str]], groups: Sequence[str]) -> Iterat
 
 @table("sizes_elsewhere")
 @metric("cbbq_bias")
-def sizes_elsewhere(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def sizes_elsewhere(step: Step[McBEOptions]) -> pd.DataFrame:
     """Section 5.2: whether bias rises with size, by McBE's SS (lower: more) and by CBBQ's scores (higher: more).
 
     A row for each printed number, ours beside it where that model is measured, and one for every other measured model
     whose name says its size. CBBQ's are of its own paper; of RuBia the text says that it finds the same, without numbers.
     """
-    printed = published("mcbe_sizes_elsewhere").dropna(subset="value")
+    printed = step.published("mcbe_sizes_elsewhere").dropna(subset="value")
     parts: dict[str, list[pd.Series]] = {}
-    for (model, _, task), _, items in cells(scores):
+    for (model, _, task), _, items in cells(step.scores):
         if task == "SS":
-            parts.setdefault(published_as.get(model, model), []).append(items)
+            parts.setdefault(step.published_as.get(model, model), []).append(items)
     rows = []
     for number in printed.to_dict("records"):
         found = parts.pop(number["model"], []) if number["benchmark"] == "McBE" else []
@@ -282,16 +260,15 @@ def sizes_elsewhere(
 
 
 @table("friedman")
-def friedman(
-    scores: pd.DataFrame, options: McBEOptions, published: Published, published_as: dict[str, str]
-) -> pd.DataFrame:
+def friedman(step: Step[McBEOptions]) -> pd.DataFrame:
     """Friedman's test over models, and Nemenyi's comparison of every pair, under two readings of the blocks.
 
     ``blocks``: "category means", over the tasks that a model has, a block per category (the reading nearest to the
     paper's 84.27); "category-by-task cells", a block per cell that all models have. Cells of one category share their
     instances, so the second overstates its evidence. ``n`` counts blocks, the columns of what has no value items by model and task.
     """
-    found = {key: (items.mean(), not_scored(cell, items)) for key, cell, items in cells(on_one_scale(scores, options))}
+    scored = cells(on_one_scale(step.scores, step.options))
+    found = {key: (items.mean(), not_scored(cell, items)) for key, cell, items in scored}
     means = (
         pd.Series({key: mean for key, (mean, _) in found.items()}, dtype=float)
         .rename_axis(["model", "category", "task"])
@@ -350,14 +327,15 @@ def not_scored(cell: pd.DataFrame, items: pd.Series) -> Counts:
     return replace(Counts.of(unscored), unread=unread(cell[cell["status"] != "not_applicable"]))
 
 
-def printed_key(key: Key, published_as: dict[str, str]) -> tuple[str, str, str | None]:
+def printed_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, str | None]:
     """The index in :func:`printed_scores` of a cell of ours; it is not there where no such model is published."""
     model, category, task = key
     return CATEGORY_NAMES[category], task, published_as.get(model)
 
 
+@metric("mean_score")
 def mean_of(parts: Sequence[pd.Series]) -> Estimate:
-    """The mean of the means of ``parts``, each the scores of a cell by template and item; every part counts the same.
+    """The mean of the mean scores (0 to 100) of ``parts``, each those of a cell by template and item; all count the same.
 
     Over templates, which several parts may share: of one part CR2, of more a jackknife.
     """
