@@ -10,7 +10,7 @@ from standins import resources
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, SUBSTITUTABLE, TASKS
+from biasatlas.benchmarks.mcbe import CATEGORIES, SUBSTITUTABLE, TASKS
 from biasatlas.benchmarks.shared.palette import looks
 from biasatlas.benchmarks.shared.style import style
 from biasatlas.files import read_csv, write_table

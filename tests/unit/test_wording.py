@@ -13,9 +13,9 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA
 from biasatlas.benchmarks.dbb.construct.wording import read_prompts
 from biasatlas.benchmarks.dbb.wording import choice_prompt, typographic
-from biasatlas.benchmarks.mcbe.judge import rubric
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, subcategories
-from biasatlas.benchmarks.mcbe.wording import judge_prompts, order_prompt, prompts
+from biasatlas.benchmarks.mcbe import CATEGORIES, subcategories
+from biasatlas.benchmarks.mcbe.judge import judge_prompts, order_prompt, rubric
+from biasatlas.benchmarks.mcbe.requests import prompts
 from biasatlas.benchmarks.shared.wording import fill_slots, formatted_strings, plain, read_printed, with_slots
 from biasatlas.benchmarks.twbias.requests import user_prompts
 from biasatlas.errors import UserError
