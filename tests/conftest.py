@@ -80,6 +80,7 @@ def copy_workflow(folder: Path) -> Path:
     shutil.copytree(
         ROOT,
         folder,
+        symlinks=True,
         ignore=lambda path, names: everywhere(path, names) | (made_here if path == str(ROOT) else set()),
     )
     return folder
