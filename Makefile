@@ -28,7 +28,9 @@ laboratory: $(READY) ## measure the metrics themselves on models whose truth is 
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/laboratory.yaml --rerun-incomplete -- laboratory
 	@echo "The tables: results/laboratory/laboratory/validity.md; cards.csv there is what ships in resources/laboratory/"
 
-test: $(READY) lint ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
+test: $(READY) ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
+	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/python tests/needs.py
+	@$(MAKE) --no-print-directory lint
 	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs or questions: a description, and a few rows of data

@@ -1,5 +1,6 @@
 """What people type: each verb in one place, faults in one sentence, and nothing that names a verb that is not there."""
 
+import os
 import re
 import subprocess
 import sys
@@ -104,3 +105,22 @@ def test_rows_of_a_source_are_printed_in_the_order_of_its_file(tmp_path):
 def test_the_library_at_the_top_of_the_checkout_is_that_of_the_scripts():
     assert (ROOT / "biasatlas").is_symlink()
     assert (ROOT / "biasatlas").resolve() == Path(__file__).resolve().parents[2] / "scripts" / "biasatlas"
+
+
+def test_every_skip_is_announced_at_the_start():
+    """Tests are skipped by tests/needs.py alone, whose table makes the first lines of a run."""
+    skipping = re.compile(r"pytest\.(?:skip|importorskip|mark\.skip)|unittest\.skip|importorskip\(")
+    tests = [path for path in (ROOT / "tests").rglob("*.py") if path not in (ROOT / "tests/needs.py", Path(__file__))]
+    assert [path.name for path in tests if skipping.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_a_run_says_first_what_it_skips_and_skips_that():
+    test = "tests/unit/test_described.py::test_esbbq_has_27320_questions_and_the_pregnant_woman_first"
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", test]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"BIASATLAS_MIRROR": ""}, capture_output=True, text=True, check=False
+    )
+    reason = "real data: BIASATLAS_MIRROR names no mirror (make test MIRROR=folder)"
+    first, _, last = done.stdout.partition("collected ")
+    assert f"  {reason}\n" in first
+    assert f": {reason}\n" in last
