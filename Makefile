@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 ATLAS := $(BIN)/python -m biasatlas
 READY := $(VENV)/.ready
 
-.PHONY: demo check plan test replicate laboratory lint docs lock clean new-benchmark test-benchmark benchmark-page
+.PHONY: demo check plan test pytest replicate laboratory lint docs lock clean new-benchmark test-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	$(BIN)/snakemake --cores $(CORES) demo
@@ -30,7 +30,9 @@ laboratory: $(READY) ## measure the metrics themselves on models whose truth is 
 
 test: $(READY) ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
 	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/python tests/needs.py
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory lint pytest
+
+pytest: $(READY) ## the tests without lint
 	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs or questions: a description, and a few rows of data
