@@ -11,7 +11,7 @@ from pathlib import Path
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.families.page import write_page
+from biasatlas.benchmarks.page import write_page
 from biasatlas.errors import UserError
 from biasatlas.laboratory.responders import hold_against_theory
 from biasatlas.resources import Resources

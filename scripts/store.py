@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.journal import alone
+from biasatlas.models.endpoint.spending import alone
 from biasatlas.models.store import inspect, repair
 
 

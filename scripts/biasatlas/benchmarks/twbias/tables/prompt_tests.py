@@ -9,11 +9,10 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.tables.directions import Direction
 from biasatlas.stats.corrections import adjust
-from biasatlas.stats.effects import paired_dz, pooled_d
 from biasatlas.stats.intervals import Inference, without
 from biasatlas.stats.jackknife import replicated
 from biasatlas.stats.moments import Moments, moments
-from biasatlas.stats.tests import independent_t, paired_t
+from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d
 
 TESTS = {"paired": paired_t, "independent": independent_t}
 EFFECTS = {"paired_dz": paired_dz, "pooled_sd": pooled_d}
