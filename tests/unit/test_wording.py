@@ -10,9 +10,8 @@ from standins import PAPERS, copied_prompts, printed, printed_prompts, wording
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA
-from biasatlas.benchmarks.dbb.construct.wording import read_prompts
-from biasatlas.benchmarks.dbb.wording import choice_prompt, typographic
+from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA, read_prompts
+from biasatlas.benchmarks.dbb.requests import choice_prompt, typographic
 from biasatlas.benchmarks.mcbe import CATEGORIES, subcategories
 from biasatlas.benchmarks.mcbe.judge import judge_prompts, order_prompt, rubric
 from biasatlas.benchmarks.mcbe.requests import prompts
