@@ -149,7 +149,7 @@ def test_the_hubs_names_are_known_and_others_named_and_skipped(caplog):
 
 
 def test_the_published_workbooks_are_rehearsed(tmp_path, caplog):
-    """Twelve workbooks under the hub's names, with the 4,077 rows of Table 6, and one of no category (bench/rehearsal.py)."""
+    """Twelve workbooks under the hub's names, with the 4,077 rows of Table 6, and one of no category."""
     sizes = write_workbooks(tmp_path)
     items = read_items({f"xlsx_files/{path.name}": path for path in tmp_path.glob("*.xlsx")})
     assert items["category"].value_counts().to_dict() == sizes and len(items) == 4077

@@ -1,7 +1,4 @@
-"""McBE's experiment rehearsed in process: the hub's workbooks, the paper's eleven models, every table and figure.
-
-What a run adds, its rules and files, is in bench/rehearsal.py, which takes all 4,077 rows.
-"""
+"""McBE's experiment rehearsed in process: the hub's workbooks, the paper's eleven models, every table and figure."""
 
 import pandas as pd
 import pytest

@@ -140,7 +140,7 @@ def bias_estimates(instances: pd.DataFrame, options: DBBOptions) -> dict[str, Es
     - ``template_rate``: the share, 0 to 1, of templates with any such instance
     - ``mean_score_over_threshold``: the mean of their S; ``mean_bias_score``: the mean S of all instances
     - ``noise_floor_rate``, ``noise_floor_mean_score``: the rate and the mean over the threshold that as many draws give on
-      average if no identity has an effect (:func:`biasatlas.benchmarks.dbb.tables.noise.noise_floor`)
+      average if no identity has an effect (:func:`noise_floor`)
     - ``excess_rate``: ``rate`` minus ``noise_floor_rate``, over instances with draws
     - ``rate_corrected``, ``count_corrected``: the instances over the threshold that also pass Fisher's exact test with
       the false discovery rate held (Benjamini and Hochberg) over the group. Ten draws can single out only the strongest

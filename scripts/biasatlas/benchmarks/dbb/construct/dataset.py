@@ -67,8 +67,6 @@ _ENDINGS = {
         "Stereotype (the given Concept1): [[stereotype]]"
     ),
 }
-#: Steps that the paper does not describe; their rows are skipped under its wording.
-UNPRINTED = ("quality_filter", "three_sentence_check")
 _PARTS = re.compile(r"\n-{3,}\n")
 
 #: The paper's four criteria of a good item, by its names; each answered yes or no in the sheet. The sentences are ours.

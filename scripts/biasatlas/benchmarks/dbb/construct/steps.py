@@ -310,8 +310,8 @@ def read_replies(step: str, row: Mapping[str, str], replies: Sequence[str]) -> d
     """The fields that ``row`` gains from its ``replies``, and ``verdict``: "kept", or "refined" where a check changed one.
 
     A step has one reply, "nine_variations" one for each option. ``reason`` names the refined fields. Raises
-    :class:`Rejected` for a reply that says so, that has not the required form, or that breaks a rule of
-    :mod:`biasatlas.benchmarks.dbb.construct.checks`.
+    :class:`Rejected` for a reply that says so, that has not the required form, or that breaks a rule for sentences, options
+    or concepts.
     """
     reply = replies[0]
     match step:
