@@ -26,6 +26,7 @@ from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe import TASKS
 from biasatlas.benchmarks.mcbe.judge import rubric, score_labels
+from biasatlas.benchmarks.mcbe.scores import criterion_weights
 from biasatlas.columns import REQUEST_COLUMNS
 from biasatlas.files import write_requests
 from biasatlas.marks import that_change
@@ -60,9 +61,9 @@ def test_every_prompt_is_used():
 
 
 def test_rubric_adds_to_a_hundred():
-    for step in ("judge", "scores"):
-        criteria = rubric(RESOURCES[step])
-        assert (criteria["max_score"] * criteria["weight"]).sum() == 100
+    maxima = rubric(RESOURCES["judge"]).set_index("criterion")["max_score"]
+    assert rubric(RESOURCES["scores"]).set_index("criterion")["max_score"].equals(maxima)
+    assert (maxima * criterion_weights(RESOURCES["scores"])).sum() == 100
     assert score_labels(5) == ["0", "0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5"]
 
 
