@@ -48,6 +48,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PYTHONPATH=scripts $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/snakefmt --check Snakefile rules
 
 docs: $(READY) ## write docs/configuration.md and config/schema.json from the typed configuration

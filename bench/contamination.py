@@ -21,7 +21,8 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS, TASK
 from biasatlas.benchmarks.contamination.tables import order_estimates
 from biasatlas.files import read_parquet
-from biasatlas.models.door import Opening, open_model
+from biasatlas.models.interface import Opening
+from biasatlas.models.kinds import open_model
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.models.planted.train import train_tokenizer
 from biasatlas.resources import Resources

@@ -109,7 +109,7 @@ def check_store(folder: str, repair: bool) -> int:
     What was taken out is asked for again by the next run. It exits with 1 where damage was found and not repaired.
     """
     from biasatlas.models import store
-    from biasatlas.models.endpoint.journal import alone
+    from biasatlas.models.endpoint.spending import alone
 
     parts = sorted({path.parent for path in Path(folder).rglob("*.jsonl") if path.parent.name != "damaged"})
     if not parts:
@@ -135,7 +135,7 @@ def new_benchmark(name: str, family: str) -> None:
 
     The description works as it is; edit it, then: test-benchmark, benchmark-page. Nothing that is there is touched.
     """
-    from biasatlas.benchmarks.families.scaffold import start
+    from biasatlas.benchmarks.scaffold import start
 
     for path in start(name, family):
         print(path.relative_to(ROOT))
@@ -158,8 +158,8 @@ def test_benchmark(name: str, data: str) -> int:
 
 def benchmark_page(name: str) -> None:
     """Write docs/NAME.md from the description of a benchmark without code."""
-    from biasatlas.benchmarks.families.page import write_page
-    from biasatlas.benchmarks.families.scaffold import check_described
+    from biasatlas.benchmarks.page import write_page
+    from biasatlas.benchmarks.scaffold import check_described
 
     check_described(name)
     print(write_page(name))

@@ -12,11 +12,11 @@ from scipy.stats import norm
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.roles import text_roles
 from biasatlas.errors import UserError
-from biasatlas.models.door import Opening, open_model
+from biasatlas.models.interface import Opening
+from biasatlas.models.kinds import open_model
 from biasatlas.models.known.answer import Questions
 from biasatlas.models.known.entry import KnownEntry
-from biasatlas.models.known.formula import Asked, preference
-from biasatlas.models.known.noise import STREAMS, hashed, normal, uniform
+from biasatlas.models.known.formula import STREAMS, Asked, hashed, normal, preference, uniform
 
 ASKED = [
     (name, task)

@@ -15,12 +15,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from biasatlas.stats.clusters import cluster_sums, proportion, ratio
 from biasatlas.stats.corrections import adjust
-from biasatlas.stats.effects import paired_dz, pooled_d
 from biasatlas.stats.intervals import Inference, clopper_pearson, crossed, minimum
 from biasatlas.stats.jackknife import jackknife
 from biasatlas.stats.moments import moments
 from biasatlas.stats.regression import coefficient
-from biasatlas.stats.tests import independent_t, paired_t, sign_flips
+from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d, sign_flips
 
 FORM = {"paired": (paired_t, stats.ttest_rel), "independent": (independent_t, stats.ttest_ind)}
 

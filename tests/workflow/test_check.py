@@ -16,8 +16,7 @@ from small_run import write_config
 
 from biasatlas.columns import REQUEST_COLUMNS
 from biasatlas.files import read_csv, read_parquet, write_requests
-from biasatlas.models.endpoint.bound import bound
-from biasatlas.models.endpoint.calls import call_of
+from biasatlas.models.endpoint.calls import Unsupported, bound, planned_call
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.workflow import sizes
 
@@ -128,8 +127,8 @@ def test_the_bound_is_no_less_than_what_the_calls_may_cost(tmp_path, kind, setti
     write_requests(requests, path, {})
     counted = sizes.sizes(pq.ParquetFile(path).iter_batches(2))
     assert counted["requests"].sum() == 3
-    planned = [call_of(row, entry) for row in requests.to_dict("records")]
-    sent = [call for call in planned if not isinstance(call, str) for _ in call.keys]
+    planned = [planned_call(row, entry) for row in requests.to_dict("records")]
+    sent = [call for call in planned if not isinstance(call, Unsupported) for _ in call.keys]
     if sent:
         most = bound(entry, counted)
         assert most["calls"] == len(sent)

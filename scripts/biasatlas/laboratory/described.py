@@ -4,7 +4,7 @@ from pathlib import Path
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.families.scaffold import check_described
+from biasatlas.benchmarks.scaffold import check_described
 from biasatlas.errors import UserError
 from biasatlas.laboratory.responders import hold_against_theory
 from biasatlas.resources import Resources

@@ -18,7 +18,7 @@ from biasatlas.laboratory.truth import truth
 from biasatlas.models.known import formula
 from biasatlas.models.known.answer import Texts
 from biasatlas.models.known.entry import KnownEntry
-from biasatlas.models.known.noise import hashed, normal
+from biasatlas.models.known.formula import hashed, normal
 from biasatlas.stats.regression import coefficients
 
 Places = NDArray[np.int_]

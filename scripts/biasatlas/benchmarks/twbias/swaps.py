@@ -18,12 +18,11 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import DESIGN, DIRECTIONS, ETHNIC_GROUPS, GENDERS, PROMPTS
 from biasatlas.stats.corrections import adjust
-from biasatlas.stats.effects import paired_dz, pooled_d
 from biasatlas.stats.intervals import Inference, crossed, without
 from biasatlas.stats.jackknife import replicated
 from biasatlas.stats.moments import Moments, moments
 from biasatlas.stats.regression import coefficient
-from biasatlas.stats.tests import independent_t, paired_t
+from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d
 
 #: Sentences are what intervals are over.
 (SENTENCE,) = DESIGN["sentence"].scores

@@ -11,10 +11,8 @@ from biasatlas import ROOT
 from biasatlas.marks import Marked, mark
 from biasatlas.models.entry import SamplingSettings, Template
 from biasatlas.models.kinds import KINDS
-from biasatlas.workflow.config import Config
-from biasatlas.workflow.config.construction import Construction
-from biasatlas.workflow.config.laboratory import Laboratory
 from biasatlas.workflow.config.run import Run
+from biasatlas.workflow.config.schema import Config, Construction, Laboratory
 
 SCHEMA = ROOT / "config" / "schema.json"
 REFERENCE = ROOT / "docs" / "configuration.md"

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from biasatlas.engine.compiled import compile_layers
+from biasatlas.engine.layers import compile_layers
 
 from . import architectures, parity
 
