@@ -2,7 +2,6 @@
 
 import asyncio
 import struct
-import time
 
 import pytest
 from conftest import python
@@ -138,14 +137,7 @@ def test_the_dead_hold_no_slot(tmp_path):
     assert mine._take() is None
     holder.kill()
     holder.wait()
-
-    async def take():
-        async with mine.slot():
-            pass
-
-    started = time.monotonic()
-    asyncio.run(take())
-    assert time.monotonic() - started < 1
+    assert mine._take() is not None
 
 
 SPEND = """
