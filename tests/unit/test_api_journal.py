@@ -109,8 +109,8 @@ def test_nobody_repairs_beside_a_job(tmp_path):
 
 
 def store(*arguments):
-    command = [sys.executable, str(ROOT / "scripts/store.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "biasatlas", "check-store", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_a_damaged_store_is_reported_by_line_and_repaired(tmp_path, caplog):

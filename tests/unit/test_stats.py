@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from needs import need
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
@@ -157,7 +158,9 @@ def test_jackknife_and_two_way_clusters_equal_pyfixest():
 
 
 def test_pyfixest_itself_where_it_is_installed():
-    pyfixest = pytest.importorskip("pyfixest", exc_type=ImportError)
+    need("pyfixest")
+    import pyfixest
+
     data = json.loads((Path(__file__).parent / "stats_pyfixest.json").read_text())
     frame = pd.DataFrame({name: data[name] for name in "yxwgh"})
     fit = pyfixest.feols("y~1", frame, vcov={"CRV3": "g"}, weights="w")

@@ -1,13 +1,16 @@
 """The check of a run: what a person brought is looked at first, and what will be asked is counted with what it may cost."""
 
 import json
+import os
+import subprocess
+import sys
 import time
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from api_server import MODEL, Server, requests_for
-from conftest import snakemake
+from conftest import ROOT, snakemake
 from golden.tiny_models import save_masked
 from small_run import write_config
 
@@ -63,6 +66,21 @@ def test_every_task_is_measured_or_says_why_not(run):
     assert table.loc[("tiny-0", "answers", "pair_choice"), ["longest_tokens", "context_tokens"]].notna().all()
     text = (folder / "results/check.txt").read_text()
     assert "all: " in text and " USD" in text
+
+
+def test_the_command_prints_what_the_check_found(run):
+    folder, _, _ = run
+    command = [sys.executable, "-m", "biasatlas", "check", "config.json", "--cores", "2", "--profile", "none"]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "scripts")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (folder / "results/check.txt").read_text()
 
 
 def test_nothing_is_called_above_the_accepted_cost(run):

@@ -15,7 +15,7 @@ from scipy.special import expit, ndtr, softmax
 
 from biasatlas.benchmarks.dbb.vocabulary import TYPES
 from biasatlas.benchmarks.families.questions.options import QuestionsOptions
-from biasatlas.benchmarks.mcbe.spread import PC_DECAY
+from biasatlas.benchmarks.mcbe.scores import PC_DECAY
 from biasatlas.laboratory.bench import Bench
 from biasatlas.laboratory.studies import Headline
 from biasatlas.models.known import formula
