@@ -17,6 +17,7 @@ from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
 from biasatlas.benchmarks.dbb.construct.steps import start
 from biasatlas.benchmarks.dbb.requests import released as released_file
 from biasatlas.benchmarks.shared.wording import formatted_strings
+from biasatlas.benchmarks.stereoset.items import read_examples
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import check_texts, read_csv_rows, shown
@@ -118,7 +119,7 @@ def _crows_pairs(files: Mapping[str, Path]) -> pd.DataFrame:
 
 
 def _stereoset(files: Mapping[str, Path]) -> pd.DataFrame:
-    items = registry.read_items("stereoset")(files, _NONE)
+    items = read_examples(files)
     follows = items["task"] == "intersentence"
     before = (items["context"] + " ").where(follows, "")
     rows = pd.DataFrame(
