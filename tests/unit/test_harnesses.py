@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasatlas.benchmarks.bbq.tables.harnesses import HARNESSES, harness_bias_score
+from biasatlas.benchmarks.bbq.harnesses import HARNESSES, harness_bias_score
 
 ANSWERS = ("biased", "counter", "unknown", "other")
 
