@@ -15,7 +15,7 @@ from biasatlas.workflow import across, failures, laboratory, selection
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.feasible import check_feasible
 from biasatlas.workflow.config.files import check_files
-from biasatlas.workflow.identity import answer_identity, code_of, code_of_step, digest_of, digest_of_texts
+from biasatlas.workflow.identity import answer_identity, digest, digest_of
 from biasatlas.workflow.needs import needs
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.plan import plan
@@ -61,13 +61,15 @@ def shipped_digest(step):
     return lambda wildcards: digest_of(shipped(step)(wildcards))
 
 
-def code(script, *modules):
-    """Param of: the code behind a rule. ``{benchmark}`` in the name of a module is the benchmark of the wildcard's name."""
+def code(script, benchmarks=()):
+    """Param of: what identifies a rule's work beside its other params. ``benchmarks`` are those of a job without the wildcard."""
 
-    def digest(wildcards):
-        return code_of_step(script, CONFIG.benchmark(wildcards.get("benchmark", "")), *modules)
+    def identity_of(wildcards):
+        name = wildcards.get("benchmark")
+        named = [CONFIG.benchmark(each) for each in ([name] if name else benchmarks)]
+        return digest(script, {**wildcards, "benchmark": named})
 
-    return digest
+    return identity_of
 
 
 def options(upto):

@@ -27,8 +27,7 @@ def weighed_files(path):
 
 def weighed_code(wildcards):
     """The code of every benchmark's evidence."""
-    modules = (f"benchmarks.{CONFIG.benchmark(name)}.evidence" for name in weighed(wildcards.protocol))
-    return code_of("compare_models", *dict.fromkeys(modules))
+    return code("compare_models", weighed(wildcards.protocol))(wildcards)
 
 
 rule compare_models:
@@ -168,7 +167,7 @@ rule score_again:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("score_again", "benchmarks.{benchmark}.scores", "benchmarks.{benchmark}.evidence"),
+        code=code("score_again"),
         names=scoring_names,
         options=options("tables"),
         categories=scored_categories,
@@ -189,7 +188,7 @@ rule tell_sensitivity:
     conda:
         "../envs/figures.yaml"
     params:
-        code=code("tell_sensitivity"),
+        code=code("tell_sensitivity", list(CONFIG.benchmarks)),
         benchmarks={name: CONFIG.benchmark(name) for name in CONFIG.benchmarks},
         protocols=[protocol for *_, protocol in universe_keys()],
     script:

@@ -191,7 +191,7 @@ rule start_variations:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("start_variations", "benchmarks.dbb.items"),
+        code=code("start_variations", ["dbb"]),
         shipped=digest_of(ship(resource_names("dbb", "items"))),
         raw=raw_names("dbb") if "dbb" in CONFIG.benchmarks else [],
     script:

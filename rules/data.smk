@@ -56,7 +56,7 @@ rule read_items:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("read_items", "benchmarks.{benchmark}.items", "benchmarks.{benchmark}.columns"),
+        code=code("read_items"),
         shipped=shipped_digest("items"),
         data=lambda w: CONFIG.benchmarks[w.benchmark].data,
         raw=lambda w: raw_names(w.benchmark),

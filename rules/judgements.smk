@@ -30,7 +30,7 @@ rule judge_responses:
         mem_mb=work(judge, "mem_mb"),
         runtime=work(judge, "runtime"),
     params:
-        code=code("judge_responses", "benchmarks.{benchmark}.judge", "benchmarks.{benchmark}.readers"),
+        code=code("judge_responses"),
         shipped=shipped_digest("judge"),
         wording=wording_names("judge"),
         options=options("judgements"),
@@ -63,7 +63,7 @@ rule order_contexts:
         mem_mb=work(judge, "mem_mb"),
         runtime=work(judge, "runtime"),
     params:
-        code=code("order_contexts", "benchmarks.{benchmark}.judge"),
+        code=code("order_contexts"),
         shipped=shipped_digest("judge"),
         wording=wording_names("judge"),
         categories=categories,

@@ -20,16 +20,6 @@ def bench_files(wildcards):
     return ship(bench_names(wildcards))
 
 
-def bench_code(script, *modules):
-    """Param of: the code of every step of a benchmark, of the known models and the laboratory."""
-
-    def digest(wildcards):
-        benchmark = CONFIG.benchmark(wildcards.benchmark)
-        return code_of(script, *(f"benchmarks.{benchmark}.{step}" for step in (*laboratory.MODULES, *modules)))
-
-    return digest
-
-
 def study_of(wildcards):
     """What of a study decides its experiments, but for the protocol's options."""
     study = STUDIES[wildcards.study]
@@ -56,7 +46,7 @@ rule run_experiment:
     conda:
         "../envs/data.yaml"
     params:
-        code=bench_code("run_experiment"),
+        code=code("run_experiment"),
         shipped=lambda w: digest_of(bench_files(w)),
         names=bench_names,
         study=study_of,
@@ -79,7 +69,7 @@ rule laboratory:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("laboratory"),
+        code=code("laboratory", list({each.benchmark: None for each in EXPERIMENTS})),
         shipped=digest_of(ship(["laboratory/cards.csv"])),
         experiments=[(CONFIG.benchmarks[each.benchmark].data, *each[1:]) for each in EXPERIMENTS],
     script:
@@ -138,7 +128,7 @@ rule plan_effects:
     conda:
         "../envs/data.yaml"
     params:
-        code=bench_code("plan_effects", "evidence"),
+        code=code("plan_effects"),
         shipped=planned_shipped,
         names=scoring_names,
         options=planned_options,

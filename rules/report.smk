@@ -107,9 +107,8 @@ rule write_report:
     conda:
         "../envs/figures.yaml"
     params:
-        code=code("write_report"),
+        code=code("write_report", list(CONFIG.benchmarks)),
         shipped=digest_of([*PAGE_FILES, *ship(["laboratory/cards.csv"])]),
-        texts=digest_of_texts({CONFIG.benchmark(name): None for name in CONFIG.benchmarks}),
         models={name: that_change(entry, "tables") for name, entry in CONFIG.models.items()},
         runs=[
             (name, protocol, CONFIG.benchmark(name), CONFIG.benchmarks[name].data, selection.left_out(CONFIG, name))

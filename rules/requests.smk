@@ -69,7 +69,7 @@ rule build_requests:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("build_requests", "benchmarks.{benchmark}.requests", "benchmarks.{benchmark}.columns"),
+        code=code("build_requests"),
         shipped=shipped_digest("requests"),
         wording=wording_names("requests"),
         options=options("answers"),

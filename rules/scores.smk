@@ -36,7 +36,7 @@ for name, benchmark, score_categories, score_tasks in selection.tasks_by_categor
         conda:
             "../envs/data.yaml"
         params:
-            code=code("score_responses", "benchmarks.{benchmark}.scores", "benchmarks.{benchmark}.columns"),
+            code=code("score_responses"),
             shipped=shipped_digest("scores"),
             options=options("scores"),
             model=identity(model),

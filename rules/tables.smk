@@ -141,7 +141,7 @@ rule summarise_scores:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("summarise_scores", "benchmarks.{benchmark}.tables"),
+        code=code("summarise_scores"),
         shipped=shipped_digest("tables"),
         options=options("tables"),
         models=measured_models,  # in the order of the rows
@@ -180,7 +180,7 @@ rule summarise_replies:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("summarise_replies", "benchmarks.{benchmark}.readers"),
+        code=code("summarise_replies"),
         answered=answered_tasks,
         judged=judged_tasks,
     script:
@@ -299,7 +299,7 @@ rule draw_figure:
     conda:
         "../envs/figures.yaml"
     params:
-        code=code("draw_figure", "benchmarks.{benchmark}.figures"),
+        code=code("draw_figure"),
         places=places(measured_models),
     script:
         "../scripts/draw_figure.py"

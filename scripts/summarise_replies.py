@@ -14,7 +14,7 @@ EXAMPLES = 10
 
 with job(snakemake) as this:
     given, params = snakemake.input, snakemake.params
-    spec, readers = registry.load_spec(this.benchmark), registry.readers(this.benchmark)
+    spec, readers = registry.spec_view(this.benchmark, "replies"), registry.readers(this.benchmark)
     items = read_parquet(given.items_file)
     asked = [
         (model, task, task, *paths)

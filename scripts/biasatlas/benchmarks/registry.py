@@ -5,7 +5,7 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
@@ -14,6 +14,7 @@ from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
 from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
 from biasatlas.benchmarks.shared.readers import VERSION, Reader
+from biasatlas.benchmarks.visible import SPEC, View, plain
 from biasatlas.errors import UserError
 from biasatlas.marks import Changes, that_change
 from biasatlas.resources import names
@@ -30,6 +31,12 @@ _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
 FAMILIES = ("pairs", "questions")
+#: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
+_MARKED: Mapping[str, Changes] = {
+    **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),
+    **dict.fromkeys(("roles", "build_judge_requests", "build_order_requests"), "answers"),
+    "score_responses": "scores",
+}
 
 
 @cache
@@ -73,12 +80,6 @@ def description(benchmark: str) -> Description | None:
     return described
 
 
-def description_that_changes(benchmark: str, upto: Changes) -> dict[str, Any]:
-    """What of a benchmark's description can change what is made up to a stage; nothing for one without."""
-    described = description(benchmark)
-    return that_change(described, upto) if described else {}
-
-
 @cache
 def load_spec(benchmark: str) -> Spec:
     """The declaration of a benchmark. Raises UserError for a name in it that nothing bears."""
@@ -90,6 +91,18 @@ def load_spec(benchmark: str) -> Spec:
     except TypeError as error:  # a field of a spec, task or option that is missing, unknown or not marked
         raise UserError(f"benchmark {benchmark}: {error}.") from error
     return check_spec(benchmark, spec, load_sources())
+
+
+def spec_view(benchmark: str, step: str, **chosen: str) -> Spec:
+    """What a step of :data:`.visible.SPEC` may see of the declaration: of the task, table or figure ``chosen``, if one is."""
+    return cast(Spec, View(load_spec(benchmark), SPEC[step], step, chosen))
+
+
+def visible(benchmark: str, step: str, **chosen: str) -> list[Any]:
+    """What of the declaration, and of a description, is in the identity of a step, as JSON holds it."""
+    described = description(benchmark)
+    of_description = that_change(described, _MARKED.get(step, "tables")) if described else {}
+    return [plain(spec_view(benchmark, step, **chosen)), of_description]
 
 
 def resource_names(benchmark: str, step: contract.Step) -> list[str]:

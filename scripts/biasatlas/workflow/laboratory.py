@@ -8,8 +8,6 @@ from biasatlas.workflow.config import Config
 
 #: Steps of a benchmark that an experiment does in process.
 STEPS: tuple[Step, ...] = ("requests", "judge", "scores", "tables")
-#: Modules behind them.
-MODULES = ("requests", "judge", "roles", "scores", "tables", "columns")
 
 
 class Experiment(NamedTuple):
