@@ -318,8 +318,8 @@ def test_a_step_sees_of_its_declaration_what_is_in_its_identity():
     view = registry.spec_view("mcbe", "score_responses", task="BA")
     assert list(view.tasks) == ["BA"]
     assert view.tasks["BA"].scores == registry.load_spec("mcbe").tasks["BA"].scores
-    with pytest.raises(AttributeError, match=r"Spec\.title: the step score_responses does not see it; it sees tasks"):
-        view.title  # noqa: B018
+    with pytest.raises(AttributeError, match=r"Spec\.language: the step score_responses does not see it; it sees tasks"):
+        view.language  # noqa: B018
     with pytest.raises(AttributeError, match=r"Task\.requests: the step score_responses does not see it"):
         view.tasks["BA"].requests  # noqa: B018
     assert "task" not in str(registry.visible("mcbe", "read_items"))

@@ -9,10 +9,9 @@ import pytest
 from report_site import CARDS
 
 from biasatlas.benchmarks.comparisons.findings import of_benchmark, worst
-from biasatlas.benchmarks.contract import Metric
+from biasatlas.benchmarks.contract import Headline, Metric
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.palette import COLOURS, MARKERS, looks
-from biasatlas.benchmarks.views import Headline
 from biasatlas.files import read_csv
 from biasatlas.report.answers import with_tokens
 from biasatlas.report.cells import shown_cell, shown_look

@@ -24,12 +24,15 @@ SPEC: Mapping[str, Tree] = {
     "roles": {"tasks": _TASK, "language": _ALL},
     "table": {"metrics": {"neutral": _ALL}, "printed_under": _ALL},
     "figure": {"figures": {"tables": _ALL}},
-    "evidence": {},
+    "evidence": {"unit": _ALL, "multiverses": _ALL},
     "replies": {"metrics": {}},
     "sensitivity": {"metrics": {"neutral": _ALL}},
     "studies": {"tasks": {**_TASK, "judged": _ALL}, "tables": {"tasks": _ALL}, "metrics": {"neutral": _ALL}},
     "page": dict.fromkeys(_PAGE),
 }
+
+#: Every step may name its benchmark in messages; no output holds it but the page, which sees it.
+_IN_MESSAGES = "title"
 
 #: The wildcard whose value is the only key of a mapping that a step sees.
 _CHOSEN = {"tasks": "task", "tables": "table", "figures": "figure"}
@@ -49,6 +52,8 @@ class View:
         tree, value = self._tree, self._value
         if name in tree:
             return self._seen(name)
+        if name == _IN_MESSAGES:
+            return getattr(value, name)
         if not name.startswith("_") and name not in _field_names(value):
             own = getattr(type(value), name, None)
             if hasattr(own, "__get__"):  # a property, or a method

@@ -17,12 +17,12 @@ _JOB = "biasatlas.workflow.job"
 class Step:
     """What the code of a step depends on beside its script.
 
-    ``folders`` are the packages of its benchmarks below ``biasatlas.benchmarks``, ``classes`` those of their options and
-    descriptions; ``table`` and ``figure`` name the one that is made ("": any); ``kind`` is that of the model that answers.
+    ``packages`` are those of each of its benchmarks below ``biasatlas.benchmarks``, its own before its family's; ``classes`` are
+    those of their options and descriptions; ``table`` and ``figure`` name the one that is made ("": any); ``kind`` is that of the model that answers.
     """
 
     script: str
-    folders: tuple[str, ...] = ()
+    packages: tuple[tuple[str, ...], ...] = ()
     classes: tuple[str, ...] = ()
     table: str = ""
     figure: str = ""
@@ -38,14 +38,25 @@ def _definitions(*names: str) -> Behind:
 
 
 def _module(library: Library, step: Step, reference: Reference) -> Iterator[str]:
-    """Module ``x`` of the benchmarks' folders, of ``_module(benchmark, "x")``."""
-    for name, *_ in [_literals(reference, 1)]:
-        yield from (f"{_BENCHMARKS}.{folder}.{name}" for folder in step.folders)
+    """Module ``x`` of each benchmark, its own or else its family's: of ``_module(benchmark, "x")``."""
+    yield from (found[0] for found in _places(library, step, _literals(reference, 1)[0]) if found)
+
+
+def _modules(library: Library, step: Step, reference: Reference) -> Iterator[str]:
+    """Both of them, of ``_modules(benchmark, "x")``."""
+    yield from (place for found in _places(library, step, _literals(reference, 1)[0]) for place in found)
 
 
 def _function(library: Library, step: Step, reference: Reference) -> Iterator[str]:
-    """Function ``y`` of those modules, of ``_function(benchmark, "x", "y")``."""
-    yield from (".".join([_BENCHMARKS, folder, *_literals(reference, 2)]) for folder in step.folders)
+    """Function ``y`` of the first, of ``_function(benchmark, "x", "y")``."""
+    module, function = _literals(reference, 2)
+    yield from (f"{found[0]}.{function}" for found in _places(library, step, module) if found)
+
+
+def _places(library: Library, step: Step, module: str) -> Iterator[list[str]]:
+    for packages in step.packages:
+        names = (f"{_BENCHMARKS}.{package}.{module}" for package in packages)
+        yield [name for name in names if library.module(name)]
 
 
 def _literals(reference: Reference, count: int) -> list[str]:
@@ -58,13 +69,17 @@ def _literals(reference: Reference, count: int) -> list[str]:
 
 
 def _marked(decorator: str, chosen: Callable[[Step], str]) -> Behind:
-    """Functions of the benchmarks' folders marked ``@decorator(name)``, of the name that is made, or of any."""
+    """Functions marked ``@decorator(name)``, of the name that is made, or of any: a benchmark's own, or else its family's."""
 
     def behind(library: Library, step: Step, reference: Reference) -> Iterator[str]:
-        for folder in step.folders:
-            for name, names in library.marked(f"{_BENCHMARKS}.{folder}", f"{_CONTRACT}.{decorator}"):
-                if not chosen(step) or chosen(step) in names:
-                    yield name
+        for packages in step.packages:
+            seen: set[str] = set()
+            for package in packages:
+                marked = list(library.marked(f"{_BENCHMARKS}.{package}", f"{_CONTRACT}.{decorator}"))
+                for function, names in marked:
+                    if not seen.issuperset(names) and (not chosen(step) or chosen(step) in names):
+                        yield function
+                seen.update(name for _, names in marked for name in names)
 
     return behind
 
@@ -97,8 +112,11 @@ BOUNDARIES: Mapping[str, Behind] = {
     # By the definitions of the benchmark that is meant.
     f"{_REGISTRY}._module": _module,
     f"{_REGISTRY}._function": _function,
+    f"{_REGISTRY}._modules": _modules,
     f"{_REGISTRY}._has": _definitions(),
-    f"{_REGISTRY}.folder": _definitions(),
+    f"{_REGISTRY}._read_marks": _definitions(),
+    f"{_REGISTRY}._description_view": _definitions(),
+    f"{_REGISTRY}.owners": _definitions(),
     f"{_CONTRACT}.TABLES": _marked("table", lambda step: step.table),
     f"{_CONTRACT}.FIGURES": _marked("figure", lambda step: step.figure),
     f"{_CONTRACT}.METRICS": _definitions(),
@@ -119,5 +137,7 @@ BOUNDARIES: Mapping[str, Behind] = {
 
 #: Calls, and marks, that are told by their literal arguments.
 BY_LITERALS = frozenset(
-    name for name in BOUNDARIES if name.rpartition(".")[2] in {"_module", "_function", "table", "figure", "metric"}
+    name
+    for name in BOUNDARIES
+    if name.rpartition(".")[2] in {"_module", "_modules", "_function", "table", "figure", "metric"}
 )

@@ -74,13 +74,13 @@ def digest(script: str, names: Mapping[str, str | Sequence[str]]) -> str:
 
 
 def step_of(script: str, benchmarks: Iterable[str] = (), **names: str) -> Step:
-    """What the code of a step depends on: folders, and classes whose objects were made when the run was planned."""
+    """What the code of a step depends on: packages, and classes whose objects were made when the run was planned."""
     benchmarks = tuple(benchmarks)
-    folders = dict.fromkeys(map(registry.folder, benchmarks))
+    packages = dict.fromkeys(map(registry.packages, benchmarks))
     objects = [registry.load_spec(name).options for name in benchmarks]
     objects += [type(described) for name in benchmarks if (described := registry.description(name))]
     classes = sorted({f"{each.__module__}.{each.__qualname__}" for each in objects})
-    return Step(script, tuple(folders), tuple(classes), **names)
+    return Step(script, tuple(packages), tuple(classes), **names)
 
 
 def reach(library: Library, step: Step) -> Reach:

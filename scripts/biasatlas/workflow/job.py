@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from biasatlas import ROOT, progress
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.contract import Options, Step
+from biasatlas.benchmarks.contract import Options, ReadingStep
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.workflow.again import count_run
@@ -65,7 +65,7 @@ class Job:
         """The options of the job's protocol."""
         return registry.load_options(self.benchmark, self.protocol)
 
-    def resources(self, step: Step) -> Resources:
+    def resources(self, step: ReadingStep) -> Resources:
         """The shipped files that the job was given for a ``step`` of its benchmark, and the wording of others."""
         given, params = self._snakemake.input, self._snakemake.params
         names = [*registry.resource_names(self.benchmark, step), *getattr(params, "wording", ())]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contamination.vocabulary import CROWS_PAIRS, LISTS
-from biasatlas.benchmarks.crows_pairs.items import read_items as read_crows_pairs
-from biasatlas.benchmarks.crows_pairs.vocabulary import SENTENCES as PAIR
+from biasatlas.benchmarks.families.pairs.spec import SENTENCES as PAIR
 from biasatlas.benchmarks.stereoset.items import read_items as read_stereoset
 from biasatlas.benchmarks.stereoset.vocabulary import SENTENCES as TRIPLE
 from biasatlas.errors import UserError
@@ -28,7 +28,7 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
         raise UserError(f"contamination: found no list of CrowS-Pairs or StereoSet among {listed(files)}.")
     lists = []
     if pairs:
-        items = read_crows_pairs(pairs, resources)
+        items = registry.read_items("crows_pairs")(pairs, resources)
         lists.append(_listed(items, pd.Series(CROWS_PAIRS, items.index), PAIR))
     if others:
         items = read_stereoset(others, resources)

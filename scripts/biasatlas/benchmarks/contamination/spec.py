@@ -3,8 +3,7 @@
 from biasatlas.benchmarks.contamination.columns import DESIGN, ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.contamination.options import ContaminationOptions
 from biasatlas.benchmarks.contamination.vocabulary import LISTS, TASK
-from biasatlas.benchmarks.contract import Metric, Spec, Table, Task
-from biasatlas.benchmarks.views import Shown
+from biasatlas.benchmarks.contract import Metric, Shown, Spec, Table, Task
 
 SPEC = Spec(
     title="Contamination by published order",

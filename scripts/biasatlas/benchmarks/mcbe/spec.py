@@ -1,12 +1,10 @@
 """What McBE is, for the workflow and for people."""
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Shown, Spec, Table, Task
 from biasatlas.benchmarks.mcbe.columns import DESIGN, ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.mcbe.options import McBEOptions
 from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, SUBSTITUTABLE, TASKS
-from biasatlas.benchmarks.needs import Need
 from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
-from biasatlas.benchmarks.views import Headline, Shown
 
 #: Tasks that ask in words.
 _ASKED = ("SC", "SS", "BA", "BS")

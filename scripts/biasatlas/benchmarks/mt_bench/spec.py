@@ -1,10 +1,9 @@
 """MT-Bench as the workflow sees it."""
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Shown, Spec, Table, Task
 from biasatlas.benchmarks.mt_bench.columns import DESIGN, ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.mt_bench.options import MTBenchOptions
 from biasatlas.benchmarks.mt_bench.vocabulary import FIELDS
-from biasatlas.benchmarks.views import Headline, Shown
 
 _TASKS = ("answer",)
 

@@ -1,11 +1,10 @@
 """StereoSet as the workflow sees it."""
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Shown, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
 from biasatlas.benchmarks.stereoset.columns import CHOICE_KEYS, DESIGN, ITEM_COLUMNS, LIKELIHOOD_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.stereoset.options import StereoSetOptions
 from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, PROMPTED_TASKS, RELEASES
-from biasatlas.benchmarks.views import Headline, Shown
 
 SPEC = Spec(
     title="StereoSet",

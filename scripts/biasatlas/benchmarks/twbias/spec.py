@@ -1,12 +1,10 @@
 """What TWBias declares."""
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
-from biasatlas.benchmarks.needs import Need
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Shown, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import P_VALUE
 from biasatlas.benchmarks.twbias.columns import DESIGN, ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
-from biasatlas.benchmarks.views import Headline, Shown
 
 _TASKS = ("perplexity",)
 _SIGN = "above: the model finds the stereotype likelier of the target group; below: likelier of the reference group"

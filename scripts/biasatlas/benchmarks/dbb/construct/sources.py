@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.bbq.items import read_items as read_bbq
-from biasatlas.benchmarks.crows_pairs.items import read_items as read_crows_pairs
+from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.stereoset.items import read_items as read_stereoset
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
@@ -57,7 +56,7 @@ def sample(rows: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
 
 
 def _crows_pairs(files: Mapping[str, Path]) -> pd.DataFrame:
-    items = read_crows_pairs(files, _NONE)
+    items = registry.read_items("crows_pairs")(files, _NONE)
     return pd.DataFrame(
         {
             "row_id": "crows_pairs/" + items["item_id"],
@@ -87,7 +86,7 @@ def _stereoset(files: Mapping[str, Path]) -> pd.DataFrame:
 
 
 def _bbq(files: Mapping[str, Path]) -> pd.DataFrame:
-    items = read_bbq(files, _NONE).query("polarity == 'neg' and condition == 'ambig'")
+    items = registry.read_items("bbq")(files, _NONE).query("polarity == 'neg' and condition == 'ambig'")
     rows = pd.DataFrame(
         {
             "row_id": "bbq/" + items["item_id"],
