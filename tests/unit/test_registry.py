@@ -130,6 +130,7 @@ def test_a_metric_name_has_one_definition():
             assert definitions.setdefault(name, metric) == metric, f"{name} differs in {benchmark}"
 
 
+BENCHMARKS = ROOT / "scripts/biasatlas/benchmarks"
 #: Module of a step -> marks of the options that it may read.
 READS = {
     "requests": ("answers",),
@@ -138,12 +139,12 @@ READS = {
 }
 
 
-@pytest.mark.parametrize("benchmark", registry.benchmark_names())
-@pytest.mark.parametrize("step", READS)
-def test_a_step_reads_no_option_that_would_not_run_it_again(benchmark, step):
-    path = ROOT / "scripts/biasatlas/benchmarks" / benchmark / f"{step}.py"
-    if not path.exists():
-        pytest.skip("the benchmark has no such step")
+STEPS = [(path.parent.name, path) for step in READS for path in sorted(BENCHMARKS.glob(f"*/{step}.py"))]
+
+
+@pytest.mark.parametrize(("benchmark", "path"), [row for row in STEPS if row[0] in registry.benchmark_names()])
+def test_a_step_reads_no_option_that_would_not_run_it_again(benchmark, path):
+    step = path.stem
     options = registry.load_spec(benchmark).options
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("options", "step.options"):
@@ -163,7 +164,9 @@ def test_a_step_has_what_it_is_given_and_says_what_it_lacks():
 
 
 def test_a_function_of_one_argument_gets_a_step_by_place_and_by_name():
-    function = registry._stepwise("mcbe", "read_items", lambda step: (step.files, step.resources, step.run, step.spec.items))
+    function = registry._stepwise(
+        "mcbe", "read_items", lambda step: (step.files, step.resources, step.run, step.spec.items)
+    )
     assert function({"a": 1}, "r", categories=["x"]) == (
         {"a": 1},
         "r",

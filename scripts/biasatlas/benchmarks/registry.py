@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
+    from biasatlas.benchmarks.contract import Multiverse
     from biasatlas.benchmarks.shared.evidence import Evidence
     from biasatlas.benchmarks.shared.roles import Roles
-    from biasatlas.benchmarks.shared.specifications import Multiverse
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"

@@ -7,9 +7,9 @@ import pandas as pd
 
 from biasatlas.benchmarks.bbq.columns import DESIGN
 from biasatlas.benchmarks.bbq.options import BBQOptions
+from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.benchmarks.families.questions.tables import mean_of_ratios
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.stats.clusters import cluster_sums
 from biasatlas.stats.replicates import Replicates, ratio_replicates, replicates
 
