@@ -74,7 +74,11 @@ def description(benchmark: str) -> Description | None:
     family = raw.get("family") if isinstance(raw, dict) else None
     if family not in FAMILIES:
         raise UserError(f"{where}: {unknown('family', family, 'a family of benchmarks', FAMILIES)}")
-    described = validated(_family(family).DESCRIPTION, raw, where)
+    module = _family(family)
+    own_items = (path.parent / "items.py").is_file() and path.name == "spec.yaml"
+    described = validated(
+        getattr(module, "WITHOUT_ROWS", module.DESCRIPTION) if own_items else module.DESCRIPTION, raw, where
+    )
     for key, value, what, known in (
         ("source", described.source, "in sources.csv", load_sources()),
         ("sample", described.sample, "in resources/samples", {name.split("/")[1] for name in names(["samples/**/*"])}),

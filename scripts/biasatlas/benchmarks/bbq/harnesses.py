@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.bbq.options import BBQOptions
-from biasatlas.benchmarks.contract import metric, table
-from biasatlas.benchmarks.families.questions.columns import DESIGN
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
+from biasatlas.benchmarks.contract import Step, metric, table
+from biasatlas.benchmarks.families.questions.spec import DESIGN, QuestionsOptions
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.stats import Array
 from biasatlas.stats.clusters import cluster_sums
 from biasatlas.stats.intervals import within
@@ -98,17 +97,15 @@ HARNESSES: Mapping[str, Rule] = {
 
 
 @table("harnesses")
-def harness_table(
-    scores: pd.DataFrame, options: BBQOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def harness_table(step: Step[QuestionsOptions]) -> pd.DataFrame:
     """By category, context and harness; the harnesses print no intervals, these are over templates."""
-    scores = pd.concat([scores, scores.assign(category="overall")], ignore_index=True)
+    scores = pd.concat([step.scores, step.scores.assign(category="overall")], ignore_index=True)
     rows = []
     for (model, category), group in scores.groupby(["model", "category"], sort=False):
         contexts = {name: group[group["condition"] == name] for name in ("ambig", "disambig")}
         if all((part["status"] == "not_applicable").all() for part in contexts.values()):
             continue
-        unit = group[_TEMPLATE] if options.interval == "template" else group["item_id"]
+        unit = group[_TEMPLATE] if step.options.interval == "template" else group["item_id"]
         counts = {condition: Counts.of(part) for condition, part in contexts.items()}
         for harness, rule in HARNESSES.items():
             estimates = harness_bias_score(group, unit, rule)

@@ -5,31 +5,20 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.bbq.columns import DESIGN
-from biasatlas.benchmarks.bbq.options import BBQOptions
-from biasatlas.benchmarks.contract import Multiverse
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.questions.spec import DESIGN, QuestionsOptions
 from biasatlas.benchmarks.families.questions.tables import mean_of_ratios
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.stats.clusters import cluster_sums
 from biasatlas.stats.replicates import Replicates, ratio_replicates, replicates
 
-UNIT = ("item_id",)
-
 (_TEMPLATE,) = DESIGN["template"].scores
 
-MULTIVERSES = tuple(
-    Multiverse(
-        *("bias", "bias_score", {"category": "overall", "label_type": "all", "condition": condition}),
-        options=("answer", "untargeted", "bias_formula", "interval"),
-        tasks=("question",),
-    )
-    for condition in ("ambig", "disambig")
-)
 
-
-def evidence(scores: pd.DataFrame, options: BBQOptions) -> Iterator[Evidence]:
+def evidence(step: Step[QuestionsOptions]) -> Iterator[Evidence]:
     """``bias_score`` by context and category, as the table `bias` has it, and ``accuracy``."""
-    for condition, asked in scores.groupby("condition", sort=False):
+    formula = step.options.bias_formula
+    for condition, asked in step.scores.groupby("condition", sort=False):
         for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
             answered = rows[rows["answered"].gt(0)]
             if len(answered):
@@ -37,9 +26,11 @@ def evidence(scores: pd.DataFrame, options: BBQOptions) -> Iterator[Evidence]:
                 side = np.sign(answered["correct"] - 0.5)
                 yield Evidence("accuracy", condition, category, None, (0, 100), right, _items(answered, side))
             known = answered[(answered["biased"] - answered["counter"]).notna()]
-            if len(known):
+            # Of one sort of items alone the balanced score is missing, as in the table.
+            one_sided = condition == "disambig" and formula == "balanced" and known["aligned"].nunique() == 1
+            if len(known) and not one_sided:
                 side = np.sign(known["biased"] - known["counter"])
-                bias = _bias(known, condition, options.bias_formula).times(100)
+                bias = _bias(known, condition, formula).times(100)
                 yield Evidence("bias_score", condition, category, 0.0, (-100, 100), bias, _items(known, side))
 
 
