@@ -138,7 +138,7 @@ FRAME = [
     (f"{B}.registry", "benchmark_names"),
     (f"{B}.registry", "has_roles"),
     (f"{B}.checks", "check_spec"),
-    (f"{B}.families.page", "write_page"),
+    (f"{B}.page", "write_page"),
 ]
 
 
@@ -169,7 +169,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
         f"{B}.families.description",
         "Description.category_names",
         ASSERT,
-        of("read_items draw_figure", "crows_pairs", "gest"),
+        of("read_items", "crows_pairs", "gest") | of("draw_figure", "bbq", "crows_pairs", "gest"),
     ),
     (f"{B}.crows_pairs.released", "import_responses", ASSERT, {"answer_requests crows_pairs released"}),
     # What several share.

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 #: A field's own fields, or all of it; of a mapping the same for each of its values, ``{}`` for its keys alone.
 Tree = Mapping[str, Any]
 _ALL = None
@@ -92,6 +94,8 @@ def plain(value: Any) -> Any:
         return value.plain()
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
     if isinstance(value, Mapping):
         return [[plain(key), plain(each)] for key, each in value.items()]
     if isinstance(value, list | tuple):
