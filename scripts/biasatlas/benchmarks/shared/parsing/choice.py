@@ -82,7 +82,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
     mentions = _apart(body, options)
-    corrects, at = False, 0
+    corrects, at = "", 0
     for start, sentence in sentences(body):
         here = []
         while at < len(mentions) and mentions[at].start < start + len(sentence):
@@ -91,7 +91,9 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
                 here.append(mention._replace(start=mention.start - start, end=min(mention.end - start, len(sentence))))
             at += 1
         before = sentence[: here[0].start] if here else sentence
-        corrects = corrects or bool(finds("answers", "correct").search(before))
+        for match in finds("answers", "correct").finditer(before):
+            weak = finds("answers", "retract").fullmatch(match[0])
+            corrects = "corrects" if not weak or corrects == "corrects" else "retracts"
         if here:
             concludes = bool(finds("answers", "conclude").search(before)) or MARK in before
             if found := _said(sentence, here, options):
@@ -100,11 +102,11 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
                     rest = sentence[no.end() :]
                     contrast = finds("answers", "contrast").search(rest) or finds("answers", "conclude").search(rest)
                     kind = kind if contrast or no.start() > here[-1].end else "mention"
-                if kind == "mention" and corrects:
-                    kind = "announced"
+                if kind in ("mention", "whole") and corrects:
+                    kind = "announced" if corrects == "corrects" else "retracts"
                 if kind != "mention" or sentence.strip()[-1:] != "?":
-                    yield Evidence(found[0], kind, concludes, corrects, any(mention.lettered for mention in here))
-                corrects = False
+                    yield Evidence(found[0], kind, concludes, bool(corrects), any(mention.lettered for mention in here))
+                corrects = ""
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
@@ -229,6 +231,8 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
         last = strong[-1]
         others = [each for each in strong[:-1] if each.option != last.option]
         surer = any(each.kind in ("whole", "announced") and each.option is not None for each in others)
+        if last.kind == "retracts":
+            return Parsed(AMBIGUOUS if len(given) > 1 else last.option, "retracts")
         if last.option is not None and (last.corrects or (not surer and (last.concludes or last.kind == "whole"))):
             return Parsed(last.option, last.kind)
         if len(given) == 1 and not last.concludes and strong[0].option is not None:
@@ -236,6 +240,7 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
         return Parsed(REFUSED if not given and _declines(body, options) else AMBIGUOUS, "several")
     if _declines(body, options):
         return Parsed(REFUSED, "declined")
+    said = [evidence for evidence in said if evidence.lettered and evidence.option is not None] or said
     named = {evidence.option for evidence in said if evidence.kind == "mention"}
     finished = len(said) == 1 and len(body) < 60 or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
     if finished and len(named) == 1 and not any(evidence.kind == "mentions" for evidence in said):

@@ -135,7 +135,7 @@ def _tables_as_lines(text: str) -> str:
 
 def json_objects(text: str) -> list[dict]:
     """The JSON objects in the plain ``text`` of a reply, inner ones too, repaired where they are broken or cut off."""
-    found = [_loaded(part) for part in _braced(text)]
+    found = [_loaded(part) for part in braced(text)]
     if not found and re.match(r"\s{0,9}[\"'][\w ]{1,30}[\"']\s?:", text):
         found = [_loaded("{" + text + "}")]
     return [inner for value in found for inner in _inner(value, 4)]
@@ -149,7 +149,7 @@ def _loaded(part: str) -> object:
         return json_repair.loads(part[:_REPAIRED]) if few else None
 
 
-def _braced(text: str) -> Iterator[str]:
+def braced(text: str) -> Iterator[str]:
     """The outermost parts of ``text`` in braces, at most 50, the last one up to the end where it is not closed."""
     depth = start = count = 0
     for brace in re.finditer(r"[{}]", text):
