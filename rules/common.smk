@@ -13,7 +13,7 @@ from biasatlas.resources import names as shipped_names
 from biasatlas.sources import load_sources
 from biasatlas.workflow import across, failures, laboratory, selection
 from biasatlas.workflow.config import load_config
-from biasatlas.workflow.config.feasible import check_feasible
+from biasatlas.workflow.preflight import check_feasible
 from biasatlas.workflow.config.files import check_files
 from biasatlas.workflow.identity import answer_identity, code_of, code_of_step, digest_of, digest_of_texts
 from biasatlas.workflow.needs import needs

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from biasatlas.benchmarks import registry
 from biasatlas.files import read_csv, read_parquet, write_csv, write_text
-from biasatlas.models.door import Opening
+from biasatlas.models.interface import Opening
 from biasatlas.resources import Resources
 from biasatlas.workflow import check, selection, sizes
 from biasatlas.workflow.job import job

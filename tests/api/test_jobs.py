@@ -12,7 +12,7 @@ import job
 import pytest
 from api_server import FAULTS, MODEL, QUICK_FAULTS, Server, requests_for, said
 
-from biasatlas.models.endpoint import errors
+from biasatlas.models.endpoint import transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.calls import call_of
 from biasatlas.models.endpoint.entry import ApiEntry
@@ -47,7 +47,7 @@ def finish(process):
 @pytest.mark.parametrize(("concurrency", "timeout_s"), [(1, 1.5), (8, 3), (64, 6)])
 def test_500_requests_at_20_per_cent_faults(tmp_path, monkeypatch, concurrency, timeout_s):
     """None lost and none answered twice; bench/api.py does the same at every concurrency from 1 to 64."""
-    monkeypatch.setattr(errors, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(transport, "BACKOFF_S", 0.01)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     prompts = [f"prompt {index}" for index in range(500)]
     # A time-out shorter than a stall of this machine would ask again for what is being answered.
@@ -165,7 +165,7 @@ def test_a_key_reaches_no_file_log_error_or_command_line(tmp_path, monkeypatch, 
     assert "ATLAS_CANARY_KEY" in (errors or command_lines[0])
     searched = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any(path.suffix == ".log" for path in searched)
-    for text in (errors, *command_lines):
+    for text in (transport, *command_lines):
         assert canary not in text
     for path in searched:
         assert canary.encode() not in path.read_bytes(), path

@@ -7,9 +7,9 @@ import time
 import pytest
 from conftest import python
 
-from biasatlas.models.endpoint import limits
+from biasatlas.models.endpoint import spending
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.limits import HEADROOM, Budget, Limits
+from biasatlas.models.endpoint.spending import HEADROOM, Budget, Limits
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +26,8 @@ def clock(monkeypatch):
     async def sleep(seconds):
         now[0] += seconds
 
-    monkeypatch.setattr(limits.asyncio, "sleep", sleep)
-    monkeypatch.setattr(limits.time, "time", lambda: now[0])
+    monkeypatch.setattr(spending.asyncio, "sleep", sleep)
+    monkeypatch.setattr(spending.time, "time", lambda: now[0])
     return now
 
 
@@ -68,7 +68,7 @@ def test_a_hold_is_everybodys_with_a_rate_too(clock):
 
 def test_a_hold_reaches_who_waits_for_a_turn(clock, monkeypatch):
     slow = {"requests_per_minute": 1}
-    sleep, waits = limits.asyncio.sleep, []
+    sleep, waits = spending.asyncio.sleep, []
 
     async def held_meanwhile(seconds):
         waits.append(seconds)
@@ -76,7 +76,7 @@ def test_a_hold_reaches_who_waits_for_a_turn(clock, monkeypatch):
             Limits(entry(**slow)).hold(500)
         await sleep(seconds)
 
-    monkeypatch.setattr(limits.asyncio, "sleep", held_meanwhile)
+    monkeypatch.setattr(spending.asyncio, "sleep", held_meanwhile)
     for _ in range(2):
         asyncio.run(Limits(entry(**slow)).turn(1))
     assert clock[0] - 1e9 == pytest.approx(500, abs=0.2)
@@ -121,7 +121,7 @@ def test_slots_are_shared_and_given_back():
 HOLD = """
 import asyncio, os, sys
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.limits import Limits
+from biasatlas.models.endpoint.spending import Limits
 os.environ["XDG_CACHE_HOME"] = sys.argv[1]
 async def hold():
     async with Limits(ApiEntry(kind="api", base_url="http://host/v1", model="m", concurrency=1)).slot():
@@ -150,7 +150,7 @@ def test_the_dead_hold_no_slot(tmp_path):
 
 SPEND = """
 import sys
-from biasatlas.models.endpoint.limits import Budget
+from biasatlas.models.endpoint.spending import Budget
 budget = Budget(sys.argv[1], 100.0)
 count = 0
 while budget.reserve(2.0):

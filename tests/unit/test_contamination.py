@@ -10,13 +10,14 @@ import pytest
 from benches import known, sample_items
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.contamination.items import read_items
+from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS
 from biasatlas.benchmarks.contamination.tables import order_estimates
-from biasatlas.benchmarks.contamination.vocabulary import CROWS_PAIRS, LISTS
 from biasatlas.errors import UserError
 from biasatlas.laboratory.bench import Bench
 from biasatlas.resources import Resources
 from biasatlas.stats.tests import exchanged
+
+read_items = registry.read_items("contamination")
 
 NOUNS = [f"word{number}" for number in range(60)]
 OPTIONS = registry.load_options("contamination", "recommended")

@@ -11,7 +11,7 @@ import yaml
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.families.page import page_text
+from biasatlas.benchmarks.page import page_text
 from biasatlas.errors import UserError
 from biasatlas.laboratory.responders import hold_against_theory
 from biasatlas.resources import Resources

@@ -24,8 +24,8 @@ from mcbe_cases import (
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.mcbe.judge import build_order_requests, rubric, score_labels
-from biasatlas.benchmarks.mcbe.vocabulary import TASKS
+from biasatlas.benchmarks.mcbe import TASKS
+from biasatlas.benchmarks.mcbe.judge import rubric, score_labels
 from biasatlas.columns import REQUEST_COLUMNS
 from biasatlas.files import write_requests
 from biasatlas.marks import that_change
@@ -110,7 +110,7 @@ def test_sc_labels_by_option():
 def test_sc_context_goes_where_the_judge_puts_it():
     options = changed(PROTOCOLS["released"], sc_text="judge_ordered_context")
     orders = say(
-        build_order_requests(ITEMS, ["age"], RESOURCES["judge"]),
+        registry.build_order_requests("mcbe")(ITEMS, ["age"], RESOURCES["judge"]),
         lambda request: "2" if request.item_id == "age-3" else "2。",
     )
     requests = requests_of(ITEMS, "SC", ["age"], options, orders).set_index("item_id")

@@ -10,9 +10,8 @@ from obstore.store import MemoryStore
 from biasatlas.errors import UserError
 from biasatlas.models import objects
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import Found
-from biasatlas.models.endpoint.limits import Budget
+from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.spending import Budget
 from biasatlas.models.objects import Objects
 from biasatlas.models.store import ResponseStore
 

@@ -160,7 +160,7 @@ EDITS = {
         code(f"{B}/mcbe/judge.py"),
         {"judge_responses", "summarise_replies"} | scores("mcbe"),
     ),
-    "code of a table": (code(f"{B}/twbias/tables/__init__.py"), tables("twbias")),
+    "code of a table": (code(f"{B}/twbias/tables.py"), tables("twbias")),
     "code of the table kit": (
         code(f"{B}/shared/estimates.py"),
         tables("bbq") | WEIGHED | {"match_bbq", "draw_match", "summarise_replies"},

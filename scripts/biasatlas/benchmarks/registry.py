@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
@@ -21,15 +22,20 @@ from biasatlas.sources import load_sources
 from biasatlas.validation import read_yaml, unknown, validated
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
     from biasatlas.benchmarks.shared.evidence import Evidence
+    from biasatlas.benchmarks.shared.roles import Roles
     from biasatlas.benchmarks.shared.specifications import Multiverse
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
 FAMILIES = ("pairs", "questions")
+
+#: What a step is given (:data:`.contract.GIVEN`), in its order or by name, to a frame.
+Made: TypeAlias = "Callable[..., DataFrame]"
 
 
 @cache
@@ -92,7 +98,7 @@ def load_spec(benchmark: str) -> Spec:
     return check_spec(benchmark, spec, load_sources())
 
 
-def resource_names(benchmark: str, step: contract.Step) -> list[str]:
+def resource_names(benchmark: str, step: contract.ReadingStep) -> list[str]:
     """The shipped files that a step of a benchmark reads, below ``resources/``; its printed tables are given to ``tables``."""
     spec, printed = load_spec(benchmark), []
     if step == "tables":  # a description of any name may name a printed table
@@ -122,34 +128,35 @@ def load_options(benchmark: str, protocol: str) -> Options:
     return validated(load_spec(benchmark).options, raw | own[protocol] if protocol in own else raw, where)
 
 
-def read_items(benchmark: str) -> contract.ReadItems:
-    """How a benchmark's raw data are read."""
-    return _function(benchmark, "items", "read_items")
+def read_items(benchmark: str) -> Made:
+    """How a benchmark's raw data become items, a row each; UserError with file, row and value for another format."""
+    return _stepwise(benchmark, "read_items", _function(benchmark, "items", "read_items"))
 
 
-def check_items(benchmark: str) -> contract.CheckItems | None:
-    """How its published data are held against printed counts, if they can be."""
-    return getattr(_module(benchmark, "items"), "check_items", None)
+def check_items(benchmark: str) -> Callable[..., list[str]] | None:
+    """How its published data are held against printed counts, if they can be: remarks on accepted differences, else a UserError."""
+    function = getattr(_module(benchmark, "items"), "check_items", None)
+    return function and _stepwise(benchmark, "check_items", function)
 
 
-def build_requests(benchmark: str) -> contract.BuildRequests:
-    """How its items become requests."""
-    return _function(benchmark, "requests", "build_requests")
+def build_requests(benchmark: str) -> Made:
+    """How its items become the requests of one task."""
+    return _stepwise(benchmark, "build_requests", _function(benchmark, "requests", "build_requests"))
 
 
-def build_judge_requests(benchmark: str) -> contract.BuildJudgeRequests:
+def build_judge_requests(benchmark: str) -> Made:
     """How a judge is asked about responses."""
-    return _module(benchmark, "judge").build_judge_requests
+    return _stepwise(benchmark, "build_judge_requests", _function(benchmark, "judge", "build_judge_requests"))
 
 
-def build_order_requests(benchmark: str) -> contract.BuildOrderRequests:
+def build_order_requests(benchmark: str) -> Made:
     """How a judge is asked about the order of an item's parts."""
-    return _module(benchmark, "judge").build_order_requests
+    return _stepwise(benchmark, "build_order_requests", _function(benchmark, "judge", "build_order_requests"))
 
 
-def import_responses(benchmark: str) -> contract.ImportResponses:
-    """How outputs published by its authors become responses."""
-    return _module(benchmark, "released").import_responses
+def import_responses(benchmark: str) -> Made:
+    """How outputs published by its authors, by their path upstream, become a response for each request."""
+    return _stepwise(benchmark, "import_responses", _function(benchmark, "released", "import_responses"))
 
 
 def has_roles(spec: Spec) -> bool:
@@ -161,9 +168,9 @@ def has_roles(spec: Spec) -> bool:
     return (_FOLDER / beside.replace(".", "/") / "roles.py").exists()
 
 
-def roles(benchmark: str) -> contract.SayRoles:
-    """What its requests are about."""
-    return _function(benchmark, "roles", "roles")
+def roles(benchmark: str) -> "Callable[..., Roles]":
+    """What the requests of a task, or a judge's about them, are about, from all items of the benchmark."""
+    return _stepwise(benchmark, "roles", _function(benchmark, "roles", "roles"))
 
 
 def texts(benchmark: str) -> tuple[str, ...]:
@@ -171,14 +178,17 @@ def texts(benchmark: str) -> tuple[str, ...]:
     return _module(benchmark, "roles").TEXTS
 
 
-def formats(benchmark: str) -> dict[str, contract.ReadPredictions]:
+def formats(benchmark: str) -> dict[str, Made]:
     """How predictions that a user brings become responses, by the name of their format. UserError: spec and readers differ."""
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
 
     described = description(benchmark)
-    own = dict(_module(benchmark, "released").FORMATS) if _has(benchmark, "released") else {}
+    own = {
+        name: _stepwise(benchmark, "read_predictions", function)
+        for name, function in (_module(benchmark, "released").FORMATS if _has(benchmark, "released") else {}).items()
+    }
     if described:
-        return FORMATS | {name: partial(own[name], described) for name in load_spec(benchmark).formats}
+        return FORMATS | {name: own[name] for name in load_spec(benchmark).formats}
     if own.keys() != load_spec(benchmark).formats.keys():
         raise UserError(
             f"benchmark {benchmark}: formats are {sorted(load_spec(benchmark).formats)} in spec.py, and "
@@ -187,12 +197,12 @@ def formats(benchmark: str) -> dict[str, contract.ReadPredictions]:
     return FORMATS | own
 
 
-def score_responses(benchmark: str) -> contract.ScoreResponses:
-    """How responses are scored."""
-    return _function(benchmark, "scores", "score_responses")
+def score_responses(benchmark: str) -> Made:
+    """How responses become one category's scores, with the columns that the task declares."""
+    return _stepwise(benchmark, "score_responses", _function(benchmark, "scores", "score_responses"))
 
 
-def tables(benchmark: str) -> Mapping[str, contract.MakeTable]:
+def tables(benchmark: str) -> dict[str, Made]:
     """The makers of its tables by name, but for that of its replies. Raises UserError where spec and functions differ."""
     _module(benchmark, "tables")
     spec = load_spec(benchmark)
@@ -203,7 +213,7 @@ def tables(benchmark: str) -> Mapping[str, contract.MakeTable]:
     return _declared(benchmark, "table", contract.TABLES, own)
 
 
-def figures(benchmark: str) -> Mapping[str, contract.DrawFigure]:
+def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
     """The painters of its figures by name. Raises UserError where spec and functions differ."""
     if load_spec(benchmark).figures:
         _module(benchmark, "figures")
@@ -215,7 +225,7 @@ def has_evidence(benchmark: str) -> bool:
     return _has(benchmark, "evidence")
 
 
-def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[[DataFrame, Any], Iterator[Evidence]]] | None":
+def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[Evidence]]] | None":
     """The columns that name an item's score, and how one model's scores, of all tasks and categories, become evidence.
 
     None for a benchmark that has none: its models are not compared.
@@ -223,7 +233,7 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[[DataFrame, Any
     if not _has(benchmark, "evidence"):
         return None
     module = _module(benchmark, "evidence")
-    return module.UNIT, module.evidence
+    return module.UNIT, _stepwise(benchmark, "evidence", module.evidence)
 
 
 def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
@@ -245,16 +255,15 @@ def reader_version(benchmark: str) -> str:
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:
     described = description(benchmark)
-    if described:
-        return {name: partial(functions[described.family, name], described) for name in declared}
-    mine = {name: function for (owner, name), function in functions.items() if owner == benchmark}
-    for name in [*declared, *mine]:
+    owner = described.family if described else benchmark
+    mine = {name: function for (of, name), function in functions.items() if of == owner}
+    for name in declared if described else [*declared, *mine]:
         if name not in mine or name not in declared:
             where = (
                 "in spec.py, but no function is marked with it" if name in declared else "marked, but not in spec.py"
             )
             raise UserError(f"benchmark {benchmark}: {what} {name!r} is {where}.")
-    return mine
+    return {name: _stepwise(benchmark, what, mine[name]) for name in (declared if described else mine)}
 
 
 def folder(benchmark: str) -> str:
@@ -273,9 +282,27 @@ def _module(benchmark: str, step: str) -> ModuleType:
 
 
 def _function(benchmark: str, step: str, name: str) -> Any:
-    """A step's function, its description put in where the benchmark has one."""
-    function, described = getattr(_module(benchmark, step), name), description(benchmark)
-    return partial(function, described) if described else function
+    """The function ``name`` in a step's module."""
+    return getattr(_module(benchmark, step), name)
+
+
+def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., Any]:
+    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name.
+
+    A function of several parameters is called with them as they are, its description before all else.
+    """
+    described = description(benchmark)
+    if len(signature(function).parameters) != 1:
+        return partial(function, described) if described else function
+    names = contract.GIVEN[step]
+    fixed = {"spec": load_spec(benchmark)} | ({"description": described} if described else {})
+
+    def call(*values: Any, **named: Any) -> Any:
+        if "run" in names:
+            named = {"run": named}
+        return function(contract.Step(step, **fixed, **dict(zip(names[: len(values)], values, strict=True)), **named))
+
+    return call
 
 
 def _family(name: str) -> Any:

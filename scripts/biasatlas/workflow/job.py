@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from biasatlas import ROOT, progress
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.contract import Options, Step
+from biasatlas.benchmarks.contract import Options, ReadingStep
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.workflow.again import count_run
@@ -28,7 +28,7 @@ from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.requeue import requeue
 
 if TYPE_CHECKING:
-    from biasatlas.models.door import Model
+    from biasatlas.models.interface import Model
     from biasatlas.models.store import ResponseStore
 
 _DISK = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
@@ -65,7 +65,7 @@ class Job:
         """The options of the job's protocol."""
         return registry.load_options(self.benchmark, self.protocol)
 
-    def resources(self, step: Step) -> Resources:
+    def resources(self, step: ReadingStep) -> Resources:
         """The shipped files that the job was given for a ``step`` of its benchmark, and the wording of others."""
         given, params = self._snakemake.input, self._snakemake.params
         names = [*registry.resource_names(self.benchmark, step), *getattr(params, "wording", ())]
@@ -73,7 +73,8 @@ class Job:
 
     def open_model(self, name: str) -> "Model":
         """The configured model ``name``, ready to answer, with the GPUs that the job asked for."""
-        from biasatlas.models.door import Opening, open_model
+        from biasatlas.models.interface import Opening
+        from biasatlas.models.kinds import open_model
         from biasatlas.workflow.lease import lease_gpus
 
         gpus = self._snakemake.resources.get("gpu", 0)
@@ -94,7 +95,7 @@ class Job:
 
     def store(self, name: str, *part: str) -> "ResponseStore":
         """Where the answers of model ``name`` to a ``part`` of the workflow are kept as they come."""
-        from biasatlas.models.door import store_folder
+        from biasatlas.models.kinds import store_folder
         from biasatlas.models.store import ResponseStore
 
         paths = Paths(self.config.results, self.config.data)

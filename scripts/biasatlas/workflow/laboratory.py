@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.contract import ReadingStep
 from biasatlas.laboratory.studies import Study, load_studies
 from biasatlas.workflow.config import Config
 
 #: Steps of a benchmark that an experiment does in process.
-STEPS: tuple[Step, ...] = ("requests", "judge", "scores", "tables")
+STEPS: tuple[ReadingStep, ...] = ("requests", "judge", "scores", "tables")
 #: Modules behind them.
 MODULES = ("requests", "judge", "roles", "scores", "tables", "columns")
 

@@ -65,7 +65,7 @@ class Paths:
         self.comparison_figure = f"{results}/figures/comparison/{{protocol}}/{{comparison}}.svg"
         self.summary = f"{results}/summary/{{model}}.{{form}}"
         self.multiverse = f"{results}/multiverse/{{model}}/{{benchmark}}/{{protocol}}.csv"
-        #: Log-likelihoods token by token, of the items that count most; made by scripts/tell_tokens.py alone.
+        #: Log-likelihoods token by token, of the items that count most; made by `export-token-logprobs` alone.
         self.tokens = f"{results}/tokens/{answered}.parquet"
         self.report, self.report_pages = f"{results}/report/index.html", f"{results}/report/pages"
 

@@ -1,6 +1,6 @@
 """DBB's declaration: what the workflow plans with, and every text of its own that people read."""
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Shown, Spec, Table, Task
 from biasatlas.benchmarks.dbb.columns import (
     DESIGN,
     ITEM_COLUMNS,
@@ -10,9 +10,7 @@ from biasatlas.benchmarks.dbb.columns import (
 )
 from biasatlas.benchmarks.dbb.options import DBBOptions
 from biasatlas.benchmarks.dbb.vocabulary import CATEGORIES
-from biasatlas.benchmarks.needs import Need
 from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
-from biasatlas.benchmarks.views import Headline, Shown
 
 _MCQ, _SG = ("MCQ",), ("SG",)
 _SHIFT = "100: the two identities never get the same option; 0: the identity changes nothing"

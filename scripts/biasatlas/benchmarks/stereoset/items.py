@@ -1,14 +1,14 @@
 """The development set as items."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, SENTENCES
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.stereoset.spec import DOMAINS, LIKELIHOOD_TASKS, SENTENCES
 from biasatlas.errors import UserError
-from biasatlas.resources import Resources
 from biasatlas.userfiles import check_texts, listed, read_csv_rows, read_json, shown
 
 #: Upstream's file; the same without its annotators' labels, which no score uses; and a table of every sentence that
@@ -27,7 +27,7 @@ _TABLE_COLUMNS = (
 )
 
 
-def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
+def read_items(step: Step) -> pd.DataFrame:
     """Items from ``data/dev.json``, or from a table of its sentences, ``ptbr_llm.csv``.
 
     One row per example: ``item_id`` (upstream's id), ``task`` ("intrasentence", "intersentence"), ``category`` (the
@@ -37,6 +37,7 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
 
     Raises :class:`UserError` naming file, example and value for anything else than the published schema.
     """
+    files = step.files
     file = next((name for name in (*_JSON, _TABLE) if name in files), None)
     if file is None:
         raise UserError(

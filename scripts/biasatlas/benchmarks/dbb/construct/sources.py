@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.bbq.items import read_items as read_bbq
 from biasatlas.benchmarks.crows_pairs.items import read_items as read_crows_pairs
-from biasatlas.benchmarks.stereoset.items import read_items as read_stereoset
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import check_texts, read_csv_rows
@@ -70,7 +70,7 @@ def _crows_pairs(files: Mapping[str, Path]) -> pd.DataFrame:
 
 
 def _stereoset(files: Mapping[str, Path]) -> pd.DataFrame:
-    items = read_stereoset(files, _NONE)
+    items = registry.read_items("stereoset")(files, _NONE)
     follows = items["task"] == "intersentence"
     before = (items["context"] + " ").where(follows, "")
     rows = pd.DataFrame(

@@ -40,8 +40,6 @@ _ENDINGS = {
         "Stereotype (the given Concept1): [[stereotype]]"
     ),
 }
-#: Steps that the paper does not describe; their rows are skipped under its wording.
-UNPRINTED = ("quality_filter", "three_sentence_check")
 _PARTS = re.compile(r"\n-{3,}\n")
 
 

@@ -1,6 +1,6 @@
 """The numbers that answer for a benchmark of pairs, and the rows behind them."""
 
-from biasatlas.benchmarks.views import Headline, Shown
+from biasatlas.benchmarks.contract import Headline, Shown
 
 _ASKED = {
     "pair": ("scores", "likelihood", "Is the more stereotypical of two sentences the likelier one?"),

@@ -1,6 +1,6 @@
 """The numbers that answer for a benchmark of questions, and the rows behind them."""
 
-from biasatlas.benchmarks.views import Headline, Shown
+from biasatlas.benchmarks.contract import Headline, Shown
 
 SHOWN = {"question": Shown("biased", minus="counter", texts=("context", "question", "A", "B", "C"))}
 
