@@ -42,6 +42,7 @@ class Mention(NamedTuple):
     lettered: bool
 
 
+@lru_cache(maxsize=65536)
 def squash(text: str) -> str:
     """``text`` for comparison: no case, script, punctuation, spaces, articles; 其它 as 其他, 和, 与 and / as one."""
     text = simplified(unicodedata.normalize("NFKC", text).casefold()).replace("其它", "其他").replace("’", "'")
