@@ -15,10 +15,10 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Parser
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part
 from biasatlas.benchmarks.shared.rates import percentage
-from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE, Reader
-from biasatlas.benchmarks.shared.readers.named import REPLIES, whole_reading
-from biasatlas.benchmarks.shared.readers.reply import answer_part
 from biasatlas.columns import MASSES, NO_REPLY
 
 #: Key columns of the table ``replies``.
@@ -36,7 +36,7 @@ _COLUMNS = ["request_id", "item_id", "repeat", "outcome", "share", "detail", "te
 def answers(
     requests: pd.DataFrame,
     responses: pd.DataFrame,
-    readers: Mapping[str, Reader],
+    readers: Mapping[str, Parser],
     reader: str | None = None,
 ) -> tuple[str, pd.DataFrame]:
     """What was answered, "replies", "probabilities" or "likelihoods", and a row for each answer.
@@ -69,7 +69,7 @@ def _known(values: pd.Series) -> list[str]:
     return ["" if pd.isna(value) else value for value in values]
 
 
-def _read(rows: pd.DataFrame, readers: Mapping[str, Reader], reader: str | None) -> pd.DataFrame:
+def _read(rows: pd.DataFrame, readers: Mapping[str, Parser], reader: str | None) -> pd.DataFrame:
     """A row per reply. Of equal replies one is read."""
     rows = rows.assign(
         text=_known(rows["text"]), labels=[json.loads(labels) if labels else None for labels in _known(rows["labels"])]
@@ -88,11 +88,11 @@ def _read(rows: pd.DataFrame, readers: Mapping[str, Reader], reader: str | None)
     return rows.assign(found=labels, outcome=outcome, share=share).reindex(columns=_COLUMNS)
 
 
-def _reading(text: str, status: str, labels: list[str] | None, reader: Reader | None) -> tuple[str | None, str]:
+def _reading(text: str, status: str, labels: list[str] | None, reader: Parser | None) -> tuple[str | None, str]:
     """The label that a reply gives, and "ok" or why there is none; "truncated": cut off before any answer."""
     if status in (*NO_REPLY, REFUSED):
         return None, status
-    reading = whole_reading(reader, text, labels) if reader and labels else REPLIES["refusal"](text, ["answered"])
+    reading = whole_answer(reader, text, labels) if reader and labels else REPLIES["refusal"](text, ["answered"]).answer
     if isinstance(reading, int):
         return labels[reading] if reader and labels else "answered", "ok"
     return None, "truncated" if status == "truncated" and reading == UNPARSEABLE else reading

@@ -17,8 +17,8 @@ from typing import Any, cast
 
 import pandas as pd
 
-from biasatlas.benchmarks.shared.readers import Reader
-from biasatlas.benchmarks.shared.readers.named import whole_reading
+from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import whole_answer
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
@@ -57,7 +57,7 @@ class Endpoint:
 
     entry: ApiEntry
     name: str = ""
-    readers: Mapping[str, Reader] = field(default_factory=dict)
+    readers: Mapping[str, Parser] = field(default_factory=dict)
     found: Found | None = None
 
     def answer(
@@ -303,7 +303,7 @@ def _same_model(served: str, asked: str) -> bool:
     return served.startswith(asked) or asked.endswith(served) or served.endswith(asked)
 
 
-def responses(row: Mapping, records: list[dict] | Unsupported, readers: Mapping[str, Reader]) -> list[dict]:
+def responses(row: Mapping, records: list[dict] | Unsupported, readers: Mapping[str, Parser]) -> list[dict]:
     """The responses to one request from the records of its calls, or from the reason why there are none."""
     if isinstance(records, Unsupported):
         return [_response(row, 0, "not_applicable", str(records))]
@@ -324,7 +324,7 @@ def _generation(row: Mapping, repeat: int, record: dict) -> dict:
     return _response(row, repeat, record["status"], record.get("detail"), **values)
 
 
-def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
+def _choice(row: Mapping, records: list[dict], reader: Parser) -> dict:
     labels = json.loads(row["labels"])
     failed = [record["detail"] for record in records if record["status"] == "failed"]
     if len(failed) == len(records):
@@ -350,16 +350,16 @@ def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
     return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), replies=said, **rest)
 
 
-def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Masses:
+def _sampled(records: list[dict], labels: list[str], reader: Parser) -> Masses:
     """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
     counts: Counter[Outcome] = Counter()
     for record in records:
         outcome = _OUTCOMES.get(record["status"])
-        counts[whole_reading(reader, record["text"], labels) if outcome is None else outcome] += 1
+        counts[whole_answer(reader, record["text"], labels) if outcome is None else outcome] += 1
     return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
 
 
-def _exact(top: list[list], temperature: float, labels: list[str], reader: Reader) -> Masses:
+def _exact(top: list[list], temperature: float, labels: list[str], reader: Parser) -> Masses:
     """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
 
     A token that is a label counts for it unless another label begins with it; any other that decides nothing is
@@ -380,7 +380,7 @@ def _exact(top: list[list], temperature: float, labels: list[str], reader: Reade
     return masses
 
 
-def _first_token(token: str, labels: list[str], reader: Reader) -> int | str:
+def _first_token(token: str, labels: list[str], reader: Parser) -> int | str:
     outcome = reader(token, labels, False)
     if outcome is None:
         outcome = reader(token, labels, True)

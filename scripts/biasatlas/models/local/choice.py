@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE, Reader
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parser
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.memory import Memory, NotFiniteError
@@ -33,7 +33,7 @@ def answer_choices(
     tokens: list[np.ndarray],
     model: LoadedModel,
     memory: Memory,
-    readers: Mapping[str, Reader],
+    readers: Mapping[str, Parser],
 ) -> tuple[pd.DataFrame, dict]:
     """Choice responses in the order of ``requests``, whose prompts have ``tokens``, and what computing them took.
 
@@ -94,7 +94,7 @@ def _response(outcomes: np.ndarray, unresolved: float) -> dict:
     return status | {"probabilities": json.dumps(labels)} | masses
 
 
-def _token_reader(model: LoadedModel, read: Reader, labels: str) -> TokenReader:
+def _token_reader(model: LoadedModel, read: Parser, labels: str) -> TokenReader:
     """Outcomes are the labels in their order, then refused, ambiguous and unparseable."""
     options = json.loads(labels)
     outcomes = {name: len(options) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}

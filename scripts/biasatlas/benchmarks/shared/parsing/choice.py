@@ -17,7 +17,9 @@ _KEYS = re.compile(
     r"|response|bias(?:_type)?|selection|pick)|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)|.*(?:_label|_answer|_category)",
     re.I,
 )
-_MARKED = re.compile(rf"{MARK}:\s{{0,3}}([^\n]{{0,300}})|【(?:答案|最终答案|正确答案|参考答案)】[:\s]{{0,3}}([^\n]{{0,300}})")
+_MARKED = re.compile(
+    rf"{MARK}:\s{{0,3}}([^\n]{{0,300}})|【(?:答案|最终答案|正确答案|参考答案)】[:\s]{{0,3}}([^\n]{{0,300}})"
+)
 
 
 def _answers(line: str, options: Options) -> bool:
@@ -59,7 +61,10 @@ def parse_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
     """Patterns around a mention: those before it end at it, those behind it begin there."""
-    answers = {key: either("answers", key) for key in ("cue", "topic", "better", "worse", "not", "lead", "less", "even", "perhaps")}
+    answers = {
+        key: either("answers", key)
+        for key in ("cue", "topic", "better", "worse", "not", "lead", "less", "even", "perhaps")
+    }
     return {
         "cue": re.compile(rf".*{answers['cue']}(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
         "topic": re.compile(rf".*(?:{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
@@ -73,9 +78,17 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "even": re.compile(answers["even"], re.I),
         "perhaps": re.compile(answers["perhaps"], re.I),
         "unknown": re.compile(rf"[\s.):,\"']{{0,4}}{either('labels', 'unknown')}", re.I),
-        "joined": re.compile(r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?", re.I),
-        "closed": re.compile(r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|因|由于|理由|这|该|,)", re.I),
-        "clause": re.compile(r"\b(?:because|since|if|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}", re.I),
+        "joined": re.compile(
+            r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?", re.I
+        ),
+        "closed": re.compile(
+            r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|因|由于|理由|这|该|,)",
+            re.I,
+        ),
+        "clause": re.compile(
+            r"\b(?:because|since|if|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}",
+            re.I,
+        ),
     }
 
 
@@ -117,7 +130,13 @@ def _apart(body: str, options: Options) -> list[Mention]:
         if last and mention.start < last.end:
             continue
         gap = body[last.end : mention.start] if last else "x"
-        if last and last.lettered and not mention.lettered and re.fullmatch(r"[\s.):,'\"\-—–]{0,5}", gap) and "\n" not in gap:
+        if (
+            last
+            and last.lettered
+            and not mention.lettered
+            and re.fullmatch(r"[\s.):,'\"\-—–]{0,5}", gap)
+            and "\n" not in gap
+        ):
             option = last.option if last.option in (mention.option, -1) else -1
             ends = re.match(r"\s{0,2}(?:$|[.,;:!\n)\"'(])", body[mention.end : mention.end + 4])
             if option >= 0 or ends:
@@ -133,7 +152,9 @@ def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Menti
     while count > 2 and at + count <= len(mentions):
         run = mentions[at : at + count]
         gaps = (body[a.end : b.start] for a, b in zip(run, run[1:]))
-        if [mention.option for mention in run] == list(range(count)) and all(re.fullmatch(r"[^\w]{0,6}(?:or|and|和|或|与|及)?[^\w]{0,3}", gap) for gap in gaps):
+        if [mention.option for mention in run] == list(range(count)) and all(
+            re.fullmatch(r"[^\w]{0,6}(?:or|and|和|或|与|及)?[^\w]{0,3}", gap) for gap in gaps
+        ):
             mentions = mentions[:at] + mentions[at + count :]
         else:
             at += 1
@@ -177,7 +198,11 @@ def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple
     if len({mention.option for mention in alive}) == 1:
         return alive[0].option, best
     contrast = patterns["contrast"].search(sentence[alive[0].end : chosen[-1].start])
-    if best != "better" and not contrast and (patterns["even"].search(sentence) or len(patterns["perhaps"].findall(sentence)) > 1):
+    if (
+        best != "better"
+        and not contrast
+        and (patterns["even"].search(sentence) or len(patterns["perhaps"].findall(sentence)) > 1)
+    ):
         return None, "tie"
     for a, b in zip(alive, alive[1:]):
         joined = patterns["joined"].fullmatch(sentence[a.end : b.start])
@@ -189,7 +214,11 @@ def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple
         return alive[0].option, "head"
     if len(chosen) > 1 and patterns["contrast"].search(sentence[chosen[-2].end : chosen[-1].start]):
         return chosen[-1].option, best
-    return (chosen[0].option if best == "whole" else chosen[-1].option, best) if len({m.option for m in chosen}) == 1 else (None, "tie")
+    return (
+        (chosen[0].option if best == "whole" else chosen[-1].option, best)
+        if len({m.option for m in chosen}) == 1
+        else (None, "tie")
+    )
 
 
 def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool) -> str:
@@ -242,7 +271,7 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
         return Parsed(REFUSED, "declined")
     said = [evidence for evidence in said if evidence.lettered and evidence.option is not None] or said
     named = {evidence.option for evidence in said if evidence.kind == "mention"}
-    finished = len(said) == 1 and len(body) < 60 or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
+    finished = (len(said) == 1 and len(body) < 60) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
     if finished and len(named) == 1 and not any(evidence.kind == "mentions" for evidence in said):
         return Parsed(named.pop(), "mention")
     others = {evidence.option for evidence in said if evidence.kind == "other"}
@@ -271,7 +300,11 @@ def _from_json(body: str, options: Options) -> Parsed | None:
     """The answer under a key that names one; of probabilities the largest."""
     found: list[int | str] = []
     for each in json_objects(body):
-        masses = {key: value for key, value in each.items() if isinstance(value, int | float) and options.content(str(key)) is not None}
+        masses = {
+            key: value
+            for key, value in each.items()
+            if isinstance(value, int | float) and options.content(str(key)) is not None
+        }
         if len(masses) > 1 and (most := max(masses.values())) and list(masses.values()).count(most) == 1:
             return Parsed(options.content(max(masses, key=masses.__getitem__)), "key")
         for key, value in each.items():
@@ -304,7 +337,10 @@ def _from_mark(body: str, options: Options) -> Parsed | None:
     return parsed._replace(evidence="mark")
 
 
-_LETTERED = re.compile(r"\W{0,4}(?:(?:option|answer|选项|答案|选)\s?:?\s?)?[(\[\"']{0,2}([A-Za-z])(?:[)\]\"'.:、,]|\s?[-—–]|\s(?=\())+\s{0,2}(.{1,400})", re.I | re.S)
+_LETTERED = re.compile(
+    r"\W{0,4}(?:(?:option|answer|选项|答案|选)\s?:?\s?)?[(\[\"']{0,2}([A-Za-z])(?:[)\]\"'.:、,]|\s?[-—–]|\s(?=\())+\s{0,2}(.{1,400})",
+    re.I | re.S,
+)
 
 
 def _whole(text: str, options: Options) -> int | str | None:

@@ -30,7 +30,19 @@ _TURN_ENDS = re.compile(
 )
 _TURN_BEGINS = re.compile(r"\s{0,99}(?:<s>|<\|(?:begin_of_solution|begin_of_text|assistant)\|>)")
 _QUOTES = str.maketrans(
-    {"’": "'", "‘": "'", "“": '"', "”": '"', "「": '"', "」": '"', "『": '"', "』": '"', "﹁": '"', "﹂": '"', "。": "。"}
+    {
+        "’": "'",
+        "‘": "'",
+        "“": '"',
+        "”": '"',
+        "「": '"',
+        "」": '"',
+        "『": '"',
+        "』": '"',
+        "﹁": '"',
+        "﹂": '"',
+        "。": "。",
+    }
 )
 _TAG = r"answer|final|final_answer|output|score|rating|grade|result|label|choice|verdict|judge?ment|eoa"
 _MARKUP = (
@@ -177,9 +189,15 @@ def _inner(value: object, depth: int) -> Iterator[dict]:
 def sentences(text: str) -> list[tuple[int, str]]:
     """The sentences of a plain ``text`` with their places, at most 200: the first and last hundred. "A. He left" is one."""
     found, start = [], 0
-    for stop in re.finditer(r"\n+|[。!?;]+[\"')\]]{0,3}|\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)|(?<=[\u3400-\u9fff])\.", text):
+    for stop in re.finditer(
+        r"\n+|[。!?;]+[\"')\]]{0,3}|\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)|(?<=[\u3400-\u9fff])\.", text
+    ):
         bare = text[start : stop.start()].strip(" \t\"'([-•")
-        if text[stop.start()] == "." and (len(bare) <= 2 or re.search(r"[\"'(]\w$", text[: stop.start()][-2:]) or re.search(r"\b(?:dr|mr|mrs|ms|no|vs|e\.g|i\.e|u\.s)$", bare, re.I)):
+        if text[stop.start()] == "." and (
+            len(bare) <= 2
+            or re.search(r"[\"'(]\w$", text[: stop.start()][-2:])
+            or re.search(r"\b(?:dr|mr|mrs|ms|no|vs|e\.g|i\.e|u\.s)$", bare, re.I)
+        ):
             continue
         if bare:
             found.append((start, text[start : stop.end()]))

@@ -13,8 +13,31 @@ from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.benchmarks.shared.parsing.phrases import either, finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
-_WORDS = {name: Decimal(i) for i, name in enumerate("zero one two three four five six seven eight nine ten eleven twelve thirteen".split())}
-_HAN = {name: Decimal(i) for i, name in enumerate("零 一 二 三 四 五 六 七 八 九 十 十一 十二 十三".split())} | {"两": Decimal(2)}
+_WORDS = {
+    name: Decimal(i)
+    for i, name in enumerate(
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+        ]
+    )
+}
+_HAN = {
+    name: Decimal(i)
+    for i, name in enumerate(["零", "一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二", "十三"])
+} | {"两": Decimal(2)}
 _DIGITS = r"\d{1,4}(?:[.,]\d{1,3})?"
 _NUMBER = re.compile(
     rf"(?<![A-Za-z\d_#])(?<!\d[.,])(?<![A-Za-z]-)(?P<minus>(?<![\w)%])-)?(?P<digits>{_DIGITS})(?![a-zA-Z\d]|[.,]\d|\s?[+×*]\s?\d)(?P<half>\s?分半|半)?"
@@ -23,7 +46,10 @@ _NUMBER = re.compile(
     rf"|\b(?P<word>{'|'.join(_WORDS)})\b(?P<wordhalf> and a half)?(?!-)",
     re.I | re.M,
 )
-_OVER = re.compile(rf"\s{{0,2}}(?:分|points?|stars?|marks?)?\s{{0,2}}(?:/|out of|of(?= \d)|分之)\s{{0,2}}(?:a )?({_DIGITS}|{'|'.join(_WORDS)})", re.I)
+_OVER = re.compile(
+    rf"\s{{0,2}}(?:分|points?|stars?|marks?)?\s{{0,2}}(?:/|out of|of(?= \d)|分之)\s{{0,2}}(?:a )?({_DIGITS}|{'|'.join(_WORDS)})",
+    re.I,
+)
 _TO = re.compile(
     r"\s{0,2}分?\s{0,2}(?:(?:-|~|–|—|到|至|或者?|和|与|、|/|or|to|and|,? ?maybe|,? ?perhaps|,? ?possibly|或是|还是|or maybe|or even|or perhaps|甚至)\s{0,2}(?:an? |是|者)?){1,2}",
     re.I,
@@ -33,7 +59,8 @@ _UNIT = re.compile(r"\s{0,2}(?:分(?!析|别|钟|之|明|类|享|歧|工|数|为
 
 
 _ENUMERATED = re.compile(
-    r"^[ \t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?(?:$|\n))", re.M
+    r"^[ \t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?(?:$|\n))",
+    re.M,
 )
 
 
@@ -102,7 +129,12 @@ def _objects_read(body: str, parts: list[str]) -> list[str]:
     if finds("answers", "correct").search(between):
         return scored[-1:]
     another = len(scored) > 2 and not between.replace("\n", "").strip(" `").replace(scored[1], "").strip()
-    return scored[:1] if another or re.search(rf"\n\W{{0,4}}(?:{either('answers', 'item')}|[^\n:{{}}]{{1,20}}:[^\n{{}}]*\n)", between, re.I) else scored
+    return (
+        scored[:1]
+        if another
+        or re.search(rf"\n\W{{0,4}}(?:{either('answers', 'item')}|[^\n:{{}}]{{1,20}}:[^\n{{}}]*\n)", between, re.I)
+        else scored
+    )
 
 
 def _last(pairs: list, named: re.Pattern[str], low: Decimal, high: Decimal) -> Decimal | str | None:
@@ -122,7 +154,13 @@ def _value(value: object, low: Decimal, high: Decimal) -> Decimal | str | None:
         return Decimal(str(value).strip())
     except InvalidOperation:
         text = plain(str(value))
-        return _from_text(text, low, high) if re.search(r"\d|[一二三四五六七八九十]", text) else REFUSED if declines(text) else None
+        return (
+            _from_text(text, low, high)
+            if re.search(r"\d|[一二三四五六七八九十]", text)
+            else REFUSED
+            if declines(text)
+            else None
+        )
 
 
 @cache
@@ -131,8 +169,14 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     filler = r"(?:[^\n。!?\d]{0,24})"
     key = either("numbers", "key")
     return {
-        "line": re.compile(rf"\W{{0,4}}(?:(?:the |my |an? |final |answer |overall ){{0,3}}{key}\s?(?:[:=]|is|为|是)?)?\s{{0,3}}{_DIGITS}\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{{0,3}}分?(?:\W{{0,4}}|\s?[(,.。;:-].{{0,200}})", re.I),
-        "heading": re.compile(rf"^([^\w\n]{{0,4}}(?:{total}|score|rating|grade|[最终后]?[得评]分|分数|打分)[^\n\d]{{0,6}})\n+(?=\W{{0,4}}\d)", re.I | re.M),
+        "line": re.compile(
+            rf"\W{{0,4}}(?:(?:the |my |an? |final |answer |overall ){{0,3}}{key}\s?(?:[:=]|is|为|是)?)?\s{{0,3}}{_DIGITS}\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{{0,3}}分?(?:\W{{0,4}}|\s?[(,.。;:-].{{0,200}})",
+            re.I,
+        ),
+        "heading": re.compile(
+            rf"^([^\w\n]{{0,4}}(?:{total}|score|rating|grade|[最终后]?[得评]分|分数|打分)[^\n\d]{{0,6}})\n+(?=\W{{0,4}}\d)",
+            re.I | re.M,
+        ),
         "keyed": re.compile(rf"(?:^|\n)\W{{0,4}}{key}\s?:\s{{0,3}}$", re.I),
         "noise": re.compile(either("numbers", "noise"), re.I),
         "total": re.compile(rf"{total}{filler}$", re.I),
@@ -142,6 +186,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 def _blanked(body: str) -> str:
     """``body`` with what is no score of the reply as spaces."""
+
     def blank(match: re.Match[str]) -> str:
         return " " * len(match[0])
 
@@ -167,7 +212,11 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | str:
     later = [each for each in found if each.start > chosen[-1].start and each.rank < 6]
     if later and (answer := _changed(text, chosen[-1], later)) is not None:
         return answer
-    if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen) or (best == 5 and declines(body)):
+    if (
+        len({each.value for each in chosen}) > 1
+        or any(each.several for each in chosen)
+        or (best == 5 and declines(body))
+    ):
         return _of_several(text, body, chosen, best)
     if best > 1 and not re.search(r":\s?$", body[: chosen[-1].start]) and _unfinished(body, chosen[-1].start):
         return UNPARSEABLE
@@ -183,16 +232,22 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | str 
         pass
     if correction:
         weak = finds("answers", "retract").fullmatch(correction[0]) and last.rank > 2
-        if not weak and last.rank < 5 or len(between) - correction.end() < 40:
+        if (not weak and last.rank < 5) or len(between) - correction.end() < 40:
             return AMBIGUOUS if weak else last.value
-    beside = [each for each in later if each.rank < 5 and each.value != former.value and not re.search(r"[。!?\n]", text[former.start : each.start])]
+    beside = [
+        each
+        for each in later
+        if each.rank < 5 and each.value != former.value and not re.search(r"[。!?\n]", text[former.start : each.start])
+    ]
     if beside and (former.rank or former.several):
         between = text[former.start : beside[-1].start]
         if finds("answers", "contrast").search(between) and beside[-1].rank < 3:
             return beside[-1].value
         if finds("answers", "even").search(text[former.start : beside[-1].start + 30]):
             return AMBIGUOUS
-    keyed = [each for each in later if each.value != former.value and _patterns()["keyed"].search(text[: each.start][-30:])]
+    keyed = [
+        each for each in later if each.value != former.value and _patterns()["keyed"].search(text[: each.start][-30:])
+    ]
     return AMBIGUOUS if keyed and former.rank in (1, 2) else None
 
 
@@ -229,7 +284,11 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
         between = text[end : match.start()] if found else ""
         joined = bool(found) and len(between) < 24 and bool(_TO.fullmatch(between))
         end = over.end() if over else match.end()
-        if over and (_WORDS.get(over[1].lower()) or Decimal(re.sub("[a-z]+", "-1", over[1].replace(",", ".").lower()))) != high:
+        if (
+            over
+            and (_WORDS.get(over[1].lower()) or Decimal(re.sub("[a-z]+", "-1", over[1].replace(",", ".").lower())))
+            != high
+        ):
             continue
         if joined and found[-1].value != value:
             rank = min(found[-1].rank, _rank(patterns, before, after, text, match, over))
@@ -238,7 +297,9 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
         rank = _rank(patterns, before, after, text, match, over)
         if match["word"] and rank == 5:
             continue
-        if finds("answers", "not").search(before[-24:]) and re.search(r"(?:not|不是|而非|n't|没有)\s?(?:an? )?$", before, re.I):
+        if finds("answers", "not").search(before[-24:]) and re.search(
+            r"(?:not|不是|而非|n't|没有)\s?(?:an? )?$", before, re.I
+        ):
             continue
         found.append(_Stated(value, rank, match.start(), False))
     return found
@@ -251,14 +312,28 @@ def _rank(patterns: dict, before: str, after: str, text: str, match: re.Match[st
     clause = re.split(r"[,;，；]", sentence)[-1]
     unit = _UNIT.match(after)
     rest = after[unit.end() :] if unit else after
-    if MARK in line or re.search(r"=\s{0,3}$", line) or (patterns["total"].search(sentence) and not re.search(r"满分$", clause)):
+    if (
+        MARK in line
+        or re.search(r"=\s{0,3}$", line)
+        or (patterns["total"].search(sentence) and not re.search(r"满分$", clause))
+    ):
         return 0
     closed = over or re.match(r"\s{0,3}(?:$|[\n,.。;:!()—–-]|because|因|as\b|since)", rest)
-    if match.start() < 24 and not re.search(r"\w", re.sub(either("answers", "lead") + "|" + either("numbers", "announce"), "", before, flags=re.I)) and closed:
+    if (
+        match.start() < 24
+        and not re.search(
+            r"\w", re.sub(either("answers", "lead") + "|" + either("numbers", "announce"), "", before, flags=re.I)
+        )
+        and closed
+    ):
         return 1
     if patterns["announce"].search(sentence) and (closed or unit):
         return 2 if re.search(r"[a-z]{2}|[\u3400-\u9fff]", sentence, re.I) else 3
-    if re.match(r"\s{0,2}分?\s{0,2}(?:is|would be|seems|更|比较|较为?)\s{0,2}(?:more |most |the )?(?:better|appropriate|fair\w*|accurate|right|合适|恰当|妥当|合理|准确)", rest, re.I):
+    if re.match(
+        r"\s{0,2}分?\s{0,2}(?:is|would be|seems|更|比较|较为?)\s{0,2}(?:more |most |the )?(?:better|appropriate|fair\w*|accurate|right|合适|恰当|妥当|合理|准确)",
+        rest,
+        re.I,
+    ):
         return 2
     if unit or over:
         return 3

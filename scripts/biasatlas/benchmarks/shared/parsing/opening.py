@@ -168,7 +168,11 @@ def _after_word(i: int, forms: Sequence[tuple[str, int]], word: str, after: str,
         return UNPARSEABLE if following[1] in ("not", "wrong", "incorrect", "unlikely", "a", "an", "about") else i
     if dict(forms).get("a") == i and not re.match(either("answers", "verb"), word):
         return UNPARSEABLE
-    return UNPARSEABLE if re.fullmatch(r"says|describes|mentions|assumes|states|suggests|implies|requires|needs|contradicts", word) else i
+    return (
+        UNPARSEABLE
+        if re.fullmatch(r"says|describes|mentions|assumes|states|suggests|implies|requires|needs|contradicts", word)
+        else i
+    )
 
 
 def _lesser(i: int, count: int) -> Answer:

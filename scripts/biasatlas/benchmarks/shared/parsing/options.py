@@ -1,6 +1,5 @@
 """The options that a reply chooses from, the forms that each of them has, and where a text mentions one."""
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from biasatlas.benchmarks.shared.parsing.normalise import simplified
-from biasatlas.benchmarks.shared.parsing.phrases import either, finds, words
+from biasatlas.benchmarks.shared.parsing.phrases import either, words
 
 #: A form with a typo: so alike in percent, and so much more than to the second.
 _ALIKE, _AHEAD = 92, 6
@@ -124,7 +123,10 @@ class Options(tuple[Option, ...]):
         if len(key) < 3:
             return None
         best = sorted(
-            ((max((fuzz.ratio(key, form) for form, at in self._squashed if at == i), default=0.0), i) for i in range(len(self))),
+            (
+                (max((fuzz.ratio(key, form) for form, at in self._squashed if at == i), default=0.0), i)
+                for i in range(len(self))
+            ),
             reverse=True,
         )
         if best[0][0] >= _ALIKE and (len(best) < 2 or best[0][0] - best[1][0] >= _AHEAD):
@@ -134,7 +136,9 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def _named(self) -> re.Pattern[str] | None:
-        parts = [f"(?P<n{at}>{_pattern(form)})" for at, (form, _) in enumerate(self.names) if len(form) <= _LONGEST_FORM]
+        parts = [
+            f"(?P<n{at}>{_pattern(form)})" for at, (form, _) in enumerate(self.names) if len(form) <= _LONGEST_FORM
+        ]
         return re.compile("|".join(parts), re.I) if parts else None
 
     def mentions(self, text: str) -> list[Mention]:
@@ -185,7 +189,13 @@ def _pattern(form: str) -> str:
         if text and not joiner:
             close = last != "other" and bool(_HAN.match(part))
             text += "" if last == "joiner" else r"\s?" if close or last == "han" else r"[\W_]{1,3}"
-        text += r"\s?(?:[和与及/&、]|以及|and)\s?" if joiner else "[他它]" if part == "他" and text.endswith(r"其\s?") else re.escape(part)
+        text += (
+            r"\s?(?:[和与及/&、]|以及|and)\s?"
+            if joiner
+            else "[他它]"
+            if part == "他" and text.endswith(r"其\s?")
+            else re.escape(part)
+        )
         last = "joiner" if joiner else "han" if _HAN.match(part) else ""
     if _HAN.match(form[:1] or "x"):
         return text
@@ -202,11 +212,16 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     """Whether a name is meant as one: 其他 in 在其他国家 is none, nor "no" in "no easy answer"."""
     before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 12]
     if squash(form) in words("labels", "common"):
-        if re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before) or re.match(r"[\"')]{0,2}\s?(?:or|/|and)\s", after):
+        if re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before) or re.match(
+            r"[\"')]{0,2}\s?(?:or|/|and)\s", after
+        ):
             return False
-        return bool(re.search(r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose|pick))\s{0,3}[\"'(]?$", before)) and bool(
-            re.match(r"\s{0,3}(?:$|[^\w\s]|\n|[类的])", after)
-        )
+        return bool(
+            re.search(
+                r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose|pick))\s{0,3}[\"'(]?$",
+                before,
+            )
+        ) and bool(re.match(r"\s{0,3}(?:$|[^\w\s]|\n|[类的])", after))
     if not _HAN.match(form):
         bound = re.search(r"(?:\w[-']|\b(?:each|any|every|no|some) )$", before)
         return not bound and not re.match(r"-(?!related|based|type)\w|'\w(?!s? )", after)
@@ -253,9 +268,18 @@ def _is_letter(text: str, match: re.Match[str]) -> bool:
             pair = re.match(r"\s?(?:or|and|/|&|,|>|and/or)\s?[\"'(]?[a-e]\b", after) or re.search(
                 r"\b[a-e][\"')]?\s?(?:or|and|/|&|,|>)\s?[\"'(]?$", before
             )
-            alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (not before.strip(" \"'([-*") or before.endswith("\n"))
+            alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (
+                not before.strip(" \"'([-*") or before.endswith("\n")
+            )
             named = cue.search(before) and not re.match(r"\s{1,2}[a-z]", after)
-            return bool(pair or (opened and closed) or (closed and not before.strip()) or alone or named or (closed and letter != "i"))
+            return bool(
+                pair
+                or (opened and closed)
+                or (closed and not before.strip())
+                or alone
+                or named
+                or (closed and letter != "i")
+            )
     if letter not in "AI":
         return not (letter == "I" and re.match(r"\s[a-z]|'", after))
     article = re.match(r"\s{1,2}[a-z'\"]+", after) and not verb.match(after) and not closed
@@ -285,12 +309,19 @@ def as_options(options: "Options | Sequence[str]") -> Options:
 
 
 @lru_cache(maxsize=4096)
-def _options(labels: tuple[str, ...], texts: tuple[str, ...], aliases: tuple[tuple[str, tuple[str, ...]], ...]) -> Options:
+def _options(
+    labels: tuple[str, ...], texts: tuple[str, ...], aliases: tuple[tuple[str, tuple[str, ...]], ...]
+) -> Options:
     if texts and len(texts) != len(labels):
         raise ValueError(f"{len(labels)} labels and {len(texts)} texts")
     unknown = {squash(phrase) for phrase in words("labels", "unknown")}
     named = dict(aliases)
     return Options(
-        Option(label, text, named.get(label, ()), any(squash(name) in unknown for name in (label, text, *named.get(label, ()))))
+        Option(
+            label,
+            text,
+            named.get(label, ()),
+            any(squash(name) in unknown for name in (label, text, *named.get(label, ()))),
+        )
         for label, text in zip(labels, texts or ("",) * len(labels), strict=True)
     )

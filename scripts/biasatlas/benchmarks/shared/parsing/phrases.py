@@ -15,7 +15,8 @@ def _table(name: str) -> dict[str, dict[str, str]]:
     read = yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
     return {
         key: {
-            language: re.sub(r"\n {2,}", "", phrases.strip()).replace("\n", "|") for language, phrases in languages.items()
+            language: re.sub(r"\n {2,}", "", phrases.strip()).replace("\n", "|")
+            for language, phrases in languages.items()
         }
         for key, languages in read.items()
     }

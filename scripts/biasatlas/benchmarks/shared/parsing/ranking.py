@@ -16,9 +16,13 @@ _GAP = re.compile(
     re.I,
 )
 _UPWARDS = re.compile(
-    r"(?:worst|least|lowest|weakest)\b[^.\n]{0,30}\b(?:to|first)\b|从(?:最)?(?:低|差|不|少|坏|弱)[^。\n]{0,10}(?:到|至|往)|(?:由|从)(?:低|差|坏|弱)(?:到|至|往)|升序", re.I
+    r"(?:worst|least|lowest|weakest)\b[^.\n]{0,30}\b(?:to|first)\b|从(?:最)?(?:低|差|不|少|坏|弱)[^。\n]{0,10}(?:到|至|往)|(?:由|从)(?:低|差|坏|弱)(?:到|至|往)|升序",
+    re.I,
 )
-_RANKED = re.compile(r"^[^\w\n]{0,6}(?:(?:rank|no\.?|#|第|top|place|排名|排序)?\s?(?:\d{1,2}|[一二三四五六七八九十])(?:st|nd|rd|th)?(?:\s?(?:place|名|位|个|是|为))?|best|worst|first|last|最佳|最差|最好)?\W{0,6}", re.I)
+_RANKED = re.compile(
+    r"^[^\w\n]{0,6}(?:(?:rank|no\.?|#|第|top|place|排名|排序)?\s?(?:\d{1,2}|[一二三四五六七八九十])(?:st|nd|rd|th)?(?:\s?(?:place|名|位|个|是|为))?|best|worst|first|last|最佳|最差|最好)?\W{0,6}",
+    re.I,
+)
 _LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
 
 
@@ -45,7 +49,11 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
         return Parsed(order, "order")
     if distinct:
         (last, at), before = orders[-1], body[orders[-2][1] : orders[-1][1]]
-        settled = finds("answers", "correct").search(before) or finds("answers", "conclude").search(before[-60:]) or MARK in before
+        settled = (
+            finds("answers", "correct").search(before)
+            or finds("answers", "conclude").search(before[-60:])
+            or MARK in before
+        )
         return Parsed(last if settled else AMBIGUOUS, "order")
     return Parsed(REFUSED if declines(body) else UNPARSEABLE, "nothing")
 
@@ -56,7 +64,11 @@ def _mentions(text: str, options: Options) -> list[Mention]:
         return options.mentions(text)
     at = {label.upper(): i for i, label in enumerate(options.labels)}
     found = (Mention(*match.span(), at.get(match[0].upper(), -1), True) for match in _LETTER.finditer(text))
-    return [mention for mention in found if mention.option >= 0 and (text[mention.start].isupper() or options.labels[0].islower())]
+    return [
+        mention
+        for mention in found
+        if mention.option >= 0 and (text[mention.start].isupper() or options.labels[0].islower())
+    ]
 
 
 def _from_json(body: str, options: Options) -> tuple[int, ...] | str | None:
@@ -66,12 +78,23 @@ def _from_json(body: str, options: Options) -> tuple[int, ...] | str | None:
     lists += re.findall(r"\[[^\[\]{}]{3,2000}\]", body)
     found = []
     for value in lists:
-        text = value if isinstance(value, str) else " > ".join(str(part.get("name", next(iter(part.values()), "")) if isinstance(part, dict) else part) for part in value[:60])
+        text = (
+            value
+            if isinstance(value, str)
+            else " > ".join(
+                str(part.get("name", next(iter(part.values()), "")) if isinstance(part, dict) else part)
+                for part in value[:60]
+            )
+        )
         order = tuple(mention.option for mention in _mentions(text, options))
         if len(order) == len(options) == len(set(order)):
             found.append(order)
     for each in json_objects(body):
-        ranks = {options.exact.get(str(key).casefold().strip()): value for key, value in each.items() if isinstance(value, int)}
+        ranks = {
+            options.exact.get(str(key).casefold().strip()): value
+            for key, value in each.items()
+            if isinstance(value, int)
+        }
         if None not in ranks and len(ranks) == len(options) and len(set(ranks.values())) == len(options):
             found.append(tuple(sorted(ranks, key=ranks.__getitem__)))  # type: ignore[arg-type]
     return found[0] if len(set(found)) == 1 else AMBIGUOUS if found else None
@@ -90,11 +113,17 @@ def _orders(body: str, options: Options) -> list[tuple[tuple[int, ...] | str, in
         before = body[max(0, run[0].start - 60) : run[0].start]
         if all(re.fullmatch(r"[\s)\"']{0,3}<[\s(\"']{0,3}", gap) for gap in gaps):
             order = order[::-1]
-        elif all(re.fullmatch(r"[\s)\"']{0,3}(?:>|=|≈|~|≥|>=)[\s(\"']{0,3}", gap) for gap in gaps) and any(re.search("[=≈~]", gap) for gap in gaps):
+        elif all(re.fullmatch(r"[\s)\"']{0,3}(?:>|=|≈|~|≥|>=)[\s(\"']{0,3}", gap) for gap in gaps) and any(
+            re.search("[=≈~]", gap) for gap in gaps
+        ):
             order = AMBIGUOUS
         elif not all(len(gap) < 24 and "\n" not in gap and _GAP.fullmatch(gap) for gap in gaps):
             continue
-        elif _UPWARDS.search(before.rpartition("\n")[2]) and isinstance(order, tuple) and not any(">" in gap for gap in gaps):
+        elif (
+            _UPWARDS.search(before.rpartition("\n")[2])
+            and isinstance(order, tuple)
+            and not any(">" in gap for gap in gaps)
+        ):
             order = order[::-1]
         if _plain_list(order, gaps, body, run, options):
             continue
@@ -112,7 +141,11 @@ def _plain_list(order: object, gaps: list[str], body: str, run: list[Mention], o
     if any(re.search(r"[>\d]|then|其次|然后|followed|over", gap) for gap in gaps):
         return False
     after, before = body[run[-1].end : run[-1].end + 30], body[max(0, run[0].start - 40) : run[0].start]
-    named = re.match(r"[\"')]?\s?(?:are|all|is|three|four|都|均|三|四|these|each|的|中|这|哪|do|have|in (?:terms|order)|等|which)", after, re.I)
+    named = re.match(
+        r"[\"')]?\s?(?:are|all|is|three|four|都|均|三|四|these|each|的|中|这|哪|do|have|in (?:terms|order)|等|which)",
+        after,
+        re.I,
+    )
     joined = re.search(r"\band\b|和|与|以及", gaps[-1]) and not re.search(r":|rank|order|依次|排|为|是|顺序", before)
     return bool(named or joined) and not re.search(r"\border (?:is|would be)|依次(?:是|为)?:?$", before)
 
@@ -123,8 +156,15 @@ def _listed(body: str, options: Options) -> tuple[int, ...] | str | None:
     for line in body.split("\n")[:400]:
         lead = _RANKED.match(line)
         mentions = _mentions(line, options)
-        if lead and mentions and mentions[0].start - lead.end() <= 14 and not re.search(r"[.。]\s", line[lead.end() : mentions[0].start]):
-            order.append((mentions[0].option, bool(re.search(r"\d|[一二三四五六七八九十]|best|worst|first|last|最", lead[0]))))
+        if (
+            lead
+            and mentions
+            and mentions[0].start - lead.end() <= 14
+            and not re.search(r"[.。]\s", line[lead.end() : mentions[0].start])
+        ):
+            order.append(
+                (mentions[0].option, bool(re.search(r"\d|[一二三四五六七八九十]|best|worst|first|last|最", lead[0])))
+            )
     numbered = [option for option, number in order if number]
     chosen = numbered if set(numbered) == set(range(len(options))) else [option for option, _ in order]
     if set(chosen) != set(range(len(options))):
@@ -137,14 +177,21 @@ def _listed(body: str, options: Options) -> tuple[int, ...] | str | None:
 
 def _told(body: str, options: Options) -> tuple[int, ...] | str | None:
     """An order in sentences: "A is best, followed by C, and B is the worst"."""
-    tells = re.compile(r"最|其次|次之|然后|再|followed|best|most|worst|least|then|first|second|last|rank|排|第[一二三]|better|比|更|next|优于|不如|in that order", re.I)
+    tells = re.compile(
+        r"最|其次|次之|然后|再|followed|best|most|worst|least|then|first|second|last|rank|排|第[一二三]|better|比|更|next|优于|不如|in that order",
+        re.I,
+    )
     for text in [sentence for _, sentence in sentences(body)] + [body]:
         mentions = _mentions(text, options)
         order = tuple(dict.fromkeys(mention.option for mention in mentions))
         if len(order) == len(options) and tells.search(text) and (len(mentions) == len(order) or len(text) < 160):
             if re.search(r"tied?\b|equal|并列|难分|同样|不相上下|either", text, re.I):
                 return None
-            first = text[mentions[0].end : mentions[0].end + 30] + text[max(0, mentions[0].start - 30) : mentions[0].start]
-            worst_first = re.search(r"worst|least|最(?:差|不|低|糟)", first, re.I) and re.search(r"\bbest|most (?!un)|最(?:好|佳|公|合|优|中|客|可能)", text[mentions[-1].start - 30 :], re.I)
+            first = (
+                text[mentions[0].end : mentions[0].end + 30] + text[max(0, mentions[0].start - 30) : mentions[0].start]
+            )
+            worst_first = re.search(r"worst|least|最(?:差|不|低|糟)", first, re.I) and re.search(
+                r"\bbest|most (?!un)|最(?:好|佳|公|合|优|中|客|可能)", text[mentions[-1].start - 30 :], re.I
+            )
             return order[::-1] if worst_first and not re.search(r"best|最好", first, re.I) else order
     return None

@@ -16,7 +16,7 @@ def declines(text: str) -> bool:
 
 
 def parse_refusal(reply: str, options: Sequence[object] = ()) -> Parsed:
-    """"answered" (0) of a reply in free words, "refused" where it declines, "unparseable" where it has nothing on the matter."""
+    """ "answered" (0) of a reply in free words, "refused" where it declines, "unparseable" where it has nothing on the matter."""
     body = plain(reply)
     if not re.search(r"\w", body):
         return Parsed(UNPARSEABLE, "nothing")
@@ -51,6 +51,12 @@ def _says_after_all(rest: list[str]) -> bool:
                 return True
         if re.search(r"[:：]\s{0,3}$", sentence) and sum(map(len, rest[i + 1 :])) > 20 and gives.search(sentence):
             return True
-        if i and gives.match(sentence) and not contrast.match(sentence) and len(rest) > i + 1 and re.match(r"here|改写|以下", sentence, re.I):
+        if (
+            i
+            and gives.match(sentence)
+            and not contrast.match(sentence)
+            and len(rest) > i + 1
+            and re.match(r"here|改写|以下", sentence, re.I)
+        ):
             return True
     return False
