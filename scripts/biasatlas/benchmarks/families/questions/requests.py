@@ -39,7 +39,7 @@ def question_requests(items: pd.DataFrame, wording: str, options: QuestionsOptio
         {
             "request_id": items["item_id"],
             "item_id": items["item_id"],
-            **choice_columns(prompts, LABELS, options),
+            **choice_columns(prompts, LABELS, zip(*(fields[label] for label in LABELS), strict=True), options),
         }
     )
 

@@ -1,5 +1,6 @@
 """One of several options: by letter, by name or by what it says. docs/replies.md has the order of evidence."""
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -24,9 +25,11 @@ _MARKED = re.compile(
 
 def _answers(line: str, options: Options) -> bool:
     """Whether a line is an answer by itself."""
-    if len(line) > 200 or _whole(line, options) is not None:
-        return len(line) <= 400
-    said = [evidence for evidence in _evidence(line, options)]
+    if len(line) > 200:
+        return False
+    if _whole(line, options) is not None:
+        return True
+    said = list(_evidence(line, options))
     return len(said) == 1 and said[0].option is not None and said[0].kind in ("whole", "head", "announced")
 
 
@@ -54,7 +57,7 @@ def parse_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
 
     if (answer := _whole(body, options)) is not None:
         return Parsed(answer, "whole")
-    said = [evidence for evidence in _evidence(body, options)]
+    said = list(_evidence(body, options))
     return _decided(body, said, options)
 
 
@@ -66,8 +69,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         for key in ("cue", "topic", "better", "worse", "not", "lead", "less", "even", "perhaps")
     }
     return {
-        "cue": re.compile(rf".*{answers['cue']}(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
-        "topic": re.compile(rf".*(?:{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
+        "cue": re.compile(rf".*(?P<cue>{answers['cue']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
+        "topic": re.compile(rf".*(?P<cue>{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
         "though": re.compile(r"(?:虽然?|尽管|固然|\b(?:although|though|while|even if))[^,]{0,40}$", re.I),
         "contrast": re.compile(r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上", re.I),
         "not": re.compile(rf"{answers['not']}\s{{0,2}}[\"'(\[]{{0,2}}$", re.I),
@@ -115,7 +118,8 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
                     rest = sentence[no.end() :]
                     contrast = finds("answers", "contrast").search(rest) or finds("answers", "conclude").search(rest)
                     kind = kind if contrast or no.start() > here[-1].end else "mention"
-                if kind in ("mention", "whole") and corrects:
+                bare = kind == "whole" and not _patterns()["cue"].match(before[-60:])
+                if (kind == "mention" or bare) and corrects:
                     kind = "announced" if corrects == "corrects" else "retracts"
                 if kind != "mention" or sentence.strip()[-1:] != "?":
                     yield Evidence(found[0], kind, concludes, bool(corrects), any(mention.lettered for mention in here))
@@ -151,7 +155,7 @@ def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Menti
     at = 0
     while count > 2 and at + count <= len(mentions):
         run = mentions[at : at + count]
-        gaps = (body[a.end : b.start] for a, b in zip(run, run[1:]))
+        gaps = (body[a.end : b.start] for a, b in itertools.pairwise(run))
         if [mention.option for mention in run] == list(range(count)) and all(
             re.fullmatch(r"[^\w]{0,6}(?:or|and|和|或|与|及)?[^\w]{0,3}", gap) for gap in gaps
         ):
@@ -165,8 +169,6 @@ def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple
     """The option that a sentence gives and how; None of several; nothing where it only rules options out."""
     patterns = _patterns()
     mentions = [mention for mention in mentions if mention.lettered] or mentions
-    if len(options) > 2 and [mention.option for mention in mentions] == list(range(len(options))):
-        return None, "mentions"
     alive, kinds, ruled_out, less, denied = [], [], set(), False, False
     for i, mention in enumerate(mentions):
         begin = mentions[i - 1].end if i else 0
@@ -192,6 +194,18 @@ def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple
     if not alive:
         left = set(range(len(options))) - ruled_out
         return (left.pop(), "other") if less and len(options) == 2 and len(left) == 1 else None
+    if (
+        set(kinds) <= {"mention", "head"}
+        and len(options) > 2
+        and [m.option for m in alive] == list(range(len(options)))
+    ):
+        return None, "mentions"
+    if (
+        len(alive) > 1
+        and kinds[-1] in ("whole", "announced", "better")
+        and patterns["contrast"].search(sentence[alive[-2].end : alive[-1].start])
+    ):
+        return alive[-1].option, kinds[-1]
     ranks = ("whole", "announced", "better", "head", "mention")
     best = min(kinds, key=ranks.index)
     chosen = [mention for mention, kind in zip(alive, kinds, strict=True) if kind == best]
@@ -204,7 +218,7 @@ def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple
         and (patterns["even"].search(sentence) or len(patterns["perhaps"].findall(sentence)) > 1)
     ):
         return None, "tie"
-    for a, b in zip(alive, alive[1:]):
+    for a, b in itertools.pairwise(alive):
         joined = patterns["joined"].fullmatch(sentence[a.end : b.start])
         if joined and a.option != b.option and best != "better" and (a in chosen or b in chosen):
             return None, "tie"
@@ -232,15 +246,16 @@ def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool)
     if patterns["not"].search(before[-40:]) or (patterns["worse"].match(after) and not unknown):
         return "not"
     closed = patterns["closed"].match(after)
-    if leads:
-        if not re.search(r"[^\W_]", after):
-            return "whole"
-        if closed:
-            return "head"
+    if leads and not re.search(r"[^\W_]", after):
+        return "whole"
     if patterns["better"].match(after):
         return "better"
+    if leads and closed:
+        return "head"
     cue = patterns["cue" if letters else "topic"].match(before)
     if cue and not patterns["clause"].search(cue["gap"]):
+        if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
+            return "not"
         return "mention" if patterns["though"].search(before) else "announced"
     return "mention"
 
@@ -271,7 +286,7 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
         return Parsed(REFUSED, "declined")
     said = [evidence for evidence in said if evidence.lettered and evidence.option is not None] or said
     named = {evidence.option for evidence in said if evidence.kind == "mention"}
-    finished = (len(said) == 1 and len(body) < 60) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
+    finished = (len(said) == 1 and len(body) < 30) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
     if finished and len(named) == 1 and not any(evidence.kind == "mentions" for evidence in said):
         return Parsed(named.pop(), "mention")
     others = {evidence.option for evidence in said if evidence.kind == "other"}
@@ -332,7 +347,7 @@ def _from_mark(body: str, options: Options) -> Parsed | None:
     text = (marks[-1][1] or marks[-1][2]).strip()
     if (answer := _whole(text, options)) is not None:
         return Parsed(answer, "mark")
-    said = [evidence for evidence in _evidence(text, options)]
+    said = list(_evidence(text, options))
     parsed = _decided(text, said, options)
     return parsed._replace(evidence="mark")
 

@@ -21,7 +21,7 @@ from functools import cache
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer
 from biasatlas.benchmarks.shared.parsing.normalise import simplified
 from biasatlas.benchmarks.shared.parsing.numbers import place
-from biasatlas.benchmarks.shared.parsing.options import Options
+from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.phrases import either, finds, words
 
 #: What the beginning of a reply says; None while it is open.
@@ -36,6 +36,10 @@ _WORD = re.compile(r"[a-z0-9']")
 
 def decided(opening: Opening, text: str, options: Options) -> Answer | None:
     """What ``opening`` says of the shortest beginning of ``text`` of which it says anything; beginnings are remembered."""
+    if any(option.text or option.aliases for option in options) and not _touches(text, options):
+        options = as_options(
+            options.labels
+        )  # what was found for the labels alone holds for every request that has them
     known: dict[tuple[Opening, str], Answer | None] = options.__dict__.setdefault("openings", {})
     if len(known) > 500_000:
         known.clear()
@@ -46,6 +50,16 @@ def decided(opening: Opening, text: str, options: Options) -> Answer | None:
         if known[key] is not None:
             return known[key]
     return None
+
+
+def _touches(text: str, options: Options) -> bool:
+    """Whether any word of ``text`` begins as a form of ``options`` does: if none, their texts change nothing."""
+    known: set[str] | None = options.__dict__.get("begins")
+    if known is None:
+        forms = [form for form, _ in _forms(options) if len(form) > 1 or not options.letters]
+        known = options.__dict__["begins"] = {form[:end] for form in forms for end in (1, 2, 3)}
+    folded = simplified(unicodedata.normalize("NFKC", text)).lower()
+    return any(word[:3] in known for word in re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+|[^\w\s]", folded))
 
 
 def _open(text: str, starts: Sequence[str], answer: Callable[[str], Answer | None]) -> Answer | None:

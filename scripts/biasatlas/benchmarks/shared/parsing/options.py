@@ -1,5 +1,6 @@
 """The options that a reply chooses from, the forms that each of them has, and where a text mentions one."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,8 +50,7 @@ def squash(text: str) -> str:
     text = re.sub(r"\s{0,2}(?:/|&)\s{0,2}", " and ", text)
     text = re.sub(r"[^\w'+#.%<>=\-]|(?<!\w)[.'\-]|[.'\-](?!\w)|_", " ", text)
     text = re.sub(r"(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])", "", text)
-    text = re.sub(r"^(?:the|an?|option)\s(?=\w\w)", "", " ".join(text.replace("-", " ").split()))
-    return text
+    return re.sub(r"^(?:the|an?|option)\s(?=\w\w)", "", " ".join(text.replace("-", " ").split()))
 
 
 class Options(tuple[Option, ...]):
@@ -83,6 +83,7 @@ class Options(tuple[Option, ...]):
         """Every form of every option but letters, with its option, the longest first. A form of two options is none."""
         found: dict[str, dict[int, str]] = {}
         for i, option in enumerate(self):
+            i = self.labels.index(option.label)  # a label that is given twice is the first
             for form in self._forms(option):
                 if key := squash(form):
                     found.setdefault(key, {})[i] = form
@@ -263,23 +264,20 @@ def _is_letter(text: str, match: re.Match[str]) -> bool:
     if re.search(r"(?:^|\s)[A-Z]\.\s?$", before) and re.match(r"\.", after):
         return False
     opened, closed = before[-1:] in "([\"'<" and bool(before), bool(match["close"])
-    if letter.islower():
-        if letter == "a" or letter == "i" or True:
-            pair = re.match(r"\s?(?:or|and|/|&|,|>|and/or)\s?[\"'(]?[a-e]\b", after) or re.search(
-                r"\b[a-e][\"')]?\s?(?:or|and|/|&|,|>)\s?[\"'(]?$", before
-            )
-            alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (
-                not before.strip(" \"'([-*") or before.endswith("\n")
-            )
-            named = cue.search(before) and not re.match(r"\s{1,2}[a-z]", after)
-            return bool(
-                pair
-                or (opened and closed)
-                or (closed and not before.strip())
-                or alone
-                or named
-                or (closed and letter != "i")
-            )
+    if letter.islower() and (True):
+        pair = re.match(r"\s?(?:or|and|/|&|,|>|and/or)\s?[\"'(]?[a-e]\b", after) or re.search(
+            r"\b[a-e][\"')]?\s?(?:or|and|/|&|,|>)\s?[\"'(]?$", before
+        )
+        alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (not before.strip(" \"'([-*") or before.endswith("\n"))
+        named = cue.search(before) and not re.match(r"\s{1,2}[a-z]", after)
+        return bool(
+            pair
+            or (opened and closed)
+            or (closed and not before.strip())
+            or alone
+            or named
+            or (closed and letter != "i")
+        )
     if letter not in "AI":
         return not (letter == "I" and re.match(r"\s[a-z]|'", after))
     article = re.match(r"\s{1,2}[a-z'\"]+", after) and not verb.match(after) and not closed
@@ -301,6 +299,15 @@ _PLACES = tuple(
         ("third|3rd", "[3三]", "three", r"(?!)"),
     )
 )
+
+
+@lru_cache(maxsize=4096)
+def asked_options(labels: str, options: str | None = None) -> Options:
+    """The options of a request, from its columns ``labels`` and ``options``."""
+    names, shown = json.loads(labels), json.loads(options) if options else []
+    texts = [each if isinstance(each, str) else each[0] for each in shown]
+    aliases = {name: each[1:] for name, each in zip(names, shown, strict=False) if not isinstance(each, str)}
+    return Options.of(names, texts, aliases)
 
 
 def as_options(options: "Options | Sequence[str]") -> Options:

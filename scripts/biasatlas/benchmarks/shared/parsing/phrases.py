@@ -6,12 +6,14 @@ from pathlib import Path
 
 import yaml
 
+from biasatlas.benchmarks.shared.parsing import VERSION
+
 _FOLDER = Path(__file__).parent / "patterns"
 
 
 @cache
-def _table(name: str) -> dict[str, dict[str, str]]:
-    """Of each key of a table and each language the phrases, as one expression."""
+def _table(name: str, version: int = VERSION) -> dict[str, dict[str, str]]:
+    """Of each key of a table and each language the phrases, as one expression; ``version`` stands for what they are."""
     read = yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
     return {
         key: {

@@ -1,5 +1,6 @@
 """An order of all options: a chain, a list, or a sentence that names each once."""
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -48,7 +49,7 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
         order = distinct.pop()
         return Parsed(order, "order")
     if distinct:
-        (last, at), before = orders[-1], body[orders[-2][1] : orders[-1][1]]
+        (last, _at), before = orders[-1], body[orders[-2][1] : orders[-1][1]]
         settled = (
             finds("answers", "correct").search(before)
             or finds("answers", "conclude").search(before[-60:])
@@ -106,7 +107,7 @@ def _orders(body: str, options: Options) -> list[tuple[tuple[int, ...] | str, in
     mentions, count = _mentions(body, options), len(options)
     for at in range(len(mentions) - count + 1):
         run = mentions[at : at + count]
-        gaps = [body[a.end : b.start] for a, b in zip(run, run[1:])]
+        gaps = [body[a.end : b.start] for a, b in itertools.pairwise(run)]
         if {mention.option for mention in run} != set(range(count)):
             continue
         order: tuple[int, ...] | str = tuple(mention.option for mention in run)
