@@ -71,8 +71,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     return {
         "cue": re.compile(rf".*(?P<cue>{answers['cue']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
         "topic": re.compile(rf".*(?P<cue>{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
-        "though": re.compile(r"(?:虽然?|尽管|固然|\b(?:although|though|while|even if))[^,]{0,40}$", re.I),
-        "contrast": re.compile(r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上", re.I),
+        "though": re.compile(r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while|even if))[^,]{0,40}$", re.I),
+        "contrast": re.compile(r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如", re.I),
         "not": re.compile(rf"{answers['not']}\s{{0,2}}[\"'(\[]{{0,2}}$", re.I),
         "better": re.compile(rf"[\"')\].,]?\s{{0,2}}{answers['better']}", re.I),
         "worse": re.compile(rf"[\"')\]]?:?\s{{0,2}}[✅✓✔❌✗]?\s?{answers['worse']}", re.I),
@@ -98,7 +98,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
     mentions = _apart(body, options)
-    corrects, at = "", 0
+    corrects, at, any_said = "", 0, False
     for start, sentence in sentences(body):
         here = []
         while at < len(mentions) and mentions[at].start < start + len(sentence):
@@ -107,7 +107,7 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
                 here.append(mention._replace(start=mention.start - start, end=min(mention.end - start, len(sentence))))
             at += 1
         before = sentence[: here[0].start] if here else sentence
-        for match in finds("answers", "correct").finditer(before):
+        for match in finds("answers", "correct").finditer(before) if any_said else ():
             weak = finds("answers", "retract").fullmatch(match[0])
             corrects = "corrects" if not weak or corrects == "corrects" else "retracts"
         if here:
@@ -123,7 +123,7 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
                     kind = "announced" if corrects == "corrects" else "retracts"
                 if kind != "mention" or sentence.strip()[-1:] != "?":
                     yield Evidence(found[0], kind, concludes, bool(corrects), any(mention.lettered for mention in here))
-                corrects = ""
+                corrects, any_said = "", True
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
