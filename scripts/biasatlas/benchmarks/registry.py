@@ -14,7 +14,7 @@ from biasatlas.benchmarks.checks import check_spec
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
 from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
-from biasatlas.benchmarks.shared.readers import VERSION, Reader
+from biasatlas.benchmarks.shared.parsing import VERSION, Parser
 from biasatlas.benchmarks.visible import SPEC, View, plain
 from biasatlas.errors import UserError
 from biasatlas.marks import Changes, that_change
@@ -279,11 +279,11 @@ def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
     return spec.multiverses if spec.unit or not has_evidence(benchmark) else _module(benchmark, "evidence").MULTIVERSES
 
 
-def readers(benchmark: str) -> dict[str, Reader]:
+def readers(benchmark: str) -> dict[str, Parser]:
     """The readers of choices that a benchmark's requests may name: those of all, and its own."""
-    from biasatlas.benchmarks.shared.readers.named import READERS
+    from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
-    return READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
+    return PARSERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
 
 
 def reader_version(benchmark: str) -> str:
