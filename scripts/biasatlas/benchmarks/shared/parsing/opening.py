@@ -1,15 +1,15 @@
 """The beginning of a reply, parsed as it is written: the rule for when a choice is made.
 
-Exact probabilities follow texts token by token, and cannot follow all of them to their end. A choice therefore ends where
-its answer does. A text so far has
+Exact probabilities follow texts token by token, and cannot follow all of them to their end. A choice therefore ends
+where its answer does. A text so far has
 
 - no answer yet (None) while it may still become an announced answer or an option's text, or more may join its answer
   ("A or B", "7-8", a letter before an option's text);
 - its answer once that is closed: by the end of its line, or by what follows it;
 - "refused" where it begins as refusals do, "unparseable" where it begins as no answer does.
 
-Its answer is that of its shortest beginning that has one, so that more text never changes it. Forms are exact here: a typo, an
-answer behind other words and what comes after an answer are seen in whole replies alone.
+Its answer is that of its shortest beginning that has one, so that more text never changes it. Forms are exact here:
+a typo, an answer behind other words and what comes after an answer are seen in whole replies alone.
 """
 
 import re
@@ -35,7 +35,8 @@ _WORD = re.compile(r"[a-z0-9']")
 
 
 def decided(opening: Opening, text: str, options: Options) -> Answer | None:
-    """What ``opening`` says of the shortest beginning of ``text`` of which it says anything; beginnings are remembered."""
+    """What ``opening`` says of the shortest beginning of ``text`` of which it says anything; beginnings are
+    remembered."""
     if any(option.text or option.aliases for option in options) and not _touches(text, options):
         options = as_options(
             options.labels
@@ -103,7 +104,8 @@ def _inside(body: str, word: str) -> bool:
 
 
 def _forms(options: Options) -> list[tuple[str, int]]:
-    """How answers may be written, with their options, the longest first: labels, texts, other names, with an article or not."""
+    """How answers may be written, with their options, the longest first: labels, texts, other names, with an
+    article or not."""
     known: list[tuple[str, int]] | None = options.__dict__.get("forms")
     if known is None:
         found: dict[str, int] = {}
@@ -237,7 +239,8 @@ _OVER = re.compile(r"\s{0,3}分?\s{0,3}(?:/|out of)\s{0,3}(?P<top>\d{0,9})(?P<en
 def open_number(text: str, options: Options, nearest: bool = False) -> Answer | None:
     """The number that a text so far begins with.
 
-    "1. Score: 6" and "6. It names the stereotype": a number with a list's mark is the answer unless another is announced.
+    "1. Score: 6" and "6. It names the stereotype": a number with a list's mark is the answer unless another is
+    announced.
     """
     values = [Decimal(label) for label in options.labels]
     top, leads = max(values), _by_length("leads")
