@@ -33,7 +33,7 @@ def first_item(body: str, answers: Callable[[str], bool]) -> str:
     if len(lines) == 1 or not answers(lines[0].strip()):
         return body
     item, reason, other = _heads()
-    numbered = re.compile(r"\s{0,3}[(\[-]?\s?(?:\d{1,2}|[A-H])\s?[.):、]")
+    numbered = re.compile(r"\s{0,3}[(\[-]?\s?(?:\d{1,2}|[A-H])\s?[.):、](?!\d)")
     listed = bool(numbered.match(lines[0]))
     for at, line in enumerate(lines[1:60], 1):
         if listed and numbered.match(line):

@@ -67,6 +67,13 @@ _ENUMERATED = re.compile(
 )
 
 
+_SUPPOSES = re.compile(
+    r"(?:如果|若是?|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:if|had)\b(?!.{0,12}(?:must|had to|have to|forced))"
+    r"|(?:might|would|could) have|last one|unlike",
+    re.I,
+)
+
+
 class _Stated(NamedTuple):
     """A number, the rank of how it is stated (0 the surest), its place, and whether it is one of several
     alternatives."""
@@ -120,7 +127,8 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | str | None:
         numbers = {value for value in given if value is not None}
         if numbers:
             return numbers.pop() if len(numbers) == 1 else _last(pairs, named, low, high) or AMBIGUOUS
-    numbers = {value for name, value in ((n, _value(v, low, high)) for n, v in pairs) if isinstance(value, Decimal)}
+    others = [value for name, value in pairs if not re.search("confidence|编号|序号|index|id$|version", name, re.I)]
+    numbers = {value for value in (_value(each, low, high) for each in others) if isinstance(value, Decimal)}
     if len(numbers) == 1:
         return numbers.pop()
     if pairs and len(numbers) > 1:
@@ -251,7 +259,8 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | str 
     ]
     if beside and (former.rank or former.several):
         between = text[former.start : beside[-1].start]
-        if finds("answers", "contrast").search(between) and beside[-1].rank < 3:
+        contrast = finds("answers", "contrast").search(between)
+        if contrast and beside[-1].rank < 3 and not beside[-1].several:
             return beside[-1].value
         if finds("answers", "even").search(text[former.start : beside[-1].start + 30]):
             return AMBIGUOUS
@@ -305,6 +314,14 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
             found[-1] = found[-1]._replace(several=True, rank=rank)
             continue
         rank = _rank(patterns, before, after, text, match, over)
+        sentence = re.split(r"[。!?\n]|\.\s", before)[-1]
+        if (
+            found
+            and not _SUPPOSES.search(text[: found[0].start])
+            and re.search(r"[.。!?\n]", between)
+            and _SUPPOSES.search(sentence)
+        ):
+            continue
         if match["word"] and rank == 5:
             continue
         if finds("answers", "not").search(before[-24:]) and re.search(
