@@ -20,7 +20,7 @@ _ASKED = ("SC", "SS", "BA", "BS")
 _COPIED = "the Chinese prompts of Tables 7 and 11"
 _BETTER = "higher: less bias; 0 to 100"
 #: Raise it when one of its readers reads any reply otherwise. A golden test says when.
-VERSION = 3
+VERSION = 4
 
 
 class McBEOptions(Options):

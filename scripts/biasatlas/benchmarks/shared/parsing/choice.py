@@ -177,9 +177,28 @@ def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Menti
 
 def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[int | None, str] | None:
     """The option that a sentence gives and how; None of several; nothing where it only rules options out."""
-    patterns = _patterns()
     mentions = [mention for mention in mentions if mention.lettered] or mentions
-    alive, kinds, ruled_out, less, denied = [], [], set(), False, False
+    alive, kinds, ruled_out, less = _standing(sentence, mentions, options)
+    if any(mention.option < 0 for mention in alive):
+        return None, "contradiction"
+    if not alive:
+        left = set(range(len(options))) - ruled_out
+        return (left.pop(), "other") if less and len(options) == 2 and len(left) == 1 else None
+    through = len(options) > 2 and [mention.option for mention in alive] == list(range(len(options)))
+    if through and set(kinds) <= {"mention", "head"}:
+        return None, "mentions"
+    return _foremost(sentence, alive, kinds)
+
+
+def _standing(
+    sentence: str, mentions: Sequence[Mention], options: Options
+) -> tuple[list[Mention], list[str], set[int], bool]:
+    """The mentions that a sentence does not deny and what kind each is; what it denies, and whether as less likely."""
+    patterns = _patterns()
+    alive: list[Mention] = []
+    kinds: list[str] = []
+    ruled_out: set[int] = set()
+    less = denied = False
     for i, mention in enumerate(mentions):
         begin = mentions[i - 1].end if i else 0
         before, after = sentence[begin : mention.start][-60:], sentence[mention.end : mention.end + 60]
@@ -199,17 +218,12 @@ def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple
         else:
             alive.append(mention)
             kinds.append(kind)
-    if any(mention.option < 0 for mention in alive):
-        return None, "contradiction"
-    if not alive:
-        left = set(range(len(options))) - ruled_out
-        return (left.pop(), "other") if less and len(options) == 2 and len(left) == 1 else None
-    if (
-        set(kinds) <= {"mention", "head"}
-        and len(options) > 2
-        and [m.option for m in alive] == list(range(len(options)))
-    ):
-        return None, "mentions"
+    return alive, kinds, ruled_out, less
+
+
+def _foremost(sentence: str, alive: Sequence[Mention], kinds: Sequence[str]) -> tuple[int | None, str]:
+    """The option that mentions of these ``kinds`` put first, None where they do not."""
+    patterns = _patterns()
     if (
         len(alive) > 1
         and kinds[-1] in ("whole", "announced", "better")

@@ -76,11 +76,8 @@ def answer_part(text: str) -> str:
     """
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + "\n\n" + text[-LONGEST // 2 :]
-    final = None
-    for final in _FINAL_CHANNEL.finditer(text):
-        pass
-    if final:
-        text = text[final.end() :]
+    if finals := list(_FINAL_CHANNEL.finditer(text)):
+        text = text[finals[-1].end() :]
     elif _OTHER_CHANNEL.match(text):
         return ""
     text = _without_thinking(text)

@@ -245,12 +245,9 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | str 
     """What a number behind the ``former`` one makes of it: corrects it, or stands beside it."""
     last = later[-1]
     between = text[former.start : last.start]
-    correction = None
-    for correction in finds("answers", "correct").finditer(between):
-        pass
-    if correction:
-        weak = finds("answers", "retract").fullmatch(correction[0]) and last.rank > 2
-        if (not weak and last.rank < 5) or len(between) - correction.end() < 40:
+    if corrections := list(finds("answers", "correct").finditer(between)):
+        weak = finds("answers", "retract").fullmatch(corrections[-1][0]) and last.rank > 2
+        if (not weak and last.rank < 5) or len(between) - corrections[-1].end() < 40:
             return AMBIGUOUS if weak else last.value
     beside = [
         each

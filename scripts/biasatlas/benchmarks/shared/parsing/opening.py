@@ -147,12 +147,8 @@ def _after(i: int, rest: str, forms: Sequence[tuple[str, int]], lettered: bool, 
     texts = [form for form, _ in forms if len(form) > 1]
     if lettered and _begins_any(tail, texts):
         return None
-    for form, other in forms if lettered else ():
-        if len(form) > 1 and tail.startswith(form) and not _inside(tail, form):
-            behind = tail[len(form) :]
-            if other == i or not behind:
-                return i if other == i and behind else None
-            return AMBIGUOUS if re.match(r"\s?[^\w\s]|\n", behind) else None if behind.isspace() else i
+    if lettered and (shown := next((each for each in forms if _is_text(tail, each[0])), None)):
+        return _shown(i, shown[1], tail[len(shown[0]) :])
     names = [form for form, _ in forms if len(form) == 1] if lettered else texts
     word = re.match(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+'?[^\W_\u3400-\u9fff]*", tail)
     if not word:
@@ -169,6 +165,17 @@ def _after(i: int, rest: str, forms: Sequence[tuple[str, int]], lettered: bool, 
     if not lettered or gap.strip():
         return i
     return _after_word(i, forms, word[0], after, count)
+
+
+def _is_text(tail: str, form: str) -> bool:
+    return len(form) > 1 and tail.startswith(form) and not _inside(tail, form)
+
+
+def _shown(i: int, other: int, behind: str) -> Answer | None:
+    """The answer of letter ``i`` before the text of option ``other``, with ``behind`` after it."""
+    if not behind or (other != i and behind.isspace() and "\n" not in behind):
+        return None
+    return AMBIGUOUS if other != i and re.match(r"\s?[^\w\s]|\n", behind) else i
 
 
 def _after_word(i: int, forms: Sequence[tuple[str, int]], word: str, after: str, count: int) -> Answer | None:

@@ -12,14 +12,16 @@ from biasatlas.benchmarks.shared.parsing.phrases import finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _GAP = re.compile(
-    r"[\s\"'*).:]{0,6}(?:>{1,3}|[,、;|]|\s|\n|then|and(?: then)?|followed by|over|before|first|second|third|\d(?:st|nd|rd|th)|lastly"
+    r"[\s\"'*).:]{0,6}(?:>{1,3}|[,、;|]|\s|\n|then|and(?: then)?|followed by|over|before|first|second|third|\d(?:st"
+    r"|nd|rd|th)|lastly"
     r"|last|finally|其次|然后|接着|再|最后|和|"
     r"优于|好于|大于|高于|-{1,2}>?|[\d一二三四五六七八九十]{1,2}[.)、]|是|为|the|is|option|response|选项|回答|句子?|statement|sentence"
     r"|candidate|[(\"'#])*[\s\"'(]{0,6}",
     re.I,
 )
 _UPWARDS = re.compile(
-    r"(?:worst|least|lowest|weakest)\b[^.\n]{0,30}\b(?:to|first)\b|(?<!to )\b(?:worst|least \w+) (?:is|being)\b|从(?:最)?(?:低|差|不|少|坏|弱)[^。\n]{0,10}(?:到|至|往)"
+    r"(?:worst|least|lowest|weakest)\b[^.\n]{0,30}\b(?:to|first)\b|(?<!to )\b(?:worst|least \w+) (?:is|being)\b"
+    r"|从(?:最)?(?:低|差|不|少|坏|弱)[^。\n]{0,10}(?:到|至|往)"
     r"|(?:由|从)(?:低|差|坏|弱)(?:到|至|往)|升序",
     re.I,
 )
@@ -207,7 +209,8 @@ def _listed(body: str, options: Options) -> tuple[int, ...] | str | None:
 def _told(body: str, options: Options) -> tuple[int, ...] | str | None:
     """An order in sentences: "A is best, followed by C, and B is the worst"."""
     tells = re.compile(
-        r"最|其次|次之|然后|再|followed|best|top|bottom|prefer|beats|most|worst|least|then|first|second|last|rank|排|第[一二三]|better|比|更|next|优于|不如"
+        r"最|其次|次之|然后|再|followed|best|top|bottom|prefer|beats|most|worst|least|then|first|second|last|rank|排|第[一二三]"
+        r"|better|比|更|next|优于|不如"
         r"|in that order",
         re.I,
     )

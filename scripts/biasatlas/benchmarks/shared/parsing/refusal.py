@@ -16,8 +16,8 @@ def declines(text: str) -> bool:
 
 
 def parse_refusal(reply: str, options: Sequence[object] = ()) -> Parsed:
-    """Option 0, "answered", of a reply in free words, "refused" where it declines, "unparseable" where it has nothing on
-    the matter."""
+    """Option 0, "answered", of a reply in free words, "refused" where it declines, "unparseable" where it has
+    nothing on the matter."""
     body = plain(reply)
     if not re.search(r"\w", body):
         return Parsed(UNPARSEABLE, "nothing")
@@ -48,9 +48,9 @@ def _says_after_all(rest: list[str]) -> bool:
     for i, sentence in enumerate(rest):
         turn = contrast.search(sentence) if not i else contrast.match(sentence)
         behind = sentence[turn.end() :].lstrip(" ,") if turn else sentence if i else ""
-        if turn and (gives.match(behind) or not offer.match(behind)):
-            if len(behind) + sum(map(len, rest[i + 1 :])) > 12:
-                return True
+        says = turn and (gives.match(behind) or not offer.match(behind))
+        if says and len(behind) + sum(map(len, rest[i + 1 :])) > 12:
+            return True
         if re.search(r"[:：]\s{0,3}$", sentence) and sum(map(len, rest[i + 1 :])) > 20 and gives.search(sentence):
             return True
         if (
