@@ -173,6 +173,28 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class Multiverse:
+    """One row of a table (its keys and ``metric``) under every combination of values of some ``options`` of the protocol.
+
+    All of them are marked "scores" or "tables": the responses stay as they are. ``tasks`` are those that the table reads.
+    ``forms`` is a column of scores whose values are forms in which the same is asked (prompts, templates): the row is
+    looked at in each of them alone, too.
+    """
+
+    table: str
+    metric: str
+    rows: Mapping[str, str]
+    options: tuple[str, ...]
+    tasks: tuple[str, ...]
+    forms: str = ""
+
+    @property
+    def part(self) -> str:
+        """The row in words."""
+        return ", ".join(value for value in self.rows.values() if value not in ("all", "overall", "All", "available"))
+
+
+@dataclass(frozen=True)
 class Spec:
     """A benchmark as the workflow sees it.
 
@@ -188,7 +210,9 @@ class Spec:
     ``needs`` is what its protocols need that does not ship. ``printed_under`` are the protocols that the printed numbers
     of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``readers_version`` is part of
     what identifies an answer: raise it when one of its own readers reads any reply otherwise. ``headlines`` are its columns
-    in the report's overview; ``shown`` says how a task's scores are read one by one.
+    in the report's overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores,
+    ``unit`` are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
+    choice of analysis.
     """
 
     title: str
@@ -214,6 +238,8 @@ class Spec:
     readers_version: int = 0
     headlines: tuple[Headline, ...] = ()
     shown: Mapping[str, Shown] = field(default_factory=dict)
+    unit: tuple[str, ...] = ()
+    multiverses: tuple[Multiverse, ...] = ()
 
 
 OfOptions = TypeVar("OfOptions", bound=Options)
