@@ -1,9 +1,8 @@
 """Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from biasatlas.benchmarks.shared.evidence import Evidence
     from biasatlas.benchmarks.shared.roles import Roles
-    from biasatlas.benchmarks.shared.specifications import Multiverse
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
@@ -242,7 +240,7 @@ def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
 
 def has_evidence(benchmark: str) -> bool:
     """Whether models are compared by a benchmark's scores."""
-    return bool(load_spec(benchmark).unit) or _has(benchmark, "evidence")
+    return bool(load_spec(benchmark).unit)
 
 
 def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[Evidence]]] | None":
@@ -252,14 +250,12 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
     """
     if not has_evidence(benchmark):
         return None
-    unit = load_spec(benchmark).unit or _module(benchmark, "evidence").UNIT
-    return unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
+    return load_spec(benchmark).unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
 
 
-def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
+def multiverses(benchmark: str) -> tuple[contract.Multiverse, ...]:
     """Rows of its tables that are looked at under every choice of analysis."""
-    spec = load_spec(benchmark)
-    return spec.multiverses if spec.unit or not has_evidence(benchmark) else _module(benchmark, "evidence").MULTIVERSES
+    return load_spec(benchmark).multiverses
 
 
 def readers(benchmark: str) -> dict[str, Reader]:
@@ -332,13 +328,8 @@ def _function(benchmark: str, step: str, name: str) -> Any:
 
 
 def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., Any]:
-    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name.
-
-    A function of several parameters is called with them as they are, its description before all else.
-    """
+    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name."""
     described = description(benchmark)
-    if len(signature(function).parameters) != 1:
-        return partial(function, described) if described else function
     names = contract.GIVEN[step]
     fixed = {"spec": load_spec(benchmark)} | ({"description": described} if described else {})
 

@@ -25,18 +25,10 @@ from biasatlas.benchmarks.dbb import CATEGORIES, TEMPLATE
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.stats.clusters import proportion, ratio
 from biasatlas.stats.intervals import Inference, without
 from biasatlas.stats.replicates import ratio_replicates
 from biasatlas.stats.tests import sign_flips
-
-UNIT = ("task", "instance_id")
-
-MULTIVERSES = tuple(
-    Multiverse(table, metric, {"category": "All"}, options=("estimator", "refusal"), tasks=("MCQ",))
-    for table, metric in (("consistency", "consistent_shift"), ("bias", "rate"))
-)
 
 Name = TypeVar("Name", str, int)
 
