@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Options, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Need, Options, Shown, Spec, Table, Task
 from biasatlas.benchmarks.mcbe import (
     CATEGORIES,
     DESIGN,
@@ -296,4 +296,14 @@ SPEC = Spec(
     ),
     reads=("categories", "skip_invalid"),
     readers_version=VERSION,
+    unit=("task", "item_id", "prompt_set", "repeat"),
+    multiverses=tuple(
+        Multiverse("task_means", "mean_score", {"task": task, "average": "available"}, options=options, tasks=(task,))
+        for task, options in (
+            ("PC", ("nll_reduction", "pc_spread", "pc_decay")),
+            ("SC", ("sc_unparsed",)),
+            ("SS", ("ss_unparsed", "ss_decay")),
+            ("BS", ("bs_unparsed",)),
+        )
+    ),
 )
