@@ -89,7 +89,7 @@ def added(tmp_path_factory):
             path.write_text(text)
     shutil.copytree(EXAMPLE, checkout, dirs_exist_ok=True)
     kinds = checkout / "scripts/biasatlas/models/kinds.py"
-    kinds.write_text(kinds.read_text().replace('    "known",\n', '    "known",\n    "coin",\n'))
+    kinds.write_text(kinds.read_text().replace('    "simulated",\n', '    "simulated",\n    "coin",\n'))
 
     lines = list(ferry())
     (folder / "crossings").mkdir()
