@@ -145,9 +145,7 @@ rule write_report:
     conda:
         "../envs/figures.yaml"
     params:
-        step=find.step(
-            "", "write_report", site=SITE, shipped=find.digest(CARDS), page=digest_of(PAGE_FILES), texts=find.texts
-        ),
+        step=find.step("", "write_report", site=SITE, shipped=find.digest(CARDS), page=digest_of(PAGE_FILES)),
     script:
         "../scripts/write_report.py"
 

@@ -13,7 +13,7 @@ from biasatlas.workflow.job import job
 EXAMPLES = 10
 
 with job(snakemake) as this:
-    spec, readers = registry.load_spec(this.benchmark), registry.readers(this.benchmark)
+    spec, readers = registry.spec_view(this.benchmark, "replies"), registry.readers(this.benchmark)
     items = read_parquet(snakemake.input.items_file)
     asked = [
         (each["model"], each["name"], each["task"], each["requests"], each["responses"])

@@ -18,7 +18,7 @@ with job(snakemake) as this:
         published_as=this.step["published_as"],
     )
     table = make(given.own) if given.own else with_worst_cases(make, read_scores(given.scores))
-    spec = registry.load_spec(this.benchmark)
+    spec = registry.spec_view(this.benchmark, "table", table=name)
     # What was printed is about the published data, and of models about the authors' protocols.
     if given.scores and (this.step["data"] != "full" or ("model" in table and this.protocol not in spec.printed_under)):
         table = table.assign(published=None, difference=math.nan)

@@ -19,7 +19,7 @@ with job(snakemake) as this, style():
     neutral = {
         (name, metric): declared.neutral
         for name, benchmark in this.step["benchmarks"].items()
-        for metric, declared in registry.load_spec(benchmark).metrics.items()
+        for metric, declared in registry.spec_view(benchmark, "sensitivity").metrics.items()
     }
     write_table(universe, snakemake.output.multiverse, METRICS)
     write_table(sensitivity_table(universe, neutral), snakemake.output.sensitivity, METRICS)

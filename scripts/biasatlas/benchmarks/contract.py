@@ -12,7 +12,7 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. E
 ``scores``    ``score_responses(step)``: responses to the scores of one category
 ``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
 ``figures``   functions of a step marked with :func:`figure`: tables by name to a figure
-``readers``   READERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.readers` (if it needs any)
+``readers``   READERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing` (if it needs any)
 ``roles``     ``roles(step)`` and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
 ``judge``     ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part)
 ``released``  ``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry

@@ -11,8 +11,6 @@ from biasatlas.workflow.paths import Paths
 
 #: Steps of a benchmark that an experiment does in process.
 STEPS: tuple[ReadingStep, ...] = ("requests", "judge", "scores", "tables")
-#: Modules behind them.
-MODULES = ("requests", "judge", "roles", "scores", "tables", "columns")
 
 
 class Experiment(NamedTuple):

@@ -9,7 +9,6 @@ from biasatlas.marks import that_change
 from biasatlas.sources import load_sources
 from biasatlas.workflow import across, laboratory, selection
 from biasatlas.workflow.filetree import File, files
-from biasatlas.workflow.identity import digest_of_texts
 from biasatlas.workflow.steps import Steps
 from biasatlas.workflow.targets import Answers, Targets, files_behind
 
@@ -241,10 +240,6 @@ class Lookup(Steps):
     def seeds(self) -> list[list[str]]:
         """Param: groups of models that differ by their seed alone."""
         return across.seeds(self.config)
-
-    def texts(self, wildcards: Any) -> str:
-        """Param: what pages say of the configured benchmarks."""
-        return digest_of_texts(dict.fromkeys(map(self.config.benchmark, self.config.benchmarks)))
 
     def findings(self) -> dict[str, File]:
         """Tree: the table of all tests under each protocol with evidence."""

@@ -1,6 +1,6 @@
 """What can change the results of a rule beside its input files, as one param: code, shipped files, options."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from biasatlas import ROOT
@@ -10,7 +10,7 @@ from biasatlas.marks import Changes, that_change
 from biasatlas.resources import names as shipped_names
 from biasatlas.workflow import laboratory, selection
 from biasatlas.workflow.filetree import File, files, places
-from biasatlas.workflow.identity import code_of_step, digest_of
+from biasatlas.workflow.identity import digest, digest_of
 from biasatlas.workflow.shipped import SHIPPED
 from biasatlas.workflow.targets import Targets
 
@@ -36,23 +36,6 @@ STAGES: dict[Stage, Reads] = {
     "multiverse": Reads(("scores", "tables"), "tables"),
     "plan": Reads(("scores", "tables"), "tables"),
     "experiment": Reads(laboratory.STEPS),
-}
-
-#: Script -> modules of a benchmark that it calls.
-MODULES: dict[str, tuple[str, ...]] = {
-    "read_items": ("items", "columns"),
-    "build_requests": ("requests", "columns"),
-    "judge_responses": ("judge", "readers"),
-    "order_contexts": ("judge",),
-    "score_responses": ("scores", "columns"),
-    "summarise_scores": ("tables",),
-    "summarise_replies": ("readers",),
-    "draw_figure": ("figures",),
-    "score_again": ("scores", "evidence"),
-    "compare_models": ("evidence",),
-    "run_experiment": laboratory.MODULES,
-    "plan_effects": (*laboratory.MODULES, "evidence"),
-    "start_variations": ("items",),
 }
 
 
@@ -88,14 +71,20 @@ class Steps:
         return value
 
     def _code(self, script: str, wildcards: Any) -> str:
-        """A digest of the code behind a job."""
+        """What identifies the work of a job's script: its code, and what it sees of its benchmarks' declarations."""
+        wanted = ("benchmark", "protocol", "task", "table", "figure")
+        names = {name: getattr(wildcards, name) for name in wanted if hasattr(wildcards, name)}
+        return digest(script, {**names, "benchmark": list(map(self.config.benchmark, self._benchmarks(script, names)))})
+
+    def _benchmarks(self, script: str, wildcards: Mapping[str, str]) -> Iterable[str]:
+        """Benchmarks of a job, by their names in the configuration."""
+        if "benchmark" in wildcards:
+            return [wildcards["benchmark"]]
         if script == "compare_models":
-            benchmarks = [self.config.benchmark(name) for name in self.targets.with_evidence(wildcards.protocol)]
-        else:
-            fixed = "dbb" if script == "start_variations" else ""
-            benchmarks = [fixed or self.config.benchmark(getattr(wildcards, "benchmark", ""))]
-        modules = [f"benchmarks.{{benchmark}}.{module}" for module in MODULES.get(script, ())]
-        return " ".join(code_of_step(script, benchmark, *modules) for benchmark in dict.fromkeys(benchmarks))
+            return self.targets.with_evidence(wildcards["protocol"])
+        if script in ("tell_sensitivity", "write_report", "laboratory"):
+            return self.config.benchmarks
+        return ["dbb"] if script == "start_variations" else []
 
     def files_for(self, tree: Any) -> Callable:
         """Input of: the files of a tree, or of the one that a function of the wildcards gives."""
