@@ -7,7 +7,7 @@ from functools import partial
 from biasatlas.benchmarks.shared.parsing import Answer, Parsed, Parser
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
-from biasatlas.benchmarks.shared.parsing.opening import Opening, decided, open_choice, open_decimal, open_number
+from biasatlas.benchmarks.shared.parsing.opening import ModelContext, decided, open_choice, open_decimal, open_number
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
 from biasatlas.benchmarks.shared.parsing.refusal import parse_refusal
@@ -19,10 +19,11 @@ Whole = Callable[[str, Options | Sequence[str]], Parsed]
 
 @dataclass(frozen=True)
 class Choice:
-    """A parser of choices: what ``opening`` decides, and of a whole text in which that decides nothing, what ``whole`` finds."""
+    """A parser of choices: what ``opening`` decides, and of a whole text in which that decides nothing, what
+    ``whole`` finds."""
 
     whole: Whole
-    opening: Opening
+    opening: ModelContext
 
     def __call__(self, text: str, options: Options | Sequence[str], complete: bool) -> Answer | None:
         options = as_options(options)
