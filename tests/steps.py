@@ -95,12 +95,17 @@ def changed(edited: Mapping[str, str], among: Iterable[str] = STEPS) -> set[str]
 
 def within(module: str, name: str, edit: Callable[[ast.AST], None]) -> dict[str, str]:
     """The edit of a definition of a ``module``, "function" or "Class.method", by its syntax."""
-    tree = ast.parse(source(path_of(module)))
+    return {path_of(module): edited_text(source(path_of(module)), name, edit)}
+
+
+def edited_text(text: str, name: str, edit: Callable[[ast.AST], None]) -> str:
+    """The source ``text`` with one of its definitions edited."""
+    tree = ast.parse(text)
     node: ast.AST = tree
     for part in name.split("."):
         node = next(each for each in ast.iter_child_nodes(node) if part in _names(each))
     edit(node)
-    return {path_of(module): ast.unparse(ast.fix_missing_locations(tree))}
+    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -136,8 +136,8 @@ class Steps:
         return tree
 
     def _resource_names(self, stage: Stage, wildcards: Any) -> list[str]:
-        benchmark = self.config.benchmark(wildcards.benchmark)
-        return list(dict.fromkeys(n for step in STAGES[stage].resources for n in resource_names(benchmark, step)))
+        benchmark, task = self.config.benchmark(wildcards.benchmark), getattr(wildcards, "task", "")
+        return list(dict.fromkeys(n for step in STAGES[stage].resources for n in resource_names(benchmark, step, task)))
 
     def template_files(self, stage: Stage, benchmark: str, protocol: str) -> dict[str, File]:
         """Tree: the prompt templates of others that a stage asks in: folders of sources, files of the user's."""
