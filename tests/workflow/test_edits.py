@@ -55,12 +55,12 @@ SCORES = {
 ACROSS = {
     "twbias": set(),
     "crows_pairs": {"compare_benchmarks"},
-    "bbq": {"compare_benchmarks", "match_bbq", "draw_match"},
+    "bbq": {"compare_benchmarks", "compare_dbb_bbq", "draw_match"},
     "mcbe": set(),
-    "dbb": {"compare_benchmarks", "match_bbq", "draw_match"},
+    "dbb": {"compare_benchmarks", "compare_dbb_bbq", "draw_match"},
 }
 #: What puts DBB beside other benchmarks under one protocol.
-MATCHED = {"compare_benchmarks", "match_bbq", "draw_match"}
+MATCHED = {"compare_benchmarks", "compare_dbb_bbq", "draw_match"}
 #: What compares models by their scores.
 WEIGHED = {"compare_models", "draw_pairs", "summarise_models"}
 JUDGED = {"judge_responses", "score BA", "summarise_replies"} | TABLES | WEIGHED
@@ -97,7 +97,7 @@ def items(*benchmarks):
     return {"read_items"} | requests(*benchmarks)
 
 
-#: What a model that a person brought is looked at with, and then counted with.
+#: What a model that a person local_model_files is looked at with, and then counted with.
 CHECK = {"check_model", "check"}
 #: What an endpoint answers, and all that follows.
 ENDPOINT = answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score pair", "score PC", "score SG"}
@@ -172,11 +172,11 @@ EDITS = {
         swap(f"{LIBRARY}/models/masked/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         (answers("crows_pairs") - {"score pair_choice"}),
     ),
-    "the version of all readers": (
-        swap(f"{B}/shared/readers/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+    "the version of all parsers": (
+        swap(f"{B}/shared/parsers/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         answers(*BENCHMARKS),
     ),
-    "the version of one benchmark's readers": (
+    "the version of one benchmark's parsers": (
         swap(f"{B}/mcbe/spec.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         answers("mcbe"),
     ),
@@ -260,8 +260,8 @@ EDITS = {
     "an endpoint's budget": (setting("models.endpoint.budget", 5), set()),
     "an endpoint's price": (setting("models.endpoint.price_input_per_million", 2.5), {"check", "all"}),
     "the cost that is accepted": (
-        setting("accept_cost", 100),
-        {"accept_cost"} | ENDPOINT,
+        setting("max_cost", 100),
+        {"max_cost"} | ENDPOINT,
     ),
     "a masked model's folder": (
         setting("models.masked.source", "./other"),
@@ -269,7 +269,7 @@ EDITS = {
     ),
     "the order of the models": (
         ("config.json", reorder_models),
-        {"check", "compare_benchmarks", "match_bbq", "draw_match", "summarise_replies"} | TABLES | WEIGHED,
+        {"check", "compare_benchmarks", "compare_dbb_bbq", "draw_match", "summarise_replies"} | TABLES | WEIGHED,
     ),
     # Runs.
     "the judge": (setting("benchmarks.mcbe.judge", "planted"), {"check"} | JUDGED),

@@ -14,8 +14,8 @@ from biasatlas.workflow.reach import Definition
 CONFIG = {
     "results": "results",
     "models": {
-        "simulated": {"kind": "known", "bias": 1.0},
-        "other": {"kind": "known", "seed": 2},
+        "simulated": {"kind": "simulated", "bias": 1.0},
+        "other": {"kind": "simulated", "seed": 2},
     },
     "benchmarks": {
         "crows_pairs": {"data": "sample", "models": ["simulated", "other"]},
@@ -100,7 +100,7 @@ def test_every_script_of_the_run_was_traced(jobs):
     expected = (
         "read_items build_requests score_responses summarise_scores summarise_replies draw_figure compare_models "
     )
-    expected += "judge_responses compare_benchmarks match_bbq draw_match draw_pairs summarise_models write_report"
+    expected += "judge_responses compare_benchmarks compare_dbb_bbq draw_match draw_pairs summarise_models write_report"
     assert set(expected.split()) <= scripts
 
 

@@ -11,7 +11,7 @@ from conftest import copy_workflow
 
 CONFIG = {
     "results": "results",
-    "models": {"simulated": {"kind": "known"}},
+    "models": {"simulated": {"kind": "simulated"}},
     "benchmarks": {"crows_pairs": {"data": "sample", "tasks": ["pair"]}},
 }
 

@@ -1,9 +1,8 @@
 """Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -14,19 +13,18 @@ from biasatlas.benchmarks.checks import check_spec, resource_patterns
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
 from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
-from biasatlas.benchmarks.shared.readers import VERSION, Reader
+from biasatlas.benchmarks.shared.parsing import VERSION, Parser
 from biasatlas.benchmarks.visible import SPEC, View, plain
 from biasatlas.errors import UserError
-from biasatlas.marks import Changes, that_change
 from biasatlas.resources import names
 from biasatlas.sources import load_sources
+from biasatlas.stages import Stage, fields_affecting
 from biasatlas.validation import read_yaml, unknown, validated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
-    from biasatlas.benchmarks.contract import Multiverse
     from biasatlas.benchmarks.shared.evidence import Evidence
     from biasatlas.benchmarks.shared.roles import Roles
 
@@ -35,7 +33,7 @@ _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
 FAMILIES = ("pairs", "questions")
 #: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
-_MARKED: Mapping[str, Changes] = {
+_MARKED: Mapping[str, Stage] = {
     **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),
     **dict.fromkeys(("roles", "build_judge_requests", "build_order_requests"), "answers"),
     "score_responses": "scores",
@@ -123,7 +121,7 @@ def _description_view(benchmark: str, step: str) -> Description | None:
     described, upto = description(benchmark), _MARKED.get(step, "tables")
     if described is None:
         return None
-    return cast(Description, View(described, dict.fromkeys(that_change(described, upto)), step))
+    return cast(Description, View(described, dict.fromkeys(fields_affecting(described, upto)), step))
 
 
 def resource_names(benchmark: str, step: contract.ReadingStep, task: str = "") -> list[str]:
@@ -218,7 +216,7 @@ def texts(benchmark: str) -> tuple[str, ...]:
 
 
 def formats(benchmark: str) -> dict[str, Made]:
-    """How predictions that a user brings become responses, by the name of their format. UserError: spec and readers differ."""
+    """How predictions that a user brings become responses, by the name of their format. UserError: spec and parsers differ."""
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
 
     described = description(benchmark)
@@ -262,7 +260,7 @@ def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
 
 def has_evidence(benchmark: str) -> bool:
     """Whether models are compared by a benchmark's scores."""
-    return bool(load_spec(benchmark).unit) or _has(benchmark, "evidence")
+    return bool(load_spec(benchmark).unit)
 
 
 def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[Evidence]]] | None":
@@ -272,26 +270,25 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
     """
     if not has_evidence(benchmark):
         return None
-    unit = spec_view(benchmark, "evidence").unit or _module(benchmark, "evidence").UNIT
+    unit = spec_view(benchmark, "evidence").unit
     return unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
 
 
-def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
+def multiverses(benchmark: str) -> tuple[contract.Multiverse, ...]:
     """Rows of its tables that are looked at under every choice of analysis."""
-    spec = load_spec(benchmark)
-    return spec.multiverses if spec.unit or not has_evidence(benchmark) else _module(benchmark, "evidence").MULTIVERSES
+    return spec_view(benchmark, "evidence").multiverses
 
 
-def readers(benchmark: str) -> dict[str, Reader]:
-    """The readers of choices that a benchmark's requests may name: those of all, and its own."""
-    from biasatlas.benchmarks.shared.readers.named import READERS
+def parsers(benchmark: str) -> dict[str, Parser]:
+    """The parsers of choices that a benchmark's requests may name: those of all, and its own."""
+    from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
-    return READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
+    return PARSERS | (_module(benchmark, "parsers").PARSERS if _has(benchmark, "parsers") else {})
 
 
-def reader_version(benchmark: str) -> str:
-    """Changes whenever a reader of :func:`readers` does: part of what makes an answer stale."""
-    return f"{VERSION}.{load_spec(benchmark).readers_version}"
+def parser_version(benchmark: str) -> str:
+    """Changes whenever a parser of :func:`parsers` does: part of what makes an answer stale."""
+    return f"{VERSION}.{load_spec(benchmark).parser_version}"
 
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:
@@ -358,13 +355,8 @@ def _function(benchmark: str, step: str, name: str) -> Any:
 
 
 def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., Any]:
-    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name.
-
-    A function of several parameters is called with them as they are, its description before all else.
-    """
+    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name."""
     described = _description_view(benchmark, step)
-    if len(signature(function).parameters) != 1:
-        return partial(function, described) if described else function
     names = contract.GIVEN[step]
 
     def call(*values: Any, **named: Any) -> Any:

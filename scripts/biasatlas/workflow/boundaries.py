@@ -108,8 +108,8 @@ BOUNDARIES: Mapping[str, Behind] = {
     "biasatlas.workflow.config.load_config": _classes(
         "biasatlas.workflow.config.Config", "biasatlas.workflow.config.run.Run"
     ),
-    "biasatlas.laboratory.studies.load_studies": _classes(
-        "biasatlas.laboratory.studies.Study", "biasatlas.laboratory.studies.Headline"
+    "biasatlas.simulation.studies.load_studies": _classes(
+        "biasatlas.simulation.studies.Study", "biasatlas.simulation.studies.Headline"
     ),
     "biasatlas.sources.load_sources": _classes("biasatlas.sources.Source"),
     # By the definitions of the benchmark that is meant.
@@ -129,8 +129,8 @@ BOUNDARIES: Mapping[str, Behind] = {
     # By version: :func:`biasatlas.workflow.identity.answer_identity`.
     f"{_JOB}.Job.open_model": _model,
     f"{_JOB}.Job.store": _definitions(),
-    "biasatlas.models.turns": _definitions(),
-    "biasatlas.models.known.answer.KnownModel": _definitions(),
+    "biasatlas.models.scheduling": _definitions(),
+    "biasatlas.models.simulated.answer.SimulatedModel": _definitions(),
     "biasatlas.models.kinds.KINDS": _definitions(),
     # Nothing: logs, signals and progress reach no output.
     f"{_JOB}.job": _definitions(f"{METHODS}{_JOB}.Job"),
