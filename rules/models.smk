@@ -1,4 +1,4 @@
-# Models before they answer: those from the hub, planted ones (the ground truth), a look at what a person local_model_files, and the
+# Models before they answer: those from the hub, planted ones (the ground truth), a look at what the user brought, and the
 # check of a run before it asks anything: `make check CONFIG=...`, and the first jobs of every run.
 #   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; folders; endpoints that are up; requests
 #   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked;

@@ -243,7 +243,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
     ("change", "message"),
     [
         (lambda rows: rows.drop(columns="sent_less"), "no column 'sent_less'"),
-        (lambda rows: rows.assign(bias_type="styles"), "bias_type is 'styles'"),
+        (lambda rows: rows.assign(bias_type="looks"), "bias_type is 'looks'"),
         (lambda rows: rows.assign(stereo_antistereo="pro"), "stereo_antistereo is 'pro'"),
         (lambda rows: rows.assign(sent_more=""), "sent_more is ''"),
         (lambda rows: pd.concat([rows, rows]), "item '0' is there already"),

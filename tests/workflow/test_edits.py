@@ -95,7 +95,7 @@ def items(*benchmarks):
     return {"read_items"} | requests(*benchmarks)
 
 
-#: What a model that a person local_model_files is looked at with, and then counted with.
+#: Rules that check a user's model and count its requests.
 CHECK = {"check_model", "check"}
 #: What an endpoint answers, and all that follows.
 ENDPOINT = answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score pair", "score PC", "score SG"}
