@@ -290,7 +290,7 @@ def test_a_pair_with_one_order_unanswered_has_limits_and_no_score(sample, silenc
 
     scores = score(sample, answer, "pair_choice")
     assert (scores["status"] == silence).all() and scores["stereotyped"].isna().all()
-    assert (scores["stereotyped_if_least_biased"] == 0.5).all() and (scores["stereotyped_if_most_biased"] == 1).all()
+    assert (scores["stereotyped_lower_bound"] == 0.5).all() and (scores["stereotyped_upper_bound"] == 1).all()
 
 
 def test_rates_are_of_probability(sample):

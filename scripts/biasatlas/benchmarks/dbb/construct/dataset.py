@@ -191,7 +191,7 @@ def _ended(name: str, text: str) -> str:
 
 def _of_code(resources: Resources) -> tuple[str, str]:
     """SOFA's summary, and the check of two concepts."""
-    path = resources.path("wording/dbb_code") / "src" / "concept_analysis.py"
+    path = resources.path("templates/dbb_code") / "src" / "concept_analysis.py"
     summaries = [parts for parts in formatted_strings(path, target="prompt_exp") if len(parts) == 4]
     checks = [parts for parts in formatted_strings(path, target="prompt_refine") if len(parts) == 4]
     if not summaries or not checks:
