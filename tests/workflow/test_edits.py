@@ -97,7 +97,7 @@ def items(*benchmarks):
     return {"read_items"} | requests(*benchmarks)
 
 
-#: What a model that a person local_model_files is looked at with, and then counted with.
+#: Rules that check a user's model and count its requests.
 CHECK = {"check_model", "check"}
 #: What an endpoint answers, and all that follows.
 ENDPOINT = answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score pair", "score PC", "score SG"}
@@ -213,7 +213,7 @@ EDITS = {
     ),
     "the layout of the page": (comment(f"{LIBRARY}/report/templates/index.html"), REPORT),
     "the time of a shipped file": (("resources/planted/en.yaml", lambda text: text), set()),
-    "the wording that was fetched": (comment("data/dbb.sha256"), requests("dbb") - MATCHED),  # of `paper` alone
+    "the templates that were fetched": (comment("data/dbb.sha256"), requests("dbb") - MATCHED),  # of `paper` alone
     "a file of the user's own": (swap("annotations.csv", "0", "1"), {"summarise_scores"} | REPORT),
     # Options of protocols.
     "an option of requests": (
@@ -261,7 +261,7 @@ EDITS = {
     "an endpoint's price": (setting("models.endpoint.price_input_per_million", 2.5), {"check", "all"}),
     "the cost that is accepted": (
         setting("max_cost", 100),
-        {"max_cost"} | ENDPOINT,
+        {"check_cost"} | ENDPOINT,
     ),
     "a masked model's folder": (
         setting("models.masked.source", "./other"),

@@ -112,8 +112,8 @@ class Figure:
 class Need:
     """What is needed where an ``option`` of a protocol has a ``value``, for ``tasks`` (empty: for all).
 
-    Wording: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
-    ``wording/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as ``wording/{file}``.
+    Prompt templates: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
+    ``templates/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as ``templates/{file}``.
     A protocol whose ``file`` is not given is left out; ``copied`` says what has to be copied into it.
 
     Setting: ``setting`` is what the entry of every model that is asked must have ("sampling.table8", "templates.paper"),
