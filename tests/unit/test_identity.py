@@ -178,7 +178,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     ("biasatlas.workflow.provenance", "of_scores", ASSERT, of("score_responses")),
     (f"{B}.shared.replies", "answers", ASSERT, of("summarise_replies")),
     (f"{B}.registry", "parsers", ASSERT, of("summarise_replies")),
-    (f"{B}.shared.styles", "model_styles", ASSERT, of("draw_figure draw_match analyse_sensitivity write_report")),
+    (f"{B}.shared.styles", "styles", ASSERT, of("draw_figure draw_match analyse_sensitivity write_report")),
     (f"{B}.shared.missing_answer_bounds", "with_missing_answer_bounds", ASSERT, of("summarise_scores score_again")),
     (
         f"{B}.shared.estimates",
@@ -298,6 +298,14 @@ def test_an_import_may_stand_in_a_function():
         )
         == set()
     )
+
+
+def test_each_name_of_the_library_is_there():
+    """What a script, or what it reaches, imports from the library: a misspelled name fails here, and not in a job."""
+    library = steps.library()
+    assert {
+        name: unknown for name in steps.STEPS if (unknown := identity.reach(library, steps.step(name)).unknown)
+    } == {}
 
 
 def test_each_boundary_is_there():
