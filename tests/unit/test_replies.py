@@ -126,7 +126,7 @@ def test_worst_cases_are_the_same_table_of_other_scores():
         )
 
     scores = pd.DataFrame({"x": [0.5, np.nan], "status": ["ok", "refused"], "detail": ["", "declined"]})
-    cases = scores.assign(x_if_least_biased=[0.4, 0.0], x_if_most_biased=[0.6, 1.0])
+    cases = scores.assign(x_lower_bound=[0.4, 0.0], x_upper_bound=[0.6, 1.0])
     done = with_missing_answer_bounds(make, cases).set_index("metric")
     assert done.loc["rate", ["value", "lower_bound", "upper_bound"]].tolist() == [0.5, 0.2, 0.8]
     assert done.loc["other", ["lower_bound", "upper_bound"]].isna().all()
