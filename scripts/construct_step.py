@@ -1,7 +1,7 @@
 """Do one step of the construction: ask the writer about every row that is left, and read its replies (rule construct_step)."""
 
 from biasatlas.benchmarks.dbb.construct import steps
-from biasatlas.benchmarks.dbb.construct.wording import read_prompts
+from biasatlas.benchmarks.dbb.construct.dataset import read_prompts
 from biasatlas.files import read_csv, write_csv
 from biasatlas.resources import Resources
 from biasatlas.workflow.job import job

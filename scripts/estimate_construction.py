@@ -1,7 +1,7 @@
 """Say what every step of a construction will cost at most (rules estimate_construction, estimate_variations)."""
 
 from biasatlas.benchmarks.dbb.construct import steps
-from biasatlas.benchmarks.dbb.construct.wording import read_prompts
+from biasatlas.benchmarks.dbb.construct.dataset import read_prompts
 from biasatlas.files import read_csv, write_csv
 from biasatlas.resources import Resources
 from biasatlas.workflow.job import job

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from biasatlas.benchmarks.dbb.construct import sources, steps
+from biasatlas.benchmarks.dbb.construct import dataset, steps
 from biasatlas.files import write_csv
 from biasatlas.sources import raw_files
 from biasatlas.workflow.job import job
@@ -15,7 +15,7 @@ with job(snakemake):
             for (of, name), path in zip(snakemake.params.raw, snakemake.input.raw, strict=True)
             if of == source
         ]
-        rows = sources.read_rows(source, raw_files(*zip(*own, strict=True)))
-        parts.append(sources.sample(rows, snakemake.params.items_per_source, snakemake.params.seed))
+        rows = dataset.read_rows(source, raw_files(*zip(*own, strict=True)))
+        parts.append(dataset.sample(rows, snakemake.params.items_per_source, snakemake.params.seed))
     rows = steps.start(pd.concat(parts, ignore_index=True))
     write_csv(rows, snakemake.output.rows)

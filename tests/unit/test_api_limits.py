@@ -130,14 +130,23 @@ asyncio.run(hold())
 """
 
 
-def test_the_dead_hold_no_slot(tmp_path):
+def test_the_dead_hold_no_slot(tmp_path, monkeypatch):
     holder = python(HOLD, tmp_path)
     assert holder.stdout.readline() == "held\n"
     mine = Limits(entry(concurrency=1))
     assert mine._take() is None
     holder.kill()
     holder.wait()
-    assert mine._take() is not None
+
+    async def take():
+        async with mine.slot():
+            pass
+
+    def waiting(seconds):
+        raise AssertionError("a slot of the dead was waited for")
+
+    monkeypatch.setattr(asyncio, "sleep", waiting)
+    asyncio.run(take())
 
 
 SPEND = """

@@ -74,6 +74,21 @@ def test_lists_keep_their_published_order():
         read_items({}, Resources({}))
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("0,Again.,And again.", r"line 3: the number of the pair is '0'\. Expected one of its own\."),
+        (",One.,Two.", "line 3: the number of the pair is ''"),
+        ("1,One.,", "line 3.*sent_less"),
+    ],
+)
+def test_a_list_of_pairs_that_cannot_be_read(tmp_path, row, message):
+    path = tmp_path / "crows_pairs.csv"
+    path.write_text(f",sent_more,sent_less\n0,First.,Second.\n{row}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        read_items({"crows_pairs.csv": path}, Resources({}))
+
+
 def test_every_order_of_a_block_has_the_same_items():
     requests = BENCH.requests["order"]
     assert requests.groupby("block")["length"].first().tolist().count(20) == 20 and requests["length"].min() == 10

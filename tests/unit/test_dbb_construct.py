@@ -11,8 +11,7 @@ from mirrored import mirrored
 
 from biasatlas import ROOT
 from biasatlas.benchmarks.dbb.construct import STEPS, dataset, steps
-from biasatlas.benchmarks.dbb.construct.sources import SOURCE_COLUMNS, read_rows, sample
-from biasatlas.benchmarks.dbb.construct.wording import read_prompts
+from biasatlas.benchmarks.dbb.construct.dataset import SOURCE_COLUMNS, read_prompts, read_rows, sample
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources, names
 

@@ -22,7 +22,7 @@ from dbb_cases import (
     value,
 )
 
-from biasatlas.benchmarks.dbb.columns import SCORE_COLUMNS
+from biasatlas.benchmarks.dbb import SCORE_COLUMNS
 
 
 @pytest.fixture(scope="module")

@@ -216,10 +216,9 @@ def test_template_arguments_do_not_change_how_a_template_is_rendered(name):
 
 def test_planning_imports_nothing_heavy():
     code = """
-import sys, time
-started = time.process_time()
+import sys
 import biasatlas.models.kinds
-print(time.process_time() - started, *sys.modules)
+print(*sys.modules)
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -228,10 +227,8 @@ print(time.process_time() - started, *sys.modules)
         text=True,
         check=True,
     )
-    seconds, *modules = done.stdout.split()
     heavy = {"torch", "transformers", "pandas", "numpy", "openai", "httpx", "httpx2", "huggingface_hub"}
-    assert not heavy & set(modules)
-    assert float(seconds) < 0.3  # of processor time
+    assert not heavy & set(done.stdout.split())
 
 
 def test_an_endpoint_keeps_all_its_answers_in_one_store():

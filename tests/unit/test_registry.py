@@ -119,7 +119,7 @@ def test_every_declared_table_figure_and_metric_has_its_function(benchmark):
 
 def test_a_table_that_no_spec_declares_is_one_sentence(monkeypatch):
     monkeypatch.setitem(contract.TABLES, ("crows_pairs", "scroes"), lambda: None)
-    with pytest.raises(UserError, match=r"benchmark crows_pairs: table 'scroes' is marked, but not in spec\.py\."):
+    with pytest.raises(UserError, match=r"benchmark crows_pairs: table 'scroes' is marked, but not in its spec\."):
         registry.tables("crows_pairs")
 
 

@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from api_server import MODEL, Server, requests_for
 from conftest import ROOT, snakemake
+from counting import calls
 from golden.tiny_models import save_masked
 from small_run import write_config
 
@@ -138,12 +138,11 @@ def test_the_bound_is_no_less_than_what_the_calls_may_cost(tmp_path, kind, setti
         assert kind == "likelihood" and not entry.prompt_logprobs
 
 
-def test_a_million_requests_are_counted_in_seconds(tmp_path):
+def test_a_million_requests_are_counted_in_batches_not_one_by_one(tmp_path):
     row = requests_for(["Continue the story: 有一天 " * 10], kind="likelihood", continuation="he left").iloc[0]
     many = pd.DataFrame({name: [row[name]] * 1_000_000 for name in REQUEST_COLUMNS})
     path = tmp_path / "requests.parquet"
     many.to_parquet(path)
-    began = time.process_time()
-    counted = sizes.sizes(pq.ParquetFile(path).iter_batches())
+    counted, took = calls(sizes.sizes, pq.ParquetFile(path).iter_batches())
     assert counted["requests"].tolist() == [1_000_000]
-    assert time.process_time() - began < 20
+    assert took < 1_000_000

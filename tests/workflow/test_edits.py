@@ -229,8 +229,8 @@ EDITS = {
         {"estimate_construction", "check"} | CONSTRUCTION,
     ),
     "the judge's weights": (
-        swap("resources/mcbe/judge_rubric.csv", "3.5", "9.9"),
-        {"judge_responses", "summarise_replies", "check"} | scores("mcbe"),
+        swap("resources/mcbe/judge_weights.csv", "3.5", "9.9"),
+        scores("mcbe"),
     ),
     "the list of subcategories": (swap("resources/mcbe/subcategories.csv", "职业分工", "职业"), items("mcbe")),
     "a descriptor": (swap("resources/dbb/descriptors.csv", "freshman", "senior"), items("dbb")),

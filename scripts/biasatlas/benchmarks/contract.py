@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
+from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.columns import Columns, Factor
 from biasatlas.errors import UserError
 from biasatlas.marks import Marked
@@ -188,7 +189,9 @@ class Spec:
     ``needs`` is what its protocols need that does not ship. ``printed_under`` are the protocols that the printed numbers
     of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``readers_version`` is part of
     what identifies an answer: raise it when one of its own readers reads any reply otherwise. ``headlines`` are its columns
-    in the report's overview; ``shown`` says how a task's scores are read one by one.
+    in the report's overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores,
+    ``unit`` are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
+    choice of analysis.
     """
 
     title: str
@@ -214,6 +217,8 @@ class Spec:
     readers_version: int = 0
     headlines: tuple[Headline, ...] = ()
     shown: Mapping[str, Shown] = field(default_factory=dict)
+    unit: tuple[str, ...] = ()
+    multiverses: tuple[Multiverse, ...] = ()
 
 
 OfOptions = TypeVar("OfOptions", bound=Options)

@@ -57,7 +57,7 @@ def _data(described: Description) -> list[str]:
 
 def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
     registry.tables(benchmark)
-    owners = (benchmark, "shared", *registry.FAMILIES)
+    owners = (*registry.owners(benchmark), "shared", *registry.FAMILIES)
     rows = []
     for name, metric in spec.metrics.items():
         if name in REPLY_METRICS:

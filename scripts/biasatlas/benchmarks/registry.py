@@ -42,7 +42,8 @@ Made: TypeAlias = "Callable[..., DataFrame]"
 def benchmark_names() -> tuple[str, ...]:
     """Names of all benchmarks: folders of :mod:`biasatlas.benchmarks` with a spec, and files of ``config/benchmarks``."""
     described = [path.stem for path in _DESCRIPTIONS.glob("*.yaml")]
-    return tuple(sorted([*(path.parent.name for path in _FOLDER.glob("*/spec.py")), *described]))
+    folders = [path.parent.name for spec in ("spec.py", "spec.yaml") for path in _FOLDER.glob(f"*/{spec}")]
+    return tuple(sorted([*folders, *described]))
 
 
 def is_benchmark(name: str) -> bool:
@@ -52,13 +53,16 @@ def is_benchmark(name: str) -> bool:
 
 @cache
 def description(benchmark: str) -> Description | None:
-    """What the YAML file of a benchmark says; None for one with a folder of its own.
+    """What the YAML file of a benchmark says, in ``config/benchmarks`` or in a folder of its own; None for one without.
 
     Raises UserError with every fault of the file, one a line: file, key, value, and the nearest name that would do.
     """
-    path = Path(benchmark) if benchmark.endswith(".yaml") else _DESCRIPTIONS / f"{benchmark}.yaml"
-    if not path.is_file() and not benchmark.endswith(".yaml"):
-        return None
+    path = Path(benchmark)
+    if not benchmark.endswith(".yaml"):
+        places = (_FOLDER / benchmark / "spec.yaml", _DESCRIPTIONS / f"{benchmark}.yaml")
+        path = next((place for place in places if place.is_file()), path)
+        if path == Path(benchmark):
+            return None
     raw, where = read_yaml(path), str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     family = raw.get("family") if isinstance(raw, dict) else None
     if family not in FAMILIES:
@@ -108,21 +112,29 @@ def resource_names(benchmark: str, step: contract.ReadingStep) -> list[str]:
 
 
 def protocol_names(benchmark: str) -> list[str]:
-    """Names of the protocols in ``config/protocols/{benchmark}``; of a described one, those of its family and its own."""
+    """Names of the protocols in ``config/protocols/{benchmark}``, or in its family's folder, and of its description's own."""
     described = description(benchmark)
-    files = (_PROTOCOLS / (described.family if described else benchmark)).glob("*.yaml")
-    return sorted({path.stem for path in files}.union(described.protocols if described else ()))
+    return sorted(
+        {path.stem for path in _protocols(benchmark).glob("*.yaml")}.union(described.protocols if described else ())
+    )
+
+
+def _protocols(benchmark: str) -> Path:
+    """The folder of its protocols: its own, or that of its family."""
+    described = description(benchmark)
+    mine = _PROTOCOLS / benchmark
+    return _PROTOCOLS / described.family if described and not mine.is_dir() else mine
 
 
 @cache
 def load_options(benchmark: str, protocol: str) -> Options:
     """The options of a named protocol, validated: every option has one of its values, none is left out.
 
-    A described benchmark's own protocol is ``recommended`` of its family with what the description has otherwise.
+    A protocol of a description is ``recommended`` with what the description has otherwise.
     """
     described = description(benchmark)
-    folder, own = (described.family, described.protocols) if described else (benchmark, {})
-    path = _PROTOCOLS / folder / f"{protocol if protocol not in own else 'recommended'}.yaml"
+    own = described.protocols if described else {}
+    path = _protocols(benchmark) / f"{protocol if protocol not in own else 'recommended'}.yaml"
     where = f"{benchmark}: protocols.{protocol}" if protocol in own else str(path.relative_to(ROOT))
     raw = read_yaml(path)
     return validated(load_spec(benchmark).options, raw | own[protocol] if protocol in own else raw, where)
@@ -183,15 +195,16 @@ def formats(benchmark: str) -> dict[str, Made]:
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
 
     described = description(benchmark)
+    found = {name: function for module in _modules(benchmark, "released") for name, function in module.FORMATS.items()}
     own = {
         name: _stepwise(benchmark, "read_predictions", function)
-        for name, function in (_module(benchmark, "released").FORMATS if _has(benchmark, "released") else {}).items()
+        for name, function in found.items()
+        # A family reads more than each description may take.
+        if not described or name in load_spec(benchmark).formats
     }
-    if described:
-        return FORMATS | {name: own[name] for name in load_spec(benchmark).formats}
     if own.keys() != load_spec(benchmark).formats.keys():
         raise UserError(
-            f"benchmark {benchmark}: formats are {sorted(load_spec(benchmark).formats)} in spec.py, and "
+            f"benchmark {benchmark}: formats are {sorted(load_spec(benchmark).formats)} in its spec, and "
             f"{sorted(own)} in released.py."
         )
     return FORMATS | own
@@ -205,24 +218,27 @@ def score_responses(benchmark: str) -> Made:
 def tables(benchmark: str) -> dict[str, Made]:
     """The makers of its tables by name, but for that of its replies. Raises UserError where spec and functions differ."""
     _module(benchmark, "tables")
-    spec = load_spec(benchmark)
+    spec, described = load_spec(benchmark), description(benchmark)
+    for name in described.tables if described else ():
+        _module(benchmark, name)
     for name in spec.metrics.keys() - REPLY_METRICS.keys():
-        if not any((owner, name) in contract.METRICS for owner in (benchmark, "shared", *FAMILIES)):
-            raise UserError(f"benchmark {benchmark}: metric {name!r} is in spec.py, but no function computes it.")
+        if not any((owner, name) in contract.METRICS for owner in (*owners(benchmark), "shared", *FAMILIES)):
+            raise UserError(f"benchmark {benchmark}: metric {name!r} is in its spec, but no function computes it.")
     own = {name: table for name, table in spec.tables.items() if name != contract.REPLIES}
     return _declared(benchmark, "table", contract.TABLES, own)
 
 
 def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
     """The painters of its figures by name. Raises UserError where spec and functions differ."""
-    if load_spec(benchmark).figures:
+    _module(benchmark, "tables")  # small figures need no module of their own
+    if load_spec(benchmark).figures and _has(benchmark, "figures"):
         _module(benchmark, "figures")
     return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
 
 
 def has_evidence(benchmark: str) -> bool:
     """Whether models are compared by a benchmark's scores."""
-    return _has(benchmark, "evidence")
+    return bool(load_spec(benchmark).unit) or _has(benchmark, "evidence")
 
 
 def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[Evidence]]] | None":
@@ -230,15 +246,16 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
 
     None for a benchmark that has none: its models are not compared.
     """
-    if not _has(benchmark, "evidence"):
+    if not has_evidence(benchmark):
         return None
-    module = _module(benchmark, "evidence")
-    return module.UNIT, _stepwise(benchmark, "evidence", module.evidence)
+    unit = load_spec(benchmark).unit or _module(benchmark, "evidence").UNIT
+    return unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
 
 
 def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
     """Rows of its tables that are looked at under every choice of analysis."""
-    return _module(benchmark, "evidence").MULTIVERSES if has_evidence(benchmark) else ()
+    spec = load_spec(benchmark)
+    return spec.multiverses if spec.unit or not has_evidence(benchmark) else _module(benchmark, "evidence").MULTIVERSES
 
 
 def readers(benchmark: str) -> dict[str, Reader]:
@@ -254,31 +271,55 @@ def reader_version(benchmark: str) -> str:
 
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:
+    """The functions marked with the ``declared`` names: the benchmark's own, or else its family's, which makes more."""
+    marked = {name: function for (owner, name), function in functions.items() if owner == benchmark}
+    for name in marked.keys() - declared.keys():
+        raise UserError(f"benchmark {benchmark}: {what} {name!r} is marked, but not in its spec.")
     described = description(benchmark)
-    owner = described.family if described else benchmark
-    mine = {name: function for (of, name), function in functions.items() if of == owner}
-    for name in declared if described else [*declared, *mine]:
-        if name not in mine or name not in declared:
-            where = (
-                "in spec.py, but no function is marked with it" if name in declared else "marked, but not in spec.py"
+    for name in declared.keys() - marked.keys():
+        if not described or (described.family, name) not in functions:
+            raise UserError(
+                f"benchmark {benchmark}: {what} {name!r} is in its spec, but no function is marked with it."
             )
-            raise UserError(f"benchmark {benchmark}: {what} {name!r} is {where}.")
-    return {name: _stepwise(benchmark, what, mine[name]) for name in (declared if described else mine)}
+        marked[name] = functions[described.family, name]
+    return {name: _stepwise(benchmark, what, marked[name]) for name in declared}
 
 
-def folder(benchmark: str) -> str:
-    """The package of a benchmark's modules below ``biasatlas.benchmarks``: its own, or that of its family."""
+def owners(benchmark: str) -> tuple[str, ...]:
+    """Who makes a benchmark's tables, figures and metrics: itself and, where it is described, its family."""
     described = description(benchmark)
-    return f"families.{described.family}" if described else benchmark
+    return (benchmark, described.family) if described else (benchmark,)
+
+
+def packages(benchmark: str) -> tuple[str, ...]:
+    """The packages of a benchmark's modules below ``biasatlas.benchmarks``: its own, if it has one, before its family's."""
+    described = description(benchmark)
+    own = (benchmark,) if (_FOLDER / benchmark).is_dir() else ()
+    return (*own, *([f"families.{described.family}"] if described else []))
+
+
+def _places(benchmark: str, step: str) -> list[str]:
+    """The modules of a step: of its own package, of its family's, or both."""
+    return [
+        f"{benchmarks.__name__}.{package}.{step}"
+        for package in packages(benchmark)
+        if any((_FOLDER / package.replace(".", "/") / name).exists() for name in (f"{step}.py", f"{step}/__init__.py"))
+    ]
 
 
 def _has(benchmark: str, step: str) -> bool:
-    return (_FOLDER / folder(benchmark).replace(".", "/") / f"{step}.py").exists()
+    return bool(_places(benchmark, step))
+
+
+def _modules(benchmark: str, step: str) -> list[ModuleType]:
+    """All modules of a step. Imported when they are needed: planning reads specs alone."""
+    return [import_module(place) for place in _places(benchmark, step)]
 
 
 def _module(benchmark: str, step: str) -> ModuleType:
-    """A step's module. Imported when it is needed: planning reads specs alone."""
-    return import_module(f"{benchmarks.__name__}.{folder(benchmark)}.{step}")
+    """A step's module: the benchmark's own, or else its family's."""
+    own = _places(benchmark, step) or [f"{benchmarks.__name__}.{benchmark}.{step}"]
+    return import_module(own[0])
 
 
 def _function(benchmark: str, step: str, name: str) -> Any:

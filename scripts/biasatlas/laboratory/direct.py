@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from biasatlas.benchmarks.families.pairs.options import PairsOptions
+from biasatlas.benchmarks.families.pairs.spec import PairsOptions
 from biasatlas.benchmarks.families.pairs.tables import stereotype_score
 from biasatlas.benchmarks.families.questions.columns import LABELS
 from biasatlas.benchmarks.families.questions.options import QuestionsOptions

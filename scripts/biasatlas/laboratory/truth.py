@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr, softmax
 
-from biasatlas.benchmarks.dbb.vocabulary import TYPES
+from biasatlas.benchmarks.dbb import TYPES
 from biasatlas.benchmarks.families.questions.options import QuestionsOptions
 from biasatlas.benchmarks.mcbe.scores import PC_DECAY
 from biasatlas.laboratory.bench import Bench

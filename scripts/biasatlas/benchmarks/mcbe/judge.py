@@ -24,8 +24,8 @@ _COLUMNS = ["request_id", "item_id", "criterion", "prompt", "labels", "reader"]
 
 
 def rubric(resources: Resources) -> pd.DataFrame:
-    """Table 5: ``criterion``, ``max_score`` (int) and ``weight`` (float); weighted maxima add to 100."""
-    return resources.csv("mcbe/judge_rubric.csv").astype({"max_score": int, "weight": float})
+    """Table 5: ``criterion`` and ``max_score`` (int). Its weights are in a file of their own: no judge needs them."""
+    return resources.csv("mcbe/judge_rubric.csv").astype({"max_score": int})
 
 
 def build_judge_requests(step: Step[McBEOptions]) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from biasatlas.benchmarks.mcbe.requests import default_sentence, words_of
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.columns import MASSES
+from biasatlas.resources import Resources
 
 #: Decay rates by option value. The code has 2.718 / 2 (and 0.12 for SS), each times 1 + ln(2.718 / 2).
 _FACTOR = 1 + math.log(2.718 / 2)
@@ -276,15 +277,15 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
     options, judgements = step.options, step.judgements
     if judgements is None:
         raise ValueError("BA is scored from the judge's responses")
-    criteria = rubric(step.resources).set_index("criterion")
+    maxima = rubric(step.resources).set_index("criterion")["max_score"]
+    weights = criterion_weights(step.resources)[maxima.index]
     analyses = answers["request_id"] + "/" + answers["repeat"].astype(str)
     # Judgements are of all categories: a request of the judge is named after an analysis, and a criterion.
     mine = judgements["request_id"].str.replace(r"/[^/]*$", "", regex=True).isin(analyses)
     readings = read_judgements(judgements[mine], options, step.resources)
     readings["analysis"] = readings["request_id"].str.replace(r"/[^/]*$", "", regex=True)
     by_criterion = readings.pivot(index="analysis", columns="criterion", values="score")
-    points = by_criterion.reindex(columns=criteria.index).reindex(analyses).reset_index(drop=True)
-    weights = criteria["weight"]
+    points = by_criterion.reindex(columns=maxima.index).reindex(analyses).reset_index(drop=True)
     total = points.mul(weights, axis=1).sum(axis=1, skipna=False)
     score = total / weights.sum() if options.ba_aggregate == "weighted_mean" else total
     outcome = pd.Series(
@@ -298,9 +299,7 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
         readings["outcome"].where(readings["outcome"] != "ok").groupby(readings["analysis"]).first().reindex(analyses)
     )
     unread = (outcome == "ok") & score.isna()
-    points_in_all = (criteria["max_score"] * weights).sum() / (
-        weights.sum() if options.ba_aggregate == "weighted_mean" else 1
-    )
+    points_in_all = (maxima * weights).sum() / (weights.sum() if options.ba_aggregate == "weighted_mean" else 1)
     asked = (outcome != "not_applicable").to_numpy()
     return answers.assign(
         outcome=np.where(unread, np.where(silence == AMBIGUOUS, AMBIGUOUS, "unparseable"), outcome),
@@ -314,8 +313,13 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
             case: np.where(asked, score.fillna(extreme), np.nan)
             for case, extreme in zip(CASE_COLUMNS, (points_in_all, 0.0), strict=True)
         },
-        **{name.lower().replace(" ", "_"): points[name].to_numpy() for name in criteria.index},
+        **{name.lower().replace(" ", "_"): points[name].to_numpy() for name in maxima.index},
     )
+
+
+def criterion_weights(resources: Resources) -> pd.Series:
+    """Table 5's weight of each criterion of the rubric; the maxima times these add to 100."""
+    return resources.csv("mcbe/judge_weights.csv").set_index("criterion")["weight"].astype(float)
 
 
 def pair_score(nll: np.ndarray, rate: float) -> float:

@@ -1,6 +1,6 @@
 """The development set as items."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,11 @@ _TABLE_COLUMNS = (
 
 
 def read_items(step: Step) -> pd.DataFrame:
+    """The items of :func:`read_examples`."""
+    return read_examples(step.files)
+
+
+def read_examples(files: Mapping[str, Path]) -> pd.DataFrame:
     """Items from ``data/dev.json``, or from a table of its sentences, ``ptbr_llm.csv``.
 
     One row per example: ``item_id`` (upstream's id), ``task`` ("intrasentence", "intersentence"), ``category`` (the
@@ -37,7 +42,6 @@ def read_items(step: Step) -> pd.DataFrame:
 
     Raises :class:`UserError` naming file, example and value for anything else than the published schema.
     """
-    files = step.files
     file = next((name for name in (*_JSON, _TABLE) if name in files), None)
     if file is None:
         raise UserError(

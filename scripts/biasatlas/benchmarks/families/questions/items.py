@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.families.questions.columns import LABELS
-from biasatlas.benchmarks.families.questions.description import CONDITIONS, POLARITIES, WORDING, QuestionsDescription
-from biasatlas.benchmarks.families.rows import check, check_ids_and_texts, filled, named, read_rows
+from biasatlas.benchmarks.families.questions.description import CONDITIONS, POLARITIES, QuestionsDescription
+from biasatlas.benchmarks.families.rows import check, check_ids, filled, named, read_rows, written
 from biasatlas.resources import Resources
 from biasatlas.userfiles import listed
 
@@ -30,17 +30,19 @@ def read_items(description: QuestionsDescription, files: Mapping[str, Path], res
     raw = read_rows(description, files, description.columns)
     items = pd.DataFrame(
         {
-            "item_id": filled(description.item, raw),
+            "item_id": written(description.item, raw),
             "category": named(raw, description.category, description.category_names),
             "template": filled(description.template, raw),
             "polarity": named(raw, description.polarity, {name: name for name in POLARITIES}),
             "condition": named(raw, description.condition, {name: name for name in CONDITIONS}),
-            "context": filled(description.context, raw),
-            "question": filled(description.question, raw),
+            "context": written(description.context, raw),
+            "question": written(description.question, raw),
             "label_type": "label",
         }
     )
     shown = _shown(items["item_id"], description.shuffle)
+    for option in description.options:
+        written(f"{{{option}}}", raw)
     texts = raw[description.options].to_numpy(object)
     items[list(LABELS)] = np.take_along_axis(texts, shown, axis=1)
     roles = {
@@ -55,7 +57,7 @@ def read_items(description: QuestionsDescription, files: Mapping[str, Path], res
     persons = np.sort(texts[np.arange(3) != roles["unknown"][:, None]].reshape(len(raw), 2).astype(str), axis=1)
     items["persons"] = pd.Series(persons[:, 0]) + " / " + persons[:, 1]
     items["group"] = filled(description.group, raw) if description.group else items["category"]
-    check_ids_and_texts(raw, items, WORDING)
+    check_ids(raw, items)
     alike = items.loc[items[list(LABELS)].nunique(axis=1) < len(LABELS), "item_id"]
     if len(alike):
         logging.info("%d items have two options alike: %s", len(alike), listed(alike))
