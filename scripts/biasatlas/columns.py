@@ -67,8 +67,9 @@ MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 #: the same.
 CASES = ("_if_least_biased", "_if_most_biased")
 
-#: What became of a request, and of the score that is made from it; only "ok" has a value.
-STATUSES = ("ok", "ambiguous", "unparseable", "refused", "truncated", "not_applicable", "failed")
+#: What became of a request, and of the score that is made from it; only "ok" has a value. What the model declines is
+#: "refused", what its service stops before or after it "filtered".
+STATUSES = ("ok", "ambiguous", "unparseable", "refused", "filtered", "truncated", "not_applicable", "failed")
 
 #: Those of them where nothing was answered.
 NO_REPLY = ("not_applicable", "failed")
@@ -118,6 +119,7 @@ TABLE_COLUMNS = (
     "if_least_biased",
     "if_most_biased",
     "refused",
+    "filtered",
     "ambiguous",
     "unparseable",
     "truncated",

@@ -18,7 +18,7 @@ State = Literal["found", "not found", "cannot tell", "no verdict", "missing"]
 STATES: tuple[State, ...] = ("found", "not found", "cannot tell", "no verdict", "missing")
 
 #: Statuses of units without a value that a model could have had.
-_LOST = ("refused", "ambiguous", "unparseable", "truncated", "failed")
+_LOST = ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed")
 #: Half the width of a 95 % interval in standard errors.
 _HALF_WIDTH = 1.96
 
@@ -143,7 +143,9 @@ def _cell(
     no_interval = "" if pd.isna(row["no_interval"]) else str(row["no_interval"])
     judged, why = state(value, low, high, null, headline.smallest), reason
     if judged == "missing":
-        why = no_interval or (f"no answer has a value: {lost} refused, unread or failed" if lost else "no value")
+        why = no_interval or (
+            f"no answer has a value: {lost} refused, filtered, unread or failed" if lost else "no value"
+        )
     elif judged != "no verdict":
         judged, why = _judged(judged, cards, outcome, no_interval)
     width = (high - low) / 2 / _HALF_WIDTH

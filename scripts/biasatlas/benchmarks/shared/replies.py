@@ -90,7 +90,7 @@ def _read(rows: pd.DataFrame, readers: Mapping[str, Reader], reader: str | None)
 
 def _reading(text: str, status: str, labels: list[str] | None, reader: Reader | None) -> tuple[str | None, str]:
     """The label that a reply gives, and "ok" or why there is none; "truncated": cut off before any answer."""
-    if status in (*NO_REPLY, REFUSED):
+    if status in (*NO_REPLY, REFUSED, "filtered"):
         return None, status
     reading = whole_reading(reader, text, labels) if reader and labels else REPLIES["refusal"](text, ["answered"])
     if isinstance(reading, int):
