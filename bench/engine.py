@@ -37,7 +37,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item, mcbe_labels
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.engine import plain, plan
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.encode import encode_pairs, encode_texts

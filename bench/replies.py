@@ -18,8 +18,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 from replies.corpus import SEALED, reading, rows  # noqa: E402
 
 from biasatlas.benchmarks.mcbe.readers import MCBE_REPLIES  # noqa: E402
-from biasatlas.benchmarks.shared.readers import REFUSED, Reading  # noqa: E402
-from biasatlas.benchmarks.shared.readers.named import READERS, REPLIES  # noqa: E402
+from biasatlas.benchmarks.shared.parsing import REFUSED, Answer  # noqa: E402
+from biasatlas.benchmarks.shared.parsing.named import PARSERS, REPLIES  # noqa: E402
 
 NO_LABEL = ("refused", "ambiguous", "unparseable")
 #: The authors' readers, and the rows they are held against.
@@ -30,10 +30,10 @@ AUTHORS = {
 }
 
 
-def opening(name: str) -> Callable[[str, Sequence[str]], Reading]:
+def opening(name: str) -> Callable[[str, Sequence[str]], Answer]:
     """The reader of choices on a whole reply: it looks at the beginning alone, as exact probabilities do."""
 
-    return lambda text, labels: READERS[name](text, labels, True)
+    return lambda text, labels: PARSERS[name](text, labels, True)
 
 
 def readings(half: str) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def readings(half: str) -> pd.DataFrame:
     for row in rows(half):
         columns = {name: row[name] for name in ("language", "form", "text", "truth")}
         found.append({"reader": row["reader"], **columns, "found": reading(row, REPLIES[row["reader"]])})
-        if row["reader"] in READERS:
+        if row["reader"] in PARSERS:
             choice = reading(row, opening(row["reader"]))
             found.append({"reader": f"{row['reader']}, as a choice", **columns, "found": choice})
         for name, of in AUTHORS.items():

@@ -6,7 +6,7 @@ from biasatlas.files import read_parquet, read_scores, write_table
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
-with job(snakemake):
+with job(snakemake) as this:
     dbb, bbq = read_scores(snakemake.input.dbb), read_scores(snakemake.input.bbq)
     items = (read_parquet(snakemake.input[name]) for name in ("dbb_items", "bbq_items"))
     table = match_bbq(dbb, bbq)
@@ -15,7 +15,7 @@ with job(snakemake):
     write_table(match_examples(dbb, bbq, table, *items), snakemake.output.examples, METRICS)
     # Each benchmark has items of its own.
     origin = {
-        name: provenance.of_table(snakemake.input[f"{name}_provenance"], [], code=snakemake.params.code)
+        name: provenance.of_table(snakemake.input[f"{name}_provenance"], [], code=this.step["code"])
         for name in ("dbb", "bbq")
     }
     provenance.write(origin, snakemake.output.provenance)

@@ -37,7 +37,8 @@ SCORE_KEYS = ("model", "task", "category")
 #: the literal templates in the model's entry. ``prefix`` is raw text after the rendered messages (or alone).
 #: ``special_tokens``: "once" (the begin token exactly once), "tokenizer" (whatever the tokenizer adds) or "none".
 #: ``boundary`` between prefix and continuation: "offsets", "prefix_length" or "separate".
-#: ``labels`` is a JSON list, ``reader`` a name in :mod:`biasatlas.benchmarks.shared.readers`. Sampling settings are all explicit.
+#: ``labels`` is a JSON list; ``options`` what the prompt showed for each of them, a text or a list of it and other names
+#: (JSON; missing: the labels say all). ``reader`` a name in :mod:`biasatlas.benchmarks.shared.parsing`. Sampling settings are all explicit.
 REQUEST_COLUMNS: Columns = {
     "request_id": "string",
     "item_id": "string",
@@ -49,6 +50,7 @@ REQUEST_COLUMNS: Columns = {
     "special_tokens": "string",
     "boundary": "string",
     "labels": "string",
+    "options": "string",
     "reader": "string",
     "temperature": "float",
     "top_p": "float",

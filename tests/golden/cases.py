@@ -16,7 +16,7 @@ import benches
 from golden import calls, questions, replies, texts, tiny_models
 
 from biasatlas.benchmarks.mcbe.readers import READERS as MCBE_READERS
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.models.known.entry import KnownEntry
 
 FOLDER = Path(__file__).parent
@@ -99,7 +99,7 @@ def _causal_model(config: Mapping = tiny_models.NOTHING, generation: Mapping = t
 
     with tempfile.TemporaryDirectory() as folder, ON_CPU:
         tiny_models.save_causal(Path(folder), config, generation)
-        return CausalModel("tiny", load(folder), templates=questions.TEMPLATES, sampling=questions.OWN, readers=READERS)
+        return CausalModel("tiny", load(folder), templates=questions.TEMPLATES, sampling=questions.OWN, readers=PARSERS)
 
 
 def masked() -> dict:
@@ -124,7 +124,7 @@ def known() -> dict:
 
 
 def shared_readings() -> dict:
-    return texts.readings(READERS, texts.SHARED)
+    return texts.readings(PARSERS, texts.SHARED)
 
 
 def mcbe_readings() -> dict:
@@ -132,13 +132,13 @@ def mcbe_readings() -> dict:
 
 
 GOLDEN = [
-    Golden("local", ("biasatlas.models.local", "biasatlas.benchmarks.shared.readers"), causal),
-    Golden("local_limits", ("biasatlas.models.local", "biasatlas.benchmarks.shared.readers"), causal_at_limits),
+    Golden("local", ("biasatlas.models.local", "biasatlas.benchmarks.shared.parsing"), causal),
+    Golden("local_limits", ("biasatlas.models.local", "biasatlas.benchmarks.shared.parsing"), causal_at_limits),
     Golden("masked", ("biasatlas.models.masked",), masked),
     Golden("known", ("biasatlas.models.known",), known),
     Golden("endpoint", ("biasatlas.models.endpoint",), replies.records),
     Golden("calls", ("biasatlas.models.endpoint",), calls.bodies),
-    Golden("responses", ("biasatlas.models.endpoint", "biasatlas.benchmarks.shared.readers"), replies.responded),
-    Golden("readers", ("biasatlas.benchmarks.shared.readers",), shared_readings),
-    Golden("mcbe_readers", ("biasatlas.benchmarks.mcbe.spec", "biasatlas.benchmarks.shared.readers"), mcbe_readings),
+    Golden("responses", ("biasatlas.models.endpoint", "biasatlas.benchmarks.shared.parsing"), replies.responded),
+    Golden("readers", ("biasatlas.benchmarks.shared.parsing",), shared_readings),
+    Golden("mcbe_readers", ("biasatlas.benchmarks.mcbe.spec", "biasatlas.benchmarks.shared.parsing"), mcbe_readings),
 ]

@@ -2,7 +2,7 @@
 
 import json
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.models.endpoint.answer import responses
 from biasatlas.models.endpoint.calls import Unsupported
 from biasatlas.models.endpoint.replies import BadReply, outcome, read_reply
@@ -105,7 +105,7 @@ RECORDS: list[tuple[dict, list[dict] | Unsupported]] = [
 def responded() -> dict:
     """The responses to each request, without what is missing in them."""
     rows = [{"request_id": "r", "temperature": 1.0} | asked for asked, _ in RECORDS]
-    made = [responses(row, given, READERS) for row, (_, given) in zip(rows, RECORDS, strict=True)]
+    made = [responses(row, given, PARSERS) for row, (_, given) in zip(rows, RECORDS, strict=True)]
     return {"responses": [[_present(response) for response in repeats] for repeats in made]}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.parsing import Parser
 
 AB = ["A", "B"]
 TEN = [str(value) for value in range(11)]
@@ -80,7 +80,7 @@ NUMBERS = [
     "7分。如果能改正第二点，可以给到9分。",
 ]
 
-#: Reader -> (labels, texts).
+#: Parser -> (labels, texts).
 Cases = Mapping[str, tuple[Sequence[str], Sequence[str]]]
 
 SHARED: Cases = {
@@ -97,7 +97,7 @@ MCBE: Cases = {
 }
 
 
-def readings(readers: Mapping[str, Reader], cases: Cases) -> dict:
+def readings(readers: Mapping[str, Parser], cases: Cases) -> dict:
     """Reader -> text -> how it is read while more may follow, and as a whole."""
     own = {name: cases[name] for name in readers if name in cases}
     return {

@@ -12,7 +12,7 @@ from needs import need, needs
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, LlamaConfig, Phi3Config
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load
@@ -32,7 +32,7 @@ def test_composite_models_answer_as_their_text_forward_does(name, tmp_path):
     whole = save(name, tmp_path)
     loaded = load(str(tmp_path))
     assert loaded.route.name == "tree" and loaded.eos_token_ids == (0,)
-    model = CausalModel(name, loaded, readers=READERS, token_budget=64)
+    model = CausalModel(name, loaded, readers=PARSERS, token_budget=64)
     texts = ["The nurse said that she would help.", "The nurse said that he could not.", "The doctor", "女人比較理性。"]
     asked = [{"prefix": "Answer: ", "continuation": text} for text in texts]
     asked += [{"messages": USER, "template": "tokenizer", "continuation": "The doctor", "special_tokens": "none"}]
@@ -83,7 +83,7 @@ def test_longrope_scales_each_text_by_its_own_length(tmp_path):
     model.save_pretrained(tmp_path)
     tiny.tokenizer(True).save_pretrained(tmp_path)
     loaded = load(str(tmp_path))
-    ours = CausalModel("phi", loaded, readers=READERS)
+    ours = CausalModel("phi", loaded, readers=PARSERS)
     words = "The nurse said that he could not. "
     texts = [words * 2, words * 4, words * 12, words * 13 + "She", words * 2 + "She"]
     responses, metadata = ours.answer(requests([{"continuation": text} for text in texts]))

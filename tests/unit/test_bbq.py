@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from bbq_cases import (
+    CATEGORIES,
     OPTIONS,
     PUBLISHED,
     RELEASED,
     bias,
     build_requests,
+    import_responses,
     one_hot,
     read_mirrored,
     read_sample,
@@ -23,9 +25,7 @@ from counting import calls
 from mirrored import mirrored
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.bbq.columns import ITEM_COLUMNS, SCORE_COLUMNS
-from biasatlas.benchmarks.bbq.released import import_responses
-from biasatlas.benchmarks.bbq.vocabulary import CATEGORIES, LABELS
+from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.families.questions.tables import accuracy
 from biasatlas.benchmarks.shared import palette
 from biasatlas.benchmarks.shared.predictions import match_options
@@ -253,11 +253,14 @@ def draw(tables):
 
 def test_sample_goes_from_files_to_figure(sample):
     assert set(sample["category"]) == set(CATEGORIES)
-    assert list(sample.columns) == list(ITEM_COLUMNS)
+    assert list(sample.columns) == list(registry.load_spec("bbq").items)
     requests = build_requests(sample)
     assert requests["request_id"].is_unique
     scores = score(sample, requests, respond(requests, one_hot(sample["target"])))
-    assert tuple(scores.columns[: len(SCORE_COLUMNS)]) == SCORE_COLUMNS
+    assert (
+        tuple(scores.columns[: len(registry.load_spec("bbq").tasks["question"].scores)])
+        == registry.load_spec("bbq").tasks["question"].scores
+    )
     tables = {name: make(scores, OPTIONS, PUBLISHED, {}) for name, make in registry.tables("bbq").items()}
     for table in tables.values():
         assert tuple(table.columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS

@@ -13,7 +13,7 @@ from biasatlas.benchmarks.comparisons.findings import findings_table, verdict
 from biasatlas.benchmarks.comparisons.multiverse import multiverse_table, sensitivity_table, with_protocols
 from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, Weighed, pairs_table
 from biasatlas.benchmarks.comparisons.summary import group, latex, markdown, reasons, sentence, summary
-from biasatlas.benchmarks.shared.specifications import Multiverse
+from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import read_csv
 from biasatlas.marks import mark

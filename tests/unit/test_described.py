@@ -154,7 +154,7 @@ def test_data_that_the_description_does_not_fit_are_named_by_file_line_and_value
     assert sentence in str(error.value)
 
 
-@pytest.mark.parametrize("benchmark", [*SHIPPED, "crows_pairs"])
+@pytest.mark.parametrize("benchmark", [*SHIPPED, "bbq", "crows_pairs"])
 def test_responders_with_a_known_answer_score_what_theory_says(benchmark):
     items = read(benchmark, ROOT / "resources/samples" / benchmark)
     items = items[items["template"] == "he_said"].reset_index(drop=True) if benchmark == "gest" else items
@@ -283,6 +283,12 @@ def test_a_page_says_what_the_description_does(benchmark):
     assert (ROOT / "docs" / f"{benchmark}.md").read_text() == page_text(benchmark), (
         f"make benchmark-page NAME={benchmark}"
     )
+
+
+@pytest.mark.parametrize("benchmark", ["bbq", "crows_pairs"])
+def test_a_page_that_is_written_by_hand_is_left_alone(benchmark):
+    with pytest.raises(UserError, match="its page is written by hand"):
+        page_text(benchmark)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from engine import tiny
 from pydantic import BaseModel, ValidationError
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
 from biasatlas.marks import mark, that_change
 from biasatlas.models.endpoint.entry import ApiEntry
@@ -280,7 +280,7 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
     given |= {"adapter": "owner/lora", "adapter_revision": "main"}
     given["templates"] = {"ours": {"prompt": "USER: {user}", "empty": "USER:"}}
     opened = entry(kind="hf", source="owner/name", revision="main", size_billion=1, **given)
-    model = open_model(Opening("judge", opened, (fetched,), gpus=4, readers=READERS, reader_version="1.0"))
+    model = open_model(Opening("judge", opened, (fetched,), gpus=4, readers=PARSERS, reader_version="1.0"))
     assert loaded == [
         (
             "owner/name",
@@ -304,7 +304,7 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
         "top_k": 3,
     }
     model.answer(requests([ask], "choice"), "task")
-    assert fed == [(["<s>USER: Who said that?"], 77, set(READERS))]
+    assert fed == [(["<s>USER: Who said that?"], 77, set(PARSERS))]
     assert [settings["devices"] for _, settings in loaded] == [4]
     open_model(Opening("judge", opened, (fetched,), gpus=1))
     assert loaded[-1][1]["devices"] == 1
@@ -332,7 +332,7 @@ def test_a_reader_s_version_is_part_of_a_choice_alone(folder, tmp_path, question
     planted = PlantedEntry(kind="planted", odds_ratio=4)
     asked = question.assign(kind=kind, continuation=" me")
     for version in ("1.0", reader_version):
-        opening = Opening("m", planted, (folder,), readers=READERS, reader_version=version)
+        opening = Opening("m", planted, (folder,), readers=PARSERS, reader_version=version)
         _, metadata = open_model(opening).answer(asked, "task", ResponseStore(tmp_path))
     assert metadata["run"]["computed"] == computed
 

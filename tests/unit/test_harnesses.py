@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from needs import need
 
-from biasatlas.benchmarks.bbq.tables.harnesses import HARNESSES, harness_bias_score
+from biasatlas.benchmarks.bbq.harnesses import HARNESSES, harness_bias_score
 
 ANSWERS = ("biased", "counter", "unknown", "other")
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from engine import tiny
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND, batches
@@ -35,7 +35,7 @@ def model(folder):
 
 
 def answer(requests, loaded, store=None, share=(0, 1), **settings):
-    return CausalModel("tiny", loaded, **{"readers": READERS} | settings).answer(requests, "task", store, share)
+    return CausalModel("tiny", loaded, **{"readers": PARSERS} | settings).answer(requests, "task", store, share)
 
 
 def requests(rows: list[dict], kind: str = "likelihood") -> pd.DataFrame:

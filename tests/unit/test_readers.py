@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replies.corpus import FOLDER, SEALED, reading, rows
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.readers.named import READERS, REPLIES
-from biasatlas.benchmarks.shared.readers.reply import answer_part, plain
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.named import PARSERS, REPLIES
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part, plain
 
 AB = ["A", "B"]
 SCALE = [str(i) for i in range(14)]
@@ -120,7 +120,7 @@ def test_markup_is_no_part_of_a_text():
 
 @pytest.mark.parametrize(("reader", "labels", "text", "expected"), PARTIAL)
 def test_unfinished_replies(reader, labels, text, expected):
-    assert READERS[reader](text, labels, False) == expected
+    assert PARSERS[reader](text, labels, False) == expected
 
 
 PIECES = [
@@ -144,10 +144,10 @@ def check_prefixes(reader, labels, texts):
     """A reading once made never changes while a text grows, nor when it ends."""
     decided = None
     for text in texts:
-        now = READERS[reader](text, labels, False)
+        now = PARSERS[reader](text, labels, False)
         assert decided is None or now == decided, text
         decided = now
-        final = READERS[reader](text, labels, True)
+        final = PARSERS[reader](text, labels, True)
         assert final is not None
         assert now in (None, final), text
 
@@ -163,7 +163,7 @@ def test_a_reading_once_made_never_changes(reader, pieces):
 
 def test_nor_does_it_in_replies():
     for row in rows("development")[::6]:
-        if row["reader"] in READERS:
+        if row["reader"] in PARSERS:
             check_prefixes(row["reader"], row["labels"], (row["text"][:end] for end in range(len(row["text"]) + 1)))
 
 

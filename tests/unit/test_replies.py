@@ -11,7 +11,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe.scores import variance_limits
 from biasatlas.benchmarks.shared import replies as kit
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.benchmarks.shared.worst_cases import with_worst_cases
 from biasatlas.files import read_csv, write_parquet
 from biasatlas.workflow.replies import reread
@@ -34,7 +34,7 @@ def chosen(said: list[list[list[str]]]) -> pd.DataFrame:
 
 
 def found(said: list[list[list[str]]], reader: str | None = None) -> pd.DataFrame:
-    kind, rows = kit.answers(asked(len(said)), chosen(said), READERS, reader)
+    kind, rows = kit.answers(asked(len(said)), chosen(said), PARSERS, reader)
     assert kind == "replies"
     return rows
 
@@ -74,10 +74,10 @@ def test_replies_are_counted_and_their_contradictions():
 
 def test_a_samples_text_and_a_generated_one_are_read_alike():
     said = pd.DataFrame({"request_id": ["r0"] * 2, "repeat": [0, 1], "status": ["ok", "refused"], "text": ["A", None]})
-    kind, rows = kit.answers(asked(), said.assign(detail=""), READERS)
+    kind, rows = kit.answers(asked(), said.assign(detail=""), PARSERS)
     assert (kind, rows["outcome"].tolist(), rows["found"].tolist()) == ("replies", ["ok", "refused"], ["A", None])
     free = asked().assign(reader=None, labels=None)
-    assert kit.answers(free, said.assign(detail="", text="It is a stereotype."), READERS)[1]["found"][0] == "answered"
+    assert kit.answers(free, said.assign(detail="", text="It is a stereotype."), PARSERS)[1]["found"][0] == "answered"
 
 
 def test_probabilities_and_likelihoods_are_counted_with_the_reason_of_what_is_none():
@@ -95,12 +95,12 @@ def test_probabilities_and_likelihoods_are_counted_with_the_reason_of_what_is_no
             "replies": None,
         }
     )
-    kind, rows = kit.answers(asked(3), masses, READERS)
+    kind, rows = kit.answers(asked(3), masses, PARSERS)
     rate = table(rows, pd.DataFrame({"item_id": ["i0", "i1", "i2"]}), kind).iloc[0]
     assert (kind, rate["value"], rate["n"], rate["ambiguous"]) == ("probabilities", pytest.approx(47.5), 1, 1)
     assert (rate["not_applicable"], rate["reason"]) == (1, "no chat template (1)")
     likelihoods = masses[["request_id", "repeat", "status", "detail"]]
-    kind, rows = kit.answers(asked(), likelihoods.assign(log_likelihood=-1.0), READERS)
+    kind, rows = kit.answers(asked(), likelihoods.assign(log_likelihood=-1.0), PARSERS)
     rate = table(rows, pd.DataFrame(), kind).iloc[0]
     assert (rate["answers"], rate["value"], rate["n"], rate["not_applicable"]) == ("likelihoods", 100, 2, 1)
 
@@ -170,4 +170,4 @@ def test_a_run_is_read_again(run):
 
 
 def test_every_benchmarks_readers_can_read_again():
-    assert all(set(READERS) <= set(registry.readers(name)) for name in registry.benchmark_names())
+    assert all(set(PARSERS) <= set(registry.readers(name)) for name in registry.benchmark_names())

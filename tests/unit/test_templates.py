@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from engine import tiny
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
 from biasatlas.models.entry import Template
 from biasatlas.models.local.answer import CausalModel
@@ -28,7 +28,7 @@ def model(tmp_path_factory):
 
 
 def answer(requests, loaded, store=None, share=(0, 1), **settings):
-    return CausalModel("tiny", loaded, readers=READERS, **settings).answer(requests, "task", store, share)
+    return CausalModel("tiny", loaded, readers=PARSERS, **settings).answer(requests, "task", store, share)
 
 
 def requests(rows: list[dict], kind: str = "likelihood") -> pd.DataFrame:

@@ -12,7 +12,7 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. E
 ``scores``    ``score_responses(step)``: responses to the scores of one category
 ``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
 ``figures``   functions of a step marked with :func:`figure`: tables by name to a figure
-``readers``   READERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.readers` (if it needs any)
+``readers``   READERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing` (if it needs any)
 ``roles``     ``roles(step)`` and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
 ``judge``     ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part)
 ``released``  ``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
@@ -28,7 +28,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.columns import Columns, Factor
 from biasatlas.errors import UserError
 from biasatlas.marks import Marked
@@ -171,6 +170,28 @@ class Shown:
     key: tuple[str, ...] = ("item_id",)
     parts: tuple[Mapping[str, str], ...] = ({"item_id": "item_id"},)
     texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Multiverse:
+    """One row of a table (its keys and ``metric``) under every combination of values of some ``options`` of the protocol.
+
+    All of them are marked "scores" or "tables": the responses stay as they are. ``tasks`` are those that the table reads.
+    ``forms`` is a column of scores whose values are forms in which the same is asked (prompts, templates): the row is
+    looked at in each of them alone, too.
+    """
+
+    table: str
+    metric: str
+    rows: Mapping[str, str]
+    options: tuple[str, ...]
+    tasks: tuple[str, ...]
+    forms: str = ""
+
+    @property
+    def part(self) -> str:
+        """The row in words."""
+        return ", ".join(value for value in self.rows.values() if value not in ("all", "overall", "All", "available"))
 
 
 @dataclass(frozen=True)

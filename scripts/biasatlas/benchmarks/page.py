@@ -6,17 +6,21 @@ from typing import Any
 from biasatlas import ROOT
 from biasatlas.benchmarks import contract, registry
 from biasatlas.benchmarks.contract import Spec
-from biasatlas.benchmarks.families.description import Description
+from biasatlas.benchmarks.families.description import Rows
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.metrics import RATES, REPLY_METRICS
+from biasatlas.errors import UserError
 from biasatlas.sources import load_sources
 
 
 def page_text(benchmark: str) -> str:
-    """What ``docs/{benchmark}.md`` says: data, metrics, design, protocols and corrections, each from where it is declared."""
+    """What ``docs/{benchmark}.md`` says: data, metrics, design, protocols and corrections, each from where it is declared.
+
+    Raises UserError for a benchmark whose page is written by hand.
+    """
     described, spec = registry.description(benchmark), registry.load_spec(benchmark)
-    if described is None:
-        raise ValueError(f"{benchmark} has no description")
+    if not isinstance(described, Rows) or registry.packages(benchmark)[0] == benchmark:
+        raise UserError(f"NAME: {benchmark} has a folder of its own; its page is written by hand.")
     parts = [
         f"# {spec.title}",
         f"{' '.join(spec.citation.split())} In {LANGUAGES[spec.language]}. Described in "
@@ -41,7 +45,7 @@ def page_text(benchmark: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _data(described: Description) -> list[str]:
+def _data(described: Rows) -> list[str]:
     lines = ["## Data"]
     if described.source:
         source = load_sources()[described.source]
@@ -69,7 +73,7 @@ def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _corrections(described: Description) -> list[str]:
+def _corrections(described: Rows) -> list[str]:
     if not described.errata:
         return []
     rows = [(", ".join(erratum.items), " ".join(erratum.reason.split())) for erratum in described.errata]

@@ -1,12 +1,12 @@
 """Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
@@ -14,7 +14,8 @@ from biasatlas.benchmarks.checks import check_spec
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
 from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
-from biasatlas.benchmarks.shared.readers import VERSION, Reader
+from biasatlas.benchmarks.shared.parsing import VERSION, Parser
+from biasatlas.benchmarks.visible import SPEC, View, plain
 from biasatlas.errors import UserError
 from biasatlas.marks import Changes, that_change
 from biasatlas.resources import names
@@ -25,14 +26,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
+    from biasatlas.benchmarks.contract import Multiverse
     from biasatlas.benchmarks.shared.evidence import Evidence
     from biasatlas.benchmarks.shared.roles import Roles
-    from biasatlas.benchmarks.shared.specifications import Multiverse
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
 FAMILIES = ("pairs", "questions")
+#: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
+_MARKED: Mapping[str, Changes] = {
+    **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),
+    **dict.fromkeys(("roles", "build_judge_requests", "build_order_requests"), "answers"),
+    "score_responses": "scores",
+}
 
 #: What a step is given (:data:`.contract.GIVEN`), in its order or by name, to a frame.
 Made: TypeAlias = "Callable[..., DataFrame]"
@@ -67,7 +74,11 @@ def description(benchmark: str) -> Description | None:
     family = raw.get("family") if isinstance(raw, dict) else None
     if family not in FAMILIES:
         raise UserError(f"{where}: {unknown('family', family, 'a family of benchmarks', FAMILIES)}")
-    described = validated(_family(family).DESCRIPTION, raw, where)
+    module = _family(family)
+    own_items = (path.parent / "items.py").is_file() and path.name == "spec.yaml"
+    described = validated(
+        getattr(module, "WITHOUT_ROWS", module.DESCRIPTION) if own_items else module.DESCRIPTION, raw, where
+    )
     for key, value, what, known in (
         ("source", described.source, "in sources.csv", load_sources()),
         ("sample", described.sample, "in resources/samples", {name.split("/")[1] for name in names(["samples/**/*"])}),
@@ -83,12 +94,6 @@ def description(benchmark: str) -> Description | None:
     return described
 
 
-def description_that_changes(benchmark: str, upto: Changes) -> dict[str, Any]:
-    """What of a benchmark's description can change what is made up to a stage; nothing for one without."""
-    described = description(benchmark)
-    return that_change(described, upto) if described else {}
-
-
 @cache
 def load_spec(benchmark: str) -> Spec:
     """The declaration of a benchmark. Raises UserError for a name in it that nothing bears."""
@@ -100,6 +105,25 @@ def load_spec(benchmark: str) -> Spec:
     except TypeError as error:  # a field of a spec, task or option that is missing, unknown or not marked
         raise UserError(f"benchmark {benchmark}: {error}.") from error
     return check_spec(benchmark, spec, load_sources())
+
+
+def spec_view(benchmark: str, step: str, **chosen: str) -> Spec:
+    """What a step of :data:`.visible.SPEC` may see of the declaration: of the task, table or figure ``chosen``, if one is."""
+    return cast(Spec, View(load_spec(benchmark), SPEC[step], step, chosen))
+
+
+def visible(benchmark: str, step: str, **chosen: str) -> list[Any]:
+    """What of the declaration, and of a description, is in the identity of a step, as JSON holds it."""
+    described = _description_view(benchmark, step)
+    return [plain(spec_view(benchmark, step, **chosen)), plain(described) if described else {}]
+
+
+def _description_view(benchmark: str, step: str) -> Description | None:
+    """What a step may see of a description: the fields that are marked with what it makes, or with what is made before."""
+    described, upto = description(benchmark), _MARKED.get(step, "tables")
+    if described is None:
+        return None
+    return cast(Description, View(described, dict.fromkeys(that_change(described, upto)), step))
 
 
 def resource_names(benchmark: str, step: contract.ReadingStep) -> list[str]:
@@ -217,10 +241,8 @@ def score_responses(benchmark: str) -> Made:
 
 def tables(benchmark: str) -> dict[str, Made]:
     """The makers of its tables by name, but for that of its replies. Raises UserError where spec and functions differ."""
-    _module(benchmark, "tables")
     spec, described = load_spec(benchmark), description(benchmark)
-    for name in described.tables if described else ():
-        _module(benchmark, name)
+    _read_marks(benchmark, ("tables", *(described.tables if described else ())))
     for name in spec.metrics.keys() - REPLY_METRICS.keys():
         if not any((owner, name) in contract.METRICS for owner in (*owners(benchmark), "shared", *FAMILIES)):
             raise UserError(f"benchmark {benchmark}: metric {name!r} is in its spec, but no function computes it.")
@@ -230,9 +252,8 @@ def tables(benchmark: str) -> dict[str, Made]:
 
 def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
     """The painters of its figures by name. Raises UserError where spec and functions differ."""
-    _module(benchmark, "tables")  # small figures need no module of their own
-    if load_spec(benchmark).figures and _has(benchmark, "figures"):
-        _module(benchmark, "figures")
+    # Small figures need no module of their own.
+    _read_marks(benchmark, ("tables", *(("figures",) if _has(benchmark, "figures") else ())))
     return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
 
 
@@ -248,7 +269,7 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
     """
     if not has_evidence(benchmark):
         return None
-    unit = load_spec(benchmark).unit or _module(benchmark, "evidence").UNIT
+    unit = spec_view(benchmark, "evidence").unit or _module(benchmark, "evidence").UNIT
     return unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
 
 
@@ -258,11 +279,11 @@ def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
     return spec.multiverses if spec.unit or not has_evidence(benchmark) else _module(benchmark, "evidence").MULTIVERSES
 
 
-def readers(benchmark: str) -> dict[str, Reader]:
+def readers(benchmark: str) -> dict[str, Parser]:
     """The readers of choices that a benchmark's requests may name: those of all, and its own."""
-    from biasatlas.benchmarks.shared.readers.named import READERS
+    from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
-    return READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
+    return PARSERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
 
 
 def reader_version(benchmark: str) -> str:
@@ -322,6 +343,12 @@ def _module(benchmark: str, step: str) -> ModuleType:
     return import_module(own[0])
 
 
+def _read_marks(benchmark: str, modules: Iterable[str]) -> None:
+    """Import modules of a benchmark, so that what is marked in them is known."""
+    for name in modules:
+        _module(benchmark, name)
+
+
 def _function(benchmark: str, step: str, name: str) -> Any:
     """The function ``name`` in a step's module."""
     return getattr(_module(benchmark, step), name)
@@ -332,16 +359,18 @@ def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., An
 
     A function of several parameters is called with them as they are, its description before all else.
     """
-    described = description(benchmark)
+    described = _description_view(benchmark, step)
     if len(signature(function).parameters) != 1:
         return partial(function, described) if described else function
     names = contract.GIVEN[step]
-    fixed = {"spec": load_spec(benchmark)} | ({"description": described} if described else {})
 
     def call(*values: Any, **named: Any) -> Any:
         if "run" in names:
             named = {"run": named}
-        return function(contract.Step(step, **fixed, **dict(zip(names[: len(values)], values, strict=True)), **named))
+        given = dict(zip(names[: len(values)], values, strict=True)) | named
+        chosen = {"task": given["task"]} if "task" in given else {}
+        given["spec"] = spec_view(benchmark, step, **chosen)
+        return function(contract.Step(step, **given, **({"description": described} if described else {})))
 
     return call
 

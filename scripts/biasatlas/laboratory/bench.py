@@ -55,7 +55,7 @@ class Bench:
         ``resources`` are the shipped files of all of its steps.
         """
         options = registry.load_options(benchmark, protocol)
-        declared = registry.load_spec(benchmark).tasks
+        declared = registry.spec_view(benchmark, "studies").tasks
         categories = {
             task: [name for name in declared[task].categories if not wanted or name in wanted] for task in tasks
         }
@@ -135,13 +135,13 @@ class Bench:
 
     def table(self, name: str, scores: pd.DataFrame) -> pd.DataFrame:
         """A table of the benchmark from scores, of whatever other tasks they are too."""
-        spec = registry.load_spec(self.benchmark)
+        spec = registry.spec_view(self.benchmark, "studies")
         mine = scores[scores["task"].isin(spec.tables[name].tasks)]
         return registry.tables(self.benchmark)[name](mine, self.options, self.resources.published, {})
 
     def _judged(self, task: str, responses: pd.DataFrame, judge: KnownEntry) -> pd.DataFrame | None:
         """What the judge says of the responses, asked again where it cannot be read; None where there is none."""
-        if not registry.load_spec(self.benchmark).tasks[task].judged:
+        if not registry.spec_view(self.benchmark, "studies").tasks[task].judged:
             return None
         build = registry.build_judge_requests(self.benchmark)
         given = (self.items, self.requests[task], responses, task, self.options, self.resources)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtr, softmax
 
 from biasatlas.benchmarks.dbb import TYPES
-from biasatlas.benchmarks.families.questions.options import QuestionsOptions
+from biasatlas.benchmarks.families.questions.spec import QuestionsOptions
 from biasatlas.benchmarks.mcbe.scores import PC_DECAY
 from biasatlas.laboratory.bench import Bench
 from biasatlas.laboratory.studies import Headline

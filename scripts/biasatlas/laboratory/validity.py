@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from biasatlas.benchmarks.registry import load_spec
+from biasatlas.benchmarks.registry import spec_view
 from biasatlas.laboratory.studies import Headline, Study
 from biasatlas.stats.intervals import quantile, smallest_findable
 
@@ -96,7 +96,7 @@ def _significant(measured: pd.DataFrame, study: Study, headline: Headline) -> pd
     """1 where a finding would be reported, 0 where not, missing where neither test nor interval says."""
     if headline.test:
         return measured["p_value"].lt(ALPHA).astype(float).where(measured["p_value"].notna())
-    neutral = load_spec(study.benchmark).metrics[headline.metric].neutral
+    neutral = spec_view(study.benchmark, "studies").metrics[headline.metric].neutral
     if neutral is None:
         return pd.Series(np.nan, measured.index)
     known = measured["ci_low"].notna()

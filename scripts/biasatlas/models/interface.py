@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.benchmarks.shared.readers import Reader
+    from biasatlas.benchmarks.shared.parsing import Parser
     from biasatlas.models.store import ResponseStore
 
 
@@ -29,7 +29,7 @@ class Opening:
     entry: Entry
     ready: tuple[Path, ...] = ()
     gpus: int = 0
-    readers: "Mapping[str, Reader]" = field(default_factory=dict)
+    readers: "Mapping[str, Parser]" = field(default_factory=dict)
     reader_version: str = ""
     benchmark: str = ""
     items: Path | None = None

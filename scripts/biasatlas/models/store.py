@@ -54,7 +54,7 @@ def content(row: Mapping) -> dict:
     return {
         name: None if pd.isna(value := row.get(name)) else _PLAIN[type_](value)
         for name, type_ in REQUEST_COLUMNS.items()
-        if name not in _NOT_CONTENT
+        if name not in _NOT_CONTENT and not (name == "options" and pd.isna(row.get(name)))
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from biasatlas.benchmarks.comparisons.findings import of_benchmark
 from biasatlas.benchmarks.contract import Spec
-from biasatlas.benchmarks.registry import load_spec
+from biasatlas.benchmarks.registry import spec_view
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Run:
     @property
     def spec(self) -> Spec:
         """What its benchmark declares."""
-        return load_spec(self.benchmark)
+        return spec_view(self.benchmark, "page")
 
     @property
     def title(self) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import replies as kit
-from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.parsing import Parser
 from biasatlas.errors import UserError
 from biasatlas.files import read_asked, read_parquet, read_responses, write_csv
 from biasatlas.validation import nearest
@@ -28,7 +28,7 @@ def _answered(results: Path) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.
         yield dict(zip(_KEYS, (*parts[:3], f"{parts[3]} judge"), strict=True)), requests, read_responses(path, parts[3])
 
 
-def _readers() -> dict[str, Reader]:
+def _readers() -> dict[str, Parser]:
     """The readers of all benchmarks: a run may give a benchmark another name."""
     return {
         name: reader for benchmark in registry.benchmark_names() for name, reader in registry.readers(benchmark).items()

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from transformers import PhiConfig, PhiForCausalLM, PreTrainedModel
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
-from biasatlas.benchmarks.shared.readers.named import READERS, REPLIES
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer
+from biasatlas.benchmarks.shared.parsing.named import PARSERS, REPLIES
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.memory import Memory
 from biasatlas.engine.reading import TokenReader
@@ -17,7 +17,7 @@ from biasatlas.engine.sampling import Sampling
 
 SAMPLES, MAX_TOKENS, END = 20_000, 4, 0
 SILENCES = (REFUSED, AMBIGUOUS, UNPARSEABLE)
-#: Reader -> its labels, and the pieces that its models write.
+#: Parser -> its labels, and the pieces that its models write.
 ASKED: dict[str, tuple[list[str], list[str]]] = {
     "letter": (
         ["A", "B"],
@@ -83,7 +83,7 @@ def sampled(
     return texts
 
 
-def frequencies(texts: Counter[str], read: Callable[[str], Reading], labels: int) -> np.ndarray:
+def frequencies(texts: Counter[str], read: Callable[[str], Answer], labels: int) -> np.ndarray:
     """How often each label and each of SILENCES is what ``read`` finds."""
     found = np.zeros(labels + len(SILENCES))
     for text, count in texts.items():
@@ -91,7 +91,7 @@ def frequencies(texts: Counter[str], read: Callable[[str], Reading], labels: int
     return found / SAMPLES
 
 
-def _place(reading: Reading, labels: int) -> int:
+def _place(reading: Answer, labels: int) -> int:
     return reading if isinstance(reading, int) else labels + SILENCES.index(reading)
 
 
@@ -104,7 +104,7 @@ def compare(reader: str, seed: int, longest: int = MAX_TOKENS) -> Agreement:
         return "".join(pieces[token - 1] for token in tokens if token != END)
 
     def read(text: str, complete: bool) -> int | None:
-        found = READERS[reader](text, labels, complete)
+        found = PARSERS[reader](text, labels, complete)
         return None if found is None else _place(found, len(labels))
 
     def decode(rows: list[list[int]]) -> list[str]:
@@ -113,8 +113,8 @@ def compare(reader: str, seed: int, longest: int = MAX_TOKENS) -> Agreement:
     question = Question(prompt, TokenReader(read, len(labels) + 3, decode, [END]), Sampling(), longest)
     ((mass, unresolved),), _ = answer_probabilities(model, [question], Memory(2048))
     texts = sampled(model, prompt, write, longest, seed)
-    stopped = frequencies(texts, lambda text: READERS[reader](text, labels, True), len(labels))
-    whole = frequencies(texts, lambda text: REPLIES[reader](text, labels), len(labels))
+    stopped = frequencies(texts, lambda text: PARSERS[reader](text, labels, True), len(labels))
+    whole = frequencies(texts, lambda text: REPLIES[reader](text, labels).answer, len(labels))
     n = len(labels)
     gaps = np.abs(mass - stopped).max(), np.abs(mass - whole).max()
     return Agreement(mass[:n].sum(), mass[n], mass[n + 1], unresolved, *gaps)

@@ -12,8 +12,8 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.engine.choice import KEPT, Question, answer_probabilities
 from biasatlas.engine.expansion import HOPELESS, READINGS, UNRESOLVED
 from biasatlas.engine.live import LiveRows
@@ -57,7 +57,7 @@ def token_reader(reader: str, labels: list[str]) -> TokenReader:
     outcome = {name: len(labels) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
 
     def read(text: str, complete: bool) -> int | None:
-        found = READERS[reader](text, labels, complete)
+        found = PARSERS[reader](text, labels, complete)
         return outcome.get(found, found)
 
     decode = functools.partial(tiny.tokenizer().batch_decode, skip_special_tokens=True)

@@ -20,12 +20,11 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from biasatlas.benchmarks.contract import Step, metric
+from biasatlas.benchmarks.contract import Multiverse, Step, metric
 from biasatlas.benchmarks.dbb import CATEGORIES, TEMPLATE
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.stats.clusters import proportion, ratio
 from biasatlas.stats.intervals import Inference, without
 from biasatlas.stats.replicates import ratio_replicates

@@ -69,13 +69,14 @@ def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) ->
     instruction = choice_prompt(options.prompt, resources)
     layout = resources.text(f"prompts/dbb/{options.layout}.txt")
     orders = (1, 2) if options.option_order == "counterbalanced" else (1,)
-    item_ids, messages = [], []
+    item_ids, messages, shown = [], [], []
     for item_id, context, *texts in filled[["item_id", "context", "option_1", "option_2"]].itertuples(index=False):
         for order in orders:
             first, second = texts if order == 1 else reversed(texts)
             question = fill_slots(layout, {"context": context, "first": first, "second": second})
             item_ids.append(item_id)
             messages.append(_messages(f"{instruction}\n\n{question}", options))
+            shown.append(json.dumps([first, second], ensure_ascii=False))
     order = np.tile(orders, len(filled))
     return pd.DataFrame(
         {
@@ -87,6 +88,7 @@ def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) ->
             "template": "tokenizer",
             "special_tokens": "once",
             "labels": json.dumps(LABELS),
+            "options": shown,
             "reader": options.reader,
             **sampling(options),
             "order": order,

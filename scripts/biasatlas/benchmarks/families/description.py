@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, field_validator, model_validator
 
+from biasatlas.benchmarks.contract import Metric
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.errata import Erratum
 from biasatlas.errors import UserError
@@ -66,7 +67,7 @@ class OwnTable(Marked):
 
 
 class Description(Marked):
-    """What every family's description has."""
+    """What every family's description has, also one whose items are read by an `items.py` beside it."""
 
     family: str = field("answers", description="`pairs` or `questions`.")
     title: str = field("nothing", min_length=1, description="The benchmark's name in print.")
@@ -76,23 +77,11 @@ class Description(Marked):
         "answers", "", description="Row of resources/sources/sources.csv; without one, `data` names a folder."
     )
     sample: str = field("nothing", "", description="Folder of resources/samples with a few items of our own.")
-    files: str = field(
+    categories: list[Cell] | dict[str, str] = field(
         "answers",
         min_length=1,
-        description="The data: CSV, TSV or JSON, a path below the source or a pattern as `data/*.csv`.",
+        description="Its items' categories as the data have them; or value -> name, as `{'1': Emotional}`.",
     )
-    headers: dict[str, str] = field(
-        "answers", {}, description="Header of a column in the data -> its name here, as for a column without one."
-    )
-    item: Text = field("answers", min_length=1, description="What names an item, as `{category}/{id}`.")
-    category: str = field("answers", description="Column with an item's category.")
-    categories: list[Cell] | dict[str, str] = field(
-        "answers", min_length=1, description="Its values; or value -> name, as `{'1': Emotional}`."
-    )
-    replace: dict[str, dict[str, Cell]] = field(
-        "answers", {}, description="Column -> a value in it -> what is read in its place."
-    )
-    errata: list[Erratum] = field("answers", [], description="Corrections of single items.")
     prompt: str | dict[str, str] = field(
         "answers",
         "",
@@ -135,6 +124,12 @@ class Description(Marked):
         }
 
     @property
+    def own_metrics(self) -> dict[str, Metric]:
+        """The metrics of its own tables."""
+        own = (metric for table in self.tables.values() for metric in table.metrics.items())
+        return {name: Metric(metric.neutral, metric.direction, metric.unit) for name, metric in own}
+
+    @property
     def prompt_files(self) -> tuple[str, ...]:
         """The shipped files that hold wordings."""
         prompts = [self.prompt] if isinstance(self.prompt, str) else list(self.prompt.values())
@@ -160,6 +155,25 @@ class Description(Marked):
                 raise ValueError(f"prompt.{name}: {shown(file)} is no file of resources/{_PROMPTS}")
         once("categories", self.categories.values() if isinstance(self.categories, dict) else self.categories)
         return self
+
+
+class Rows(Description):
+    """What a description says of data whose rows are items, whatever their columns are called."""
+
+    files: str = field(
+        "answers",
+        min_length=1,
+        description="The data: CSV, TSV or JSON, a path below the source or a pattern as `data/*.csv`.",
+    )
+    headers: dict[str, str] = field(
+        "answers", {}, description="Header of a column in the data -> its name here, as for a column without one."
+    )
+    item: Text = field("answers", min_length=1, description="What names an item, as `{category}/{id}`.")
+    category: str = field("answers", description="Column with an item's category.")
+    replace: dict[str, dict[str, Cell]] = field(
+        "answers", {}, description="Column -> a value in it -> what is read in its place."
+    )
+    errata: list[Erratum] = field("answers", [], description="Corrections of single items.")
 
 
 def one_of(key: str, value: str, known: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.families.description import ROW, Description, parts, slots
+from biasatlas.benchmarks.families.description import ROW, Rows, parts, slots
 from biasatlas.benchmarks.shared.errata import corrected
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, read_json_records, shown
@@ -20,7 +20,7 @@ from biasatlas.validation import nearest
 WHERE = "where"
 
 
-def read_rows(description: Description, files: Mapping[str, Path], columns: Iterable[str]) -> pd.DataFrame:
+def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[str]) -> pd.DataFrame:
     """A row per record of the files that the description names, in their order: ``columns`` as text, ``row``, ``where``.
 
     ``replace`` and ``errata`` are done. Raises UserError where no file matches, and naming file, line and column where a record lacks one.

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.contract import Multiverse, Step
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.mcbe.tables import TEMPLATE, cells, on_one_scale
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.stats.replicates import ratio_replicates
 
 UNIT = ("task", "item_id", "prompt_set", "repeat")

@@ -11,8 +11,8 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mcbe.readers import number
 from biasatlas.benchmarks.mcbe.requests import finish, prompts_of_code
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.readers.named import REPLIES
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.named import REPLIES
 from biasatlas.benchmarks.shared.wording import fill_slots, printed, template, with_slots
 from biasatlas.resources import Resources
 
@@ -99,7 +99,7 @@ def analysis_status(status: str, text: str | None, options: McBEOptions) -> str:
         return "ok"
     if not (isinstance(text, str) and text.strip()):
         return "unparseable"
-    return "refused" if REPLIES["refusal"](text, ["answered"]) == REFUSED else "ok"
+    return "refused" if REPLIES["refusal"](text, ["answered"]).answer == REFUSED else "ok"
 
 
 def score_labels(max_score: int) -> list[str]:

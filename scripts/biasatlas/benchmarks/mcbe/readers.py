@@ -6,12 +6,14 @@ Precision and recall of each, beside our readers', are in docs/replies.md.
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Literal
 
-from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE, Reader, Reading, ReplyReader
-from biasatlas.benchmarks.shared.readers.named import REPLIES, Choice
-from biasatlas.benchmarks.shared.readers.number import place, stated_number
-from biasatlas.benchmarks.shared.readers.refusal import is_refusal
-from biasatlas.benchmarks.shared.readers.reply import plain
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer, Parsed, Parser
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, Choice, Whole
+from biasatlas.benchmarks.shared.parsing.normalise import plain
+from biasatlas.benchmarks.shared.parsing.numbers import place, stated_number
+from biasatlas.benchmarks.shared.parsing.options import Options, as_options
+from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 
 def letter_in_five(text: str) -> str | None:
@@ -58,56 +60,58 @@ def number(name: str, text: str, top: float) -> float | str:
     return _without_answer(text) if found is None else found
 
 
-def _without_answer(text: str) -> str:
-    return REFUSED if is_refusal(plain(text)) else UNPARSEABLE
+def _without_answer(text: str) -> Literal["refused", "unparseable"]:
+    return REFUSED if declines(plain(text)) else UNPARSEABLE
 
 
-def _read_letter_in_five(text: str, labels: Sequence[str]) -> Reading:
+def _read_letter_in_five(text: str, options: Options | Sequence[str]) -> Parsed:
     letter = letter_in_five(text)
-    return _without_answer(text) if letter is None else labels.index(letter)
+    return Parsed(_without_answer(text) if letter is None else as_options(options).labels.index(letter), "released")
 
 
-def _read_any_label(text: str, labels: Sequence[str]) -> Reading:
+def _read_any_label(text: str, options: Options | Sequence[str]) -> Parsed:
+    labels = as_options(options).labels
     label = any_label(text, labels)
-    return _without_answer(text) if label is None else labels.index(label)
+    return Parsed(_without_answer(text) if label is None else labels.index(label), "released")
 
 
-def _read_first_number(text: str, labels: Sequence[str]) -> Reading:
+def _read_first_number(text: str, options: Options | Sequence[str]) -> Parsed:
     value = first_number(text)
     if value is None:
-        return _without_answer(text)
-    return place(Decimal(str(value)), [Decimal(label) for label in labels], nearest=True)
+        return Parsed(_without_answer(text), "released")
+    values = [Decimal(label) for label in as_options(options).labels]
+    return Parsed(place(Decimal(str(value)), values, nearest=True), "released")
 
 
 #: Readers of whole replies, the authors' and ours, by the name that a request's column ``reader`` has.
-MCBE_REPLIES: dict[str, ReplyReader] = {
+MCBE_REPLIES: dict[str, Whole] = {
     "mcbe_first_five_characters": _read_letter_in_five,
     "mcbe_substring": _read_any_label,
     "mcbe_first_number": _read_first_number,
 }
 
 
-def _open_letter_in_five(text: str, labels: Sequence[str]) -> Reading | None:
-    return _read_letter_in_five(text, labels) if len(text) >= 5 else None
+def _open_letter_in_five(text: str, options: Options) -> Answer | None:
+    return _read_letter_in_five(text, options).answer if len(text) >= 5 else None
 
 
-def _open_any_label(text: str, labels: Sequence[str]) -> Reading | None:
-    return None if any_label(text, labels) is None else _read_any_label(text, labels)
+def _open_any_label(text: str, options: Options) -> Answer | None:
+    return None if any_label(text, options.labels) is None else _read_any_label(text, options).answer
 
 
-def _open_first_number(text: str, labels: Sequence[str]) -> Reading | None:
+def _open_first_number(text: str, options: Options) -> Answer | None:
     match = re.search(r"\d+(?:\.\d+)?", text)
-    return None if match is None or text[match.end() :] in ("", ".") else _read_first_number(text, labels)
+    return None if match is None or text[match.end() :] in ("", ".") else _read_first_number(text, options).answer
 
 
 #: The same for choices.
-READERS: dict[str, Reader] = {
+READERS: dict[str, Parser] = {
     "mcbe_first_five_characters": Choice(_read_letter_in_five, _open_letter_in_five),
     "mcbe_substring": Choice(_read_any_label, _open_any_label),
     "mcbe_first_number": Choice(_read_first_number, _open_first_number),
 }
 
 
-def read_reply(reader: str, text: str, labels: Sequence[str]) -> Reading:
+def read_reply(reader: str, text: str, labels: Sequence[str]) -> Answer:
     """A whole reply, as the reader of this name has it."""
-    return (REPLIES | MCBE_REPLIES)[reader](text, labels)
+    return (REPLIES | MCBE_REPLIES)[reader](text, labels).answer

@@ -14,7 +14,7 @@ from biasatlas.benchmarks.mcbe.judge import analysis_status, read_judgements, ru
 from biasatlas.benchmarks.mcbe.readers import number, read_reply
 from biasatlas.benchmarks.mcbe.requests import default_sentence, words_of
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.columns import MASSES
 from biasatlas.resources import Resources
 

@@ -15,10 +15,11 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Parser
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part
+from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.benchmarks.shared.rates import percentage
-from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE, Reader
-from biasatlas.benchmarks.shared.readers.named import REPLIES, whole_reading
-from biasatlas.benchmarks.shared.readers.reply import answer_part
 from biasatlas.columns import MASSES, NO_REPLY
 
 #: Key columns of the table ``replies``.
@@ -36,7 +37,7 @@ _COLUMNS = ["request_id", "item_id", "repeat", "outcome", "share", "detail", "te
 def answers(
     requests: pd.DataFrame,
     responses: pd.DataFrame,
-    readers: Mapping[str, Reader],
+    readers: Mapping[str, Parser],
     reader: str | None = None,
 ) -> tuple[str, pd.DataFrame]:
     """What was answered, "replies", "probabilities" or "likelihoods", and a row for each answer.
@@ -50,7 +51,7 @@ def answers(
         rows = responses[["request_id", "repeat", "status", "detail"]].rename(columns={"status": "outcome"})
         share = rows["outcome"].eq("ok").astype(float).mask(rows["outcome"].isin(NO_REPLY))
         return "likelihoods", rows.assign(share=share).reindex(columns=_COLUMNS)
-    columns = [name for name in ("request_id", "item_id", "reader", "labels") if name in requests]
+    columns = [name for name in ("request_id", "item_id", "reader", "labels", "options") if name in requests]
     rows = requests[columns].merge(responses, on="request_id", validate="1:m")
     if "text" in rows:
         return "replies", _read(rows, readers, reader)
@@ -69,18 +70,21 @@ def _known(values: pd.Series) -> list[str]:
     return ["" if pd.isna(value) else value for value in values]
 
 
-def _read(rows: pd.DataFrame, readers: Mapping[str, Reader], reader: str | None) -> pd.DataFrame:
+def _read(rows: pd.DataFrame, readers: Mapping[str, Parser], reader: str | None) -> pd.DataFrame:
     """A row per reply. Of equal replies one is read."""
-    rows = rows.assign(
-        text=_known(rows["text"]), labels=[json.loads(labels) if labels else None for labels in _known(rows["labels"])]
-    )
-    known: dict[tuple, tuple[str | None, str]] = {}
+    shown = _known(rows["options"]) if "options" in rows else [""] * len(rows)
+    asked = [
+        asked_options(labels, texts or None) if labels else None
+        for labels, texts in zip(_known(rows["labels"]), shown, strict=True)
+    ]
+    rows = rows.assign(text=_known(rows["text"]), labels=[list(each.labels) if each else None for each in asked])
+    known: dict[tuple, tuple[str | None, str]] = {}  # options of equal requests are one object
     found = []
-    for text, status, name, labels in zip(rows["text"], rows["status"], rows["reader"], rows["labels"], strict=True):
+    for text, status, name, options in zip(rows["text"], rows["status"], rows["reader"], asked, strict=True):
         by = (reader or name) if isinstance(name, str) else None
-        key = (text, status, by, tuple(labels or ()))
+        key = (text, status, by, id(options))
         if key not in known:
-            known[key] = _reading(text, status, labels, readers[by] if by else None)
+            known[key] = _reading(text, status, options, readers[by] if by else None)
         found.append(known[key])
     outcome = pd.Series([each[1] for each in found], rows.index, dtype=object)
     share = outcome.eq("ok").astype(float).mask(outcome.isin(NO_REPLY))
@@ -88,13 +92,14 @@ def _read(rows: pd.DataFrame, readers: Mapping[str, Reader], reader: str | None)
     return rows.assign(found=labels, outcome=outcome, share=share).reindex(columns=_COLUMNS)
 
 
-def _reading(text: str, status: str, labels: list[str] | None, reader: Reader | None) -> tuple[str | None, str]:
+def _reading(text: str, status: str, options: Options | None, reader: Parser | None) -> tuple[str | None, str]:
     """The label that a reply gives, and "ok" or why there is none; "truncated": cut off before any answer."""
     if status in (*NO_REPLY, REFUSED, "filtered"):
         return None, status
-    reading = whole_reading(reader, text, labels) if reader and labels else REPLIES["refusal"](text, ["answered"])
+    asked = reader and options
+    reading = whole_answer(reader, text, options) if asked else REPLIES["refusal"](text, ["answered"]).answer
     if isinstance(reading, int):
-        return labels[reading] if reader and labels else "answered", "ok"
+        return options.labels[reading] if asked else "answered", "ok"
     return None, "truncated" if status == "truncated" and reading == UNPARSEABLE else reading
 
 

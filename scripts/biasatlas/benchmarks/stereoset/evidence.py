@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.contract import Multiverse, Step
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.benchmarks.stereoset.spec import DESIGN, LIKELIHOOD_TASKS
 from biasatlas.stats.replicates import ratio_replicates
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.contract import Multiverse, Step
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import GENDERS
 from biasatlas.benchmarks.twbias.swaps import SENTENCE, regression, swapped_pairs

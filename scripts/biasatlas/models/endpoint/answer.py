@@ -17,8 +17,9 @@ from typing import Any, cast
 
 import pandas as pd
 
-from biasatlas.benchmarks.shared.readers import Reader
-from biasatlas.benchmarks.shared.readers.named import whole_reading
+from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import whole_answer
+from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
@@ -57,7 +58,7 @@ class Endpoint:
 
     entry: ApiEntry
     name: str = ""
-    readers: Mapping[str, Reader] = field(default_factory=dict)
+    readers: Mapping[str, Parser] = field(default_factory=dict)
     found: Found | None = None
 
     def answer(
@@ -304,7 +305,7 @@ def _same_model(served: str, asked: str) -> bool:
     return served.startswith(asked) or asked.endswith(served) or served.endswith(asked)
 
 
-def responses(row: Mapping, records: list[dict] | Unsupported, readers: Mapping[str, Reader]) -> list[dict]:
+def responses(row: Mapping, records: list[dict] | Unsupported, readers: Mapping[str, Parser]) -> list[dict]:
     """The responses to one request from the records of its calls, or from the reason why there are none."""
     if isinstance(records, Unsupported):
         return [_response(row, 0, "not_applicable", str(records))]
@@ -325,13 +326,13 @@ def _generation(row: Mapping, repeat: int, record: dict) -> dict:
     return _response(row, repeat, record["status"], record.get("detail"), **values)
 
 
-def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
-    labels = json.loads(row["labels"])
+def _choice(row: Mapping, records: list[dict], reader: Parser) -> dict:
+    options = asked_options(row["labels"], row.get("options") or None)
     failed = [record["detail"] for record in records if record["status"] == "failed"]
     if len(failed) == len(records):
         return _response(row, 0, "failed", failed[0])
     top = records[0].get("top")
-    masses = _exact(top, row["temperature"], labels, reader) if top else _sampled(records, labels, reader)
+    masses = _exact(top, row["temperature"], options, reader) if top else _sampled(records, options, reader)
     rest = {name: masses[name] for name in ("refused", "ambiguous", "unparseable", "unresolved")}
     status, detail = "ok", None
     if rest["unresolved"] > UNRESOLVED_BOUND:
@@ -345,7 +346,7 @@ def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
     elif stopped := sum(record["status"] == "filtered" for record in records):
         status = "filtered" if stopped == len(records) else "ok"
         detail = f"the service's filter stopped {stopped} of {len(records)} samples"
-    probabilities = [float(masses[index]) for index in range(len(labels))]
+    probabilities = [float(masses[index]) for index in range(len(options))]
     said = (
         None
         if top
@@ -354,16 +355,16 @@ def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
     return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), replies=said, **rest)
 
 
-def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Masses:
+def _sampled(records: list[dict], options: Options, reader: Parser) -> Masses:
     """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
     counts: Counter[Outcome] = Counter()
     for record in records:
         outcome = _OUTCOMES.get(record["status"])
-        counts[whole_reading(reader, record["text"], labels) if outcome is None else outcome] += 1
+        counts[whole_answer(reader, record["text"], options) if outcome is None else outcome] += 1
     return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
 
 
-def _exact(top: list[list], temperature: float, labels: list[str], reader: Reader) -> Masses:
+def _exact(top: list[list], temperature: float, options: Options, reader: Parser) -> Masses:
     """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
 
     A token that is a label counts for it unless another label begins with it; any other that decides nothing is
@@ -380,14 +381,15 @@ def _exact(top: list[list], temperature: float, labels: list[str], reader: Reade
     total = sum(weight for _, weight in weights) + hidden
     masses: Masses = defaultdict(float, {"unresolved": hidden / total})
     for token, weight in weights:
-        masses[_first_token(token, labels, reader)] += weight / total
+        masses[_first_token(token, options, reader)] += weight / total
     return masses
 
 
-def _first_token(token: str, labels: list[str], reader: Reader) -> int | str:
-    outcome = reader(token, labels, False)
+def _first_token(token: str, options: Options, reader: Parser) -> int | str:
+    labels = options.labels
+    outcome = reader(token, options, False)
     if outcome is None:
-        outcome = reader(token, labels, True)
+        outcome = reader(token, options, True)
         if not isinstance(outcome, int) or sum(label.startswith(labels[outcome]) for label in labels) > 1:
             return "unresolved"
     return outcome

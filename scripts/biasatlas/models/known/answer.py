@@ -61,7 +61,7 @@ class Questions:
     @classmethod
     def of(cls, benchmark: str, items: pd.DataFrame, requests: pd.DataFrame, task: str) -> "Questions":
         """The ``requests`` of a task of ``benchmark``, or a judge's about it."""
-        kind, language = requests["kind"].iloc[0], registry.load_spec(benchmark).language[:2]
+        kind, language = requests["kind"].iloc[0], registry.spec_view(benchmark, "roles").language[:2]
         roles = registry.roles(benchmark)(items, requests, task)
         asked = formula.Asked.of(roles, requests["request_id"].to_numpy(object))
         if kind == "likelihood":

@@ -14,7 +14,7 @@ from typing import Any, cast
 import pandas as pd
 import torch
 
-from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.parsing import Parser
 from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
 from biasatlas.engine.memory import Memory, default_budget
 from biasatlas.errors import UserError
@@ -55,7 +55,7 @@ class CausalModel:
     template_arguments: Mapping[str, Any] = field(default_factory=dict)
     thinking_end: str = ""
     sampling: Settings = field(default_factory=dict)
-    readers: Mapping[str, Reader] = field(default_factory=dict)
+    readers: Mapping[str, Parser] = field(default_factory=dict)
     reader_version: str = ""
     token_budget: int | None = None
 

@@ -9,7 +9,7 @@ from typing import cast
 
 import pandas as pd
 
-from biasatlas.benchmarks.registry import formats, import_responses, load_spec
+from biasatlas.benchmarks.registry import formats, import_responses, spec_view
 from biasatlas.files import read_parquet
 from biasatlas.models.entry import ready_folder
 from biasatlas.models.interface import Opening
@@ -50,7 +50,7 @@ def open_released(opening: Opening) -> ReleasedModel:
         files = {name: folder / name for name in names_in(folder)}
         read = partial(import_responses(opening.benchmark), entry.release)
         return ReleasedModel(read, {"release": entry.release}, files, items)
-    format = format_of(entry, load_spec(opening.benchmark))
+    format = format_of(entry, spec_view(opening.benchmark, "read_predictions"))
     files = dict(zip(entry.files, opening.ready, strict=True))
     read = partial(formats(opening.benchmark)[format], column=entry.column)
     return ReleasedModel(read, {"format": format}, files, items)

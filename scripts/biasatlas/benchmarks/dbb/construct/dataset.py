@@ -20,7 +20,6 @@ from biasatlas.benchmarks.shared.wording import formatted_strings
 from biasatlas.benchmarks.stereoset.items import read_examples
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.stats.intervals import clopper_pearson
 from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
 #: ``row_id`` is the source and its id. ``form`` says which prompts apply: "sentences" (a stereotype and its opposite),
@@ -347,6 +346,8 @@ def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
     ``sheet`` as :func:`read_evaluation` gives it. Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``,
     ``missing``: an empty cell is missing, and a question with one is missing from "all".
     """
+    from biasatlas.stats.intervals import clopper_pearson  # needs scipy, which a writer's environment has not
+
     answers = sheet[list(CRITERIA)].map(_plain).apply(lambda marks: marks.map(_MARKS))
     complete = answers.notna().all(axis=1)
     answers = answers.assign(all=answers.eq(True).all(axis=1).where(complete))

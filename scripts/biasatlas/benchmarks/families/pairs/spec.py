@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Shown, Spec, Table, Task
-from biasatlas.benchmarks.families.description import Description, Text, check_wording, once, one_of, slots
+from biasatlas.benchmarks.families.description import Rows, Text, check_wording, once, one_of, slots
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
@@ -84,7 +84,7 @@ class Differences(Marked):
     files: dict[str, str] = field("answers", min_length=1, description="Template -> pattern of its file.")
 
 
-class PairsDescription(Description):
+class PairsDescription(Rows):
     """A benchmark of pairs: texts that differ in a group, each filled in from a row of the data."""
 
     family: Literal["pairs"] = field("answers", description="`pairs`.")
@@ -211,7 +211,9 @@ def make_spec(description: PairsDescription) -> Spec:
             ("pair_choice",),
         ),
     }
+    tables |= {name: Table(table.caption, ("pair",)) for name, table in description.tables.items()}
     metrics = {name: METRICS[name] for name in dict.fromkeys(("stereotype_score", "tie_rate", *description.metrics))}
+    metrics |= description.own_metrics
     if not description.prompt:
         del tasks["pair_choice"], tables["prompted"]
     else:
