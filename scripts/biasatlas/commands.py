@@ -81,6 +81,19 @@ def reparse(results: str, parser: str, examples: int) -> None:
     print(reread(Path(results), parser, examples))
 
 
+def parse_report(results: str, examples: int) -> None:
+    """Print the replies of a finished run that give no answer, by form; write them down, ready to label.
+
+        python -m biasatlas parse-report results/my_run
+
+    All of them go to replies/unparsed.jsonl below the results folder, with an empty truth: label them, and they are rows of
+    tests/replies.
+    """
+    from biasatlas.workflow.replies import unparsed
+
+    print(unparsed(Path(results), examples))
+
+
 def export_token_logprobs(configfile: str, items: int) -> None:
     """Compute likelihoods token by token for the explorer of a run's report.
 

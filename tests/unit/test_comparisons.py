@@ -25,6 +25,9 @@ TASKS = {
     "dbb": ("MCQ",),
     "mcbe": ("PC", "SC"),
     "twbias": ("perplexity",),
+    "gest": ("pair", "pair_choice"),
+    "esbbq": ("question",),
+    "cbbq": ("question",),
 }
 #: A few of those whose names tables go by: enough to compare, and quick.
 CATEGORIES = {
@@ -77,6 +80,30 @@ def test_every_benchmark_s_evidence_is_what_its_tables_say(scores, benchmark):
         if each.metric == "mean_product":
             value = np.sign(value) * np.sqrt(abs(value))
         assert np.isclose(values, value, rtol=1e-9, atol=1e-9).any(), each.key
+
+
+#: Part of evidence of pairs (a task) -> the table that has it.
+OF_TASK = {"pair": "scores", "pair_choice": "prompted"}
+
+
+@pytest.mark.parametrize("benchmark", ["crows_pairs", "gest", "bbq", "esbbq", "cbbq"])
+def test_a_family_s_evidence_has_the_value_and_clusters_of_its_row(scores, benchmark):
+    """Of a model that answers by chance in part; what has no value in the table is no evidence."""
+    tried = bench_of(benchmark)
+    mixed = tried.scores(known(bias=1.0, certain=True, seed=3), "mixed")
+    answers = Answers.by_model(mixed, benchmark, OPTIONS[benchmark])["mixed"]
+    whole = {"direction": "all", "template": "all", "label_type": "all"}
+    seen = 0
+    for each in answers.evidence().values():
+        table = tried.table(OF_TASK.get(each.part, "bias"), mixed)
+        wanted = {"category": each.category, "metric": each.metric}
+        wanted |= {key: value for key, value in whole.items() if key in table}
+        wanted |= {"condition": each.part} if "condition" in table else {}
+        (row,) = rows(table, **wanted).to_dict("records")
+        found = each.inference()
+        assert (row["value"], row["clusters"]) == (pytest.approx(found.value), found.clusters), each.key
+        seen += 1
+    assert seen > 3
 
 
 @pytest.mark.parametrize("benchmark", TASKS)

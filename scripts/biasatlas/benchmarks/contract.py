@@ -17,10 +17,11 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. E
 ``judge``     ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part)
 ``released``  ``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
               gives (if users may bring outputs of their own): files to a response for each request
-``evidence``  ``evidence(step)``, UNIT and MULTIVERSES (if models are compared by its scores)
+``evidence``  ``evidence(step)`` (if models are compared by its scores, as ``unit`` of its spec says)
 
-A benchmark that a YAML file describes has no folder: its family's modules, in :mod:`biasatlas.benchmarks.families`, find the
-description in ``step.description``. Nothing heavy is imported here: planning reads specs alone.
+A benchmark that a YAML file describes has the modules of its family, in :mod:`biasatlas.benchmarks.families`, which
+find the description in ``step.description``; its folder, if it has one, holds the file as ``spec.yaml``, and modules
+that stand in for the family's or make tables of its own. Nothing heavy is imported here: planning reads specs alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence

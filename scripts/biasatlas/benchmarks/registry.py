@@ -1,9 +1,8 @@
 """Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
-    from biasatlas.benchmarks.contract import Multiverse
     from biasatlas.benchmarks.shared.evidence import Evidence
     from biasatlas.benchmarks.shared.roles import Roles
 
@@ -259,7 +257,7 @@ def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
 
 def has_evidence(benchmark: str) -> bool:
     """Whether models are compared by a benchmark's scores."""
-    return bool(load_spec(benchmark).unit) or _has(benchmark, "evidence")
+    return bool(load_spec(benchmark).unit)
 
 
 def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[Evidence]]] | None":
@@ -269,14 +267,13 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
     """
     if not has_evidence(benchmark):
         return None
-    unit = spec_view(benchmark, "evidence").unit or _module(benchmark, "evidence").UNIT
+    unit = spec_view(benchmark, "evidence").unit
     return unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
 
 
-def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
+def multiverses(benchmark: str) -> tuple[contract.Multiverse, ...]:
     """Rows of its tables that are looked at under every choice of analysis."""
-    spec = load_spec(benchmark)
-    return spec.multiverses if spec.unit or not has_evidence(benchmark) else _module(benchmark, "evidence").MULTIVERSES
+    return spec_view(benchmark, "evidence").multiverses
 
 
 def readers(benchmark: str) -> dict[str, Parser]:
@@ -355,13 +352,8 @@ def _function(benchmark: str, step: str, name: str) -> Any:
 
 
 def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., Any]:
-    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name.
-
-    A function of several parameters is called with them as they are, its description before all else.
-    """
+    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name."""
     described = _description_view(benchmark, step)
-    if len(signature(function).parameters) != 1:
-        return partial(function, described) if described else function
     names = contract.GIVEN[step]
 
     def call(*values: Any, **named: Any) -> Any:

@@ -1,5 +1,6 @@
 """The replies of a finished run, read again by another reader; no model is asked."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import replies as kit
 from biasatlas.benchmarks.shared.parsing import Parser
 from biasatlas.errors import UserError
-from biasatlas.files import read_asked, read_parquet, read_responses, write_csv
+from biasatlas.files import atomic_file, read_asked, read_parquet, read_responses, write_csv
 from biasatlas.validation import nearest
 
 _KEYS = ["model", "benchmark", "protocol", "task"]
@@ -57,3 +58,31 @@ def reread(results: Path, reader: str, examples: int) -> str:
         raise UserError(f"{results}: no sampled replies: expected responses of tasks that were sampled.")
     write_csv(pd.concat(changes, ignore_index=True), results / "replies" / "changes.csv")
     return "\n".join(shown)
+
+
+def unparsed(results: Path, most: int) -> str:
+    """The replies of ``results`` that give no answer, by form, as text, the ``most`` frequent of each.
+
+    All of them go to replies/unparsed.jsonl, one a line, with an empty ``truth``: as rows of tests/replies, ready to label.
+    """
+    readers = _readers()
+    shown, rows = [], []
+    for keys, requests, responses in _answered(results):
+        kind, found = kit.answers(requests, responses, readers)
+        if kind != "replies":
+            continue
+        left = kit.unread(found)
+        if len(left):
+            shown.append(f"{' '.join(keys.values())}: {len(left)} of {len(found)}\n\n{kit.examples(left, most)}")
+        asked = found.set_index(["request_id", "repeat"])[["reader", "labels"]]
+        for row in left.itertuples():
+            reader, labels = asked.loc[(row.request_id, row.repeat)]
+            known = {"reader": reader if isinstance(reader, str) else "refusal", "labels": labels or ["answered"]}
+            rows.append(keys | known | {"form": row.form, "found": row.outcome, "truth": "", "text": row.text})
+    if rows:
+        path = results / "replies" / "unparsed.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as temporary:
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            Path(temporary).write_text("".join(lines), encoding="utf-8")
+    return "\n\n\n".join(shown) or f"{results}: every reply was parsed."

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Need, Shown, Spec, Table, Task
 from biasatlas.benchmarks.dbb import (
     CATEGORIES,
     DESIGN,
@@ -271,5 +271,10 @@ SPEC = Spec(
     needs=(
         *(Need("prompt", value, _MCQ, source="dbb") for value in ("table11", "released", "short")),
         Need("sg_prompt", "released", _SG, source="dbb"),
+    ),
+    unit=("task", "instance_id"),
+    multiverses=tuple(
+        Multiverse(table, metric, {"category": "All"}, options=("estimator", "refusal"), tasks=("MCQ",))
+        for table, metric in (("consistency", "consistent_shift"), ("bias", "rate"))
     ),
 )

@@ -63,7 +63,7 @@ class OwnTable(Marked):
     """A table that the family has not, made by the module of its name beside the description."""
 
     caption: str = field("nothing", min_length=1, description="What it shows.")
-    metrics: dict[str, OwnMetric] = field("tables", {}, description="Its metrics that the family has not.")
+    metrics: dict[str, OwnMetric] = field("nothing", {}, description="Its metrics that the family has not.")
 
 
 class Description(Marked):
@@ -91,12 +91,12 @@ class Description(Marked):
     metrics: list[str] = field("tables", min_length=1, description="The family's metrics that its tables have.")
     published: str = field("tables", "", description="Table of resources/published with printed numbers.")
     released: dict[str, str] = field(
-        "answers", {}, description="Published set of model outputs -> row of sources.csv; `released.py` reads them."
+        "nothing", {}, description="Published set of model outputs -> row of sources.csv; `released.py` reads them."
     )
     formats: dict[str, str] = field(
         "nothing", {}, description="Format of predictions that `released.py` reads beside the family's -> its files."
     )
-    tables: dict[str, OwnTable] = field("tables", {}, description="Tables beside the family's; each has a module.")
+    tables: dict[str, OwnTable] = field("nothing", {}, description="Tables beside the family's; each has a module.")
     notes: str = field("nothing", "", description="What else its page says, in Markdown: licence, data, deviations.")
     protocols: dict[str, dict[str, Any]] = field(
         "nothing", {}, description="Protocols beside `recommended`: its options that differ."

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Options, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Need, Options, Shown, Spec, Table, Task
 from biasatlas.benchmarks.mcbe import (
     CATEGORIES,
     DESIGN,
@@ -20,7 +20,7 @@ _ASKED = ("SC", "SS", "BA", "BS")
 _COPIED = "the Chinese prompts of Tables 7 and 11"
 _BETTER = "higher: less bias; 0 to 100"
 #: Raise it when one of its readers reads any reply otherwise. A golden test says when.
-VERSION = 3
+VERSION = 4
 
 
 class McBEOptions(Options):
@@ -296,4 +296,14 @@ SPEC = Spec(
     ),
     reads=("categories", "skip_invalid"),
     readers_version=VERSION,
+    unit=("task", "item_id", "prompt_set", "repeat"),
+    multiverses=tuple(
+        Multiverse("task_means", "mean_score", {"task": task, "average": "available"}, options=options, tasks=(task,))
+        for task, options in (
+            ("PC", ("nll_reduction", "pc_spread", "pc_decay")),
+            ("SC", ("sc_unparsed",)),
+            ("SS", ("ss_unparsed", "ss_decay")),
+            ("BS", ("bs_unparsed",)),
+        )
+    ),
 )

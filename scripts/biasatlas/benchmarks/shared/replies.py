@@ -74,7 +74,7 @@ def _read(rows: pd.DataFrame, readers: Mapping[str, Parser], reader: str | None)
     """A row per reply. Of equal replies one is read."""
     shown = _known(rows["options"]) if "options" in rows else [""] * len(rows)
     asked = [
-        asked_options(labels, texts or None) if labels else None
+        asked_options(labels, texts) if labels else None
         for labels, texts in zip(_known(rows["labels"]), shown, strict=True)
     ]
     rows = rows.assign(text=_known(rows["text"]), labels=[list(each.labels) if each else None for each in asked])

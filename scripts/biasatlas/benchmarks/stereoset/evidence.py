@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from biasatlas.benchmarks.contract import Multiverse, Step
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.benchmarks.stereoset.spec import DESIGN, LIKELIHOOD_TASKS
+from biasatlas.benchmarks.stereoset.spec import DESIGN
 from biasatlas.stats.replicates import ratio_replicates
-
-UNIT = ("item_id",)
 
 (_TERM,) = DESIGN["target term"].scores
 
@@ -18,12 +16,6 @@ _METRICS: dict[str, tuple[str, float | None]] = {
     "stereotype_score": ("stereotyped", 50.0),
     "language_modelling_score": ("related", None),
 }
-
-MULTIVERSES = tuple(
-    Multiverse(*("scores", metric, {"task": task, "category": OVERALL}), options=("reduction", "ties"), tasks=(task,))
-    for task in LIKELIHOOD_TASKS
-    for metric in ("stereotype_score", "icat")
-)
 
 
 def evidence(step: Step) -> Iterator[Evidence]:

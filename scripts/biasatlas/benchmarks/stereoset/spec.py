@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Shown, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
@@ -185,4 +185,12 @@ SPEC = Spec(
         )
         for task in (*LIKELIHOOD_TASKS, *PROMPTED_TASKS)
     },
+    unit=("item_id",),
+    multiverses=tuple(
+        Multiverse(
+            *("scores", metric, {"task": task, "category": "overall"}), options=("reduction", "ties"), tasks=(task,)
+        )
+        for task in LIKELIHOOD_TASKS
+        for metric in ("stereotype_score", "icat")
+    ),
 )

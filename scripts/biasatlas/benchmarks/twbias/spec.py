@@ -1,6 +1,6 @@
 """What TWBias declares: its prompts, groups and directions, its columns, and what the workflow plans with."""
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Need, Shown, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import P_VALUE
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.columns import Columns, Factor
@@ -239,4 +239,15 @@ SPEC = Spec(
             texts=("sentence",),
         ),
     },
+    unit=("category", "item_id", "prompt_type"),
+    multiverses=tuple(
+        Multiverse(
+            *("gender", metric, {"target_group": target, "reference_group": reference}),
+            options=("test", "outliers", "ppl_scale", "effect_size"),
+            tasks=("perplexity",),
+            forms="prompt_type" if metric == "effect_size_all_prompts" else "",  # a ratio of one prompt is 0 or 1
+        )
+        for target, reference in (GENDERS, GENDERS[::-1])
+        for metric in ("effect_size_all_prompts", "bias_ratio")
+    ),
 )

@@ -327,7 +327,7 @@ def _generation(row: Mapping, repeat: int, record: dict) -> dict:
 
 
 def _choice(row: Mapping, records: list[dict], reader: Parser) -> dict:
-    options = asked_options(row["labels"], row.get("options") or None)
+    options = asked_options(row["labels"], row.get("options"))
     failed = [record["detail"] for record in records if record["status"] == "failed"]
     if len(failed) == len(records):
         return _response(row, 0, "failed", failed[0])

@@ -1,14 +1,14 @@
 """The parser: what a reply answers. Pure functions; docs/replies.md says in ten lines what counts as an answer.
 
-A parser takes a reply and the :class:`~biasatlas.benchmarks.shared.parsing.options.Options` that were asked about, and returns
-the index of an option, or
+A parser takes a reply and the :class:`~biasatlas.benchmarks.shared.parsing.options.Options` that were asked about,
+and returns the index of an option, or
 
 - :data:`AMBIGUOUS`: more than one answer ("A or B", "7-8", a letter with another option's text);
 - :data:`REFUSED`: the reply declines, and gives no answer;
 - :data:`UNPARSEABLE`: neither, also where a model is still thinking when its reply ends.
 
-Phrases are data (``patterns/*.yaml``), a table a language. Every repeat in a pattern is bounded and the text is capped, so a
-reply of any length is parsed in time that does not grow with it.
+Phrases are data (``patterns/*.yaml``), a table a language. Every repeat in a pattern is bounded and the text is
+capped, so a reply of any length is parsed in time that does not grow with it.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,8 @@ Answer = int | Literal["refused", "ambiguous", "unparseable"]
 
 
 class Parsed(NamedTuple):
-    """The answer of a reply, and by what it was found: "mark", "whole", "announced", "head", "content", "mention" ..."""
+    """The answer of a reply, and by what it was found: "mark", "whole", "announced", "head", "content", "mention"
+    ..."""
 
     answer: Answer
     evidence: str

@@ -14,8 +14,10 @@ from biasatlas.benchmarks.shared.parsing.phrases import either, finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _KEYS = re.compile(
-    r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*|verdict|type|sentiment|output"
-    r"|response|bias(?:_type)?|selection|pick)|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)|.*(?:_label|_answer|_category)",
+    r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*"
+    r"|verdict|type|sentiment|output"
+    r"|response|bias(?:_type)?|selection|pick)|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)|.*(?:_label"
+    r"|_answer|_category)",
     re.I,
 )
 _MARKED = re.compile(
@@ -71,8 +73,14 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     return {
         "cue": re.compile(rf".*(?P<cue>{answers['cue']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
         "topic": re.compile(rf".*(?P<cue>{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
-        "though": re.compile(r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while|even if))[^,]{0,40}$", re.I),
-        "contrast": re.compile(r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如", re.I),
+        "though": re.compile(
+            r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
+            r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while|even if))[^,]{0,40}$",
+            re.I,
+        ),
+        "contrast": re.compile(
+            r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如", re.I
+        ),
         "not": re.compile(rf"{answers['not']}\s{{0,2}}[\"'(\[]{{0,2}}$", re.I),
         "better": re.compile(rf"[\"')\].,]?\s{{0,2}}{answers['better']}", re.I),
         "worse": re.compile(rf"[\"')\]]?:?\s{{0,2}}[✅✓✔❌✗]?\s?{answers['worse']}", re.I),
@@ -89,7 +97,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             re.I,
         ),
         "clause": re.compile(
-            r"\b(?:because|since|if|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}",
+            r"\b(?:because|since|if|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然"
+            r"|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}",
             re.I,
         ),
     }
@@ -127,7 +136,8 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
-    """The mentions of ``body``: a letter with its own text is one, with another's it is of no option (-1); no restated lists."""
+    """The mentions of ``body``: a letter with its own text is one, with another's it is of no option (-1); no
+    restated lists."""
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None
@@ -167,9 +177,28 @@ def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Menti
 
 def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[int | None, str] | None:
     """The option that a sentence gives and how; None of several; nothing where it only rules options out."""
-    patterns = _patterns()
     mentions = [mention for mention in mentions if mention.lettered] or mentions
-    alive, kinds, ruled_out, less, denied = [], [], set(), False, False
+    alive, kinds, ruled_out, less = _standing(sentence, mentions, options)
+    if any(mention.option < 0 for mention in alive):
+        return None, "contradiction"
+    if not alive:
+        left = set(range(len(options))) - ruled_out
+        return (left.pop(), "other") if less and len(options) == 2 and len(left) == 1 else None
+    through = len(options) > 2 and [mention.option for mention in alive] == list(range(len(options)))
+    if through and set(kinds) <= {"mention", "head"}:
+        return None, "mentions"
+    return _foremost(sentence, alive, kinds)
+
+
+def _standing(
+    sentence: str, mentions: Sequence[Mention], options: Options
+) -> tuple[list[Mention], list[str], set[int], bool]:
+    """The mentions that a sentence does not deny and what kind each is; what it denies, and whether as less likely."""
+    patterns = _patterns()
+    alive: list[Mention] = []
+    kinds: list[str] = []
+    ruled_out: set[int] = set()
+    less = denied = False
     for i, mention in enumerate(mentions):
         begin = mentions[i - 1].end if i else 0
         before, after = sentence[begin : mention.start][-60:], sentence[mention.end : mention.end + 60]
@@ -189,17 +218,12 @@ def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple
         else:
             alive.append(mention)
             kinds.append(kind)
-    if any(mention.option < 0 for mention in alive):
-        return None, "contradiction"
-    if not alive:
-        left = set(range(len(options))) - ruled_out
-        return (left.pop(), "other") if less and len(options) == 2 and len(left) == 1 else None
-    if (
-        set(kinds) <= {"mention", "head"}
-        and len(options) > 2
-        and [m.option for m in alive] == list(range(len(options)))
-    ):
-        return None, "mentions"
+    return alive, kinds, ruled_out, less
+
+
+def _foremost(sentence: str, alive: Sequence[Mention], kinds: Sequence[str]) -> tuple[int | None, str]:
+    """The option that mentions of these ``kinds`` put first, None where they do not."""
+    patterns = _patterns()
     if (
         len(alive) > 1
         and kinds[-1] in ("whole", "announced", "better")
@@ -353,13 +377,15 @@ def _from_mark(body: str, options: Options) -> Parsed | None:
 
 
 _LETTERED = re.compile(
-    r"\W{0,4}(?:(?:option|answer|选项|答案|选)\s?:?\s?)?[(\[\"']{0,2}([A-Za-z])(?:[)\]\"'.:、,]|\s?[-—–]|\s(?=\())+\s{0,2}(.{1,400})",
+    r"\W{0,4}(?:(?:option|answer|选项|答案|选)\s?:?\s?)?[(\[\"']{0,2}([A-Za-z])(?:[)\]\"'.:、,]|\s?[-—–]"
+    r"|\s(?=\())+\s{0,2}(.{1,400})",
     re.I | re.S,
 )
 
 
 def _whole(text: str, options: Options) -> int | str | None:
-    """The option that all of ``text`` is: its letter, its text, or both; "ambiguous": a letter and another option's text."""
+    """The option that all of ``text`` is: its letter, its text, or both; "ambiguous": a letter and another option's
+    text."""
     text = text.strip()
     if len(text) > 400 or not text:
         return None

@@ -19,7 +19,8 @@ Whole = Callable[[str, Options | Sequence[str]], Parsed]
 
 @dataclass(frozen=True)
 class Choice:
-    """A parser of choices: what ``opening`` decides, and of a whole text in which that decides nothing, what ``whole`` finds."""
+    """A parser of choices: what ``opening`` decides, and of a whole text in which that decides nothing, what
+    ``whole`` finds."""
 
     whole: Whole
     opening: Opening

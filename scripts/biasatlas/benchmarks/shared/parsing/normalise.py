@@ -70,16 +70,14 @@ _REPAIRED = 2_000
 def answer_part(text: str) -> str:
     """The part of a reply that is addressed to whoever asked: nothing while a model is still thinking.
 
-    Thinking goes up to its closing mark, also where its opening mark stands in the prompt; thinking that was cut off leaves no
-    answer. Of Harmony's channels the final one counts. What comes after the model's own turn is none of its answer.
+    Thinking goes up to its closing mark, also where its opening mark stands in the prompt; thinking that was cut
+    off leaves no answer. Of Harmony's channels the final one counts. What comes after the model's own turn is none
+    of its answer.
     """
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + "\n\n" + text[-LONGEST // 2 :]
-    final = None
-    for final in _FINAL_CHANNEL.finditer(text):
-        pass
-    if final:
-        text = text[final.end() :]
+    if finals := list(_FINAL_CHANNEL.finditer(text)):
+        text = text[finals[-1].end() :]
     elif _OTHER_CHANNEL.match(text):
         return ""
     text = _without_thinking(text)
@@ -103,10 +101,11 @@ def _without_thinking(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The answer of a reply in plain characters: half-width, Simplified, straight quotes, without Markdown, HTML and LaTeX.
+    """The answer of a reply in plain characters: half-width, Simplified, straight quotes, without Markdown, HTML
+    and LaTeX.
 
-    Of a long text, its first and last 4,000 characters. What stands in a box, between the tags of an answer or in [[ ]] becomes a
-    line "※answer: ...", a Markdown table becomes lines "cell: cell".
+    Of a long text, its first and last 4,000 characters. What stands in a box, between the tags of an answer or in
+    [[ ]] becomes a line "※answer: ...", a Markdown table becomes lines "cell: cell".
     """
     text = answer_part(text).strip()
     text = text if len(text) <= 2 * WINDOW else f"{text[:WINDOW]}\n\n{text[-WINDOW:]}"
@@ -187,7 +186,8 @@ def _inner(value: object, depth: int) -> Iterator[dict]:
 
 
 def sentences(text: str) -> list[tuple[int, str]]:
-    """The sentences of a plain ``text`` with their places, at most 200: the first and last hundred. "A. He left" is one."""
+    """The sentences of a plain ``text`` with their places, at most 200: the first and last hundred. "A. He left" is
+    one."""
     found, start = [], 0
     for stop in re.finditer(
         r"\n+|[。!?;]+[\"')\]]{0,3}|\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)|(?<=[\u3400-\u9fff])\.", text

@@ -40,18 +40,21 @@ _HAN = {
 } | {"两": Decimal(2)}
 _DIGITS = r"\d{1,4}(?:[.,]\d{1,3})?"
 _NUMBER = re.compile(
-    rf"(?<![A-Za-z\d_#])(?<!\d[.,])(?<![A-Za-z]-)(?P<minus>(?<![\w)%])-)?(?P<digits>{_DIGITS})(?![a-zA-Z\d]|[.,]\d|\s?[+×*]\s?\d)(?P<half>\s?分半|半)?"
+    rf"(?<![A-Za-z\d_#])(?<!\d[.,])(?<![A-Za-z]-)(?P<minus>(?<![\w)%])-)?(?P<digits>{_DIGITS})(?![a-zA-Z\d]|[.,]\d"
+    rf"|\s?[+×*]\s?\d)(?P<half>\s?分半|半)?"
     rf"|(?P<han>(?:十[一二三]?|[零一二两三四五六七八九])(?:点[零一二三四五六七八九])?)(?=\s?分(?!之|别|析|明|享|钟))(?P<hanhalf>分半)?"
     r"|(?:^|(?<=[\s:,为是给打]))(?P<bare>[零一二两三四五六七八九十](?:点[零一二三四五六七八九])?)(?=\s?(?:$|[\n。]))"
     rf"|\b(?P<word>{'|'.join(_WORDS)})\b(?P<wordhalf> and a half)?(?!-)",
     re.I | re.M,
 )
 _OVER = re.compile(
-    rf"\s{{0,2}}(?:分|points?|stars?|marks?)?\s{{0,2}}(?:/|out of|of(?= \d)|分之)\s{{0,2}}(?:a )?({_DIGITS}|{'|'.join(_WORDS)})",
+    rf"\s{{0,2}}(?:分|points?|stars?|marks?)?\s{{0,2}}(?:/|out of|of(?= \d)|分之)\s{{0,2}}(?:a )?({_DIGITS}"
+    rf"|{'|'.join(_WORDS)})",
     re.I,
 )
 _TO = re.compile(
-    r"\s{0,2}分?\s{0,2}(?:(?:-|~|–|—|到|至|或者?|和|与|、|/|or|to|and|,? ?maybe|,? ?perhaps|,? ?possibly|或是|还是|or maybe|or even|or perhaps|甚至)\s{0,2}(?:an? |是|者)?){1,2}",
+    r"\s{0,2}分?\s{0,2}(?:(?:-|~|–|—|到|至|或者?|和|与|、|/|or|to|and|,? ?maybe|,? ?perhaps|,? ?possibly|或是|还是|or maybe"
+    r"|or even|or perhaps|甚至)\s{0,2}(?:an? |是|者)?){1,2}",
     re.I,
 )
 _SUM = re.compile(rf"(?:{_DIGITS}\s?分?\s?[+×*]\s?){{1,20}}{_DIGITS}\s?分?\s?[=]")
@@ -64,8 +67,16 @@ _ENUMERATED = re.compile(
 )
 
 
+_SUPPOSES = re.compile(
+    r"(?:如果|若是?|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:if|had)\b(?!.{0,12}(?:must|had to|have to|forced))"
+    r"|(?:might|would|could) have|last one|unlike",
+    re.I,
+)
+
+
 class _Stated(NamedTuple):
-    """A number, the rank of how it is stated (0 the surest), its place, and whether it is one of several alternatives."""
+    """A number, the rank of how it is stated (0 the surest), its place, and whether it is one of several
+    alternatives."""
 
     value: Decimal
     rank: int
@@ -74,7 +85,8 @@ class _Stated(NamedTuple):
 
 
 def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
-    """The index of ``value`` among ``values``, or of the ``nearest`` (of two, the larger); unparseable off the scale."""
+    """The index of ``value`` among ``values``, or of the ``nearest`` (of two, the larger); unparseable off the
+    scale."""
     if value in values:
         return list(values).index(value)
     if not nearest or not min(values) <= value <= max(values):
@@ -91,7 +103,8 @@ def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | str:
 
 
 def parse_number(text: str, options: Options | Sequence[str], nearest: bool = False) -> Parsed:
-    """The number that a reply gives, as an index of ``options`` (numbers); ``nearest``: one between two of them is the nearer."""
+    """The number that a reply gives, as an index of ``options`` (numbers); ``nearest``: one between two of them is
+    the nearer."""
     values = [Decimal(getattr(option, "label", option)) for option in options]
     found = stated_number(text, min(values), max(values))
     return Parsed(found if isinstance(found, str) else place(found, values, nearest), "number")
@@ -114,7 +127,8 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | str | None:
         numbers = {value for value in given if value is not None}
         if numbers:
             return numbers.pop() if len(numbers) == 1 else _last(pairs, named, low, high) or AMBIGUOUS
-    numbers = {value for name, value in ((n, _value(v, low, high)) for n, v in pairs) if isinstance(value, Decimal)}
+    others = [value for name, value in pairs if not re.search("confidence|编号|序号|index|id$|version", name, re.I)]
+    numbers = {value for value in (_value(each, low, high) for each in others) if isinstance(value, Decimal)}
     if len(numbers) == 1:
         return numbers.pop()
     if pairs and len(numbers) > 1:
@@ -123,7 +137,8 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | str | None:
 
 
 def _objects_read(body: str, parts: list[str]) -> list[str]:
-    """Of several objects those that answer: the last after a correction, the first before another item or of a run, else all."""
+    """Of several objects those that answer: the last after a correction, the first before another item or of a run,
+    else all."""
     scored = [part for part in parts if re.search(r"\d", part) and not re.search(r":\s?[<\[]\s?\w+", part)] or parts
     between = body[body.index(scored[0]) + len(scored[0]) : body.rindex(scored[-1])]
     if finds("answers", "correct").search(between):
@@ -170,7 +185,9 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     key = either("numbers", "key")
     return {
         "line": re.compile(
-            rf"\W{{0,4}}(?:(?:the |my |an? |final |answer |overall ){{0,3}}{key}\s?(?:[:=]|is|为|是)?)?\s{{0,3}}{_DIGITS}\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{{0,3}}分?(?:\W{{0,4}}|\s?[(,.。;:-].{{0,200}})",
+            rf"\W{{0,4}}(?:(?:the |my |an? |final |answer |overall ){{0,3}}{key}\s?(?:[:=]|is|为"
+            rf"|是)?)?\s{{0,3}}{_DIGITS}\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{{0,3}}分?(?:\W{{0,4}}"
+            rf"|\s?[(,.。;:-].{{0,200}})",
             re.I,
         ),
         "heading": re.compile(
@@ -201,6 +218,7 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | str:
     """The number that the words of ``body`` give."""
     if not body:
         return UNPARSEABLE
+    body = re.sub(r"\d{7,}", "#", body)  # on no scale
     body = first_item(body, lambda line: bool(_patterns()["line"].fullmatch(line)))
     body = _patterns()["heading"].sub(r"\1: ", body)
     text = _blanked(body)
@@ -227,12 +245,9 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | str 
     """What a number behind the ``former`` one makes of it: corrects it, or stands beside it."""
     last = later[-1]
     between = text[former.start : last.start]
-    correction = None
-    for correction in finds("answers", "correct").finditer(between):
-        pass
-    if correction:
-        weak = finds("answers", "retract").fullmatch(correction[0]) and last.rank > 2
-        if (not weak and last.rank < 5) or len(between) - correction.end() < 40:
+    if corrections := list(finds("answers", "correct").finditer(between)):
+        weak = finds("answers", "retract").fullmatch(corrections[-1][0]) and last.rank > 2
+        if (not weak and last.rank < 5) or len(between) - corrections[-1].end() < 40:
             return AMBIGUOUS if weak else last.value
     beside = [
         each
@@ -241,7 +256,8 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | str 
     ]
     if beside and (former.rank or former.several):
         between = text[former.start : beside[-1].start]
-        if finds("answers", "contrast").search(between) and beside[-1].rank < 3:
+        contrast = finds("answers", "contrast").search(between)
+        if contrast and beside[-1].rank < 3 and not beside[-1].several:
             return beside[-1].value
         if finds("answers", "even").search(text[former.start : beside[-1].start + 30]):
             return AMBIGUOUS
@@ -295,6 +311,14 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
             found[-1] = found[-1]._replace(several=True, rank=rank)
             continue
         rank = _rank(patterns, before, after, text, match, over)
+        sentence = re.split(r"[。!?\n]|\.\s", before)[-1]
+        if (
+            found
+            and not _SUPPOSES.search(text[: found[0].start])
+            and re.search(r"[.。!?\n]", between)
+            and _SUPPOSES.search(sentence)
+        ):
+            continue
         if match["word"] and rank == 5:
             continue
         if finds("answers", "not").search(before[-24:]) and re.search(
@@ -330,7 +354,8 @@ def _rank(patterns: dict, before: str, after: str, text: str, match: re.Match[st
     if patterns["announce"].search(sentence) and (closed or unit):
         return 2 if re.search(r"[a-z]{2}|[\u3400-\u9fff]", sentence, re.I) else 3
     if re.match(
-        r"\s{0,2}分?\s{0,2}(?:is|would be|seems|更|比较|较为?)\s{0,2}(?:more |most |the )?(?:better|appropriate|fair\w*|accurate|right|合适|恰当|妥当|合理|准确)",
+        r"\s{0,2}分?\s{0,2}(?:is|would be|seems|更|比较|较为?)\s{0,2}(?:more |most |the )?(?:better|appropriate|fair\w*"
+        r"|accurate|right|合适|恰当|妥当|合理|准确)",
         rest,
         re.I,
     ):

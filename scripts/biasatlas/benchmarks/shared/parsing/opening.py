@@ -1,15 +1,15 @@
 """The beginning of a reply, parsed as it is written: the rule for when a choice is made.
 
-Exact probabilities follow texts token by token, and cannot follow all of them to their end. A choice therefore ends where
-its answer does. A text so far has
+Exact probabilities follow texts token by token, and cannot follow all of them to their end. A choice therefore ends
+where its answer does. A text so far has
 
 - no answer yet (None) while it may still become an announced answer or an option's text, or more may join its answer
   ("A or B", "7-8", a letter before an option's text);
 - its answer once that is closed: by the end of its line, or by what follows it;
 - "refused" where it begins as refusals do, "unparseable" where it begins as no answer does.
 
-Its answer is that of its shortest beginning that has one, so that more text never changes it. Forms are exact here: a typo, an
-answer behind other words and what comes after an answer are seen in whole replies alone.
+Its answer is that of its shortest beginning that has one, so that more text never changes it. Forms are exact here:
+a typo, an answer behind other words and what comes after an answer are seen in whole replies alone.
 """
 
 import re
@@ -35,7 +35,8 @@ _WORD = re.compile(r"[a-z0-9']")
 
 
 def decided(opening: Opening, text: str, options: Options) -> Answer | None:
-    """What ``opening`` says of the shortest beginning of ``text`` of which it says anything; beginnings are remembered."""
+    """What ``opening`` says of the shortest beginning of ``text`` of which it says anything; beginnings are
+    remembered."""
     if any(option.text or option.aliases for option in options) and not _touches(text, options):
         options = as_options(
             options.labels
@@ -103,7 +104,8 @@ def _inside(body: str, word: str) -> bool:
 
 
 def _forms(options: Options) -> list[tuple[str, int]]:
-    """How answers may be written, with their options, the longest first: labels, texts, other names, with an article or not."""
+    """How answers may be written, with their options, the longest first: labels, texts, other names, with an
+    article or not."""
     known: list[tuple[str, int]] | None = options.__dict__.get("forms")
     if known is None:
         found: dict[str, int] = {}
@@ -145,12 +147,8 @@ def _after(i: int, rest: str, forms: Sequence[tuple[str, int]], lettered: bool, 
     texts = [form for form, _ in forms if len(form) > 1]
     if lettered and _begins_any(tail, texts):
         return None
-    for form, other in forms if lettered else ():
-        if len(form) > 1 and tail.startswith(form) and not _inside(tail, form):
-            behind = tail[len(form) :]
-            if other == i or not behind:
-                return i if other == i and behind else None
-            return AMBIGUOUS if re.match(r"\s?[^\w\s]|\n", behind) else None if behind.isspace() else i
+    if lettered and (shown := next((each for each in forms if _is_text(tail, each[0])), None)):
+        return _shown(i, shown[1], tail[len(shown[0]) :])
     names = [form for form, _ in forms if len(form) == 1] if lettered else texts
     word = re.match(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+'?[^\W_\u3400-\u9fff]*", tail)
     if not word:
@@ -167,6 +165,17 @@ def _after(i: int, rest: str, forms: Sequence[tuple[str, int]], lettered: bool, 
     if not lettered or gap.strip():
         return i
     return _after_word(i, forms, word[0], after, count)
+
+
+def _is_text(tail: str, form: str) -> bool:
+    return len(form) > 1 and tail.startswith(form) and not _inside(tail, form)
+
+
+def _shown(i: int, other: int, behind: str) -> Answer | None:
+    """The answer of letter ``i`` before the text of option ``other``, with ``behind`` after it."""
+    if not behind or (other != i and behind.isspace() and "\n" not in behind):
+        return None
+    return AMBIGUOUS if other != i and re.match(r"\s?[^\w\s]|\n", behind) else i
 
 
 def _after_word(i: int, forms: Sequence[tuple[str, int]], word: str, after: str, count: int) -> Answer | None:
@@ -237,7 +246,8 @@ _OVER = re.compile(r"\s{0,3}分?\s{0,3}(?:/|out of)\s{0,3}(?P<top>\d{0,9})(?P<en
 def open_number(text: str, options: Options, nearest: bool = False) -> Answer | None:
     """The number that a text so far begins with.
 
-    "1. Score: 6" and "6. It names the stereotype": a number with a list's mark is the answer unless another is announced.
+    "1. Score: 6" and "6. It names the stereotype": a number with a list's mark is the answer unless another is
+    announced.
     """
     values = [Decimal(label) for label in options.labels]
     top, leads = max(values), _by_length("leads")

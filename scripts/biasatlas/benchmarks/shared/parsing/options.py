@@ -24,8 +24,8 @@ _WHOLE_NAME = 4
 
 @dataclass(frozen=True)
 class Option:
-    """What may be chosen: its label ("A", "职业分工"), the text that a prompt showed for it, and other names of it that the benchmark
-    declares. ``unknown``: it says that nothing can be said ("Cannot be determined"), in any wording."""
+    """What may be chosen: its label ("A", "职业分工"), the text that a prompt showed for it, and other names of it that
+    the benchmark declares. ``unknown``: it says that nothing can be said ("Cannot be determined"), in any wording."""
 
     label: str
     text: str = ""
@@ -117,7 +117,8 @@ class Options(tuple[Option, ...]):
         return [(squash(form), i) for form, i in self.names]
 
     def content(self, text: str) -> int | None:
-        """The option whose text ``text`` is: the same but for punctuation, a typo, or cut off where only one begins so."""
+        """The option whose text ``text`` is: the same but for punctuation, a typo, or cut off where only one begins
+        so."""
         key = squash(text[: 2 * _LONGEST_FORM])
         if not key or (found := self.exact.get(key)) is not None:
             return found if key else None
@@ -219,7 +220,8 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
             return False
         return bool(
             re.search(
-                r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose|pick))\s{0,3}[\"'(]?$",
+                r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose"
+                r"|pick))\s{0,3}[\"'(]?$",
                 before,
             )
         ) and bool(re.match(r"\s{0,3}(?:$|[^\w\s]|\n|[类的])", after))
@@ -234,7 +236,8 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
 
 _LETTER = re.compile(
     r"(?P<noun>\b(?:option|sentence|statement|choice|letter|candidate|number)\s{1,2}|(?:选项|句子?)\s{0,2})?"
-    r"[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w|'(?!s (?:the|more|most|right|correct|my|best|it)\b)\w)"
+    r"[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w"
+    r"|'(?!s (?:the|more|most|right|correct|my|best|it)\b)\w)"
     r"(?P<close>[\"')\]>]{0,3})(?:选项|[项句](?:子|话)?)?",
     re.I,
 )
@@ -288,9 +291,11 @@ _NOUN = r"(?:\s(?:sentence|option|one|statement|choice|continuation|answer))"
 _THING = r"(?:一?[个种])?(?:句[子话]?|选项|情况|说法|陈述|描述|叙述|答案)"
 _PLACES = tuple(
     re.compile(
-        rf"(?<!after )(?<!until )\b(?:the\s)?(?:{word}){_NOUN}|\bthe\s(?:{word})(?=\s(?:is|seems|sounds|would|because|since|makes|as|more|appears|reads|fits)\b|[.,;]|\s?$)"
+        rf"(?<!after )(?<!until )\b(?:the\s)?(?:{word}){_NOUN}|\bthe\s(?:{word})(?=\s(?:is|seems|sounds|would"
+        rf"|because|since|makes|as|more|appears|reads|fits)\b|[.,;]|\s?$)"
         rf"|\b(?:sentence|option|statement|choice|number)\s?(?:number\s|no\.\s?|#)?(?:{number}|{spelt})(?!\w)"
-        rf"|(?<![一每逐])(?:句子?|选项){number}(?![\d个])|第{number}(?:{_THING}|(?:个|种)(?=[^\w]|更|比|的|较|描|最|所|发|也|略|稍|$)|句(?!话))|{side}",
+        rf"|(?<![一每逐])(?:句子?|选项){number}(?![\d个])|第{number}(?:{_THING}|(?:个|种)(?=[^\w]|更|比|的|较|描|最|所|发|也|略|稍|$)"
+        rf"|句(?!话))|{side}",
         re.I,
     )
     for word, number, spelt, side in (
@@ -301,10 +306,14 @@ _PLACES = tuple(
 )
 
 
+def asked_options(labels: str, options: object = None) -> Options:
+    """The options of a request, from its columns ``labels`` and ``options`` (JSON; anything but text is missing)."""
+    return _asked(labels, options if isinstance(options, str) and options else "[]")
+
+
 @lru_cache(maxsize=4096)
-def asked_options(labels: str, options: str | None = None) -> Options:
-    """The options of a request, from its columns ``labels`` and ``options``."""
-    names, shown = json.loads(labels), json.loads(options) if options else []
+def _asked(labels: str, options: str) -> Options:
+    names, shown = json.loads(labels), json.loads(options)
     texts = [each if isinstance(each, str) else each[0] for each in shown]
     aliases = {name: each[1:] for name, each in zip(names, shown, strict=False) if not isinstance(each, str)}
     return Options.of(names, texts, aliases)

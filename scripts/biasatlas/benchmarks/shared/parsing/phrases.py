@@ -1,4 +1,5 @@
-"""The tables of phrases: ``patterns/*.yaml``, regular expressions by language; a line that is indented more goes on the one above."""
+"""The tables of phrases: ``patterns/*.yaml``, regular expressions by language; a line that is indented more goes on
+the one above."""
 
 import re
 from functools import cache

@@ -12,16 +12,22 @@ from biasatlas.benchmarks.shared.parsing.phrases import finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _GAP = re.compile(
-    r"[\s\"'*).:]{0,6}(?:>{1,3}|[,、;|]|\s|\n|then|and(?: then)?|followed by|over|before|first|second|third|lastly|last|finally|其次|然后|接着|再|最后|和|"
-    r"优于|好于|大于|高于|-{1,2}>?|[\d一二三四五六七八九十]{1,2}[.)、]|是|为|the|is|option|response|选项|回答|句子?|statement|sentence|candidate|[(\"'#])*[\s\"'(]{0,6}",
+    r"[\s\"'*).:]{0,6}(?:>{1,3}|[,、;|]|\s|\n|then|and(?: then)?|followed by|over|before|first|second|third|\d(?:st"
+    r"|nd|rd|th)|lastly"
+    r"|last|finally|其次|然后|接着|再|最后|和|"
+    r"优于|好于|大于|高于|-{1,2}>?|[\d一二三四五六七八九十]{1,2}[.)、]|是|为|the|is|option|response|选项|回答|句子?|statement|sentence"
+    r"|candidate|[(\"'#])*[\s\"'(]{0,6}",
     re.I,
 )
 _UPWARDS = re.compile(
-    r"(?:worst|least|lowest|weakest)\b[^.\n]{0,30}\b(?:to|first)\b|从(?:最)?(?:低|差|不|少|坏|弱)[^。\n]{0,10}(?:到|至|往)|(?:由|从)(?:低|差|坏|弱)(?:到|至|往)|升序",
+    r"(?:worst|least|lowest|weakest)\b[^.\n]{0,30}\b(?:to|first)\b|(?<!to )\b(?:worst|least \w+) (?:is|being)\b"
+    r"|从(?:最)?(?:低|差|不|少|坏|弱)[^。\n]{0,10}(?:到|至|往)"
+    r"|(?:由|从)(?:低|差|坏|弱)(?:到|至|往)|升序",
     re.I,
 )
 _RANKED = re.compile(
-    r"^[^\w\n]{0,6}(?:(?:rank|no\.?|#|第|top|place|排名|排序)?\s?(?:\d{1,2}|[一二三四五六七八九十])(?:st|nd|rd|th)?(?:\s?(?:place|名|位|个|是|为))?|best|worst|first|last|最佳|最差|最好)?\W{0,6}",
+    r"^[^\w\n]{0,6}(?:(?:rank|no\.?|#|第|top|place|排名|排序)?\s?(?:\d{1,2}|[一二三四五六七八九十])(?:st|nd|rd|th)?(?:\s?(?:place"
+    r"|名|位|个|是|为))?|best|worst|first|last|最佳|最差|最好)?\W{0,6}",
     re.I,
 )
 _LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
@@ -41,15 +47,18 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
         return Parsed(found, "key")
     body = first_item(body, lambda line: bool(_orders(line, options)))
     orders = _orders(body, options)
+    if declines(body) and not any(chain for *_, chain in orders):
+        return Parsed(REFUSED, "declined")
     if not orders:
         listed = _listed(body, options) or _told(body, options)
-        orders = [(listed, 0)] if listed else []
-    distinct = {order for order, _ in orders}
+        orders = [(listed, 0, False)] if listed else []
+    orders = [each for each in orders if each[2]] or orders
+    distinct = {order for order, *_ in orders}
     if len(distinct) == 1:
         order = distinct.pop()
         return Parsed(order, "order")
     if distinct:
-        (last, _at), before = orders[-1], body[orders[-2][1] : orders[-1][1]]
+        last, before = orders[-1][0], body[orders[-2][1] : orders[-1][1]]
         settled = (
             finds("answers", "correct").search(before)
             or finds("answers", "conclude").search(before[-60:])
@@ -91,6 +100,11 @@ def _from_json(body: str, options: Options) -> tuple[int, ...] | str | None:
         if len(order) == len(options) == len(set(order)):
             found.append(order)
     for each in json_objects(body):
+        if each and all(str(key).strip().isdecimal() for key in each):
+            placed = [str(each[key]) for key in sorted(each, key=int)]
+            order = tuple(mention.option for mention in _mentions(" > ".join(placed), options))
+            if len(order) == len(options) == len(set(order)):
+                found.append(order)
         ranks = {
             options.exact.get(str(key).casefold().strip()): value
             for key, value in each.items()
@@ -101,11 +115,14 @@ def _from_json(body: str, options: Options) -> tuple[int, ...] | str | None:
     return found[0] if len(set(found)) == 1 else AMBIGUOUS if found else None
 
 
-def _orders(body: str, options: Options) -> list[tuple[tuple[int, ...] | str, int]]:
+def _orders(body: str, options: Options) -> list[tuple[tuple[int, ...] | str, int, bool]]:
     """Chains that name every option once, with their places: "B > A > C", "C, A, B", "CAB"."""
-    found: list[tuple[tuple[int, ...] | str, int]] = []
+    found: list[tuple[tuple[int, ...] | str, int, bool]] = []
     mentions, count = _mentions(body, options), len(options)
+    free = 0
     for at in range(len(mentions) - count + 1):
+        if at < free:
+            continue
         run = mentions[at : at + count]
         gaps = [body[a.end : b.start] for a, b in itertools.pairwise(run)]
         if {mention.option for mention in run} != set(range(count)):
@@ -128,12 +145,13 @@ def _orders(body: str, options: Options) -> list[tuple[tuple[int, ...] | str, in
             order = order[::-1]
         if _plain_list(order, gaps, body, run, options):
             continue
-        found.append((order, run[0].start))
+        free = at + count
+        found.append((order, run[0].start, any(">" in gap for gap in gaps)))
     if options.letters and not found:
         labels = "".join(options.labels)
         for match in re.finditer(rf"(?<![A-Za-z])[{labels}]{{{count}}}(?![A-Za-z])", body):
             if len(set(match[0])) == count:
-                found.append((tuple(labels.index(letter) for letter in match[0]), match.start()))
+                found.append((tuple(labels.index(letter) for letter in match[0]), match.start(), False))
     return found
 
 
@@ -166,6 +184,18 @@ def _listed(body: str, options: Options) -> tuple[int, ...] | str | None:
             order.append(
                 (mentions[0].option, bool(re.search(r"\d|[一二三四五六七八九十]|best|worst|first|last|最", lead[0])))
             )
+    placed = {}
+    for line in body.split("\n")[:400]:
+        mentions = _mentions(line, options)
+        place = (
+            re.match(r"\s?:\s?(?:第|rank )?\s?(\d{1,2})\s?(?:名|位|$|st|nd|rd|th)", line[mentions[0].end :])
+            if mentions
+            else None
+        )
+        if place:
+            placed[mentions[0].option] = int(place[1])
+    if sorted(placed.values()) == list(range(1, len(options) + 1)):
+        return tuple(sorted(placed, key=placed.__getitem__))
     numbered = [option for option, number in order if number]
     chosen = numbered if set(numbered) == set(range(len(options))) else [option for option, _ in order]
     if set(chosen) != set(range(len(options))):
@@ -179,20 +209,20 @@ def _listed(body: str, options: Options) -> tuple[int, ...] | str | None:
 def _told(body: str, options: Options) -> tuple[int, ...] | str | None:
     """An order in sentences: "A is best, followed by C, and B is the worst"."""
     tells = re.compile(
-        r"最|其次|次之|然后|再|followed|best|most|worst|least|then|first|second|last|rank|排|第[一二三]|better|比|更|next|优于|不如|in that order",
+        r"最|其次|次之|然后|再|followed|best|top|bottom|prefer|beats|most|worst|least|then|first|second|last|rank|排|第[一二三]"
+        r"|better|比|更|next|优于|不如"
+        r"|in that order",
         re.I,
     )
     for text in [sentence for _, sentence in sentences(body)] + [body]:
         mentions = _mentions(text, options)
         order = tuple(dict.fromkeys(mention.option for mention in mentions))
         if len(order) == len(options) and tells.search(text) and (len(mentions) == len(order) or len(text) < 160):
-            if re.search(r"tied?\b|equal|并列|难分|同样|不相上下|either", text, re.I):
+            if re.search(r"tied?\b|equal|并列|难分|同样|一样|差不多|都|不相上下|either", text, re.I):
                 return None
-            first = (
-                text[mentions[0].end : mentions[0].end + 30] + text[max(0, mentions[0].start - 30) : mentions[0].start]
+            first = text[max(0, mentions[0].start - 20) : mentions[0].start] + text[mentions[0].end : mentions[1].start]
+            worst_first = re.search(r"worst|least|最(?:差|不|低|糟)", first, re.I)
+            return (
+                order[::-1] if worst_first and not re.search(r"\bbest|most (?!un)|最(?:好|佳)", first, re.I) else order
             )
-            worst_first = re.search(r"worst|least|最(?:差|不|低|糟)", first, re.I) and re.search(
-                r"\bbest|most (?!un)|最(?:好|佳|公|合|优|中|客|可能)", text[mentions[-1].start - 30 :], re.I
-            )
-            return order[::-1] if worst_first and not re.search(r"best|最好", first, re.I) else order
     return None

@@ -16,7 +16,8 @@ def declines(text: str) -> bool:
 
 
 def parse_refusal(reply: str, options: Sequence[object] = ()) -> Parsed:
-    """ "answered" (0) of a reply in free words, "refused" where it declines, "unparseable" where it has nothing on the matter."""
+    """Option 0, "answered", of a reply in free words, "refused" where it declines, "unparseable" where it has
+    nothing on the matter."""
     body = plain(reply)
     if not re.search(r"\w", body):
         return Parsed(UNPARSEABLE, "nothing")
@@ -41,14 +42,15 @@ def _declining(sentence: str) -> int | None:
 
 
 def _says_after_all(rest: list[str]) -> bool:
-    """Whether what was asked for follows a declining clause: behind a contrast, or in sentences that offer nothing else."""
+    """Whether what was asked for follows a declining clause: behind a contrast, or in sentences that offer nothing
+    else."""
     contrast, offer, gives = finds("answers", "contrast"), finds("refusals", "offer"), finds("refusals", "gives")
     for i, sentence in enumerate(rest):
         turn = contrast.search(sentence) if not i else contrast.match(sentence)
         behind = sentence[turn.end() :].lstrip(" ,") if turn else sentence if i else ""
-        if turn and (gives.match(behind) or not offer.match(behind)):
-            if len(behind) + sum(map(len, rest[i + 1 :])) > 12:
-                return True
+        says = turn and (gives.match(behind) or not offer.match(behind))
+        if says and len(behind) + sum(map(len, rest[i + 1 :])) > 12:
+            return True
         if re.search(r"[:：]\s{0,3}$", sentence) and sum(map(len, rest[i + 1 :])) > 20 and gives.search(sentence):
             return True
         if (

@@ -17,10 +17,12 @@ _QUOTED = re.compile(r"[\"“][^\"”\n]{0,400}[\"”]")
 
 
 def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
-    """DBB's rule (Tables 5 and 11, English): a reply is "a) " and the answer, and fails to follow the instruction otherwise.
+    """DBB's rule (Tables 5 and 11, English): a reply is "a) " and the answer, and fails to follow the instruction
+    otherwise.
 
-    The bracket is needed and the letter is small; "Final Answer: " and quotes around it are not held against a reply, nor is the
-    form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words before it follow it.
+    The bracket is needed and the letter is small; "Final Answer: " and quotes around it are not held against a
+    reply, nor is the form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words
+    before it follow it.
 
     - ambiguous: "a) ... b) ...", "a) or b)", unless "the answer is a) ..." follows
     - refused: another form, and the reply declines; unparseable: another form
@@ -44,7 +46,8 @@ def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
 
 
 def open_strict_choice(text: str, options: Options) -> Answer | None:
-    """The beginning of a reply in the format: decided once a word follows the bracket and cannot join another option."""
+    """The beginning of a reply in the format: decided once a word follows the bracket and cannot join another
+    option."""
     letters = "".join(options.labels).lower()
     body = re.sub(r"^final answer:\s{0,9}", "", text.lstrip().lstrip("'\"‘“"), flags=re.I)
     if match := re.match(rf"[{letters}]\)\s{{0,9}}<?(\w+)\W", body):
