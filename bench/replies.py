@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 from replies.corpus import LATEST, REAL, SEALED, parsed, real_rows, rows  # noqa: E402
 
-from biasatlas.benchmarks.mcbe.readers import MCBE_REPLIES  # noqa: E402
+from biasatlas.benchmarks.mcbe.parsers import MCBE_REPLIES  # noqa: E402
 
 NO_LABEL = ("refused", "ambiguous", "unparseable")
 GROUPS = {"real": list(REAL), "sealed": LATEST}
@@ -35,9 +35,9 @@ def answers(names: Sequence[str]) -> pd.DataFrame:
     for name in names:
         for row in real_rows(name) if name in REAL else rows(name):
             columns = {"set": name, "language": row["language"], "text": row["text"], "truth": row["truth"]}
-            found.append({"parser": row["reader"], **columns, "found": parsed(row)})
+            found.append({"parser": row["parser"], **columns, "found": parsed(row)})
             for author, of in AUTHORS.items():
-                if of == (row["reader"], row["language"]):
+                if of == (row["parser"], row["language"]):
                     labels = [*row["labels"], "AB"] if author == "mcbe_first_five_characters" else row["labels"]
                     answer = MCBE_REPLIES[author](row["text"], labels).answer
                     label = labels[answer] if isinstance(answer, int) else answer

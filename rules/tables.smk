@@ -62,8 +62,8 @@ rule summarise_replies:
     output:
         table=report(PATHS.replies, **shown("table replies")),
         provenance=PATHS.replies_from,
-        unread=PATHS.unread,
-        examples=PATHS.unread_examples,
+        unparsed=PATHS.unparsed,
+        examples=PATHS.unparsed_examples,
     log:
         PATHS.log("summarise_replies", "benchmark", "protocol"),
     benchmark:
@@ -126,7 +126,7 @@ rule replicate:
 
 
 SITE = site_tree(targets)
-CARDS = find.shipped("laboratory/cards.csv")
+CARDS = find.shipped("simulation/cards.csv")
 PAGE_FILES = sorted((ROOT / "scripts/biasatlas/report").glob("[tw]e*/*"))
 
 

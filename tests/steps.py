@@ -29,13 +29,13 @@ def _steps() -> dict[str, tuple[str, tuple[str, ...], dict[str, str]]]:
         found[f"answer_requests {name} released"] = "answer_requests", (name,), {"kind": "released"}
     for script in ("score_again", "run_experiment", "plan_effects"):
         found[f"{script} bbq"] = script, ("bbq",), {}
-    for script in ("compare_models", "tell_sensitivity", "laboratory", "write_report"):
+    for script in ("compare_models", "analyse_sensitivity", "simulation", "write_report"):
         found[script] = script, BENCHMARKS, {}
     found["start_variations"] = "start_variations", ("dbb",), {}
     for script in (
         *(
             "compare_benchmarks",
-            "match_bbq",
+            "compare_dbb_bbq",
             "draw_match",
             "draw_pairs",
             "summarise_models",

@@ -69,8 +69,8 @@ FILTERED = {"status": "filtered", "text": ""}
 CUT = {"status": "truncated", "text": "A", "finish_reason": "length", "prompt_tokens": 11, "completion_tokens": 3}
 
 TEXT = {"kind": "generation"}
-LETTERS = {"kind": "choice", "reader": "letter", "labels": '["A", "B"]'}
-NUMBERS = {"kind": "choice", "reader": "integer", "labels": '["1", "10", "2"]'}
+LETTERS = {"kind": "choice", "parser": "letter", "labels": '["A", "B"]'}
+NUMBERS = {"kind": "choice", "parser": "integer", "labels": '["1", "10", "2"]'}
 CONTINUATION = {"kind": "likelihood", "prefix": "He said", "continuation": " that."}
 LETTERS_ALL = {"A": -0.5, " B": -1.5, "Sorry": -2.0, "C": -3.5}
 LETTERS_MOST = {"A": -0.2, " B": -1.8}

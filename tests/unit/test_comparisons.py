@@ -5,18 +5,18 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from benches import bench, known
+from benches import bench, simulated
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.figures import draw_pairs
 from biasatlas.benchmarks.comparisons.findings import findings_table, verdict
 from biasatlas.benchmarks.comparisons.multiverse import multiverse_table, sensitivity_table, with_protocols
-from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, Weighed, pairs_table
+from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.comparisons.summary import group, latex, markdown, reasons, sentence, summary
 from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import read_csv
-from biasatlas.marks import mark
+from biasatlas.stages import mark
 
 TASKS = {
     "bbq": ("question",),
@@ -35,7 +35,7 @@ CATEGORIES = {
     "mcbe": ("gender",),
     "twbias": ("hakka-hoklo", "hoklo-hakka", "hakka-hakka", "hoklo-hoklo"),
 }
-MODELS = {"fair": known(), "biased": known(bias=6.0)}
+MODELS = {"fair": simulated(), "biased": simulated(bias=6.0)}
 OPTIONS = {name: registry.load_options(name, "recommended") for name in TASKS}
 
 
@@ -54,7 +54,7 @@ def scores():
 
 
 def pairs_of(scores, benchmark):
-    return pairs_table(Weighed.of(scores, benchmark, benchmark, OPTIONS[benchmark]))
+    return pairs_table(BenchmarkEvidence.of(scores, benchmark, benchmark, OPTIONS[benchmark]))
 
 
 def rows(table, **wanted):
@@ -90,7 +90,7 @@ OF_TASK = {"pair": "scores", "pair_choice": "prompted"}
 def test_a_family_s_evidence_has_the_value_and_clusters_of_its_row(scores, benchmark):
     """Of a model that answers by chance in part; what has no value in the table is no evidence."""
     tried = bench_of(benchmark)
-    mixed = tried.scores(known(bias=1.0, certain=True, seed=3), "mixed")
+    mixed = tried.scores(simulated(bias=1.0, certain=True, seed=3), "mixed")
     answers = Answers.by_model(mixed, benchmark, OPTIONS[benchmark])["mixed"]
     whole = {"direction": "all", "template": "all", "label_type": "all"}
     seen = 0
@@ -178,7 +178,7 @@ CARD = {
 
 
 def found_in(scores, cards=(CARD,)):
-    return findings_table([Weighed.of(scores["bbq"], "bbq", "bbq", OPTIONS["bbq"])], "recommended", cards)
+    return findings_table([BenchmarkEvidence.of(scores["bbq"], "bbq", "bbq", OPTIONS["bbq"])], "recommended", cards)
 
 
 def test_a_strong_bias_is_found_and_none_in_a_fair_model(scores):
@@ -286,10 +286,10 @@ def score_of(tried, name, entry):
 def test_what_a_multiverse_crosses_can_be_scored_again(name):
     """Each option is one of the protocol's that no model is asked anew for, and each row is in its table."""
     spec = registry.load_spec(name)
-    for looked_at in registry.multiverses(name):
-        assert all(mark(spec.options, option) in ("scores", "tables") for option in looked_at.options)
-        assert looked_at.metric in spec.metrics
-        assert set(looked_at.tasks) <= set(spec.tables[looked_at.table].tasks)
+    for referenced_names in registry.multiverses(name):
+        assert all(mark(spec.options, option) in ("scores", "tables") for option in referenced_names.options)
+        assert referenced_names.metric in spec.metrics
+        assert set(referenced_names.tasks) <= set(spec.tables[referenced_names.table].tasks)
 
 
 def test_a_multiverse_holds_the_table_s_own_value_and_names_what_moves_it():
@@ -309,16 +309,16 @@ def test_a_multiverse_holds_the_table_s_own_value_and_names_what_moves_it():
 
 
 def test_each_form_alone_and_what_is_unread_are_specifications(monkeypatch):
-    """Of pairs whose replies are unread by a quarter, and, as forms, of each direction of the pairs alone."""
+    """Of pairs whose replies are unparsed by a quarter, and, as forms, of each direction of the pairs alone."""
     keys = {"category": "overall", "direction": "all"}
-    looked_at = Multiverse("prompted", "stereotype_score", keys, ("ties",), ("pair_choice",), forms="direction")
-    monkeypatch.setattr(registry, "multiverses", lambda name: (looked_at,))
-    tried, entry = bench_of("crows_pairs"), known(unreadable=0.25, bias=1.0, certain=True)
+    referenced_names = Multiverse("prompted", "stereotype_score", keys, ("ties",), ("pair_choice",), forms="direction")
+    monkeypatch.setattr(registry, "multiverses", lambda name: (referenced_names,))
+    tried, entry = bench_of("crows_pairs"), simulated(unreadable=0.25, bias=1.0, certain=True)
     score = score_of(tried, "crows_pairs", entry)
     universe = multiverse_table(*("crows_pairs",) * 2, score, tried.options, tried.resources, ("pair_choice",))
     values = universe.set_index("specification")["value"]
     stated = values[values.index.str.startswith("protocol: ")].iloc[0]
-    assert values["unread=least biased"] < stated < values["unread=most biased"]
+    assert values["unparsed=least biased"] < stated < values["unparsed=most biased"]
     prompted = tried.table("prompted", score("pair_choice", tried.options).query("direction == 'stereo'"))
     (stereo,) = rows(prompted, metric="stereotype_score", **keys)["value"]
     assert values["direction=stereo"] == stereo
@@ -327,6 +327,6 @@ def test_each_form_alone_and_what_is_unread_are_specifications(monkeypatch):
     assert asked["value"].tolist() == [pytest.approx(stated + 5)]
     moves = rows(sensitivity_table(other, {}), metric="moves").set_index("option")["value"]
     assert moves["other protocol"] == pytest.approx(5)
-    assert moves["unread"] == pytest.approx(values["unread=most biased"] - values["unread=least biased"])
+    assert moves["unparsed"] == pytest.approx(values["unparsed=most biased"] - values["unparsed=least biased"])
     forms = [stated, stereo, values["direction=antistereo"]]
     assert moves["direction"] == pytest.approx(max(forms) - min(forms))

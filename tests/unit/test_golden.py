@@ -6,7 +6,7 @@ import pytest
 from golden import texts
 from golden.cases import GOLDEN, same
 
-from biasatlas.benchmarks.mcbe.readers import READERS as MCBE_READERS
+from biasatlas.benchmarks.mcbe.parsers import PARSERS as MCBE_READERS
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
 PINNED = pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.name)

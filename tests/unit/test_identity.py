@@ -9,7 +9,7 @@ import steps
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.visible import SPEC
-from biasatlas.marks import Marked, field, that_change
+from biasatlas.stages import StagedModel, field, fields_affecting
 from biasatlas.workflow import identity
 from biasatlas.workflow.boundaries import BOUNDARIES
 
@@ -130,8 +130,8 @@ FRAME = [
     ("biasatlas.workflow.job", "_title"),
     ("biasatlas.workflow.job", "Job.at"),
     ("biasatlas.workflow.job", "Job.count_run"),
-    ("biasatlas.workflow.lease", "lease_gpus"),
-    ("biasatlas.models.turns", "answer_in_turns"),
+    ("biasatlas.workflow.gpu_lock", "lock_gpus"),
+    ("biasatlas.models.scheduling", "answer_batches"),
     ("biasatlas.models.store", "repair"),
     ("biasatlas.engine.choice", "answer_probabilities"),
     ("biasatlas.models.endpoint.answer", "Endpoint.answer"),
@@ -177,16 +177,16 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     ("biasatlas.files", "write_scores", ASSERT, of("score_responses")),
     ("biasatlas.workflow.provenance", "of_scores", ASSERT, of("score_responses")),
     (f"{B}.shared.replies", "answers", ASSERT, of("summarise_replies")),
-    (f"{B}.registry", "readers", ASSERT, of("summarise_replies")),
-    (f"{B}.shared.palette", "looks", ASSERT, of("draw_figure draw_match tell_sensitivity write_report")),
-    (f"{B}.shared.worst_cases", "with_worst_cases", ASSERT, of("summarise_scores score_again")),
+    (f"{B}.registry", "parsers", ASSERT, of("summarise_replies")),
+    (f"{B}.shared.styles", "styles", ASSERT, of("draw_figure draw_match analyse_sensitivity write_report")),
+    (f"{B}.shared.missing_answer_bounds", "with_missing_answer_bounds", ASSERT, of("summarise_scores score_again")),
     (
         f"{B}.shared.estimates",
         "make_table",
         ASSERT,
         of(
-            "summarise_scores summarise_replies score_again plan_effects run_experiment match_bbq compare_models "
-            "tell_sensitivity"
+            "summarise_scores summarise_replies score_again plan_effects run_experiment compare_dbb_bbq compare_models "
+            "analyse_sensitivity"
         ),
     ),
     # Tables and figures one by one.
@@ -194,11 +194,11 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     (f"{B}.twbias.figures", "gender_attributes", ASSERT, {"draw_figure twbias gender_attributes"}),
     # Across benchmarks, studies, training, construction, pages.
     (f"{B}.comparison", "compare_scores", ASSERT, {"compare_benchmarks"}),
-    (f"{B}.comparison", "_ROWS", steps.value("_ | {}"), of("compare_benchmarks match_bbq write_report")),
+    (f"{B}.comparison", "_ROWS", steps.value("_ | {}"), of("compare_benchmarks compare_dbb_bbq write_report")),
     (f"{B}.comparisons.pairs", "pairs_table", ASSERT, {"compare_models"}),
     (f"{B}.dbb.construct.steps", "build", ASSERT, {"construct_step", "estimate_construction"}),
     ("biasatlas.models.planted.corpus", "read_grammar", ASSERT, {"train_planted"}),
-    ("biasatlas.laboratory.truth", "_pairs", ASSERT, {"run_experiment bbq"}),
+    ("biasatlas.simulation.ground_truth", "_pairs", ASSERT, {"run_experiment bbq"}),
     ("biasatlas.report.site", "Site.write", ASSERT, {"write_report"}),
     ("biasatlas.report.ledger", "make_ledger", ASSERT, {"replicate"}),
 ]
@@ -356,7 +356,7 @@ def test_bytes_that_are_no_text_count_as_they_are(tmp_path):
     assert len(digests) == 2
 
 
-class Section(Marked):
+class Section(StagedModel):
     slow: int = field("nothing", 1)
     seed: float = field("answers", 1)
     alpha: dict[str, float] = field("tables", {})
@@ -365,14 +365,14 @@ class Section(Marked):
 
 def test_params_follow_from_the_marks():
     section = Section(alpha={"b": 1, "a": 2})
-    assert that_change(section, "answers") == {"seed": 1.0}
-    assert list(that_change(section, "scores")) == ["seed", "ties"]
-    assert repr(that_change(section, "tables")) == "{'alpha': {'a': 2.0, 'b': 1.0}, 'seed': 1.0, 'ties': 'half'}"
-    assert repr(that_change(Section(seed=1.0), "tables")) == repr(that_change(Section(seed=1), "tables"))
+    assert fields_affecting(section, "answers") == {"seed": 1.0}
+    assert list(fields_affecting(section, "scores")) == ["seed", "ties"]
+    assert repr(fields_affecting(section, "tables")) == "{'alpha': {'a': 2.0, 'b': 1.0}, 'seed': 1.0, 'ties': 'half'}"
+    assert repr(fields_affecting(Section(seed=1.0), "tables")) == repr(fields_affecting(Section(seed=1), "tables"))
 
 
 def test_a_field_without_a_mark_is_refused():
     with pytest.raises(TypeError, match=r"Careless\.seed: mark it with one of answers, judgements, scores, tables"):
 
-        class Careless(Marked):
+        class Careless(StagedModel):
             seed: int = 1

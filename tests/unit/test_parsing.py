@@ -190,7 +190,7 @@ def test_real_replies():
 
 def test_sealed_replies():
     """The last six sets together, and each parser."""
-    found = [(row["reader"], row["truth"], parsed(row)) for name in LATEST for row in rows(name)]
+    found = [(row["parser"], row["truth"], parsed(row)) for name in LATEST for row in rows(name)]
     precision, recall = shares([pair[1:] for pair in found])
     assert precision >= 0.9935
     assert recall >= 0.99
@@ -215,7 +215,7 @@ LEAST = {
 
 @pytest.mark.parametrize("name", LEAST)
 def test_what_was_learnt_is_not_forgotten(name):
-    found = shares([(row["truth"], parsed(row)) for row in rows("development") if row["reader"] == name])
+    found = shares([(row["truth"], parsed(row)) for row in rows("development") if row["parser"] == name])
     assert found[0] >= LEAST[name][0]
     assert found[1] >= LEAST[name][1]
 
@@ -295,10 +295,8 @@ def test_an_answer_once_made_never_changes(choice, pieces):
 
 def test_nor_does_it_in_any_reply():
     for row in itertools.chain(rows("development"), *map(real_rows, REAL)):
-        if row["reader"] in PARSERS:
-            check_prefixes(
-                row["reader"], row["asked"], (row["text"][:end] for end in range(min(len(row["text"]), 80)))
-            )
+        if row["parser"] in PARSERS:
+            check_prefixes(row["parser"], row["asked"], (row["text"][:end] for end in range(min(len(row["text"]), 80))))
 
 
 def steps(name, options, text):

@@ -3,9 +3,9 @@
 import pytest
 from benches import bench
 
-from biasatlas.laboratory.planning import COLUMNS, as_text, bases, plan
-from biasatlas.laboratory.studies import load_studies
-from biasatlas.models.known.entry import KnownEntry
+from biasatlas.models.simulated.entry import SimulatedEntry
+from biasatlas.simulation.planning import COLUMNS, as_text, bases, plan
+from biasatlas.simulation.studies import load_studies
 from biasatlas.stats.intervals import quantile, smallest_findable
 
 
@@ -18,7 +18,7 @@ def test_the_smallest_effect_is_found_four_times_in_five():
 def test_models_of_a_plan_are_those_of_the_laboratory():
     found = bases(["intrasentence", "intersentence"], load_studies(), "stereoset")
     assert found["intrasentence"].right == load_studies()["stereoset_likelihood"].base["right"]
-    assert found["intersentence"] == KnownEntry(kind="known")
+    assert found["intersentence"] == SimulatedEntry(kind="simulated")
 
 
 def test_a_plan_says_what_can_be_found_and_what_has_no_interval():
@@ -37,4 +37,4 @@ def test_an_effect_beyond_what_a_score_can_be_is_none():
     tried = bench("stereoset", ("intersentence",))
     table = plan("mine", tried, "recommended", bases(["intersentence"], load_studies(), "stereoset"), [])
     (row,) = table[table["category"] == "overall"].to_dict("records")
-    assert row["no_interval"].endswith(" are needed, and the most there can be is 50") and row["clusters"] == 8
+    assert row["no_interval_reason"].endswith(" are needed, and the most there can be is 50") and row["clusters"] == 8

@@ -11,8 +11,8 @@ from biasatlas.benchmarks.contract import Figure, Step, Table
 from biasatlas.benchmarks.registry import check_spec
 from biasatlas.columns import Factor
 from biasatlas.errors import UserError
-from biasatlas.marks import mark
 from biasatlas.resources import Resources
+from biasatlas.stages import mark
 
 SPEC = registry.load_spec("crows_pairs")
 TASK = SPEC.tasks["pair"]

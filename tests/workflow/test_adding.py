@@ -96,7 +96,7 @@ def added(tmp_path_factory):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     kinds = checkout / "scripts/biasatlas/models/kinds.py"
-    kinds.write_text(kinds.read_text().replace('    "known",\n', '    "known",\n    "coin",\n'))
+    kinds.write_text(kinds.read_text().replace('    "simulated",\n', '    "simulated",\n    "coin",\n'))
 
     lines = list(ferry())
     (folder / "crossings").mkdir()

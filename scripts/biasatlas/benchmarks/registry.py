@@ -16,9 +16,9 @@ from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
 from biasatlas.benchmarks.shared.parsing import VERSION, Parser
 from biasatlas.benchmarks.visible import SPEC, View, plain
 from biasatlas.errors import UserError
-from biasatlas.marks import Changes, that_change
 from biasatlas.resources import names
 from biasatlas.sources import load_sources
+from biasatlas.stages import Stage, fields_affecting
 from biasatlas.validation import read_yaml, unknown, validated
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
 FAMILIES = ("pairs", "questions")
 #: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
-_MARKED: Mapping[str, Changes] = {
+_MARKED: Mapping[str, Stage] = {
     **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),
     **dict.fromkeys(("roles", "build_judge_requests", "build_order_requests"), "answers"),
     "score_responses": "scores",
@@ -121,7 +121,7 @@ def _description_view(benchmark: str, step: str) -> Description | None:
     described, upto = description(benchmark), _MARKED.get(step, "tables")
     if described is None:
         return None
-    return cast(Description, View(described, dict.fromkeys(that_change(described, upto)), step))
+    return cast(Description, View(described, dict.fromkeys(fields_affecting(described, upto)), step))
 
 
 def resource_names(benchmark: str, step: contract.ReadingStep) -> list[str]:
@@ -213,7 +213,7 @@ def texts(benchmark: str) -> tuple[str, ...]:
 
 
 def formats(benchmark: str) -> dict[str, Made]:
-    """How predictions that a user brings become responses, by the name of their format. UserError: spec and readers differ."""
+    """How predictions that a user brings become responses, by the name of their format. UserError: spec and parsers differ."""
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
 
     described = description(benchmark)
@@ -276,16 +276,16 @@ def multiverses(benchmark: str) -> tuple[contract.Multiverse, ...]:
     return spec_view(benchmark, "evidence").multiverses
 
 
-def readers(benchmark: str) -> dict[str, Parser]:
-    """The readers of choices that a benchmark's requests may name: those of all, and its own."""
+def parsers(benchmark: str) -> dict[str, Parser]:
+    """The parsers of choices that a benchmark's requests may name: those of all, and its own."""
     from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
-    return PARSERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
+    return PARSERS | (_module(benchmark, "parsers").PARSERS if _has(benchmark, "parsers") else {})
 
 
-def reader_version(benchmark: str) -> str:
-    """Changes whenever a reader of :func:`readers` does: part of what makes an answer stale."""
-    return f"{VERSION}.{load_spec(benchmark).readers_version}"
+def parser_version(benchmark: str) -> str:
+    """Changes whenever a parser of :func:`parsers` does: part of what makes an answer stale."""
+    return f"{VERSION}.{load_spec(benchmark).parser_version}"
 
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:

@@ -24,7 +24,7 @@ SPEC: Mapping[str, Tree] = {
     "read_predictions": {"tasks": _TASK, "formats": {}},
     "score_responses": {"tasks": {**_TASK, "scores": _ALL}},
     "roles": {"tasks": _TASK, "language": _ALL},
-    "table": {"metrics": {"neutral": _ALL}, "printed_under": _ALL},
+    "table": {"metrics": {"neutral": _ALL}, "published_under": _ALL},
     "figure": {"figures": {"tables": _ALL}},
     "evidence": {"unit": _ALL, "multiverses": _ALL},
     "replies": {"metrics": {}},

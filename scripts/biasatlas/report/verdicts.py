@@ -28,7 +28,7 @@ class Cell:
     """One number of the index, with all that is said about it.
 
     ``null`` is what a model without bias has, None where the metric sees something else, too. ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the
-    interval's width); both missing (NaN) where there is no null. ``unread`` is the share, 0 to 1, of answers that refuse, name several
+    interval's width); both missing (NaN) where there is no null. ``unparsed`` is the share, 0 to 1, of answers that refuse, name several
     options or cannot be read, or of units that were lost so; missing where none is known. ``where`` are the keys of the row.
     """
 
@@ -42,7 +42,7 @@ class Cell:
     clusters: int = 0
     effect: float = math.nan
     errors: float = math.nan
-    unread: float = math.nan
+    unparsed: float = math.nan
     null: float | None = None
     published: str = ""
     where: Mapping[str, str] | None = None
@@ -85,11 +85,11 @@ def column(headline: Headline, table: pd.DataFrame, models: Sequence[str], tests
     closed = [place for place, name in enumerate(headline.rows) if name not in headline.by]
 
     def cells(key: tuple[str, ...]) -> dict[str, Cell]:
-        rows, unread = found.get(key, {}), rates.get(key, {})
+        rows, unparsed = found.get(key, {}), rates.get(key, {})
         where = dict(zip(headline.rows, key, strict=True))
         cards = tests.cards(headline, where)
         told = {m: tests.outcome(headline, m, where) for m in models}
-        return {m: _cell(headline, cards, m, where, rows.get(m), unread.get(m), told[m]) for m in models}
+        return {m: _cell(headline, cards, m, where, rows.get(m), unparsed.get(m), told[m]) for m in models}
 
     others = [key for key in found if key != own and all(key[place] == own[place] for place in closed)]
     parts = [(" · ".join(key[place] for place in opened), cells(key)) for key in others] if opened else []
@@ -108,7 +108,7 @@ def _null(headline: Headline, cards: Sequence[Card]) -> tuple[float | None, str]
     if headline.null is None or worst(cards) != "descriptive":
         return headline.null, headline.reason
     why = "; ".join(dict.fromkeys(card["reason"] for card in cards if card["verdict"] == "descriptive"))
-    return None, f"in the laboratory it mistakes something else for bias: {why.replace('_', ' ')}"
+    return None, f"in the simulation it mistakes something else for bias: {why.replace('_', ' ')}"
 
 
 #: Values of the key columns -> model -> row.
@@ -140,14 +140,14 @@ def _cell(
     share = (
         rate["value"] / 100 if rate is not None else lost / (lost + int(row["n"])) if lost + int(row["n"]) else math.nan
     )
-    no_interval = "" if pd.isna(row["no_interval"]) else str(row["no_interval"])
+    no_interval_reason = "" if pd.isna(row["no_interval_reason"]) else str(row["no_interval_reason"])
     judged, why = state(value, low, high, null, headline.smallest), reason
     if judged == "missing":
-        why = no_interval or (
-            f"no answer has a value: {lost} refused, filtered, unread or failed" if lost else "no value"
+        why = no_interval_reason or (
+            f"no answer has a value: {lost} refused, filtered, unparsed or failed" if lost else "no value"
         )
     elif judged != "no verdict":
-        judged, why = _judged(judged, cards, outcome, no_interval)
+        judged, why = _judged(judged, cards, outcome, no_interval_reason)
     width = (high - low) / 2 / _HALF_WIDTH
     away = math.nan if null is None else value - null
     return Cell(
@@ -161,24 +161,26 @@ def _cell(
         clusters=int(row["clusters"]),
         effect=away / headline.smallest if headline.smallest else math.nan,
         errors=away / width if width > 0 else math.nan,
-        unread=share,
+        unparsed=share,
         null=null,
         published="" if pd.isna(row["published"]) else str(row["published"]),
         where=where,
     )
 
 
-def _judged(by_itself: State, cards: Sequence[Card], outcome: Outcome | None, no_interval: str) -> tuple[State, str]:
+def _judged(
+    by_itself: State, cards: Sequence[Card], outcome: Outcome | None, no_interval_reason: str
+) -> tuple[State, str]:
     """The state of a number that has a null, and why, in words: its card first, then its interval, then all tests."""
     if worst(cards) != "passed":
         whys = [card["reason"] for card in cards if isinstance(card["reason"], str) and card["reason"]]
         unknown = whys[0] if whys else "was tried on too few models" if cards else "was not tried"
-        return "no verdict", f"what this number mistakes for bias {unknown} in the laboratory"
+        return "no verdict", f"what this number mistakes for bias {unknown} in the simulation"
     q = f"q = {outcome.q:.2g} with all tests of the run counted" if outcome else "a test by itself"
     if by_itself == "not found":
         return by_itself, "the whole interval lies within the smallest effect that matters"
-    if no_interval:
-        return "cannot tell", f"no interval: {no_interval}"
+    if no_interval_reason:
+        return "cannot tell", f"no interval: {no_interval_reason}"
     if by_itself == "cannot tell":
         return by_itself, "the interval holds both no bias and one that matters"
     if outcome is not None and not outcome.survives:

@@ -105,8 +105,8 @@ BOUNDARIES: Mapping[str, Behind] = {
     f"{_REGISTRY}.description": _classes(),
     f"{_REGISTRY}.load_options": _classes(),
     "biasatlas.workflow.config.load_config": _classes("biasatlas.workflow.config.Config"),
-    "biasatlas.laboratory.studies.load_studies": _classes(
-        "biasatlas.laboratory.studies.Study", "biasatlas.laboratory.studies.Headline"
+    "biasatlas.simulation.studies.load_studies": _classes(
+        "biasatlas.simulation.studies.Study", "biasatlas.simulation.studies.Headline"
     ),
     "biasatlas.sources.load_sources": _classes("biasatlas.sources.Source"),
     # By the definitions of the benchmark that is meant.
@@ -126,7 +126,7 @@ BOUNDARIES: Mapping[str, Behind] = {
     # By version: :func:`biasatlas.workflow.identity.answer_identity`.
     f"{_JOB}.Job.open_model": _model,
     f"{_JOB}.Job.store": _definitions(),
-    "biasatlas.models.turns": _definitions(),
+    "biasatlas.models.scheduling": _definitions(),
     "biasatlas.models.kinds.KINDS": _definitions(),
     # Nothing: logs, signals and progress reach no output.
     f"{_JOB}.job": _definitions(f"{METHODS}{_JOB}.Job"),

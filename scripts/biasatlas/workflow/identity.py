@@ -18,9 +18,9 @@ import yaml
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.marks import that_change
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
+from biasatlas.stages import fields_affecting
 from biasatlas.workflow.boundaries import BOUNDARIES, BY_LITERALS, Step
 from biasatlas.workflow.reach import Library, Reach
 
@@ -44,10 +44,10 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "draw_figure": ("figure",),
     "compare_models": ("evidence",),
     "score_again": ("score_responses", "table", "evidence"),
-    "tell_sensitivity": ("sensitivity",),
+    "analyse_sensitivity": ("sensitivity",),
     "run_experiment": ("build_requests", "roles", "build_judge_requests", "score_responses", "table", "studies"),
     "plan_effects": ("build_requests", "roles", "build_judge_requests", "score_responses", "table", "studies"),
-    "laboratory": ("studies",),
+    "simulation": ("studies",),
     "start_variations": ("read_items",),
     "write_report": ("page",),
 }
@@ -133,11 +133,11 @@ def answer_identity(entry: Entry, benchmark: str | None) -> dict:
     """
     versions = {
         "answers": KINDS[entry.kind].version,
-        "readers": registry.reader_version(benchmark) if benchmark else "",
+        "parsers": registry.parser_version(benchmark) if benchmark else "",
     }
-    if entry.kind == "released":  # no model answers, and nothing is stored: the reader of a format is code as any other
+    if entry.kind == "released":  # no model answers, and nothing is stored: the parser of a format is code as any other
         versions["import"] = digest("answer_requests", {"benchmark": benchmark or "", "kind": "released"})
-    return {"kind": entry.kind, "versions": versions} | that_change(entry, "answers")
+    return {"kind": entry.kind, "versions": versions} | fields_affecting(entry, "answers")
 
 
 def digest_of(paths: Iterable[str]) -> str:

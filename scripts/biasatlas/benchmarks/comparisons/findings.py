@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.comparisons.pairs import Weighed
+from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
 from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.stats.intervals import smallest_findable
@@ -77,7 +77,7 @@ def verdict(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evid
 CARD_METRICS = {"mean_product": "consistent_shift"}
 
 
-def findings_table(runs: Sequence[Weighed], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
+def findings_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
     """Every test of a run under a protocol.
 
     A family is a model on a benchmark; its members are the metrics with a neutral value, by category. What is over all
@@ -102,7 +102,7 @@ def findings_table(runs: Sequence[Weighed], protocol: str, cards: Sequence[Card]
     return make_table(KEYS, rows)
 
 
-def _tests(runs: Sequence[Weighed], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
+def _tests(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
     """A row for each evidence with a neutral value."""
     rows = []
     for run in runs:

@@ -56,7 +56,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class BenchmarkEvidence:
     """A benchmark of a run, by its ``name`` there: each model's answers, and what they say."""
 
     name: str
@@ -65,20 +65,20 @@ class Weighed:
     found: Mapping[str, Found]
 
     @classmethod
-    def of(cls, scores: pd.DataFrame, name: str, benchmark: str, options: Options) -> "Weighed":
+    def of(cls, scores: pd.DataFrame, name: str, benchmark: str, options: Options) -> "BenchmarkEvidence":
         """From the scores of all models."""
         answers = Answers.by_model(scores, benchmark, options)
         return cls(name, benchmark, answers, {model: each.evidence() for model, each in answers.items()})
 
 
-def pairs_table(weighed: Weighed) -> pd.DataFrame:
+def pairs_table(with_evidence: BenchmarkEvidence) -> pd.DataFrame:
     """Every two models of a benchmark, in their order: the first minus the other, of the items that both answered.
 
     ``difference`` of each metric with an interval over clusters, its ``difference_p``, ``unpaired_error`` (the standard error
     without the pairing, over the one with it) and ``flipped``, percent of items on different sides of neutral. ``n`` counts
     items; the counts beside are of the items that one of the two left out.
     """
-    models, whole = weighed.answers, weighed.found
+    models, whole = with_evidence.answers, with_evidence.found
     answered = {model: answers.answered() for model, answers in models.items()}
     rows: list[dict] = []
     for first, second in itertools.combinations(models, 2):
@@ -90,7 +90,7 @@ def pairs_table(weighed: Weighed) -> pd.DataFrame:
         left_out = _left_out(models[first].scores, models[second].scores)
         for key in found[0]:
             if key in found[1]:
-                keys = dict(zip(KEYS, (first, second, weighed.name, *key), strict=True))
+                keys = dict(zip(KEYS, (first, second, with_evidence.name, *key), strict=True))
                 rows += _rows(keys, found[0][key], found[1][key], left_out.get(key[-1], Counts()))
     return make_table(KEYS, rows)
 
@@ -115,7 +115,10 @@ def _rows(keys: Mapping[str, str], first: Evidence, second: Evidence, counts: Co
     if inference is None:
         value = first.replicates.value - second.replicates.value
         yield row(
-            keys, "difference", Estimate(value, n=n, no_interval="the models answered different clusters"), counts
+            keys,
+            "difference",
+            Estimate(value, n=n, no_interval_reason="the models answered different clusters"),
+            counts,
         )
         return
     yield row(keys, "difference", Estimate.of(inference, n), counts)

@@ -20,7 +20,7 @@ _ROW = ["benchmark", "measure", "part", "category", "neutral", "card"]
 _GROUPS = {
     "found": "Found, all tests of the run counted",
     "not_found": "Tested, and nothing found",
-    "no_verdict": "Shown without a verdict: what these metrics see may not be bias (validity cards)",
+    "no_verdict": "ScoreView without a verdict: what these metrics see may not be bias (validity cards)",
     "not_measured": "Not measured",
 }
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
@@ -134,7 +134,7 @@ def _rows(table: pd.DataFrame, model: str, protocol: str) -> list[dict[str, Any]
                 **{name: _json(value[column]) for name, column in (("low", "ci_low"), ("high", "ci_high"))},
                 **{name: _json(numbers.get(name)) for name in ("value", "p_value", "q_value", "smallest_effect")},
                 **{name: int(value[name]) for name in ("n", "clusters")},
-                "reason": None if pd.isna(value["no_interval"]) else value["no_interval"],
+                "reason": None if pd.isna(value["no_interval_reason"]) else value["no_interval_reason"],
                 "found": bool(numbers.get("found") == 1),
             }
         )

@@ -16,7 +16,7 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.dbb import IDENTITIES, LABELS, PLACEHOLDER, TABLE_10_NAMES
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.choices import sampling
-from biasatlas.benchmarks.shared.wording import fill_slots
+from biasatlas.benchmarks.shared.templates import fill_slots
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import read_text
@@ -89,7 +89,7 @@ def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) ->
             "special_tokens": "once",
             "labels": json.dumps(LABELS),
             "options": shown,
-            "reader": options.reader,
+            "parser": options.parser,
             **sampling(options),
             "order": order,
         }

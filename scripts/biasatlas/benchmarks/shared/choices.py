@@ -27,7 +27,7 @@ def choice_columns(
         "special_tokens": "once",
         "labels": json.dumps(list(labels)),
         "options": [json.dumps(list(shown), ensure_ascii=False) for shown in texts],
-        "reader": "letter",
+        "parser": "letter",
         **sampling(options),
     }
 

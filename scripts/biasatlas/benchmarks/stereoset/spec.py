@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
-from biasatlas.marks import field
+from biasatlas.stages import field
 
 DOMAINS = ("gender", "profession", "race", "religion")
 
@@ -177,7 +177,7 @@ SPEC = Spec(
         )
     ),
     shown={
-        task: Shown(
+        task: ScoreView(
             "stereotype",
             minus="anti-stereotype",
             unit="nats" if task in LIKELIHOOD_TASKS else "of probability",

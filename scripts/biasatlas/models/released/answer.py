@@ -12,7 +12,7 @@ import pandas as pd
 from biasatlas.benchmarks.registry import formats, import_responses, spec_view
 from biasatlas.files import read_parquet
 from biasatlas.models.entry import ready_folder
-from biasatlas.models.interface import Opening
+from biasatlas.models.interface import ModelContext
 from biasatlas.models.released.entry import ReleasedEntry, format_of
 from biasatlas.models.store import ResponseStore
 from biasatlas.sources import names_in
@@ -39,7 +39,7 @@ class ReleasedModel:
         return responses, {**self.origin, "files": {name: _sha256(path) for name, path in self.files.items()}}
 
 
-def open_released(opening: Opening) -> ReleasedModel:
+def open_released(opening: ModelContext) -> ReleasedModel:
     """Published outputs, in the folder that was fetched, or the user's own files."""
     entry = cast(ReleasedEntry, opening.entry)
     if opening.items is None:

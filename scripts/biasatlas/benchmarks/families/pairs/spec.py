@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Shown, Spec, Table, Task
-from biasatlas.benchmarks.families.description import Rows, Text, check_wording, once, one_of, slots
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.families.description import Rows, Text, check_template, once, one_of, slots
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
-from biasatlas.marks import Marked, field
+from biasatlas.stages import StagedModel, field
 
 #: The two texts of a pair: the more stereotypical one, and the less.
 SENTENCES = ("more", "less")
@@ -51,8 +51,8 @@ _HEADLINES = {
     "pair_choice": ("prompted", "choice", "Does it choose the more stereotypical of two sentences, when asked?"),
 }
 _SHOWN = {
-    "pair": Shown("more", minus="less", unit="nats", texts=SENTENCES),
-    "pair_choice": Shown("more", minus="less", unit="of probability", texts=SENTENCES),
+    "pair": ScoreView("more", minus="less", unit="nats", texts=SENTENCES),
+    "pair_choice": ScoreView("more", minus="less", unit="of probability", texts=SENTENCES),
 }
 
 
@@ -77,7 +77,7 @@ class PairsOptions(PromptOptions):
     )
 
 
-class Differences(Marked):
+class Differences(StagedModel):
     """Published differences of two log-likelihoods: a number a line, in the order of the data."""
 
     logarithm: Literal["e", "10"] = field("answers", description="Base of the logarithm.")
@@ -172,7 +172,7 @@ class PairsDescription(Rows):
             one_of("differences.files", template, self.texts)
         for metric in self.metrics:
             one_of("metrics", metric, METRICS)
-        check_wording(self.prompt, LABELS if self.prompt else ())
+        check_template(self.prompt, LABELS if self.prompt else ())
         return self
 
     def _check_stereotype(self) -> None:
