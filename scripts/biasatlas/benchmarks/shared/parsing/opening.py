@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
+from typing import Literal
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer
 from biasatlas.benchmarks.shared.parsing.normalise import simplified
@@ -239,7 +240,7 @@ _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 _GOES_ON = re.compile(r"\s{0,3}(?:分|points?)?\s{0,3}(?:-|–|—|~|到|至|to\b|或|or\b)\s{0,3}(?P<other>\d)?")
 _MARK = re.compile(r"[.)、]\s{0,3}(?=\D)")
 _COUNTED = re.compile(r"\s{0,3}[%个名位种处件次岁年月天人项]")
-_CLOSED = "closed"
+_CLOSED: Literal["closed"] = "closed"
 _OVER = re.compile(r"\s{0,3}分?\s{0,3}(?:/|out of)\s{0,3}(?P<top>\d{0,9})(?P<end>\D)?")
 
 
@@ -276,7 +277,7 @@ def open_decimal(text: str, options: Options) -> Answer | None:
     return open_number(text, options, nearest=True)
 
 
-def _after_number(rest: str, value: Decimal, top: Decimal) -> Answer | str | None:
+def _after_number(rest: str, value: Decimal, top: Decimal) -> Answer | Literal["closed"] | None:
     """_CLOSED where a number with ``rest`` after it is an answer, else what the text says."""
     if rest.startswith("\n"):
         return _CLOSED
