@@ -245,7 +245,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
     ("change", "message"),
     [
         (lambda rows: rows.drop(columns="sent_less"), "no column 'sent_less'"),
-        (lambda rows: rows.assign(bias_type="styles"), "bias_type is 'styles'"),
+        (lambda rows: rows.assign(bias_type="looks"), "bias_type is 'looks'"),
         (lambda rows: rows.assign(stereo_antistereo="pro"), "stereo_antistereo is 'pro'"),
         (lambda rows: rows.assign(sent_more=""), "sent_more is ''"),
         (lambda rows: pd.concat([rows, rows]), "item '0' is there already"),
@@ -292,7 +292,7 @@ def test_a_pair_with_one_order_unanswered_has_limits_and_no_score(sample, silenc
 
     scores = score(sample, answer, "pair_choice")
     assert (scores["status"] == silence).all() and scores["stereotyped"].isna().all()
-    assert (scores["stereotyped_if_least_biased"] == 0.5).all() and (scores["stereotyped_if_most_biased"] == 1).all()
+    assert (scores["stereotyped_lower_bound"] == 0.5).all() and (scores["stereotyped_upper_bound"] == 1).all()
 
 
 def test_rates_are_of_probability(sample):

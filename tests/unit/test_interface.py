@@ -70,7 +70,7 @@ SPEC = SimpleNamespace(
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
-    """ModelContext a model keeps the process off the hub; afterwards other tests may ask it."""
+    """Opening a model keeps the process off the hub; afterwards other tests may ask it."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 

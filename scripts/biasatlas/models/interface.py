@@ -81,7 +81,7 @@ class Kind:
 
     What needs torch, transformers or clients is named, as "package.module:function", and imported when it is called, by
     :mod:`biasatlas.models.kinds`: ``open(opening)`` gives the :class:`Model`. ``check(opening)`` raises UserError, within
-    seconds and before any other job of the model, where it cannot work ('': nothing that a person local_model_files can be amiss),
+    seconds and before any other job of the model, where it cannot work ('': nothing of the user's to check),
     and gives what was found, which the model is opened with, or None. ``preview(opening, requests)`` gives a
     :class:`Preview` for each of the requests ('': none is needed).
     """

@@ -47,7 +47,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "analyse_sensitivity": ("sensitivity",),
     "run_experiment": ("build_requests", "roles", "build_judge_requests", "score_responses", "table", "studies"),
     "plan_effects": ("build_requests", "roles", "build_judge_requests", "score_responses", "table", "studies"),
-    "simulation": ("studies",),
+    "run_study": ("studies",),
     "start_variations": ("read_items",),
     "write_report": ("page",),
 }

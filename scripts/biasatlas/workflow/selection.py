@@ -122,8 +122,8 @@ def wordless(config: Config, benchmark: str, protocol: str) -> str:
     return ""
 
 
-def wording(config: Config, benchmark: str, protocol: str, step: str) -> tuple[list[str], list[str]]:
-    """What a step reads of the wording of others under a protocol: names of sources, and of files of the user's."""
+def templates(config: Config, benchmark: str, protocol: str, step: str) -> tuple[list[str], list[str]]:
+    """The prompt templates of others that a step reads under a protocol: names of sources, and of the user's files."""
     needed = [need for need in needs(config, benchmark, protocol, step) if not need.setting]
     sources = dict.fromkeys(need.source for need in needed if need.source)
     return list(sources), list(dict.fromkeys(need.file for need in needed if need.file))

@@ -258,4 +258,4 @@ def _bs_prompt(text: str, levels: str) -> str:
 
 
 def prompts_of_code(resources: Resources, file: str, function: str) -> Sequence[Sequence[str]]:
-    return formatted_strings(resources.path("wording/mcbe_code") / file, function, "prompt")
+    return formatted_strings(resources.path("templates/mcbe_code") / file, function, "prompt")

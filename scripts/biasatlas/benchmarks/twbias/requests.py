@@ -142,7 +142,7 @@ def user_prompts(prompt_set: str, resources: Resources) -> dict[str, str]:
     """
     if prompt_set == "ours":
         return resources.yaml("prompts/twbias/ours.json")
-    raw = read_json(resources.path("wording/twbias") / "prompts.json")
+    raw = read_json(resources.path("templates/twbias") / "prompts.json")
     released = {f"prompt_{number}": raw[str(number)] for number in range(1, 11)}
     if prompt_set == "released":
         return released

@@ -191,7 +191,7 @@ def _ended(name: str, text: str) -> str:
 
 def _of_code(resources: Resources) -> tuple[str, str]:
     """SOFA's summary, and the check of two concepts."""
-    path = resources.path("wording/dbb_code") / "src" / "concept_analysis.py"
+    path = resources.path("templates/dbb_code") / "src" / "concept_analysis.py"
     summaries = [parts for parts in formatted_strings(path, target="prompt_exp") if len(parts) == 4]
     checks = [parts for parts in formatted_strings(path, target="prompt_refine") if len(parts) == 4]
     if not summaries or not checks:
@@ -250,7 +250,7 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         reasons = rows["reason"].value_counts()
         raise UserError(
             f"construction: none of {len(rows)} rows has become a question; the most frequent reason is "
-            f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Style at the writer's replies, or take another writer."
+            f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Look at the writer's replies, or take another writer."
         )
     table = pd.DataFrame(
         {
