@@ -60,7 +60,8 @@ def test_refusals_and_unparseable_samples_are_counted_apart(tmp_path):
     requests = requests_for(["FILTER", "which?"], "choice", labels='["A ", "B"]', parser="letter", repeats=4)
     with Server(reply=lambda body, prompt: next(answers)) as server:
         frame, _ = ask(server, requests, tmp_path / "store", concurrency=1)
-    assert frame["status"].tolist() == ["ok", "ok"]
+    assert frame["status"].tolist() == ["filtered", "ok"]
+    assert frame["detail"].fillna("").tolist() == ["the service's filter stopped 4 of 4 samples", ""]
     assert frame["refused"].tolist() == [1, 0.25]
     assert frame["unparseable"].tolist() == [0, 0.5]
     assert frame["probabilities"].tolist() == ["[0.0, 0.0]", "[0.0, 0.25]"]
