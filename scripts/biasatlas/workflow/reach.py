@@ -670,7 +670,7 @@ class Library:
             for bound, nodes in module.bound.items() if module else ():
                 for call in (each for node in nodes for each in getattr(node, "decorator_list", ())):
                     if isinstance(call, ast.Call) and module and module.target(call.func) == decorator:
-                        yield f"{name}.{bound}", tuple(a.value for a in call.args if isinstance(a, ast.Constant))
+                        yield f"{name}.{bound}", tuple(str(a.value) for a in call.args if isinstance(a, ast.Constant))
 
     def reach(self, module: Module, boundaries: Boundaries, roots: Iterable[str] = ()) -> "Reach":
         """All that the statements of a script, and ``roots``, can reach; ``boundaries`` say where to go on otherwise."""
