@@ -14,7 +14,7 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, 
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.files import read_csv, write_parquet
-from biasatlas.workflow.replies import reread, unparsed
+from biasatlas.workflow.replies import reparse_replies, unparsed
 
 TEXTS = ["A", "A or B", "I'm sorry, I can't choose.", "Neither", "<think>A"]
 ONE_OF_EACH = [[["ok", text] for text in TEXTS] + [["truncated", "Let me compare"], ["failed", ""]]]
@@ -164,7 +164,7 @@ def run(tmp_path):
 
 
 def test_a_run_is_read_again(run):
-    assert "2 of 7 replies" in reread(run, "strict_choice", examples=5)
+    assert "2 of 7 replies" in reparse_replies(run, "strict_choice", examples=5)
     changes = read_csv(run / "replies/changes.csv")
     assert dict(zip(changes["text"], changes["now"], strict=True)) == dict.fromkeys(["A", "A or B"], "unparseable")
 
