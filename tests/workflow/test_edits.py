@@ -173,7 +173,7 @@ EDITS = {
         (answers("crows_pairs") - {"score pair_choice"}),
     ),
     "the version of all parsers": (
-        swap(f"{B}/shared/parsers/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+        swap(f"{B}/shared/parsing/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         answers(*BENCHMARKS),
     ),
     "the version of one benchmark's parsers": (
@@ -188,6 +188,7 @@ EDITS = {
     "a prompt": (swap("resources/prompts/crows_pairs/pair.txt", "^", "Please. "), requests("crows_pairs")),
     "a judge's prompt": (swap("resources/prompts/mcbe/judge.yaml", ": ", ": x"), {"check"} | JUDGED),
     "a comment in a judge's prompt": (comment("resources/prompts/mcbe/judge.yaml"), set()),
+    "a comment in the grammar of planted models": (comment("resources/planted/en.yaml"), set()),
     "a prompt of the construction": (
         swap("resources/prompts/dbb/construct/quality_filter.txt", "^", "Please. "),
         {"estimate_construction", "check"} | CONSTRUCTION,

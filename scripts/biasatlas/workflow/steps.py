@@ -126,11 +126,14 @@ class Steps:
         return self.config.benchmarks[wildcards.benchmark].data
 
     def resources(self, stage: StepName) -> Callable:
-        """Tree of: the files that a stage reads of what ships, and the templates of others that it asks in."""
+        """Tree of: the files that a stage reads of what ships, and the templates of others that it asks in.
+
+        What ships counts by what it says, which is the step's ``shipped``, and not by its time or its bytes.
+        """
 
         def tree(wildcards: Any) -> dict[str, File]:
             names = self._resource_names(stage, wildcards)
-            shipped = dict(zip(names, map(File, self.ship(names)), strict=True))
+            shipped = {name: File(self.unchanged(path)) for name, path in zip(names, self.ship(names), strict=True)}
             return shipped | self.template_files(stage, wildcards.benchmark, self.protocol(wildcards))
 
         return tree
