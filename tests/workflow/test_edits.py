@@ -157,7 +157,6 @@ EDITS = {
         items("crows_pairs"),
     ),
     "code of a score": (statement(f"{B}/twbias/scores.py", "score_responses"), scores("twbias")),
-    "code of the comparison of models": (statement(f"{B}/comparisons/pairs.py", "pairs_table"), WEIGHED | REPORT),
     "code that imports published outputs": (statement(f"{B}/crows_pairs/released.py", "import_responses"), RELEASED),
     "code that answers, without its version": (
         statement(f"{LIBRARY}/models/local/choice.py", "answer_choices"),
@@ -204,7 +203,7 @@ EDITS = {
         items("bbq") | STARTED,
     ),
     "the grammar of planted models": (
-        swap("resources/planted/zh-Hant.yaml", ": ", ": x"),
+        swap("resources/planted/zh-Hant.yaml", "steps: ", "steps: 1"),
         {"train_planted"} | answers("twbias"),
     ),
     "a printed number": (swap("resources/published/twbias_gender.csv", "0.5", "0.6"), tables("twbias")),

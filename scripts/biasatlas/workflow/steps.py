@@ -63,7 +63,7 @@ class Steps:
             said: dict[str, Any] = {"code": self._code(script, wildcards)} if script else {}
             if STEPS[stage].resources:
                 said["resources"] = self.resources(stage)(wildcards)
-                said["shipped"] = self.digest(self._resource_names(stage, wildcards))
+                said["shipped"] = self.said(stage)(wildcards)
             if upto := STEPS[stage].options:
                 said["options"] = self.options(wildcards, upto)
             return {name: places(tree) for name, tree in (said | given).items()}
@@ -137,6 +137,10 @@ class Steps:
             return shipped | self.template_files(stage, wildcards.benchmark, self.protocol(wildcards))
 
         return tree
+
+    def said(self, stage: StepName) -> Callable:
+        """Param of: what those of them say that ship."""
+        return lambda wildcards: self.digest(self._resource_names(stage, wildcards))
 
     def _resource_names(self, stage: StepName, wildcards: Any) -> list[str]:
         benchmark, task = self.config.benchmark(wildcards.benchmark), getattr(wildcards, "task", "")
