@@ -1,4 +1,4 @@
-"""Hold the printed tables and figures against what public outputs give (rule replicate)."""
+"""Check the printed tables and figures against what public outputs give (rule replicate)."""
 
 from biasatlas.files import read_csv, write_csv, write_text
 from biasatlas.report.ledger import make_ledger, published_cells, read_papers, summarise

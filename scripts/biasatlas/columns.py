@@ -69,7 +69,7 @@ MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 #: the same.
 CASES = ("_lower_bound", "_upper_bound")
 
-#: What became of a request, and of the score that is made from it; only "ok" has a value.
+#: The outcome of a request, and of the score that is made from it; only "ok" has a value.
 STATUSES = ("ok", "ambiguous", "unparseable", "refused", "truncated", "not_applicable", "failed")
 
 #: Those of them where nothing was answered.

@@ -463,6 +463,11 @@ def test_a_new_kind_is_a_folder_and_one_line(tmp_path):
     assert len(touched) <= 3
     assert len(kinds.read_text().splitlines()) == len(before[kinds].splitlines()) + 1
     done = subprocess.run(
-        [sys.executable, "-c", TALK], env={"PYTHONPATH": str(scripts)}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", TALK],
+        env={"PYTHONPATH": str(scripts)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout.split() == [*KINDS, "parrot", "hello", "hello", "hello", "True"], done.stderr

@@ -1,4 +1,4 @@
-"""What a run will ask and what that may cost, before it asks anything: a row for each model, benchmark and task."""
+"""The requests of a run and their highest cost, before any is sent: a row for each model, benchmark and task."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast

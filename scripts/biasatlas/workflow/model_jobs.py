@@ -39,7 +39,7 @@ class ModelJobs:
         return [name for name, entry in self.config.models.items() if entry.kind in kinds]
 
     def prepared_by(self, how: str) -> list[str]:
-        """Names of the configured models that are made ready in some way."""
+        """Names of the configured models that are prepared in some way."""
         return [name for name, entry in self.config.models.items() if self.kind(name).ready(entry) == how]
 
     def name(self, role: Role, wildcards: Any) -> str:
@@ -110,7 +110,7 @@ class ModelJobs:
         return value
 
     def failing_runs(self, role: Role, part: str) -> Callable:
-        """Param of: how many runs left calls to an endpoint unanswered; after one more the job is to run again."""
+        """Param of: how many runs left calls to an endpoint unanswered; one more retries the job."""
 
         def count(wildcards: Any) -> int:
             name = self.name(role, wildcards)

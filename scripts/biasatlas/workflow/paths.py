@@ -54,7 +54,7 @@ class Paths:
 
         self.table = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
         self.table_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.json"
-        #: What became of every answer; each reply that could not be read, and ten of every form.
+        #: The outcome of every answer; each reply that could not be parsed, and ten of every form.
         self.replies = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.csv"
         self.replies_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.json"
         self.unparsed = f"{results}/replies/{{benchmark}}/{{protocol}}/unparsed.csv"
