@@ -22,7 +22,7 @@ plan: $(READY) ## what a run of CONFIG=file could find, by models without bias o
 
 replicate: $(READY) ## check the papers' tables against released outputs (downloads them, or MIRROR=folder)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate
-	@sed '/^## Why/,$$d' results/papers/replication/ledger.md
+	@sed '/^## Why/,$$d' results/papers/replication/report.md
 
 simulation: $(READY) ## measure the metrics themselves on simulated models (hours; resumes where it stopped)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/simulation.yaml --rerun-incomplete -- simulation

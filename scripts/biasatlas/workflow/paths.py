@@ -71,8 +71,8 @@ class Paths:
 
         self.released_table = f"{results}/replication/{{benchmark}}/{{table}}.csv"
         self.released_table_from = f"{results}/replication/{{benchmark}}/{{table}}.json"
-        self.ledger = f"{results}/replication/ledger.csv"
-        self.ledger_text = f"{results}/replication/ledger.md"
+        self.replication = f"{results}/replication/report.csv"
+        self.replication_text = f"{results}/replication/report.md"
 
         self.construction = f"{results}/construction"
         self.constructed = f"{results}/construction/{{step}}.csv"
