@@ -464,8 +464,8 @@ def test_a_new_kind_is_a_folder_and_one_line(tmp_path):
     assert len(kinds.read_text().splitlines()) == len(before[kinds].splitlines()) + 1
     done = subprocess.run(
         [sys.executable, "-c", TALK],
+        cwd=tmp_path,  # this checkout's own library lies in the folder that tests run in
         env={"PYTHONPATH": str(scripts)},
-        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,

@@ -77,7 +77,7 @@ def unparsed(results: Path, most: int) -> str:
         asked = found.set_index(["request_id", "repeat"])[["parser", "labels"]]
         for row in left.itertuples():
             parser, labels = asked.loc[(row.request_id, row.repeat)]
-            known = {"parser": parser if isinstance(parser, str) else "refusal", "labels": labels or ["answered"]}
+            known = {"reader": parser if isinstance(parser, str) else "refusal", "labels": labels or ["answered"]}
             rows.append(keys | known | {"form": row.form, "found": row.outcome, "truth": "", "text": row.text})
     if rows:
         path = results / "replies" / "unparsed.jsonl"

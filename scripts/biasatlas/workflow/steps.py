@@ -82,7 +82,7 @@ class Steps:
             return [wildcards["benchmark"]]
         if script == "compare_models":
             return self.targets.with_evidence(wildcards["protocol"])
-        if script in ("analyse_sensitivity", "write_report", "simulation"):
+        if script in ("analyse_sensitivity", "write_report", "run_study"):
             return self.config.benchmarks
         return ["dbb"] if script == "start_variations" else []
 
@@ -136,8 +136,8 @@ class Steps:
         return tree
 
     def _resource_names(self, stage: StepName, wildcards: Any) -> list[str]:
-        benchmark = self.config.benchmark(wildcards.benchmark)
-        return list(dict.fromkeys(n for step in STEPS[stage].resources for n in resource_names(benchmark, step)))
+        benchmark, task = self.config.benchmark(wildcards.benchmark), getattr(wildcards, "task", "")
+        return list(dict.fromkeys(n for step in STEPS[stage].resources for n in resource_names(benchmark, step, task)))
 
     def template_files(self, stage: StepName, benchmark: str, protocol: str) -> dict[str, File]:
         """Tree: the prompt templates of others that a stage asks in: folders of sources, files of the user's."""

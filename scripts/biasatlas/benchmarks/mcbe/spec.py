@@ -191,7 +191,7 @@ SPEC = Spec(
         "items": ("mcbe/subcategories.csv", "published/mcbe_composition.csv"),
         "requests": ("mcbe/subcategories.csv", "prompts/mcbe/model.yaml", "prompts/mcbe/printed.csv"),
         "judge": ("mcbe/judge_rubric.csv", "prompts/mcbe/judge.yaml", "prompts/mcbe/printed.csv"),
-        "scores": ("mcbe/judge_rubric.csv", "mcbe/judge_weights.csv"),
+        "scores": {"BA": ("mcbe/judge_rubric.csv", "mcbe/judge_weights.csv")},
     },
     tables={
         "scores": Table("Score by model, category and task (Figures 10 and 11 of the paper)", TASKS, "mcbe_scores"),
