@@ -166,7 +166,7 @@ def test_the_page_lists_every_printed_table():
 
 
 def test_printed_numbers_that_imply_one_another():
-    """McBE's and DBB's, which read no scores: what comes out, and nothing is unexplained."""
+    """McBE's and DBB's, which read no scores: the results, and nothing is unexplained."""
     papers = {name: PAPERS[name] for name in ("McBE", "DBB")}
     tables = {
         (paper.benchmark, "replication"): registry.tables(paper.benchmark)["replication"](

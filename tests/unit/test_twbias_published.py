@@ -1,4 +1,4 @@
-"""TWBias on real data: what the authors published comes out again, to the printed digit."""
+"""TWBias on real data: what the authors published is reproduced, to the printed digit."""
 
 import tarfile
 

@@ -47,7 +47,7 @@ _PLACE_BITS = 44
 
 
 def content(row: Mapping) -> dict:
-    """What of a request (a row of a requests table) can change its answer, as plain typed values; missing is None.
+    """The parts of a request (a row of a requests table) that can change its answer, as plain typed values; missing is None.
 
     Left out are its names (``request_id``, ``item_id``), how many repeats are wanted, and a benchmark's own columns.
     """

@@ -49,7 +49,7 @@ class Job:
 
     @cached_property
     def config(self) -> Config:
-        """The whole configuration. What of it can change this job's output is among the job's params."""
+        """The whole configuration. The fields that can change this job's output are among the job's params."""
         return load_config(self._snakemake.config)
 
     @cached_property

@@ -91,16 +91,16 @@ class ModelJobs:
         return [self.local(str(path)) for path in files]
 
     def entry(self, wildcards: Any) -> dict[str, Any]:
-        """Param: what of a model's entry can change its answers."""
+        """Param: the fields of a model's entry that can change its answers."""
         return fields_affecting(self.config.models[wildcards.model], "answers")
 
     def fetched(self, wildcards: Any) -> dict[str, Any]:
-        """Param: what of a model's entry says what is fetched."""
+        """Param: the fields of a model's entry that say what is fetched."""
         keys = ("source", "revision", "trust_remote_code", "adapter", "adapter_revision")
         return {key: getattr(self.config.models[wildcards.model], key, None) for key in keys}
 
     def identity(self, role: Role) -> Callable:
-        """Param of: what of a model's entry can change its answers, and the versions of what computes and reads them."""
+        """Param of: the fields of a model's entry that can change its answers, and the versions of what computes and reads them."""
 
         def value(wildcards: Any) -> dict[str, Any]:
             benchmark = getattr(wildcards, "benchmark", None)

@@ -71,11 +71,11 @@ def unparsed(results: Path, most: int) -> str:
         kind, found = kit.answers(requests, responses, parsers)
         if kind != "replies":
             continue
-        left = kit.unparsed(found)
-        if len(left):
-            shown.append(f"{' '.join(keys.values())}: {len(left)} of {len(found)}\n\n{kit.examples(left, most)}")
+        rest = kit.unparsed(found)
+        if len(rest):
+            shown.append(f"{' '.join(keys.values())}: {len(rest)} of {len(found)}\n\n{kit.examples(rest, most)}")
         asked = found.set_index(["request_id", "repeat"])[["parser", "labels"]]
-        for row in left.itertuples():
+        for row in rest.itertuples():
             parser, labels = asked.loc[(row.request_id, row.repeat)]
             known = {"reader": parser if isinstance(parser, str) else "refusal", "labels": labels or ["answered"]}
             rows.append(keys | known | {"form": row.form, "found": row.outcome, "truth": "", "text": row.text})
