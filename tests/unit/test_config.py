@@ -231,7 +231,7 @@ def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):
     (sentence,) = (text for text in selection.left_out(both, "mcbe") if "paper" in text)
     assert "Tables 7 and 11" in sentence and "benchmarks.mcbe.files.prompts" in sentence
     with_file = config(protocols=["paper"], files={"prompts": "prompts.yaml"})
-    assert selection.wording(with_file, "mcbe", "paper", "requests") == (["mcbe_code"], ["prompts"])
+    assert selection.template_files(with_file, "mcbe", "paper", "requests") == (["mcbe_code"], ["prompts"])
     assert selection.runs(config(protocols=["paper"], tasks=["PC"])) == [("mcbe", "paper")]
     with pytest.raises(UserError, match=r"nothing would be measured: .*protocol paper is left out"):
         check_preflight(config(protocols=["paper"]), "mine.yaml")

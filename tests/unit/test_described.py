@@ -87,7 +87,7 @@ FAULTS = [
     ),
     ("pairs", {"item": "{id"}, "'{id' has a brace that encloses no column; write {column}"),
     ("pairs", {"prompt": "{A} or {C}?"}, "prompt: 'C' is unknown; expected one of: A, B"),
-    ("questions", {"prompt": "{context} {question} {A} {B}"}, "prompt: it lacks the slot {C}"),
+    ("questions", {"prompt": "{context} {question} {A} {B}"}, "prompt: it lacks the field {C}"),
     ("questions", {"target": {"neg": "old"}}, "target: 'nonneg' is unknown; did you mean 'neg'?"),
     ("questions", {"metrics": ["weighted_biased_share"]}, "weights: give ambig and disambig"),
     ("questions", {"options": ["old", "young"]}, "options: must have 3 values, got ['old', 'young']"),

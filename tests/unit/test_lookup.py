@@ -120,7 +120,7 @@ def test_templates_of_others_are_read_only_where_a_protocol_asks_in_them():
     names = {protocol: find.template_files("requests", "dbb", protocol) for protocol in ("recommended", "paper")}
     assert names["recommended"] == {}
     assert names["paper"]
-    assert all(name.startswith("wording/") for name in names["paper"])
+    assert all(name.startswith("templates/") for name in names["paper"])
     wildcards = Wildcards(benchmark="dbb", protocol="paper", task="MCQ")
     assert find.template_checksums("requests")(wildcards)
     assert find.template_checksums("requests")(Wildcards(benchmark="dbb", protocol="recommended", task="MCQ")) == []
@@ -174,9 +174,9 @@ def test_after_a_failure_what_is_not_there_is_left_out():
 def test_a_construction_is_made_from_the_configured_sources():
     without = ConstructionLookup(find)
     assert without.raw() == {}
-    writing = {"writer": "judge", "sofa": "sofa.csv", "wording": "released"}
+    writing = {"writer": "judge", "sofa": "sofa.csv", "prompt_template": "released"}
     construct = ConstructionLookup(lookup(construction=writing))
     assert list(construct.raw()) == ["crows_pairs", "bbq", "sofa"]
-    assert construct.prompts()["wording/dbb_code"] == File("ancient data/dbb_code")
+    assert construct.prompts()["templates/dbb_code"] == File("ancient data/dbb_code")
     assert construct.prompt_checksums() == ["data/dbb.sha256", "data/dbb_code.sha256"]
     assert construct.step_name(Wildcards()) == "nine_variations"

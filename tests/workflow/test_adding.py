@@ -22,7 +22,7 @@ PRINTED = {
             for step in ("spec", "items", "requests", "scores", "tables", "figures")
         ),
         "python.yaml",
-        "scripts/biasatlas/benchmarks/occupations/roles.py",
+        "scripts/biasatlas/benchmarks/occupations/bias_roles.py",
         "scripts/biasatlas/benchmarks/occupations/evidence.py",
     ),
     "A kind of model": tuple(f"scripts/biasatlas/models/coin/{module}.py" for module in ("entry", "answer")),
@@ -163,7 +163,7 @@ def test_questions_and_answers_that_nobody_here_has_seen_are_scored_to_the_repor
 def test_a_benchmark_in_python_is_at_most_eight_files_and_two_to_compare_models(added):
     folder, _, _ = added
     new = [name for name in PRINTED["A benchmark in Python"] if "/" in name]
-    assert len([name for name in new if not name.endswith(("roles.py", "evidence.py"))]) <= 8
+    assert len([name for name in new if not name.endswith(("bias_roles.py", "evidence.py"))]) <= 8
     rows = table(folder, "occupations", "scores").set_index(["model", "category"])
     assert rows["n"].tolist() == [4] * 4
     assert rows.loc["biased", "value"].mean() > rows.loc["fair", "value"].mean()

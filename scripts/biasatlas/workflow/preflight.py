@@ -64,11 +64,13 @@ def _missing_files(config: Config) -> Iterator[str]:
 
 def _unmeasured(config: Config) -> Iterator[str]:
     for name, run in config.benchmarks.items():
-        template_files = [protocol for protocol in run.protocols if not selection.wordless(config, name, protocol)]
-        if not template_files:
+        with_templates = [
+            protocol for protocol in run.protocols if not selection.missing_templates(config, name, protocol)
+        ]
+        if not with_templates:
             yield f"benchmarks.{name}: nothing would be measured: {'; '.join(selection.left_out(config, name))}"
             continue
-        if any(selection.models(config, name, protocol) for protocol in template_files):
+        if any(selection.models(config, name, protocol) for protocol in with_templates):
             continue
         reasons = "; ".join(_unable(config, name, model) for model in run.models or config.models)
         yield (

@@ -28,7 +28,7 @@ def runs(config: Config) -> list[tuple[str, str]]:
         (benchmark, protocol)
         for benchmark, run in config.benchmarks.items()
         for protocol in run.protocols
-        if not wordless(config, benchmark, protocol)
+        if not missing_templates(config, benchmark, protocol)
     ]
 
 
@@ -94,7 +94,7 @@ def left_out(config: Config, benchmark: str) -> list[str]:
     wanted = (task for task in config.spec(benchmark).tasks if is_wanted(config, benchmark, task))
     reasons = {f"task {task}": lacking(config, benchmark, task) for task in wanted}
     protocols = config.benchmarks[benchmark].protocols
-    reasons |= {f"protocol {protocol}": wordless(config, benchmark, protocol) for protocol in protocols}
+    reasons |= {f"protocol {protocol}": missing_templates(config, benchmark, protocol) for protocol in protocols}
     return [f"{benchmark}: {what} is left out: {reason}" for what, reason in reasons.items() if reason]
 
 
@@ -110,7 +110,7 @@ def needs(config: Config, benchmark: str, protocol: str, role: str = "") -> list
     ]
 
 
-def wordless(config: Config, benchmark: str, protocol: str) -> str:
+def missing_templates(config: Config, benchmark: str, protocol: str) -> str:
     """Why ``protocol`` is left out: it asks in words that do not ship, and their file is not given; '' where it has all."""
     run = config.benchmarks[benchmark]
     for need in needs(config, benchmark, protocol):
@@ -122,8 +122,8 @@ def wordless(config: Config, benchmark: str, protocol: str) -> str:
     return ""
 
 
-def wording(config: Config, benchmark: str, protocol: str, step: str) -> tuple[list[str], list[str]]:
-    """What a step reads of the wording of others under a protocol: names of sources, and of files of the user's."""
+def template_files(config: Config, benchmark: str, protocol: str, step: str) -> tuple[list[str], list[str]]:
+    """What a step reads of the prompt templates of others under a protocol: names of sources, and of files of the user's."""
     needed = [need for need in needs(config, benchmark, protocol, step) if not need.setting]
     sources = dict.fromkeys(need.source for need in needed if need.source)
     return list(sources), list(dict.fromkeys(need.file for need in needed if need.file))

@@ -144,7 +144,7 @@ class Steps:
         sources, own = self._templates(stage, benchmark, protocol)
         tree = {name: File(self.unchanged(self.paths.source.format(source=name))) for name in sources}
         tree |= {name: File(self.local(self.config.benchmarks[benchmark].files[name])) for name in own}
-        return {f"wording/{name}": file for name, file in tree.items()}
+        return {f"templates/{name}": file for name, file in tree.items()}
 
     def template_checksums(self, stage: StepName) -> Callable:
         """Input of: checksums of what was fetched of those templates; a folder counts by these alone."""
@@ -157,7 +157,7 @@ class Steps:
     def _templates(self, stage: StepName, benchmark: str, protocol: str) -> tuple[list[str], list[str]]:
         """Names of the sources and of the user's files that hold those templates."""
         step = STEPS[stage].templates
-        return selection.wording(self.config, benchmark, protocol, step) if step else ([], [])
+        return selection.template_files(self.config, benchmark, protocol, step) if step else ([], [])
 
     def checksums(self, sources: Iterable[str]) -> list[str]:
         """Paths of the checksums of what is fetched of some sources."""

@@ -45,7 +45,7 @@ def build_requests(step: Step[McBEOptions]) -> pd.DataFrame:
     items = step.items[step.items["category"].isin(step.categories) & (step.items["fault"] == "")]
     if step.task == "PC":
         return _pc(items, options)
-    texts = prompts(options.wording, resources)
+    texts = prompts(options.prompt_template, resources)
     if step.task == "SC":
         rows = _sc(items, options, texts, subcategories(resources), _context_last(options, step.orders))
     elif step.task == "SS":
@@ -223,21 +223,21 @@ def default_sentence(item: Any) -> str:
     return fill(item.sentence, first_word(item))
 
 
-def prompts(wording: str, resources: Resources) -> dict[str, str]:
+def prompts(source: str, resources: Resources) -> dict[str, str]:
     """Prompts for the model under test, with slots ``{sentence}`` and the like: sc, ss, ba, bs, and for two of them a
-    second wording, sc_alternative and bs_alternative (which the authors' code lacks).
+    second template, sc_alternative and bs_alternative (which the authors' code lacks).
 
     The paper's white space is not known: a line ends where the code has one behind a text of its own. SC is derived from
     the code, whose words are the printed ones, and the severity levels are the code's, since print has them in English
     alone. Its BS has no slot for the sentence: it goes where the prompt first speaks of it, as in the code.
     """
-    if wording == "ours":
+    if source == "ours":
         return resources.yaml("prompts/mcbe/model.yaml")
     released = {
         name: template(prompts_of_code(resources, "eval.py", function)[0], slots)
         for name, (function, slots) in _SLOTS.items()
     }
-    if wording == "released":
+    if source == "released":
         return released
     text = printed(resources, "mcbe")
     levels = "\n" + "\n".join(line for line in released["bs"].splitlines() if line.startswith("- ")) + "\n"
@@ -258,4 +258,4 @@ def _bs_prompt(text: str, levels: str) -> str:
 
 
 def prompts_of_code(resources: Resources, file: str, function: str) -> Sequence[Sequence[str]]:
-    return formatted_strings(resources.path("wording/mcbe_code") / file, function, "prompt")
+    return formatted_strings(resources.path("templates/mcbe_code") / file, function, "prompt")

@@ -28,10 +28,10 @@ class Construction(StagedModel):
     seed: int = field(
         "answers", 0, ge=0, le=2**32 - 1, description="Seed of the draw of those items, as many of each type of bias."
     )
-    wording: Literal["ours", "released", "paper"] = field(
+    prompt_template: Literal["ours", "released", "paper"] = field(
         "answers",
         "ours",
-        description="Wording of the writer's prompts: ours; the released files', which are fetched; or the paper's Tables 12 "
+        description="Template of the writer's prompts: ours; the released files', which are fetched; or the paper's Tables 12 "
         "to 15, from those files, whose steps alone are then done.",
     )
     sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table as CSV, one more source.")
