@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	$(BIN)/snakemake --cores $(CORES) demo
-	@echo "The report: results/demo/report/index.html. Style at the column TWBias first, and click its numbers."
+	@echo "The report: results/demo/report/index.html. Look at the column TWBias first, and click its numbers."
 
 check: $(READY) ## look at CONFIG=file before a run: models, endpoints, data; what will be asked, and what that may cost
 	@$(ATLAS) check "$(CONFIG)" --cores $(CORES)

@@ -51,9 +51,9 @@ rule simulation:
     conda:
         "../envs/data.yaml"
     params:
-        step=find.step("", "simulation", experiments=EXPERIMENTS, shipped=find.digest(CARDS)),
+        step=find.step("", "run_study", experiments=EXPERIMENTS, shipped=find.digest(CARDS)),
     script:
-        "../scripts/simulation.py"
+        "../scripts/run_study.py"
 
 
 rule plan_effects:

@@ -1,6 +1,6 @@
-"""stand-ins for the prompt templates of others, which does not ship: files of the same form, in words of ours.
+"""Stand-ins for the prompt templates of others, which do not ship: files of the same form, in words of ours.
 
-``write_templates(folder, benchmark)`` writes them and gives the resources of a step by name. The user's file of printed prompts has
+``standin_templates(folder, benchmark)`` writes them and gives the resources of a step by name. The user's file of printed prompts has
 checksums of its own, in a `printed.csv` that takes the shipped one's place. ``PAPERS`` holds the real texts, where it is.
 """
 
@@ -67,10 +67,10 @@ _DBB = {
 def resources(benchmark: str, *patterns: str) -> Resources:
     """Shipped files that match ``patterns``, and the stand-ins that a benchmark's steps read beside them."""
     shipped = {name: ROOT / "resources" / name for name in names(patterns)}
-    return Resources(shipped | write_templates(Path(mkdtemp()), benchmark))
+    return Resources(shipped | standin_templates(Path(mkdtemp()), benchmark))
 
 
-def write_templates(folder: Path, benchmark: str) -> dict[str, Path]:
+def standin_templates(folder: Path, benchmark: str) -> dict[str, Path]:
     """The stand-ins that a benchmark's steps read, written into ``folder``: resource name -> path."""
     made = {f"templates/{source}": folder / source for source in ("mcbe_code", "twbias", "dbb")}
     texts = {

@@ -158,13 +158,15 @@ def test_prompted_oracles(items, label, expected):
     assert table.loc[table["metric"] == "refusal_rate", "value"].eq(0).all()
 
 
-def test_refusing_is_reported_and_scores_nothing(sample):
-    scores = score(sample, lambda r: choose(r, "none", mass=0.0, refused=1.0), "pair_choice")
+@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
+def test_refusing_is_reported_and_scores_nothing(sample, said, counted):
+    """Also where a service's filter does it, which tables count apart."""
+    scores = score(sample, lambda r: choose(r, "none", mass=0.0, refused=1.0).assign(status=said), "pair_choice")
     table = summarise("prompted", scores).query("category == 'overall' and direction == 'all'")
     table = table.set_index("metric")
     assert table.at["refusal_rate", "value"] == 100
     assert np.isnan(table.at["stereotype_score", "value"])
-    assert (table.at["stereotype_score", "n"], table.at["stereotype_score", "refused"]) == (0, 18)
+    assert (table.at["stereotype_score", "n"], table.at["stereotype_score", counted]) == (0, 18)
 
 
 def test_intervals_take_a_writer_for_one_answer():
@@ -243,7 +245,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
     ("change", "message"),
     [
         (lambda rows: rows.drop(columns="sent_less"), "no column 'sent_less'"),
-        (lambda rows: rows.assign(bias_type="styles"), "bias_type is 'styles'"),
+        (lambda rows: rows.assign(bias_type="looks"), "bias_type is 'looks'"),
         (lambda rows: rows.assign(stereo_antistereo="pro"), "stereo_antistereo is 'pro'"),
         (lambda rows: rows.assign(sent_more=""), "sent_more is ''"),
         (lambda rows: pd.concat([rows, rows]), "item '0' is there already"),
@@ -290,7 +292,7 @@ def test_a_pair_with_one_order_unanswered_has_limits_and_no_score(sample, silenc
 
     scores = score(sample, answer, "pair_choice")
     assert (scores["status"] == silence).all() and scores["stereotyped"].isna().all()
-    assert (scores["stereotyped_if_least_biased"] == 0.5).all() and (scores["stereotyped_if_most_biased"] == 1).all()
+    assert (scores["stereotyped_lower_bound"] == 0.5).all() and (scores["stereotyped_upper_bound"] == 1).all()
 
 
 def test_rates_are_of_probability(sample):

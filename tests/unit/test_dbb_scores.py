@@ -63,14 +63,17 @@ def test_responder(sample, name, options):
     assert counted == (len(scores) if expected >= 20 else 0)
 
 
-def test_refuser_has_no_score_and_is_counted(sample):
-    scores = score(sample, RECOMMENDED, lambda requests: choices(requests, 0.5, refused=1.0), categories=["Gender"])
+@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
+def test_refuser_has_no_score_and_is_counted(sample, said, counted):
+    """Also where a service's filter does it, which tables count apart."""
+    refusing = lambda requests: choices(requests, 0.5, refused=1.0).assign(status=said)  # noqa: E731
+    scores = score(sample, RECOMMENDED, refusing, categories=["Gender"])
     assert scores["score"].isna().all()
-    assert set(scores["status"]) == {"refused"}
+    assert set(scores["status"]) == {counted}
     table = table_of("bias", scores, RECOMMENDED)
     rate = table[(table["metric"] == "rate") & (table["category"] == "All")].iloc[0]
     assert np.isnan(rate["value"])
-    assert (rate["n"], rate["refused"]) == (0, len(scores))
+    assert (rate["n"], rate[counted]) == (0, len(scores))
     refusals = table_of("refusals", scores, RECOMMENDED)
     assert value(refusals, "refusal_rate", category="All") == 100
     assert value(refusals, "unanswered_rate", category="All") == 100
@@ -96,7 +99,7 @@ def test_failed_response_takes_its_instances_along(sample):
     assert (scores["status"] == "failed").sum() == 4  # Asian with each of the four others
     failed = scores[scores["status"] == "failed"]
     assert set(failed["detail"]) == {"time out"}
-    assert (failed["score_if_least_biased"] == 0).all() and (failed["score_if_most_biased"] == 50).all()
+    assert (failed["score_lower_bound"] == 0).all() and (failed["score_upper_bound"] == 50).all()
 
 
 def test_sampled_frequencies_are_taken_as_they_are(sample):

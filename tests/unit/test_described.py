@@ -268,7 +268,7 @@ def test_the_text_that_is_compared_first_follows_the_direction(tmp_path):
     assert (first == asked["more"].where(asked["category"] == "engineer", asked["less"])).all()
 
 
-def test_a_wording_in_a_file_is_checked_when_it_is_asked(tmp_path):
+def test_a_template_in_a_file_is_checked_when_it_is_asked(tmp_path):
     path = described(tmp_path, "pairs", prompt="prompts/bbq/letter.txt")
     items, options = read(path, tmp_path / "data"), registry.load_options(path, "recommended")
     assert registry.resource_names(path, "requests") == ["prompts/bbq/letter.txt"]

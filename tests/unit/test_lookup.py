@@ -174,7 +174,7 @@ def test_after_a_failure_what_is_not_there_is_left_out():
 def test_a_construction_is_made_from_the_configured_sources():
     without = ConstructionLookup(find)
     assert without.raw() == {}
-    writing = {"writer": "judge", "sofa": "sofa.csv", "prompt_template": "released"}
+    writing = {"writer": "judge", "sofa": "sofa.csv", "templates": "released"}
     construct = ConstructionLookup(lookup(construction=writing))
     assert list(construct.raw()) == ["crows_pairs", "bbq", "sofa"]
     assert construct.prompts()["templates/dbb_code"] == File("ancient data/dbb_code")

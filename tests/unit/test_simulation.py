@@ -80,7 +80,7 @@ def test_a_metric_that_misses_a_bar_is_descriptive_and_says_why(changed, reason)
 def test_few_clusters_have_a_bar_of_their_own():
     short = {"bias-0.5": runs(52, 52, found=0.35, covered=0.8), "bias-1": runs(54, 54, found=1.0)}
     assert "coverage 0.900" in card(**short)["reason"]
-    few = {name: frame.assign(clusters=12) for name, frame in (GOOD | short).items()}
+    few = {name: frame.assign(n_clusters=12) for name, frame in (GOOD | short).items()}
     assert card(**few)["verdict"] == "passed"
 
 

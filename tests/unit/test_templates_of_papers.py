@@ -1,4 +1,4 @@
-"""Prompt templates of others: read from the authors' files and from a user's, sent as printed, and in no file that ships."""
+"""The prompt templates of others: read from the authors' files and from a user's, sent as printed, and in no file that ships."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import pytest
 import yaml
 from benches import sample_items
 from needs import MIRROR, PAPERS, need
-from standins import copied_prompts, printed, published_prompts, write_templates
+from standins import copied_prompts, printed, published_prompts, standin_templates
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
@@ -31,7 +31,7 @@ SHIPPED = ("prompts/*/*", "mcbe/*")
 def given(folder, benchmark, **own) -> Resources:
     """Shipped files, and stand-ins for the prompt templates of others."""
     shipped = {name: ROOT / "resources" / name for name in names(SHIPPED)}
-    return Resources(shipped | write_templates(folder, benchmark) | own)
+    return Resources(shipped | standin_templates(folder, benchmark) | own)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_brace_in_a_text_is_no_slot():
     ],
 )
 def test_a_users_copy_is_held_against_its_checksum(tmp_path, change, words):
-    made = write_templates(tmp_path, "mcbe")
+    made = standin_templates(tmp_path, "mcbe")
     raw = yaml.safe_load(made["templates/prompts"].read_text(encoding="utf-8"))
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(change(raw), allow_unicode=True), encoding="utf-8")
     with pytest.raises(UserError) as error:
@@ -331,7 +331,7 @@ def _texts(page) -> list[str]:
     return []
 
 
-def test_the_files_that_hold_wording_are_pinned():
+def test_the_files_that_hold_templates_are_pinned():
     sources = load_sources()
     assert {file.path for file in sources["mcbe_code"].files} == {"eval.py", "utils.py"}
     assert all(len(file.sha256) == 64 for name in ("mcbe_code", "dbb_code") for file in sources[name].files)

@@ -112,7 +112,7 @@ class Figure:
 class Need:
     """What is needed where an ``option`` of a protocol has a ``value``, for ``tasks`` (empty: for all).
 
-    The ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
+    Prompt templates: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
     ``templates/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as ``templates/{file}``.
     A protocol whose ``file`` is not given is left out; ``copied`` says what has to be copied into it.
 
@@ -203,7 +203,7 @@ class Spec:
     ``columns``. ``language``, of :data:`biasatlas.benchmarks.languages.LANGUAGES`, is that of its items. ``sources`` names rows of
     ``resources/sources/sources.csv`` that the real data come from; ``sample`` is the folder in ``resources/samples`` with
     data of our own in the same format. ``items`` are its items' columns. ``resources`` maps a step to the shipped files it
-    reads, as patterns below ``resources/``; ``published/{name}_*.csv`` are always given to the step ``tables``.
+    reads, as patterns below ``resources/``, or to those of each task where only some tasks read them; ``published/{name}_*.csv`` are always given to the step ``tables``.
     ``released`` maps the name of each published set of model outputs to the source that holds it; ``released_tasks`` are
     the tasks it answers, under the protocol ``released``. ``formats`` maps the name of each format of predictions that a
     user may bring to what its files are; they answer the same tasks. ``files`` maps the name of each file that a user may
@@ -228,7 +228,7 @@ class Spec:
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
     metrics: Mapping[str, Metric]
-    resources: Mapping[ReadingStep, tuple[str, ...]] = field(default_factory=dict)
+    resources: Mapping[ReadingStep, tuple[str, ...] | Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     released: Mapping[str, str] = field(default_factory=dict)
     released_tasks: tuple[str, ...] = ()
     formats: Mapping[str, str] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
-from biasatlas.benchmarks.checks import check_spec
+from biasatlas.benchmarks.checks import check_spec, resource_patterns
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
 from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
@@ -124,13 +124,16 @@ def _description_view(benchmark: str, step: str) -> Description | None:
     return cast(Description, View(described, dict.fromkeys(fields_affecting(described, upto)), step))
 
 
-def resource_names(benchmark: str, step: contract.ReadingStep) -> list[str]:
-    """The shipped files that a step of a benchmark reads, below ``resources/``; its printed tables are given to ``tables``."""
+def resource_names(benchmark: str, step: contract.ReadingStep, task: str = "") -> list[str]:
+    """The shipped files that a step of a benchmark reads, below ``resources/``, for one ``task`` or for all ("").
+
+    Its printed tables are given to ``tables``.
+    """
     spec, printed = load_spec(benchmark), []
     if step == "tables":  # a description of any name may name a printed table
         named = {f"published/{table.published}.csv" for table in spec.tables.values() if table.published}
         printed = names([f"published/{benchmark}_*.csv", *sorted(named)], needed=False)
-    return [*names(spec.resources.get(step, ())), *printed]
+    return [*names(resource_patterns(spec, step, task)), *printed]
 
 
 def protocol_names(benchmark: str) -> list[str]:

@@ -128,7 +128,7 @@ class ResponseStore:
                 yield json.loads(line)["value"]
 
     def refresh(self) -> None:
-        """Style up what other processes have put since the last time.
+        """Look up what other processes have put since the last time.
 
         Damaged lines are passed over, with a warning that says where. Of two answers to one key the one in the older
         shard counts, always, unless it was taken back.

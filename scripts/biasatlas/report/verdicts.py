@@ -18,7 +18,7 @@ State = Literal["found", "not found", "cannot tell", "no verdict", "missing"]
 STATES: tuple[State, ...] = ("found", "not found", "cannot tell", "no verdict", "missing")
 
 #: Statuses of units without a value that a model could have had.
-_LOST = ("refused", "ambiguous", "unparseable", "truncated", "failed")
+_LOST = ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed")
 #: Half the width of a 95 % interval in standard errors.
 _HALF_WIDTH = 1.96
 
@@ -144,7 +144,7 @@ def _cell(
     judged, why = state(value, low, high, null, headline.smallest), reason
     if judged == "missing":
         why = no_interval_reason or (
-            f"no answer has a value: {lost} refused, unparsed or failed" if lost else "no value"
+            f"no answer has a value: {lost} refused, filtered, unparsed or failed" if lost else "no value"
         )
     elif judged != "no verdict":
         judged, why = _judged(judged, cards, outcome, no_interval_reason)

@@ -12,9 +12,9 @@ class ConstructionLookup:
 
     def __init__(self, find: Lookup):
         self.find, self.config, self.paths = find, find.config, find.paths
-        template = self.setting("prompt_template") or "ours"
+        templates = self.setting("templates") or "ours"
         #: Sources of the templates of others that the writer is asked in.
-        self._sources = [] if template == "ours" else ["dbb", "dbb_code"]
+        self._sources = [] if templates == "ours" else ["dbb", "dbb_code"]
 
     def setting(self, name: str) -> Any:
         """A key of the section, None without it."""

@@ -43,7 +43,7 @@ def _unkept(config: Config) -> Iterator[str]:
 
 def _missing_files(config: Config) -> Iterator[str]:
     for name, run in config.benchmarks.items():
-        if run.folder and not selection.own_names(config, name):
+        if run.folder and not selection.user_file_names(config, name):
             fault = "holds no file" if Path(run.folder).is_dir() else f"is no folder in {Path.cwd()}"
             yield f"benchmarks.{name}.data: {run.folder!r} {fault}; docs/{run.benchmark}.md says which files it needs"
     for name, entry in config.models.items():
@@ -64,13 +64,13 @@ def _missing_files(config: Config) -> Iterator[str]:
 
 def _unmeasured(config: Config) -> Iterator[str]:
     for name, run in config.benchmarks.items():
-        with_templates = [
+        template_files = [
             protocol for protocol in run.protocols if not selection.missing_templates(config, name, protocol)
         ]
-        if not with_templates:
+        if not template_files:
             yield f"benchmarks.{name}: nothing would be measured: {'; '.join(selection.left_out(config, name))}"
             continue
-        if any(selection.models(config, name, protocol) for protocol in with_templates):
+        if any(selection.models(config, name, protocol) for protocol in template_files):
             continue
         reasons = "; ".join(_unable(config, name, model) for model in run.models or config.models)
         yield (

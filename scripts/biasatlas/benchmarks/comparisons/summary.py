@@ -20,7 +20,7 @@ _ROW = ["benchmark", "measure", "part", "category", "neutral", "card"]
 _GROUPS = {
     "found": "Found, all tests of the run counted",
     "not_found": "Tested, and nothing found",
-    "no_verdict": "ScoreView without a verdict: what these metrics see may not be bias (validity cards)",
+    "no_verdict": "Shown without a verdict: what these metrics see may not be bias (validity cards)",
     "not_measured": "Not measured",
 }
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {

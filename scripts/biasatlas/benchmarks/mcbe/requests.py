@@ -45,7 +45,7 @@ def build_requests(step: Step[McBEOptions]) -> pd.DataFrame:
     items = step.items[step.items["category"].isin(step.categories) & (step.items["fault"] == "")]
     if step.task == "PC":
         return _pc(items, options)
-    texts = prompts(options.prompt_template, resources)
+    texts = prompts(options.templates, resources)
     if step.task == "SC":
         rows = _sc(items, options, texts, subcategories(resources), _context_last(options, step.orders))
     elif step.task == "SS":
@@ -133,7 +133,7 @@ def _sc(
             parts.reverse()
         text = fill("".join(parts), first_word(item))
         shown = str(labels) if options.sc_labels == "file_set" else "、".join(labels)
-        for prompt_set, name in _wordings(options, "sc", "sc_alternative"):
+        for prompt_set, name in _templates(options, "sc", "sc_alternative"):
             yield {
                 "request_id": f"{item.item_id}/{prompt_set}",
                 "item_id": item.item_id,
@@ -154,7 +154,7 @@ def _context_last(options: McBEOptions, orders: pd.DataFrame | None) -> set[str]
     return set(orders.loc[orders["text"] == "2", "request_id"].str.removesuffix("/order"))
 
 
-def _wordings(options: McBEOptions, original: str, alternative: str) -> list[tuple[str, str]]:
+def _templates(options: McBEOptions, original: str, alternative: str) -> list[tuple[str, str]]:
     """Prompt sets, each with the name of its prompt."""
     templates_of = [("original", original), ("alternative", alternative)]
     return templates_of if options.prompt_sets == "both" else templates_of[:1]
@@ -191,7 +191,7 @@ def _ba(items: pd.DataFrame, prompt: str) -> Iterator[dict]:
 def _bs(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -> Iterator[dict]:
     labels = json.dumps(SEVERITIES)
     for item in items.itertuples():
-        for prompt_set, name in _wordings(options, "bs", "bs_alternative"):
+        for prompt_set, name in _templates(options, "bs", "bs_alternative"):
             yield {
                 "request_id": f"{item.item_id}/{prompt_set}",
                 "item_id": item.item_id,

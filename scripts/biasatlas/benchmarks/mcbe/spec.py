@@ -37,7 +37,7 @@ VERSION = 4
 class McBEOptions(Options):
     """What is asked of the model and how its replies are read, what is asked of the judge, how scores are made."""
 
-    prompt_template: Literal["paper", "released", "ours"] = field(
+    templates: Literal["paper", "released", "ours"] = field(
         "answers",
         description="Prompt template of SC, SS, BA and BS: the paper's Tables 7 and 11, the authors' code's (BA asks for a long "
         "sentence rather than a short paragraph, BS lets speculate and bans paragraphs), or ours",
@@ -191,7 +191,7 @@ SPEC = Spec(
         "items": ("mcbe/subcategories.csv", "published/mcbe_composition.csv"),
         "requests": ("mcbe/subcategories.csv", "prompts/mcbe/model.yaml", "prompts/mcbe/printed.csv"),
         "judge": ("mcbe/judge_rubric.csv", "prompts/mcbe/judge.yaml", "prompts/mcbe/printed.csv"),
-        "scores": ("mcbe/judge_rubric.csv", "mcbe/judge_weights.csv"),
+        "scores": {"BA": ("mcbe/judge_rubric.csv", "mcbe/judge_weights.csv")},
     },
     tables={
         "scores": Table("Score by model, category and task (Figures 10 and 11 of the paper)", TASKS, "mcbe_scores"),
@@ -296,8 +296,8 @@ SPEC = Spec(
         for task in TASKS
     },
     needs=(
-        Need("prompt_template", "released", _ASKED, source="mcbe_code"),
-        Need("prompt_template", "paper", _ASKED, source="mcbe_code", file="prompts", copied=_COPIED),
+        Need("templates", "released", _ASKED, source="mcbe_code"),
+        Need("templates", "paper", _ASKED, source="mcbe_code", file="prompts", copied=_COPIED),
         Need("judge_template", "released", ("BA",), step="judge", source="mcbe_code"),
         Need("judge_template", "paper", ("BA",), step="judge", source="mcbe_code", file="prompts", copied=_COPIED),
         Need("sc_text", "judge_ordered_context", ("SC",), step="judge", source="mcbe_code"),

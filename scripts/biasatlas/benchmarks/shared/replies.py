@@ -18,7 +18,7 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
 from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Parser
 from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
-from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
+from biasatlas.benchmarks.shared.parsing.options import Options, as_options, asked_options
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import MASSES, NO_REPLY
 
@@ -94,12 +94,13 @@ def _read(rows: pd.DataFrame, parsers: Mapping[str, Parser], parser: str | None)
 
 def _reading(text: str, status: str, options: Options | None, parser: Parser | None) -> tuple[str | None, str]:
     """The label that a reply gives, and "ok" or why there is none; "truncated": cut off before any answer."""
-    if status in (*NO_REPLY, REFUSED):
+    if status in (*NO_REPLY, REFUSED, "filtered"):
         return None, status
-    asked = parser and options
-    reading = whole_answer(parser, text, options) if asked else REPLIES["refusal"](text, ["answered"]).answer
+    if not parser or options is None:
+        parser, options = None, as_options(["answered"])
+    reading = whole_answer(parser, text, options) if parser else REPLIES["refusal"](text, options).answer
     if isinstance(reading, int):
-        return options.labels[reading] if asked else "answered", "ok"
+        return options.labels[reading], "ok"
     return None, "truncated" if status == "truncated" and reading == UNPARSEABLE else reading
 
 

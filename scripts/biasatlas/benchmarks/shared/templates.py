@@ -1,4 +1,4 @@
-"""Prompt templates of others, which may not ship: read from the authors' pinned files, or from a file that a user copied."""
+"""The prompt templates of others, which do not ship: read from the authors' pinned files, or from what a user copied."""
 
 import ast
 import hashlib

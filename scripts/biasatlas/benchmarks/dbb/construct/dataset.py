@@ -250,7 +250,7 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         reasons = rows["reason"].value_counts()
         raise UserError(
             f"construction: none of {len(rows)} rows has become a question; the most frequent reason is "
-            f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Style at the writer's replies, or take another writer."
+            f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Look at the writer's replies, or take another writer."
         )
     table = pd.DataFrame(
         {

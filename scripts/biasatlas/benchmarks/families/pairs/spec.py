@@ -32,18 +32,17 @@ METRICS = {
     "tie_rate": Metric(neutral=None, direction="pairs whose two sentences score the same; 0: none", unit="%"),
     "likelihood_ratio": Metric(
         neutral=1.0,
-        direction="above 1 the first side's text is likelier than the second's, so many times; below 1 less",
+        direction="above 1: the first side's text is that many times likelier than the second's; below 1: less likely",
     ),
     "log10_ratio": Metric(
         neutral=1.0,
-        direction="as likelihood_ratio to the power of 0.434: the mean of base-10 logarithms put into e to the x, as in "
-        "GEST's notebook",
+        direction="likelihood_ratio to the power of 0.434: GEST's notebook takes e to the mean of base-10 logarithms",
     ),
 }
 
 FORMATS = {
     "scores": "a CSV with item, side and log_likelihood, in nats",
-    "differences": "a text file for each template: log-likelihood of the first side minus that of the second, a number a line",
+    "differences": "a text file for each template: log-likelihood of the first side minus that of the second, one number per line",
 }
 
 _HEADLINES = {

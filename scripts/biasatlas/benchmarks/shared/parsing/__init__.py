@@ -21,8 +21,10 @@ AMBIGUOUS: Literal["ambiguous"] = "ambiguous"
 REFUSED: Literal["refused"] = "refused"
 UNPARSEABLE: Literal["unparseable"] = "unparseable"
 
+#: Why there is no label.
+Silence = Literal["refused", "ambiguous", "unparseable"]
 #: The index of a label, or why there is none.
-Answer = int | Literal["refused", "ambiguous", "unparseable"]
+Answer = int | Silence
 
 
 class Parsed(NamedTuple):

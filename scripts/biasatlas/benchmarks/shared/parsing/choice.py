@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parsed
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed
 from biasatlas.benchmarks.shared.parsing.items import first_item
 from biasatlas.benchmarks.shared.parsing.normalise import MARK, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
@@ -292,7 +292,7 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
     if any(evidence.lettered and evidence.option is not None for evidence in strong):
         strong = [evidence for evidence in strong if evidence.lettered]
     strong = _without_enumeration(strong)
-    given = {evidence.option for evidence in strong if evidence.option is not None}
+    given: set[int] = {evidence.option for evidence in strong if evidence.option is not None}
     if len(given) == 1 and strong[-1].option is not None:
         return Parsed(given.pop(), strong[-1].kind)
     if strong:
@@ -300,7 +300,7 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
         others = [each for each in strong[:-1] if each.option != last.option]
         surer = any(each.kind in ("whole", "announced") and each.option is not None for each in others)
         if last.kind == "retracts":
-            return Parsed(AMBIGUOUS if len(given) > 1 else last.option, "retracts")
+            return Parsed(given.pop() if len(given) == 1 else AMBIGUOUS, "retracts")
         if last.option is not None and (last.corrects or (not surer and (last.concludes or last.kind == "whole"))):
             return Parsed(last.option, last.kind)
         if len(given) == 1 and not last.concludes and strong[0].option is not None:
@@ -309,13 +309,12 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
     if _declines(body, options):
         return Parsed(REFUSED, "declined")
     said = [evidence for evidence in said if evidence.lettered and evidence.option is not None] or said
-    named = {evidence.option for evidence in said if evidence.kind == "mention"}
+    named = {each.option for each in said if each.kind == "mention" and each.option is not None}
     finished = (len(said) == 1 and len(body) < 30) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
     if finished and len(named) == 1 and not any(evidence.kind == "mentions" for evidence in said):
         return Parsed(named.pop(), "mention")
-    others = {evidence.option for evidence in said if evidence.kind == "other"}
-    if not named and len(others) == 1 and len(said) == 1:
-        return Parsed(others.pop(), "other")
+    if len(said) == 1 and said[0].kind == "other" and said[0].option is not None:
+        return Parsed(said[0].option, "other")
     return Parsed(AMBIGUOUS if named or said else UNPARSEABLE, "mentions" if said else "nothing")
 
 
@@ -337,15 +336,15 @@ def _declines(body: str, options: Options) -> bool:
 
 def _from_json(body: str, options: Options) -> Parsed | None:
     """The answer under a key that names one; of probabilities the largest."""
-    found: list[int | str] = []
+    found: list[Answer | None] = []
     for each in json_objects(body):
         masses = {
-            key: value
+            option: value
             for key, value in each.items()
-            if isinstance(value, int | float) and options.content(str(key)) is not None
+            if isinstance(value, int | float) and (option := options.content(str(key))) is not None
         }
         if len(masses) > 1 and (most := max(masses.values())) and list(masses.values()).count(most) == 1:
-            return Parsed(options.content(max(masses, key=masses.__getitem__)), "key")
+            return Parsed(next(option for option, mass in masses.items() if mass == most), "key")
         for key, value in each.items():
             if _KEYS.fullmatch(str(key).strip()):
                 found += [_value(part, options) for part in (value if isinstance(value, list) else [value])]
@@ -355,7 +354,7 @@ def _from_json(body: str, options: Options) -> Parsed | None:
     return Parsed(AMBIGUOUS, "key") if given else None
 
 
-def _value(value: object, options: Options) -> int | str | None:
+def _value(value: object, options: Options) -> Answer | None:
     text = plain(str(value))
     if (answer := _whole(text, options)) is not None:
         return answer
@@ -383,7 +382,7 @@ _LETTERED = re.compile(
 )
 
 
-def _whole(text: str, options: Options) -> int | str | None:
+def _whole(text: str, options: Options) -> Answer | None:
     """The option that all of ``text`` is: its letter, its text, or both; "ambiguous": a letter and another option's
     text."""
     text = text.strip()

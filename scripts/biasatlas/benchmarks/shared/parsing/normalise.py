@@ -130,7 +130,8 @@ def _tables_as_lines(text: str) -> str:
     """``text`` with the rows of Markdown tables as "cell: cell", without the column of full marks."""
     if "|" not in text:
         return text
-    lines, head = [], []
+    lines: list[str] = []
+    head: list[str] = []
     for line in text.split("\n"):
         if not _ROW.match(line):
             lines, head = [*lines, line], []

@@ -6,10 +6,10 @@ from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import NamedTuple
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Silence
 from biasatlas.benchmarks.shared.parsing.items import first_item
 from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, json_objects, plain
-from biasatlas.benchmarks.shared.parsing.options import Options
+from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.phrases import either, finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
@@ -94,7 +94,7 @@ def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
     return min(range(len(values)), key=lambda i: (abs(values[i] - value), -values[i]))
 
 
-def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | str:
+def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number from ``low`` to ``high`` that a reply gives, or why there is none."""
     body = plain(text)
     found = _from_json(body, low, high)
@@ -105,12 +105,12 @@ def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | str:
 def parse_number(text: str, options: Options | Sequence[str], nearest: bool = False) -> Parsed:
     """The number that a reply gives, as an index of ``options`` (numbers); ``nearest``: one between two of them is
     the nearer."""
-    values = [Decimal(getattr(option, "label", option)) for option in options]
+    values = [Decimal(label) for label in as_options(options).labels]
     found = stated_number(text, min(values), max(values))
     return Parsed(found if isinstance(found, str) else place(found, values, nearest), "number")
 
 
-def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | str | None:
+def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | None:
     """The number under a key that names the score of the whole, else a score."""
     if "{" not in body and not re.match(r"\s{0,9}[\"']\w", body):
         return None
@@ -152,14 +152,14 @@ def _objects_read(body: str, parts: list[str]) -> list[str]:
     )
 
 
-def _last(pairs: list, named: re.Pattern[str], low: Decimal, high: Decimal) -> Decimal | str | None:
+def _last(pairs: list, named: re.Pattern[str], low: Decimal, high: Decimal) -> Decimal | Silence | None:
     """Of several scores the one of the whole."""
     total = re.compile(r"total.*|overall.*|final.*|总.*|合计|最终.*|综合.*", re.I)
     given = {_value(value, low, high) for name, value in pairs if total.fullmatch(name)} - {None}
     return given.pop() if len(given) == 1 else None
 
 
-def _value(value: object, low: Decimal, high: Decimal) -> Decimal | str | None:
+def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | None:
     if isinstance(value, list):
         given = [_value(each, low, high) for each in value[:20]]
         return AMBIGUOUS if len(given) > 1 and any(isinstance(each, Decimal) for each in given) else None
@@ -214,7 +214,7 @@ def _blanked(body: str) -> str:
     return _patterns()["noise"].sub(blank, text)
 
 
-def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | str:
+def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number that the words of ``body`` give."""
     if not body:
         return UNPARSEABLE
@@ -241,7 +241,7 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | str:
     return chosen[0].value
 
 
-def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | str | None:
+def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Silence | None:
     """What a number behind the ``former`` one makes of it: corrects it, or stands beside it."""
     last = later[-1]
     between = text[former.start : last.start]
@@ -267,7 +267,7 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | str 
     return AMBIGUOUS if keyed and former.rank in (1, 2) else None
 
 
-def _of_several(text: str, body: str, chosen: list[_Stated], best: int) -> Decimal | str:
+def _of_several(text: str, body: str, chosen: list[_Stated], best: int) -> Decimal | Silence:
     """What several numbers of one rank come to."""
     last = chosen[-1]
     if len(chosen) > 1 and not last.several:
@@ -290,7 +290,8 @@ def _concludes(body: str, at: int) -> bool:
 
 def _stated(text: str, high: Decimal) -> list[_Stated]:
     """The numbers of a ``text`` that may be its score, joined ones marked."""
-    patterns, found, end = _patterns(), [], 0
+    patterns, end = _patterns(), 0
+    found: list[_Stated] = []
     for match in _NUMBER.finditer(text):
         if match.start() < end:
             continue

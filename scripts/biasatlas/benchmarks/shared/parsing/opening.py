@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
+from typing import Literal
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer
 from biasatlas.benchmarks.shared.parsing.normalise import simplified
@@ -25,7 +26,7 @@ from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.phrases import either, finds, words
 
 #: What the beginning of a reply says; None while it is open.
-ModelContext = Callable[[str, Options], Answer | None]
+Opening = Callable[[str, Options], Answer | None]
 #: Characters in which an answer begins, if at all.
 _LONGEST = 600
 _OUTSIDE = re.compile(r"(?:[^\w-]|-(?!\d)|_(?=[\W_]))+")
@@ -34,14 +35,14 @@ _JOINERS, _HAN_JOINERS = ("or", "and"), "或和与及还跟以"
 _WORD = re.compile(r"[a-z0-9']")
 
 
-def decided(opening: ModelContext, text: str, options: Options) -> Answer | None:
+def decided(opening: Opening, text: str, options: Options) -> Answer | None:
     """What ``opening`` says of the shortest beginning of ``text`` of which it says anything; beginnings are
     remembered."""
     if any(option.text or option.aliases for option in options) and not _touches(text, options):
         options = as_options(
             options.labels
         )  # what was found for the labels alone holds for every request that has them
-    known: dict[tuple[ModelContext, str], Answer | None] = options.__dict__.setdefault("openings", {})
+    known: dict[tuple[Opening, str], Answer | None] = options.__dict__.setdefault("openings", {})
     if len(known) > 500_000:
         known.clear()
     for end in range(1, min(len(text), _LONGEST) + 1):
@@ -182,7 +183,7 @@ def _after_word(i: int, forms: Sequence[tuple[str, int]], word: str, after: str,
     """The answer of a letter before a word of its own sentence: "A is wrong", "A man", "B says"."""
     if not after:
         return None
-    if re.fullmatch(r"is|was|seems?|appears?|would|styles|sounds", word):
+    if re.fullmatch(r"is|was|seems?|appears?|would|looks|sounds", word):
         following = re.match(r"\W{0,4}(\w+)(\W)?", after)
         if not following or not following[2]:
             return None
@@ -239,7 +240,7 @@ _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 _GOES_ON = re.compile(r"\s{0,3}(?:分|points?)?\s{0,3}(?:-|–|—|~|到|至|to\b|或|or\b)\s{0,3}(?P<other>\d)?")
 _MARK = re.compile(r"[.)、]\s{0,3}(?=\D)")
 _COUNTED = re.compile(r"\s{0,3}[%个名位种处件次岁年月天人项]")
-_CLOSED = "closed"
+_CLOSED: Literal["closed"] = "closed"
 _OVER = re.compile(r"\s{0,3}分?\s{0,3}(?:/|out of)\s{0,3}(?P<top>\d{0,9})(?P<end>\D)?")
 
 
@@ -276,7 +277,7 @@ def open_decimal(text: str, options: Options) -> Answer | None:
     return open_number(text, options, nearest=True)
 
 
-def _after_number(rest: str, value: Decimal, top: Decimal) -> Answer | str | None:
+def _after_number(rest: str, value: Decimal, top: Decimal) -> Answer | Literal["closed"] | None:
     """_CLOSED where a number with ``rest`` after it is an answer, else what the text says."""
     if rest.startswith("\n"):
         return _CLOSED

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Sequence
+from typing import Any, cast
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parsed
 from biasatlas.benchmarks.shared.parsing.items import first_item
@@ -44,7 +45,7 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
         return Parsed(UNPARSEABLE, "nothing")
     found = _from_json(body, options)
     if found:
-        return Parsed(found, "key")
+        return Parsed(cast(Any, found), "key")
     body = first_item(body, lambda line: bool(_orders(line, options)))
     orders = _orders(body, options)
     if declines(body) and not any(chain for *_, chain in orders):
@@ -56,7 +57,7 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
     distinct = {order for order, *_ in orders}
     if len(distinct) == 1:
         order = distinct.pop()
-        return Parsed(order, "order")
+        return Parsed(cast(Any, order), "order")
     if distinct:
         last, before = orders[-1][0], body[orders[-2][1] : orders[-1][1]]
         settled = (
@@ -64,7 +65,7 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
             or finds("answers", "conclude").search(before[-60:])
             or MARK in before
         )
-        return Parsed(last if settled else AMBIGUOUS, "order")
+        return Parsed(cast(Any, last if settled else AMBIGUOUS), "order")
     return Parsed(REFUSED if declines(body) else UNPARSEABLE, "nothing")
 
 
