@@ -101,7 +101,7 @@ def test_a_family_s_evidence_has_the_value_and_clusters_of_its_row(scores, bench
         wanted |= {"condition": each.part} if "condition" in table else {}
         (row,) = rows(table, **wanted).to_dict("records")
         found = each.inference()
-        assert (row["value"], row["clusters"]) == (pytest.approx(found.value), found.clusters), each.key
+        assert (row["value"], row["n_clusters"]) == (pytest.approx(found.value), found.n_clusters), each.key
         seen += 1
     assert seen > 3
 

@@ -219,7 +219,7 @@ def test_friedman_of_two_models_is_missing(scores):
     assert table.loc[table["metric"] == "friedman_p", "value"].isna().all()
 
 
-def test_robustness_compares_the_wordings(scores):
+def test_robustness_compares_the_templates(scores):
     parts = scores[scores["task"] == "BS"].copy()
     original = parts["prompt_set"] == "original"
     means = parts[original].groupby(["model", "category"])["score"].transform("mean")

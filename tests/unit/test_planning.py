@@ -27,7 +27,7 @@ def test_a_plan_says_what_can_be_found_and_what_has_no_interval():
     assert list(table.columns) == list(COLUMNS)
     overall = table[table["category"] == "overall"].set_index("part")
     assert (overall["smallest_effect"] > 0).all()
-    assert overall.loc["ambig", ["items", "clusters", "card"]].tolist() == [96, 12, "undecided"]
+    assert overall.loc["ambig", ["items", "n_clusters", "card"]].tolist() == [96, 12, "undecided"]
     text = as_text(table)
     assert "| mine | recommended | bias_score | ambig | overall | 96 | 12 |" in text
     assert "Nothing to plan with: mine recommended bias_score ambig: Age, " in text
@@ -37,4 +37,4 @@ def test_an_effect_beyond_what_a_score_can_be_is_none():
     tried = bench("stereoset", ("intersentence",))
     table = plan("mine", tried, "recommended", bases(["intersentence"], load_studies(), "stereoset"), [])
     (row,) = table[table["category"] == "overall"].to_dict("records")
-    assert row["no_interval_reason"].endswith(" are needed, and the most there can be is 50") and row["clusters"] == 8
+    assert row["no_interval_reason"].endswith(" are needed, and the most there can be is 50") and row["n_clusters"] == 8

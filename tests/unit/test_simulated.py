@@ -10,7 +10,7 @@ from scipy.special import softmax
 from scipy.stats import norm
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared.roles import text_roles
+from biasatlas.benchmarks.shared.bias_roles import text_roles
 from biasatlas.errors import UserError
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import open_model

@@ -13,7 +13,7 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. E
 ``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
 ``figures``   functions of a step marked with :func:`figure`: tables by name to a figure
 ``parsers``   PARSERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing` (if it needs any)
-``roles``     ``roles(step)`` and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
+``bias_roles``  ``bias_roles(step)`` and TEXTS: what a request is about, for models of kind ``simulated`` (if they can answer)
 ``judge``     ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part)
 ``released``  ``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
               gives (if users may bring outputs of their own): files to a response for each request
@@ -256,7 +256,7 @@ GIVEN: Mapping[str, tuple[str, ...]] = {
     "import_responses": ("release", "files", "items", "requests", "task"),
     "read_predictions": ("files", "items", "requests", "task", "column"),
     "score_responses": (*("items", "requests", "responses", "task", "category", "options", "resources", "judgements"),),
-    "roles": ("items", "requests", "task"),
+    "bias_roles": ("items", "requests", "task"),
     "table": ("scores", "options", "published", "published_as"),
     "figure": ("tables", "styles"),
     "evidence": ("scores", "options"),

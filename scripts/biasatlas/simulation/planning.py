@@ -18,7 +18,7 @@ from biasatlas.stats.intervals import smallest_findable
 SEEDS = 3
 
 COLUMNS = (
-    *("benchmark", "protocol", "measure", "part", "category", "items", "clusters", "smallest_effect"),
+    *("benchmark", "protocol", "measure", "part", "category", "items", "n_clusters", "smallest_effect"),
     *("no_interval_reason", "card"),
 )
 
@@ -58,7 +58,7 @@ def plan(
         reason = next((each.reason for each in inferences if each.reason), None)
         if smallest > reach:
             smallest, reason = np.nan, f"{smallest:.3g} are needed, and the most there can be is {reach:g}"
-        numbers = (len(several[0].items), inferences[0].clusters, smallest)
+        numbers = (len(several[0].items), inferences[0].n_clusters, smallest)
         rows.append((name, protocol, *key, *numbers, reason, verdict(cards, bench.benchmark, protocol, several[0])))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

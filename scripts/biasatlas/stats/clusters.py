@@ -44,7 +44,7 @@ class _Clustered:
     df: float
 
     @property
-    def clusters(self) -> int:
+    def n_clusters(self) -> int:
         return len(self.denominators)
 
     @property
@@ -100,10 +100,10 @@ def ratio(
     weight.
     """
     sample = _clustered(numerator, denominator, clusters)
-    result = student(sample.value, sample.variance, sample.df, sample.clusters)
-    if bounds is None or too_few(sample.clusters) or not np.isfinite(sample.value):
+    result = student(sample.value, sample.variance, sample.df, sample.n_clusters)
+    if bounds is None or too_few(sample.n_clusters) or not np.isfinite(sample.value):
         return result
-    if result.reason or effective_number(sample.parts) < min(_FEW, _FEW_SHARE * sample.clusters):
+    if result.reason or effective_number(sample.parts) < min(_FEW, _FEW_SHARE * sample.n_clusters):
         low, high = _exact(sample, *bounds)
         result = replace(result, low=np.fmin(result.low, low), high=np.fmax(result.high, high), reason="")
     return within(result, *bounds)
@@ -111,7 +111,7 @@ def ratio(
 
 def _exact(sample: _Clustered, low: float, high: float) -> tuple[float, float]:
     """Clopper and Pearson's interval at one unit a cluster, of the share or of the parts on either side of 0."""
-    n = sample.clusters
+    n = sample.n_clusters
     if not low < 0 < high:
         share = clopper_pearson(n * (sample.value - low) / (high - low), n)
         return low + (high - low) * share[0], low + (high - low) * share[1]
@@ -128,18 +128,18 @@ def proportion(successes: ArrayLike, trials: ArrayLike, clusters: ArrayLike) -> 
     variance would have. For a rare rate that is at most the number of clusters, and coverage often nearly 1.
     """
     sample = _clustered(successes, trials, clusters)
-    reason = too_few(sample.clusters) or ("" if np.isfinite(sample.value) else "no value")
+    reason = too_few(sample.n_clusters) or ("" if np.isfinite(sample.value) else "no value")
     if reason:
-        return without(sample.value, sample.clusters, reason)
+        return without(sample.value, sample.n_clusters, reason)
     n = _units(sample)
     low, high = clopper_pearson(sample.value * n, n)
     se = float(np.sqrt(sample.variance))
-    return Inference(sample.value, se, sample.df, low, high, sample.clusters)
+    return Inference(sample.value, se, sample.df, low, high, sample.n_clusters)
 
 
 def _units(sample: _Clustered) -> float:
     """Units of an independent sample in which the rate would vary as much."""
-    p, n = sample.value, float(sample.clusters)
+    p, n = sample.value, float(sample.n_clusters)
     if not (sample.variance > 0 and 0 < p < 1):
         return n
     units = p * (1 - p) / sample.variance

@@ -92,13 +92,13 @@ def findings_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequ
         keys = {name: test[name] for name in KEYS}
         inference = test["inference"]
         findable = smallest_findable(inference.se, inference.df) if inference.se > 0 else np.nan
-        n, clusters = test["n"], inference.clusters
+        n, clusters = test["n"], inference.n_clusters
         rows.append(row(keys, "value", Estimate.of(inference, n)))
         numbers = {"p_value": test["p_value"], "smallest_effect": findable}
         if np.isfinite(outcome["q_value"]):
             numbers |= {"family_p": outcome["family_p_adjusted"], "q_value": outcome["q_value"]}
             numbers |= {"found": float(outcome["found"])}
-        rows += [row(keys, name, Estimate(value, n=n, clusters=clusters)) for name, value in numbers.items()]
+        rows += [row(keys, name, Estimate(value, n=n, n_clusters=clusters)) for name, value in numbers.items()]
     return make_table(KEYS, rows)
 
 

@@ -122,10 +122,10 @@ def _rows(keys: Mapping[str, str], first: Evidence, second: Evidence, counts: Co
         )
         return
     yield row(keys, "difference", Estimate.of(inference, n), counts)
-    yield row(keys, "difference_p", Estimate(inference.p_value(), n=n, clusters=inference.clusters), counts)
+    yield row(keys, "difference_p", Estimate(inference.p_value(), n=n, n_clusters=inference.n_clusters), counts)
     one, two = (each.replicates.inference().se for each in (first, second))
     unpaired = math.hypot(one, two) / inference.se if inference.se > 0 else math.nan
-    yield row(keys, "unpaired_error", Estimate(unpaired, n=n, clusters=inference.clusters), counts)
+    yield row(keys, "unpaired_error", Estimate(unpaired, n=n, n_clusters=inference.n_clusters), counts)
     sides = pd.DataFrame({"one": first.items["side"][shared], "two": second.items["side"][shared]}).dropna()
     if len(sides):
         flipped = (sides["one"] != sides["two"]).astype(float)

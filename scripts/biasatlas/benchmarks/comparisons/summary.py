@@ -34,7 +34,7 @@ def summary(findings: Mapping[str, pd.DataFrame], model: str, titles: Mapping[st
     """All that is said of ``model``: JSON types alone. ``findings`` are the tables by protocol, ``titles`` of benchmarks.
 
     ``found`` to ``not_measured`` hold rows (protocol, benchmark, measure, part, category, value, low, high, neutral, n,
-    clusters, p_value, q_value, smallest_effect, card, reason, agreeing, protocols). ``agreeing`` counts the ``protocols``
+    n_clusters, p_value, q_value, smallest_effect, card, reason, agreeing, protocols). ``agreeing`` counts the ``protocols``
     that have the row whose value lies on the same side of neutral.
     """
     rows = [row for protocol, table in findings.items() for row in _rows(table, model, protocol)]
@@ -133,7 +133,7 @@ def _rows(table: pd.DataFrame, model: str, protocol: str) -> list[dict[str, Any]
                 **dict(zip(_ROW, keys, strict=True)),
                 **{name: _json(value[column]) for name, column in (("low", "ci_low"), ("high", "ci_high"))},
                 **{name: _json(numbers.get(name)) for name in ("value", "p_value", "q_value", "smallest_effect")},
-                **{name: int(value[name]) for name in ("n", "clusters")},
+                **{name: int(value[name]) for name in ("n", "n_clusters")},
                 "reason": None if pd.isna(value["no_interval_reason"]) else value["no_interval_reason"],
                 "found": bool(numbers.get("found") == 1),
             }

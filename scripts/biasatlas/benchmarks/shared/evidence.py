@@ -40,17 +40,17 @@ class Evidence:
     def inference(self) -> Inference:
         """The estimate with its interval. Where all clusters agree, it is what as many of them can hide (Clopper and Pearson)."""
         found = self.replicates.inference()
-        if not found.reason and found.clusters < self.clusters_needed:
-            reason = f"{found.clusters} clusters, {self.clusters_needed} are needed"
-            return without(found.value, found.clusters, reason)
+        if not found.reason and found.n_clusters < self.clusters_needed:
+            reason = f"{found.n_clusters} clusters, {self.clusters_needed} are needed"
+            return without(found.value, found.n_clusters, reason)
         if self.bounds is None:
             return found
         low, high = self.bounds
         if found.reason != NO_DIFFERENCE:
             return within(found, low, high)
-        share = clopper_pearson(found.clusters * (found.value - low) / (high - low), found.clusters)
+        share = clopper_pearson(found.n_clusters * (found.value - low) / (high - low), found.n_clusters)
         start, end = (low + (high - low) * part for part in share)
-        return Inference(found.value, low=start, high=end, clusters=found.clusters)
+        return Inference(found.value, low=start, high=end, n_clusters=found.n_clusters)
 
     def p(self) -> float:
         """The two-sided p-value of the neutral value (of its own test, where it has one); missing without a test.
@@ -64,7 +64,7 @@ class Evidence:
         found = self.inference()
         if found.reason or found.se > 0:
             return found.p_value(self.neutral)
-        return 1.0 if found.value == self.neutral else 2.0 ** (1 - found.clusters)
+        return 1.0 if found.value == self.neutral else 2.0 ** (1 - found.n_clusters)
 
 
 def items_of(keys: pd.Series, clusters: pd.Series, side: pd.Series | None = None) -> pd.DataFrame:
