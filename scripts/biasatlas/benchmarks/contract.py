@@ -44,8 +44,8 @@ Kind = Literal["likelihood", "choice", "generation"]
 #: Steps that read shipped files.
 ReadingStep = Literal["items", "requests", "judge", "scores", "tables"]
 
-#: The table that every benchmark has beside its own: what became of every answer.
-REPLIES = "replies"
+#: The table that every benchmark has beside its own: the outcome of every request.
+OUTCOMES = "outcomes"
 
 
 class Options(StagedModel):
