@@ -69,7 +69,7 @@ MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 #: the same.
 CASES = ("_lower_bound", "_upper_bound")
 
-#: What became of a request, and of the score that is made from it; only "ok" has a value. What the model declines is
+#: The outcome of a request, and of the score that is made from it; only "ok" has a value. What the model declines is
 #: "refused", what its service stops before or after it "filtered".
 STATUSES = ("ok", "ambiguous", "unparseable", "refused", "filtered", "truncated", "not_applicable", "failed")
 

@@ -1,4 +1,4 @@
-"""Models compared on the same items, and what is found: on known models, whose truth is known."""
+"""Models compared on the same items, and the findings: on simulated models, whose ground truth is known."""
 
 import json
 
@@ -45,7 +45,7 @@ def bench_of(name):
 
 @pytest.fixture(scope="module")
 def scores():
-    """By benchmark, of a few known models on the sample."""
+    """By benchmark, of a few simulated models on the sample."""
     made = {}
     for name in TASKS:
         fair, biased = (bench_of(name).scores(MODELS[model], model) for model in ("fair", "biased"))

@@ -1,4 +1,4 @@
-"""DBB's tables and figures: the noise floor, published numbers, and the printed tables held against one another."""
+"""DBB's tables and figures: the noise floor, published numbers, and the printed tables checked against one another."""
 
 from decimal import Decimal
 

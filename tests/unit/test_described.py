@@ -62,7 +62,7 @@ def described(folder, family, /, **changes):
     return str(path)
 
 
-#: family, what of a good description is replaced, the sentence after the file's name.
+#: family, the part of a good description that is replaced, the sentence after the file's name.
 FAULTS = [
     ("pairs", {"famly": "pairs"}, "famly: unknown key; did you mean 'family'?"),
     ("pairs", {"family": "pair"}, "family: 'pair' is not a family of benchmarks; did you mean 'pairs'?"),
@@ -117,7 +117,7 @@ def test_a_fault_in_a_description_is_one_sentence_with_file_and_key(tmp_path, fa
     assert "\n" not in str(error.value)
 
 
-#: family, what of a good description is replaced, the sentence.
+#: family, the part of a good description that is replaced, the sentence.
 DATA_FAULTS = [
     ("pairs", {"item": "{number}"}, "no column 'number'"),
     ("pairs", {"item": "{ctiy}"}, "no column 'ctiy' (did you mean 'city'?)"),

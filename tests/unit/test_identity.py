@@ -200,7 +200,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     ("biasatlas.models.planted.corpus", "read_grammar", ASSERT, {"train_planted"}),
     ("biasatlas.simulation.ground_truth", "_pairs", ASSERT, {"run_experiment bbq"}),
     ("biasatlas.report.site", "Site.write", ASSERT, {"write_report"}),
-    ("biasatlas.report.ledger", "make_ledger", ASSERT, {"replicate"}),
+    ("biasatlas.report.replication", "replication_report", ASSERT, {"replicate"}),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Known models: the formula holds on the requests that a run would ask, and noise belongs to names."""
+"""Simulated models: the formula holds on the requests that a run would ask, and noise belongs to names."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The simulation: what it says of a metric, from made-up runs and from a few known models."""
+"""The simulation studies: what they say of a metric, from made-up runs and a few simulated models."""
 
 import math
 

@@ -251,7 +251,7 @@ EDITS = {
     ),
     "the tokens of a forward pass": (setting("models.hub.token_budget", 4096), set()),
     "compiled layers": (setting("models.hub.compiled", True), set()),
-    "a name in print": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
+    "a published name": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
     "the model at an endpoint": (
         setting("models.endpoint.model", "n"),
         CHECK | ENDPOINT,

@@ -68,7 +68,7 @@ TOLD_BY_VERSION = {
     "check_model",
     "fetch_source",
     "fetch_model",
-    "accept_cost",
+    "check_cost",
 }
 
 

@@ -47,7 +47,7 @@ class SimulatedModel:
 
 @dataclass(frozen=True)
 class Questions:
-    """Requests of one kind, made ready for entries to answer: what does not depend on the entry is computed once."""
+    """Requests of one kind, prepared for entries to answer: what does not depend on the entry is computed once."""
 
     requests: pd.DataFrame
     kind: str

@@ -44,7 +44,7 @@ class Construction(StagedModel):
 
 
 class Simulation(StagedModel):
-    """Metrics measured on known models (target `simulation`): `resources/simulation/studies.yaml` says which and how."""
+    """Metrics measured on simulated models (target `simulation`): `resources/simulation/studies.yaml` says which and how."""
 
     seeds: int = field(
         "scores", 200, ge=2, le=100_000, description="Models of each setting, which differ in their seed."
