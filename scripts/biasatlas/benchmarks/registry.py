@@ -1,4 +1,4 @@
-"""Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
+"""Benchmarks by name: their specs, their protocols and the functions of their steps. Everything else reaches benchmarks through here."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -171,7 +171,7 @@ def read_items(benchmark: str) -> Made:
 
 
 def check_items(benchmark: str) -> Callable[..., list[str]] | None:
-    """How its published data are held against printed counts, if they can be: remarks on accepted differences, else a UserError."""
+    """The function that checks its data against published counts, if there is one: remarks on accepted differences, else a UserError."""
     function = getattr(_module(benchmark, "items"), "check_items", None)
     return function and _stepwise(benchmark, "check_items", function)
 
@@ -197,7 +197,7 @@ def import_responses(benchmark: str) -> Made:
 
 
 def has_roles(spec: Spec) -> bool:
-    """Whether a benchmark says what its requests are about, so that a model of kind ``known`` can answer them.
+    """Whether a benchmark says what its requests are about, so that a model of kind ``simulated`` can answer them.
 
     By what stands beside its options: its name in a configuration may be another, or the path of a description.
     """

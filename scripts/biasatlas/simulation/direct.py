@@ -1,4 +1,4 @@
-"""Questions and pairs for many known models at once: no answer is written out or read, so that whole benchmarks are quick."""
+"""Questions and pairs for many simulated models at once: no answer is written out or read, so that whole benchmarks are quick."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

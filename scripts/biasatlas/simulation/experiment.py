@@ -1,4 +1,4 @@
-"""One setting of a study over many seeds: what its headlines say of models whose truth is known."""
+"""One setting of a study over many seeds: its headlines measured on models whose ground truth is known."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from biasatlas.simulation.ground_truth import truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline, Study
 
-#: Columns of an experiment: the place of the headline among the study's, the seed, what its row says, and the truth.
+#: Columns of an experiment: the place of the headline among the study's, the seed, the numbers of its row, and the ground truth.
 COLUMNS = ("headline", "seed", "value", "ci_low", "ci_high", "n", "n_clusters", "p_value", "truth")
 
 

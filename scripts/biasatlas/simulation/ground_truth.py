@@ -1,4 +1,4 @@
-"""What a metric is worth by the formula alone: computed from roles and settings, apart from the code that estimates it.
+"""A metric's value by the formula alone: computed from roles and settings, apart from the code that estimates it.
 
 Expectations over normal noise are in closed form, or Gauss-Hermite quadrature of one normal. A metric that no function here
 knows has no truth: whether it raises false alarms, and what it finds, is looked at all the same.
@@ -32,7 +32,7 @@ _TRUTHS: dict[tuple[str, str, str], Truth] = {}
 
 
 def truth(bench: Harness, entry: SimulatedEntry, headline: Headline) -> float:
-    """The truth of a headline under the settings of ``entry``; missing where none is known.
+    """The ground truth of a headline under the settings of ``entry``; missing where none is known.
 
     So is it where tokens have costs of their own, which are other ones with each seed.
     """

@@ -1,4 +1,4 @@
-"""TWBias's own-group regressions for many known models at once: only what is regressed changes from model to model."""
+"""TWBias's own-group regressions for many simulated models at once: only what is regressed changes from model to model."""
 
 from collections.abc import Iterable, Sequence
 from typing import cast

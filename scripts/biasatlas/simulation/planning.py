@@ -1,4 +1,4 @@
-"""What a run could find, before anything is asked: known models without bias answer the configured questions."""
+"""What a run could find, before anything is asked: simulated models without bias answer the configured questions."""
 
 from collections.abc import Mapping, Sequence
 

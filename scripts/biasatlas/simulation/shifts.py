@@ -1,4 +1,4 @@
-"""DBB for many known models at once: instances are made once, and only the two probabilities of each change."""
+"""DBB for many simulated models at once: instances are made once, and only the two probabilities of each change."""
 
 from collections.abc import Callable, Iterable
 from typing import cast

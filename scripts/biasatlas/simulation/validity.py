@@ -21,7 +21,7 @@ ALPHA = 0.05
 _NO_NUISANCE = {"bias-0": "without any nuisance"}
 #: Seeds a setting that a headline can pass with.
 SEEDS = 100
-#: Standard errors from the truth within which an estimate counts as unbiased.
+#: Standard errors from the ground truth within which an estimate counts as unbiased.
 WITHIN = 3.0
 
 SETTING_COLUMNS = (
