@@ -178,5 +178,5 @@ def test_replies_without_an_answer_are_written_down_ready_to_label(run):
     assert all(row["text"] != "A" for row in rows)
 
 
-def test_every_benchmarks_readers_can_read_again():
+def test_every_benchmarks_parsers_can_reparse():
     assert all(set(PARSERS) <= set(registry.parsers(name)) for name in registry.benchmark_names())
