@@ -40,7 +40,7 @@ def found(said: list[list[list[str]]], parser: str | None = None) -> pd.DataFram
 
 
 def table(rows: pd.DataFrame, items: pd.DataFrame, answers: str = "replies") -> pd.DataFrame:
-    return make_table(kit.KEYS, kit.reply_rows({**KEYS, "answers": answers}, rows, items))
+    return make_table(kit.KEYS, kit.outcome_rows({**KEYS, "answers": answers}, rows, items))
 
 
 def test_every_reply_comes_to_something():

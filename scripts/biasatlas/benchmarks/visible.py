@@ -27,7 +27,7 @@ SPEC: Mapping[str, Tree] = {
     "table": {"metrics": {"neutral": _ALL}, "published_under": _ALL},
     "figure": {"figures": {"tables": _ALL}},
     "evidence": {"unit": _ALL, "multiverses": _ALL},
-    "replies": {"metrics": {}},
+    "outcomes": {"metrics": {}},
     "sensitivity": {"metrics": {"neutral": _ALL}},
     "studies": {"tasks": {**_TASK, "judged": _ALL}, "tables": {"tasks": _ALL}, "metrics": {"neutral": _ALL}},
     "page": dict.fromkeys(_PAGE),
