@@ -39,6 +39,8 @@ except UserError as error:
 
 find = Lookup(targets, unchanged=ancient, local=local)
 construct = ConstructionLookup(find)
+# What figures write Chinese in.
+FONT = find.shipped("fonts/*.otf")
 jobs = ModelJobs(CONFIG, PATHS, unchanged=ancient, local=local)
 
 # Said at every start, in a dry run too: hooks do not run there.

@@ -66,6 +66,7 @@ rule draw_match:
     """Draw DBB's concepts beside BBQ's questions, or their instances by score."""
     input:
         table=PATHS.comparison,
+        font=files(FONT),
     output:
         figure=report(PATHS.comparison_figure, **shown("figure {comparison}", "comparison")),
     log:
@@ -119,6 +120,7 @@ rule draw_pairs:
     """Draw the differences of models on the same items."""
     input:
         table=PATHS.compared("pairs"),
+        font=files(FONT),
     output:
         figure=report(PATHS.compared_figure("pairs"), **shown("figure pairs", "comparison")),
     log:
@@ -167,6 +169,7 @@ rule analyse_sensitivity:
     """Say which results hold under every choice, and which choice moves a number most."""
     input:
         tables=files(MULTIVERSES),
+        font=files(FONT),
     output:
         multiverse=PATHS.compared("multiverse"),
         sensitivity=PATHS.compared("sensitivity"),

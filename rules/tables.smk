@@ -82,6 +82,7 @@ rule draw_figure:
     """Draw a figure from the tables of its benchmark."""
     input:
         tables=find.files_for(find.figure_tables),
+        font=files(FONT),
     output:
         figure=report(PATHS.figure, **shown("figure {figure}")),
     log:
@@ -135,6 +136,7 @@ rule write_report:
     input:
         site=files(SITE),
         cards=files(CARDS),
+        font=files(FONT),
     output:
         page=report(PATHS.report, caption="captions/report.rst", category="report"),
         pages=directory(PATHS.report_pages),

@@ -5,6 +5,7 @@ import os
 
 import pytest
 import steps
+from api_server import MODEL, Server, written
 from conftest import ROOT, snakemake
 from unit.test_predictions import write_score_table
 
@@ -33,7 +34,7 @@ CONFIG = {
         },
         "twbias": {"data": "sample", "categories": ["female-male"], "models": ["simulated"]},
     },
-    "construction": {"writer": "simulated", "items_per_source": 1},
+    "construction": {"writer": "writer", "items_per_source": 1},
     "simulation": {"seeds": 2},
 }
 
@@ -47,7 +48,7 @@ TARGETS = """
     figures/bbq/recommended/bias.svg
     figures/twbias/recommended/p_values_by_prompt.svg
     tables/comparison/recommended/{scores,findings,dbb_bbq}.csv
-    figures/comparison/recommended/pairs.svg
+    figures/comparison/recommended/{pairs,dbb_bbq}.svg
     summary/simulated.json
     multiverse/simulated/crows_pairs/recommended.csv
     plan/crows_pairs/recommended.csv
@@ -78,16 +79,18 @@ def jobs(tmp_path_factory):
         "boundaries": list(BOUNDARIES),
     }
     (traces / "boundaries.json").write_text(json.dumps(given))
-    (folder / "config.json").write_text(json.dumps(CONFIG))
     sample = ROOT / "resources/samples/crows_pairs/data/crows_pairs_anonymized.csv"
     write_score_table(folder, registry.read_items("crows_pairs")({f"data/{sample.name}": sample}, None))
     path = os.pathsep.join([str(ROOT / "tests" / "traced"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     env = os.environ | {"PYTHONPATH": path, "TRACED": str(traces)}
-    for targets, level in ((paths(TARGETS), ""), (["results/report/index.html"], "report")):
-        done = snakemake(
-            *targets, "--configfile", "config.json", folder=folder, cwd=folder, env=env | {failures.LEVEL: level}
-        )
-        assert done.returncode == 0, done.stdout
+    with Server(reply=written) as server:
+        writer = {"kind": "api", "base_url": server.url, "model": MODEL}
+        config = CONFIG | {"models": CONFIG["models"] | {"writer": writer}}
+        (folder / "config.json").write_text(json.dumps(config))
+        for targets, level in ((paths(TARGETS), ""), (["results/report/index.html"], "report")):
+            given = {"folder": folder, "cwd": folder, "env": env | {failures.LEVEL: level}}
+            done = snakemake(*targets, "--configfile", "config.json", **given)
+            assert done.returncode == 0, done.stdout
     return [json.loads(path.read_text()) for path in traces.glob("[0-9]*.json")]
 
 
@@ -124,7 +127,8 @@ def test_what_ran_is_reached(jobs):
                 continue  # a lambda at the top of a module has no name; it is part of what is assigned
             method = "" if rest.startswith("<") or not rest else rest.partition(".")[0]
             if Definition(module, first, method) not in forms and not (
-                Definition(module, first) in forms and (not method or _of_class(module, first, method))
+                (Definition(module, first) in forms and (not method or _of_class(module, first, method)))
+                or (Definition(module, "") in forms and _of_import(module, first))
             ):
                 missing.setdefault(f"{module}.{name}", set()).add(job["script"])
     assert missing == {}
@@ -133,6 +137,11 @@ def test_what_ran_is_reached(jobs):
 def _of_class(module, name, method):
     """Whether a method is part of its class's own form: a dunder, a validator."""
     return method not in steps.library().module(module).methods(name)
+
+
+def _of_import(module, name):
+    """Whether a function is part of what its module does when it is imported, as one that is registered."""
+    return any(getattr(node, "name", "") == name for node in steps.library().module(module).effects)
 
 
 def test_every_script_of_the_run_was_traced(jobs):
