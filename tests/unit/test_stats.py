@@ -251,6 +251,24 @@ def test_the_interval_of_a_rare_rate_covers(clusters, rng):
     assert _covered(0.02 + 0.98 * 0.005, results) > 0.93
 
 
+@pytest.mark.parametrize(
+    ("clusters", "rate", "correlation"), [(6, 0.69, 0.3), (6, 0.69, 0.0), (12, 0.2, 0.3), (12, 0.5, 0.0)]
+)
+def test_the_interval_of_a_rate_in_the_middle_covers_and_is_no_wider_than_a_mean_s(clusters, rate, correlation, rng):
+    """Forty items a cluster. The interval at one unit a cluster was up to five times as wide."""
+    results, widths = [], []
+    for _ in range(WORLDS):
+        a, b = (share * (1 / correlation - 1) if correlation else np.inf for share in (rate, 1 - rate))
+        chance = rng.beta(a, b, clusters) if correlation else np.full(clusters, rate)
+        cluster = np.repeat(np.arange(clusters), 40)
+        hit = (rng.random(len(cluster)) < chance[cluster]).astype(float)
+        results.append(proportion(hit, np.ones(len(hit)), cluster))
+        mean = ratio(hit, np.ones(len(hit)), cluster)
+        widths.append((results[-1].high - results[-1].low) / (mean.high - mean.low) if mean.se > 0 else 1.0)
+    assert _covered(rate, results) > 0.92
+    assert np.median(widths) < 1.3
+
+
 def test_two_crossed_factors_cover_where_one_does_not(rng):
     first, second = (part.ravel() for part in np.indices((25, 25)))
     alone, together = [], []

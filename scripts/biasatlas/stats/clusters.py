@@ -24,9 +24,9 @@ from biasatlas.stats.intervals import (
     without,
 )
 
-#: A rate is rare where fewer clusters than this would hold all of it: the variance then says little, for the clusters that
-#: make the rate may not be in the sample.
-_RARE = 5
+#: A rate is rare below this share where fewer than so many clusters would hold all of it. Its variance then says little, for
+#: the clusters that make the rate may not be in the sample. In the middle the variance can be trusted from five clusters on.
+_RARE_SHARE, _RARE = 0.1, 5
 
 #: A variance that rests on fewer clusters than this, and on a smaller share of them (normal samples rest on a third), says
 #: that nearly all clusters agree.
@@ -144,4 +144,5 @@ def _units(sample: _Clustered) -> float:
         return n
     units = p * (1 - p) / sample.variance
     units *= (quantile(units - 1) / quantile(sample.df)) ** 2
-    return min(units, n) if n * min(p, 1 - p) < _RARE else units
+    rarer = min(p, 1 - p)
+    return min(units, n) if rarer < _RARE_SHARE and n * rarer < _RARE else units
