@@ -5,22 +5,20 @@ CORES ?= 2
 CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
+ATLAS := $(BIN)/python -m biasatlas
 READY := $(VENV)/.ready
 
-.PHONY: demo check plan test replicate laboratory lint docs lock clean new-benchmark test-benchmark benchmark-page
+.PHONY: demo check plan test pytest replicate laboratory lint docs lock clean new-benchmark test-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	$(BIN)/snakemake --cores $(CORES) demo
 	@echo "The report: results/demo/report/index.html. Look at the column TWBias first, and click its numbers."
 
 check: $(READY) ## look at CONFIG=file before a run: models, endpoints, data; what will be asked, and what that may cost
-	@results=$$(PYTHONPATH=scripts $(BIN)/python -m biasatlas.workflow.config "$(CONFIG)") \
-	&& $(BIN)/snakemake --cores $(CORES) --configfile "$(CONFIG)" -- check && cat "$$results/check.txt"
+	@$(ATLAS) check "$(CONFIG)" --cores $(CORES)
 
 plan: $(READY) ## what a run of CONFIG=file could find, by models without bias on its data; then what `check` says
-	@results=$$(PYTHONPATH=scripts $(BIN)/python -m biasatlas.workflow.config "$(CONFIG)") \
-	&& BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile "$(CONFIG)" -- plan check \
-	&& cat "$$results/plan.txt" "$$results/check.txt"
+	@BIASATLAS_MIRROR="$(MIRROR)" $(ATLAS) plan "$(CONFIG)" --cores $(CORES)
 
 replicate: $(READY) ## check the papers' tables against released outputs (downloads them, or MIRROR=folder)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate
@@ -30,26 +28,31 @@ laboratory: $(READY) ## measure the metrics themselves on models whose truth is 
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/laboratory.yaml --rerun-incomplete -- laboratory
 	@echo "The tables: results/laboratory/laboratory/validity.md; cards.csv there is what ships in resources/laboratory/"
 
-test: $(READY) lint ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
+test: $(READY) ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
+	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/python tests/needs.py
+	@$(MAKE) --no-print-directory lint pytest
+
+pytest: $(READY) ## the tests without lint
 	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs or questions: a description, and a few rows of data
-	@$(BIN)/python scripts/described.py new "$(NAME)" "$(FAMILY)"
+	@$(ATLAS) new-benchmark "$(NAME)" "$(FAMILY)"
 
 test-benchmark: $(READY) ## hold a described benchmark against theory: NAME=..., on its sample or DATA=folder
-	@$(BIN)/python scripts/described.py test "$(NAME)" "$(DATA)"
+	@$(ATLAS) test-benchmark "$(NAME)" "$(DATA)"
 
 benchmark-page: $(READY) ## write docs/NAME.md from the description of NAME=...
-	@$(BIN)/python scripts/described.py page "$(NAME)"
+	@$(ATLAS) benchmark-page "$(NAME)"
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PYTHONPATH=scripts $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/snakefmt --check Snakefile rules
 
 docs: $(READY) ## write docs/configuration.md and config/schema.json from the typed configuration
-	PYTHONPATH=scripts $(BIN)/python -m biasatlas.workflow.config.reference
+	$(ATLAS) write-reference
 
 lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test says where they differ)
 	$(BIN)/pip install --quiet uv

@@ -28,10 +28,9 @@ import pandas as pd
 
 from biasatlas import ROOT
 from biasatlas.benchmarks.shared.readers.named import READERS
-from biasatlas.models.endpoint import errors, send
+from biasatlas.models.endpoint import send, transport
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import Found
+from biasatlas.models.endpoint.entry import ApiEntry, Found
 from biasatlas.models.store import ResponseStore, key
 
 CONCURRENCY = 32
@@ -91,7 +90,7 @@ def faults(count: int = 1000, share: float = 0.2) -> None:
     """A job of its own for each kind of fault: rows without the right text, prompts that were answered twice, rows with
     another's text, jobs that ended otherwise than well.
     """
-    errors.BACKOFF_S = 0.01
+    transport.BACKOFF_S = 0.01
     kinds = (
         *api_server.FAULTS,
         *api_server.STATUSES,

@@ -18,10 +18,11 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS, TASK
 from biasatlas.benchmarks.contamination.tables import order_estimates
-from biasatlas.benchmarks.contamination.vocabulary import CROWS_PAIRS, LISTS, TASK
 from biasatlas.files import read_parquet
-from biasatlas.models.door import Opening, open_model
+from biasatlas.models.interface import Opening
+from biasatlas.models.kinds import open_model
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.models.planted.train import train_tokenizer
 from biasatlas.resources import Resources

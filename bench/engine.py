@@ -40,10 +40,9 @@ from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item, mcbe_lab
 from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.engine import plain, plan
 from biasatlas.engine.choice import Question, answer_probabilities
-from biasatlas.engine.compiled import compile_layers
 from biasatlas.engine.encode import encode_pairs, encode_texts
 from biasatlas.engine.generate import Prompt, generate
-from biasatlas.engine.linear import through_onednn
+from biasatlas.engine.layers import compile_layers, through_onednn
 from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import Memory, default_budget, keep_freed
 from biasatlas.engine.reading import TokenReader

@@ -23,7 +23,7 @@ PER_MINUTE = 20
 
 
 def main() -> None:
-    if reason := cluster.install():
+    if reason := cluster.lacking():
         sys.exit(reason)
     with (
         tempfile.TemporaryDirectory() as name,

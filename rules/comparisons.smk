@@ -1,54 +1,98 @@
-# Which numbers to believe: models on the same items, what is found among all tests.
-#   REQUIRED INPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
-#   OUTPUTS: tables/comparison/{protocol}/pairs.csv and findings.csv, reliability.csv, figures/comparison/{protocol}/pairs.svg,
-#            summary/{model}.md, .tex and .json; multiverse/{model}/{benchmark}/{protocol}.csv, and of all
-#            tables/comparison/{protocol}/multiverse.csv, sensitivity.csv and figures/comparison/{protocol}/multiverse.svg
-#   WILDCARDS: protocol, model, benchmark
-
-CARDS = ["laboratory/cards.csv"]
+# Across benchmarks and models: benchmarks side by side, models on the same items, and what is found among all tests.
+#   REQUIRED INPUTS: tables, and scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
+#   OUTPUTS: tables/comparison/{protocol}/{comparison}.csv and figures/comparison/{protocol}/{comparison}.svg,
+#            summary/{model}.md, .tex and .json
 
 
-def weighed_runs(wildcards):
-    """Name, benchmark and number of score files of each benchmark that is evidence."""
-    protocol = wildcards.protocol
-    return [(name, CONFIG.benchmark(name), len(all_scored(name, protocol))) for name in weighed(protocol)]
+from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
+
+PUBLISHED_DBB = find.shipped("published/dbb_*.csv")
 
 
-def weighed_options(wildcards):
-    """The options of those benchmarks that change what their scores say."""
-    protocol = wildcards.protocol
-    return {name: that_change(CONFIG.options(name, protocol), "tables") for name in weighed(protocol)}
+rule compare_benchmarks:
+    """Put the benchmarks' results side by side, as papers do, the printed numbers beside ours."""
+    input:
+        tables=find.files_for(find.compared_tables),
+        resources=files(PUBLISHED_DBB),
+    output:
+        table=report(PATHS.comparison, **shown("table {comparison}", "comparison")),
+        provenance=PATHS.comparison_from,
+    log:
+        PATHS.log("compare_benchmarks", "protocol", "comparison"),
+    wildcard_constraints:
+        comparison=any_of(COMPARISONS),
+    group:
+        "report"
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step(
+            "",
+            "compare_benchmarks",
+            tables=find.compared_tables,
+            resources=PUBLISHED_DBB,
+            shipped=find.digest(PUBLISHED_DBB),
+            measured=find.measured_as_published,
+            published_as=find.published_names(find.compared_models),
+        ),
+    script:
+        "../scripts/compare_benchmarks.py"
 
 
-def weighed_files(path):
-    """Input of: ``path`` (scored, scored_from) of all benchmarks that are evidence."""
-    return lambda w: [file for name in weighed(w.protocol) for file in all_scored(name, w.protocol, path)]
+rule match_bbq:
+    """Put DBB's concepts beside the questions of BBQ that they were made from."""
+    input:
+        unpack(find.matched_scores),
+        dbb_items=PATHS.items.format(benchmark="dbb"),
+        bbq_items=PATHS.items.format(benchmark="bbq"),
+    output:
+        table=report(PATHS.compared("bbq_match"), **shown("table bbq_match", "comparison")),
+        distribution=PATHS.compared("bbq_distribution"),
+        examples=PATHS.compared("bbq_examples"),
+        provenance=PATHS.compared_from("bbq_match"),
+    log:
+        PATHS.log("match_bbq", "protocol"),
+    group:
+        "report"
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step("", "match_bbq", models=find.matched_models),
+    script:
+        "../scripts/match_bbq.py"
 
 
-def weighed_code(wildcards):
-    """The code of every benchmark's evidence."""
-    modules = (f"benchmarks.{CONFIG.benchmark(name)}.evidence" for name in weighed(wildcards.protocol))
-    return code_of("compare_models", *dict.fromkeys(modules))
+rule draw_match:
+    """Draw DBB's concepts beside BBQ's questions, or their instances by score."""
+    input:
+        table=PATHS.comparison,
+    output:
+        figure=report(PATHS.comparison_figure, **shown("figure {comparison}", "comparison")),
+    log:
+        PATHS.log("draw_match", "protocol", "comparison"),
+    wildcard_constraints:
+        comparison=any_of(name for kind, name in MATCHES if kind == "figure"),
+    group:
+        "report"
+    conda:
+        "../envs/figures.yaml"
+    params:
+        step=find.step("", "draw_match", colours=find.colours(find.matched_models)),
+    script:
+        "../scripts/draw_match.py"
 
 
 rule compare_models:
     """Compare every two models on the same items, and say what is found once all tests are counted."""
     input:
-        scores=weighed_files(scored),
-        provenance=weighed_files(scored_from),
-        cards=ship(CARDS),
+        runs=find.files_for(find.evidence),
+        provenance=find.evidence_provenance,
+        cards=files(CARDS),
     output:
-        **{
-            name: report(
-                PATHS.comparison.replace("{comparison}", name),
-                caption="captions/table.rst",
-                category="comparison",
-                subcategory="{protocol}",
-                labels={"result": f"table {name}"},
-            )
-            for name in ("pairs", "findings", "reliability")
-        },
-        provenance=PATHS.comparison_from.replace("{comparison}", "pairs"),
+        pairs=report(PATHS.compared("pairs"), **shown("table pairs", "comparison")),
+        findings=report(PATHS.compared("findings"), **shown("table findings", "comparison")),
+        reliability=report(PATHS.compared("reliability"), **shown("table reliability", "comparison")),
+        provenance=PATHS.compared_from("pairs"),
     log:
         PATHS.log("compare_models", "protocol"),
     benchmark:
@@ -58,12 +102,15 @@ rule compare_models:
     conda:
         "../envs/data.yaml"
     params:
-        code=weighed_code,
-        shipped=digest_of(ship(CARDS)),
-        runs=weighed_runs,
-        options=weighed_options,
-        models=list(CONFIG.models),  # in the order of the rows
-        seeds=across.seeds(CONFIG),
+        step=find.step(
+            "",
+            "compare_models",
+            runs=find.evidence,
+            options=find.evidence_options,
+            shipped=find.digest(CARDS),
+            models=list(CONFIG.models),  # in the order of the rows
+            seeds=find.seeds(),
+        ),
     script:
         "../scripts/compare_models.py"
 
@@ -71,15 +118,9 @@ rule compare_models:
 rule draw_pairs:
     """Draw the differences of models on the same items."""
     input:
-        table=PATHS.comparison.replace("{comparison}", "pairs"),
+        table=PATHS.compared("pairs"),
     output:
-        figure=report(
-            PATHS.comparison_figure.replace("{comparison}", "pairs"),
-            caption="captions/figure.rst",
-            category="comparison",
-            subcategory="{protocol}",
-            labels={"result": "figure pairs"},
-        ),
+        figure=report(PATHS.compared_figure("pairs"), **shown("figure pairs", "comparison")),
     log:
         PATHS.log("draw_pairs", "protocol"),
     group:
@@ -87,17 +128,20 @@ rule draw_pairs:
     conda:
         "../envs/figures.yaml"
     params:
-        code=code("draw_pairs"),
+        step=find.step("", "draw_pairs"),
     script:
         "../scripts/draw_pairs.py"
+
+
+FINDINGS = find.findings()
 
 
 rule summarise_models:
     """What was found of each model, fit for its model card: Markdown, LaTeX, JSON."""
     input:
-        findings=[PATHS.comparison.format(protocol=protocol, comparison="findings") for protocol in weighed_protocols()],
+        findings=files(FINDINGS),
     output:
-        summaries=all_summaries(),
+        summaries=targets.all_summaries(),
     log:
         PATHS.log("summarise_models"),
     group:
@@ -105,92 +149,51 @@ rule summarise_models:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("summarise_models"),
-        protocols=weighed_protocols(),
-        models=across.weighed_models(CONFIG),
-        titles={name: CONFIG.spec(name).title for name in CONFIG.benchmarks},
+        step=find.step(
+            "",
+            "summarise_models",
+            findings=FINDINGS,
+            models=list(targets.summaries()),
+            titles={name: CONFIG.spec(name).title for name in CONFIG.benchmarks},
+        ),
     script:
         "../scripts/summarise_models.py"
 
 
-def scored_tasks(wildcards):
-    """Tasks that a model answered and that are scored without a judge."""
-    declared = CONFIG.spec(wildcards.benchmark).tasks
-    return [task for task in selection.tasks(CONFIG, wildcards.benchmark, wildcards.model) if not declared[task].judged]
-
-
-def scored_categories(wildcards):
-    """Categories of each of those tasks."""
-    return {task: selection.categories(CONFIG, wildcards.benchmark, task) for task in scored_tasks(wildcards)}
-
-
-def scoring_names(wildcards):
-    """The shipped files that scores and tables are made with."""
-    benchmark = CONFIG.benchmark(wildcards.benchmark)
-    return list(dict.fromkeys(name for step in ("scores", "tables") for name in resource_names(benchmark, step)))
-
-
-def scoring_files(wildcards):
-    """Paths of :func:`scoring_names`."""
-    return ship(scoring_names(wildcards))
-
-
-def asked(wildcards):
-    """The requests of those tasks."""
-    return expand(PATHS.requests, task=scored_tasks(wildcards), allow_missing=True)
-
-
-def universe_keys():
-    """(model, benchmark, protocol) of every file of numbers that are looked at under every choice."""
-    return [
-        (model, name, protocol)
-        for protocol in weighed_protocols()
-        for name in weighed(protocol)
-        for model in selection.models(CONFIG, name, protocol)
-    ]
-
-
-rule score_again:
-    """Score a model's responses under every choice of analysis."""
-    input:
-        items_file=PATHS.items,
-        requests=asked,
-        responses=PATHS.responses,
-        resources=scoring_files,
-    output:
-        table=PATHS.multiverse,
-    log:
-        PATHS.log("score_again", "model", "benchmark", "protocol"),
-    benchmark:
-        PATHS.run_time("score_again", "model", "benchmark", "protocol")
-    group:
-        "results"
-    conda:
-        "../envs/data.yaml"
-    params:
-        code=code("score_again", "benchmarks.{benchmark}.scores", "benchmarks.{benchmark}.evidence"),
-        names=scoring_names,
-        options=options("tables"),
-        categories=scored_categories,
-    script:
-        "../scripts/score_again.py"
+MULTIVERSES = find.multiverses()
 
 
 rule tell_sensitivity:
     """Say what holds whatever the choice, and which choice moves a number most."""
     input:
-        tables=[PATHS.multiverse.format(model=m, benchmark=b, protocol=p) for m, b, p in universe_keys()],
+        tables=files(MULTIVERSES),
     output:
-        multiverse=PATHS.comparison.replace("{comparison}", "multiverse"),
-        sensitivity=PATHS.comparison.replace("{comparison}", "sensitivity"),
-        figure=PATHS.comparison_figure.replace("{comparison}", "multiverse"),
+        multiverse=PATHS.compared("multiverse"),
+        sensitivity=PATHS.compared("sensitivity"),
+        figure=PATHS.compared_figure("multiverse"),
     log:
         PATHS.log("tell_sensitivity", "protocol"),
     conda:
         "../envs/figures.yaml"
     params:
-        code=code("tell_sensitivity"),
-        benchmarks={name: CONFIG.benchmark(name) for name in CONFIG.benchmarks},
-        protocols=[protocol for *_, protocol in universe_keys()],
+        step=find.step(
+            "",
+            "tell_sensitivity",
+            tables=MULTIVERSES,
+            benchmarks={name: CONFIG.benchmark(name) for name in CONFIG.benchmarks},
+        ),
     script:
         "../scripts/tell_sensitivity.py"
+
+
+rule comparison:
+    """The benchmarks side by side (DBB's Tables 1 and 5, Figures 5 to 7), models on the same items, and what is found."""
+    input:
+        targets.all_comparisons(),
+
+
+rule multiverse:
+    """Every number of each benchmark's multiverse, scored again from the same responses under all choices of analysis."""
+    input:
+        expand(PATHS.comparison, comparison=["multiverse", "sensitivity"], protocol=targets.protocols_with_evidence),
+        expand(PATHS.compared_figure("multiverse"), protocol=targets.protocols_with_evidence),

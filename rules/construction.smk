@@ -4,55 +4,20 @@
 #   construction/dataset/ and construction/evaluation_sheet.csv, and construction/evaluation.csv once it is filled
 #   in; construction/variations.csv, of DBB's own questions
 
+
 from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
 
-PROMPTS = shipped_names(["prompts/dbb/construct/*"])
-
-
-def setting(name, default=None):
-    """A key of the section `construction`."""
-    return getattr(CONFIG.construction, name) if CONFIG.construction else default
-
-
-#: Sources of the wording of others that the writer is asked in.
-CONSTRUCTION_SOURCES = [] if setting("wording", "ours") == "ours" else ["wording/dbb", "wording/dbb_code"]
-CONSTRUCTION_WORDING = [ancient(PATHS.source.format(source=Path(name).name)) for name in CONSTRUCTION_SOURCES]
-
-
-def construction_benchmarks():
-    """Benchmarks whose items new questions are made from."""
-    possible = ("crows_pairs", "stereoset", "bbq") if CONFIG.construction else ()
-    return [name for name in possible if name in CONFIG.benchmarks]
-
-
-def construction_sources():
-    """(source, name of a raw file or folder) of the items that new questions are made from."""
-    sofa = [("sofa", "sofa.csv")] if setting("sofa") else []
-    return [(source, name) for source in construction_benchmarks() for name in raw_names(source)] + sofa
-
-
-def construction_inputs():
-    """Paths of :func:`construction_sources`."""
-    sofa = [setting("sofa")] if setting("sofa") else []
-    return [path for source in construction_benchmarks() for path in raw_inputs(source)] + sofa
-
-
-def prices():
-    """Prices of a million prompt and completion tokens of the writer; nothing for a model that runs here."""
-    entry = CONFIG.models.get(setting("writer"))
-    return [getattr(entry, f"price_{kind}_per_million", 0) for kind in ("input", "output")]
-
-
-def rows_before(wildcards):
-    """The rows that a step asks about: those of the step before."""
-    return PATHS.constructed.format(step=("items", *STEPS)[STEPS.index(wildcards.step)])
+CONSTRUCTED_FROM = construct.raw()
+PROMPTS = construct.prompts()
+QUESTIONS = construct.questions()
+QUESTION_RESOURCES = find.shipped_for("dbb", "items")
 
 
 rule start_construction:
     """Gather the items that new questions are made from."""
     input:
-        raw=construction_inputs(),
-        checksums=[path for source in construction_benchmarks() for path in raw_checksums(source)],
+        raw=files(CONSTRUCTED_FROM),
+        checksums=construct.raw_checksums(),
     output:
         rows=PATHS.constructed.format(step="items"),
     log:
@@ -60,10 +25,13 @@ rule start_construction:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("start_construction"),
-        raw=construction_sources(),
-        items_per_source=setting("items_per_source"),
-        seed=setting("seed"),
+        step=find.step(
+            "",
+            "start_construction",
+            raw=CONSTRUCTED_FROM,
+            items_per_source=construct.setting("items_per_source"),
+            seed=construct.setting("seed"),
+        ),
     script:
         "../scripts/start_construction.py"
 
@@ -72,9 +40,8 @@ rule estimate_construction:
     """Say what every step of a construction will cost at most."""
     input:
         rows=rules.start_construction.output.rows,
-        prompts=ship(PROMPTS),
-        wording=CONSTRUCTION_WORDING,
-        wording_checksums=expand(PATHS.checksums, source=[Path(name).name for name in CONSTRUCTION_SOURCES]),
+        resources=files(PROMPTS),
+        template_checksums=construct.prompt_checksums(),
     output:
         costs=f"{PATHS.construction}/costs.csv",
     log:
@@ -82,25 +49,26 @@ rule estimate_construction:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("estimate_construction"),
-        shipped=digest_of(ship(PROMPTS)),
-        prompts=PROMPTS,
-        wording=CONSTRUCTION_SOURCES,
-        words=setting("wording"),
-        steps=STEPS,
-        prices=prices(),
+        step=find.step(
+            "",
+            "estimate_construction",
+            resources=PROMPTS,
+            shipped=construct.prompt_digest(),
+            wording=construct.setting("wording"),
+            steps=STEPS,
+            prices=construct.prices(),
+        ),
     script:
         "../scripts/estimate_construction.py"
 
 
 rule construct_step:
-    """Ask the writer about every row that is left, and read its replies: kept, refined or rejected, with the reason."""
+    """Ask the writer about every row that is left, and parse its replies: kept, refined or rejected, with the reason."""
     input:
-        ready=ready(writer),
-        rows=rows_before,
-        prompts=ship(PROMPTS),
-        wording=CONSTRUCTION_WORDING,
-        wording_checksums=expand(PATHS.checksums, source=[Path(name).name for name in CONSTRUCTION_SOURCES]),
+        ready=jobs.ready("writer"),
+        rows=construct.rows_before,
+        resources=files(PROMPTS),
+        template_checksums=construct.prompt_checksums(),
     output:
         rows=PATHS.constructed,
     log:
@@ -110,21 +78,20 @@ rule construct_step:
     wildcard_constraints:
         step=any_of(STEPS),
     conda:
-        environment(writer)
-    threads: work(writer, "threads")
+        jobs.environment("writer")
+    threads: jobs.threads("writer")
     resources:
-        gpu=work(writer, "gpu"),
-        api=work(writer, "api"),
-        mem_mb=work(writer, "mem_mb"),
-        runtime=work(writer, "runtime"),
+        **jobs.resources("writer"),
     params:
-        code=code("construct_step"),
-        shipped=digest_of(ship(PROMPTS)),
-        prompts=PROMPTS,
-        wording=CONSTRUCTION_SOURCES,
-        words=setting("wording"),
-        step=lambda w: w.get("step", STEPS[-1]),
-        model=identity(writer),
+        step=find.step(
+            "",
+            "construct_step",
+            resources=PROMPTS,
+            shipped=construct.prompt_digest(),
+            wording=construct.setting("wording"),
+            name=construct.step_name,
+            model=jobs.identity("writer"),
+        ),
     script:
         "../scripts/construct_step.py"
 
@@ -140,7 +107,7 @@ rule summarise_construction:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("summarise_construction"),
+        step=find.step("", "summarise_construction"),
     script:
         "../scripts/summarise_construction.py"
 
@@ -157,7 +124,7 @@ rule collect_construction:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("collect_construction"),
+        step=find.step("", "collect_construction"),
     script:
         "../scripts/collect_construction.py"
 
@@ -165,7 +132,7 @@ rule collect_construction:
 rule summarise_evaluation:
     """Sum up the sheet in which the user judged the constructed questions by hand."""
     input:
-        sheet=setting("evaluation") or [],
+        sheet=construct.setting("evaluation") or [],
     output:
         table=f"{PATHS.construction}/evaluation.csv",
     log:
@@ -173,7 +140,7 @@ rule summarise_evaluation:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("summarise_evaluation"),
+        step=find.step("", "summarise_evaluation"),
     script:
         "../scripts/summarise_evaluation.py"
 
@@ -181,9 +148,9 @@ rule summarise_evaluation:
 rule start_variations:
     """Gather DBB's questions, for which the writer is to make variations."""
     input:
-        raw=raw_inputs("dbb") if "dbb" in CONFIG.benchmarks else [],
-        checksums=raw_checksums("dbb") if "dbb" in CONFIG.benchmarks else [],
-        resources=ship(resource_names("dbb", "items")),
+        raw=files(QUESTIONS),
+        checksums=construct.question_checksums(),
+        resources=files(QUESTION_RESOURCES),
     output:
         rows=f"{PATHS.construction}/variations/questions.csv",
     log:
@@ -191,9 +158,13 @@ rule start_variations:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("start_variations", "benchmarks.dbb.items"),
-        shipped=digest_of(ship(resource_names("dbb", "items"))),
-        raw=raw_names("dbb") if "dbb" in CONFIG.benchmarks else [],
+        step=find.step(
+            "",
+            "start_variations",
+            raw=QUESTIONS,
+            resources=QUESTION_RESOURCES,
+            shipped=find.digest(QUESTION_RESOURCES),
+        ),
     script:
         "../scripts/start_variations.py"
 
@@ -201,24 +172,30 @@ rule start_variations:
 use rule estimate_construction as estimate_variations with:
     input:
         rows=rules.start_variations.output.rows,
-        prompts=ship(PROMPTS),
-        wording=CONSTRUCTION_WORDING,
-        wording_checksums=expand(PATHS.checksums, source=[Path(name).name for name in CONSTRUCTION_SOURCES]),
+        resources=files(PROMPTS),
+        template_checksums=construct.prompt_checksums(),
     output:
         costs=f"{PATHS.construction}/variations/costs.csv",
     log:
         PATHS.log("estimate_variations"),
     params:
-        steps=STEPS[-1:],
+        step=find.step(
+            "",
+            "estimate_construction",
+            resources=PROMPTS,
+            shipped=construct.prompt_digest(),
+            wording=construct.setting("wording"),
+            steps=STEPS[-1:],
+            prices=construct.prices(),
+        ),
 
 
 use rule construct_step as write_variations with:
     input:
-        ready=ready(writer),
+        ready=jobs.ready("writer"),
         rows=rules.start_variations.output.rows,
-        prompts=ship(PROMPTS),
-        wording=CONSTRUCTION_WORDING,
-        wording_checksums=expand(PATHS.checksums, source=[Path(name).name for name in CONSTRUCTION_SOURCES]),
+        resources=files(PROMPTS),
+        template_checksums=construct.prompt_checksums(),
     output:
         rows=f"{PATHS.construction}/variations/rows.csv",
     log:
@@ -238,6 +215,21 @@ rule collect_variations:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("collect_variations"),
+        step=find.step("", "collect_variations"),
     script:
         "../scripts/collect_variations.py"
+
+
+rule construction:
+    """New questions in the manner of DBB: each step's rows with their verdicts, a dataset, a sheet to judge it by hand."""
+    input:
+        targets.construction(),
+        rules.collect_construction.output if CONSTRUCTED_FROM else [],
+
+
+rule dbb_variations:
+    """Ten variations of each of DBB's questions by the writer of the construction, as semi-generation needs them."""
+    input:
+        [f"{PATHS.construction}/variations/costs.csv", *rules.collect_variations.output]
+        if CONFIG.construction and "dbb" in CONFIG.benchmarks
+        else [],

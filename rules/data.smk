@@ -7,22 +7,6 @@ localrules:
     fetch_source,
 
 
-def pinned(wildcards):
-    """The version of a source, and what each of its files that a table lists is known by."""
-    source = SOURCES[wildcards.source]
-    return {"version": source.version} | {file.path: file.pin for file in source.files}
-
-
-def own_data(wildcards):
-    """The user's own files that are read together with a benchmark's data: name -> path."""
-    return selection.data_files(CONFIG, wildcards.benchmark)
-
-
-def reading(wildcards):
-    """Param of: the keys of a run that the reader of a benchmark's data takes by name."""
-    return selection.reading(CONFIG, wildcards.benchmark)
-
-
 rule fetch_source:
     """Fetch raw data from where they were published, or from a mirror, and check every byte."""
     output:
@@ -33,7 +17,7 @@ rule fetch_source:
     conda:
         "../envs/fetch.yaml"
     params:
-        pinned=pinned,
+        step=find.step("", pins=find.pins),
     script:
         "../scripts/fetch_source.py"
 
@@ -41,10 +25,9 @@ rule fetch_source:
 rule read_items:
     """Read and validate a benchmark's raw data: one row per instance."""
     input:
-        raw=lambda w: raw_inputs(w.benchmark),
-        checksums=lambda w: raw_checksums(w.benchmark),
-        own=lambda w: list(own_data(w).values()),
-        resources=shipped("items"),
+        raw=find.files_for(find.data_files),
+        checksums=find.data_checksums,
+        resources=find.files_for(find.resources("items")),
     output:
         items_file=PATHS.items,
     log:
@@ -56,11 +39,6 @@ rule read_items:
     conda:
         "../envs/data.yaml"
     params:
-        code=code("read_items", "benchmarks.{benchmark}.items", "benchmarks.{benchmark}.columns"),
-        shipped=shipped_digest("items"),
-        data=lambda w: CONFIG.benchmarks[w.benchmark].data,
-        raw=lambda w: raw_names(w.benchmark),
-        own=lambda w: list(own_data(w)),
-        reading=reading,
+        step=find.step("items", "read_items", raw=find.data_files, data=find.data, reading=find.reading),
     script:
         "../scripts/read_items.py"

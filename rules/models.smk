@@ -1,70 +1,18 @@
-# Models before they answer: those from the hub, planted ones (the ground truth), and a look at what a person brought.
-#   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; folders; endpoints that are up
-#   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked
+# Models before they answer: those from the hub, planted ones (the ground truth), a look at what a person brought, and the
+# check of a run before it asks anything: `make check CONFIG=...`, and the first jobs of every run.
+#   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; folders; endpoints that are up; requests
+#   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked;
+#            check.csv and check.txt: what will be asked of which model, what not and why, and what it may cost
 
 
-from biasatlas.models.entry import is_hub_id
+from biasatlas.benchmarks.languages import LANGUAGES
+from biasatlas.workflow.plan import check_tree, plan
 
 
 localrules:
     fetch_model,
     check_model,
-
-
-def entry(wildcards):
-    """What of a model's entry can change its answers."""
-    return that_change(CONFIG.models[wildcards.model], "answers")
-
-
-def fetched(wildcards):
-    """What of a model's entry says what is fetched."""
-    keys = ("source", "revision", "trust_remote_code", "adapter", "adapter_revision")
-    return {name: getattr(CONFIG.models[wildcards.model], name, None) for name in keys}
-
-
-def ready(of):
-    """Input of: what must be there before a model can answer: its weights, its commit, its outputs, a check."""
-
-    def files(wildcards):
-        name = of(wildcards)
-        checks = [PATHS.checked] * (name in CHECKED)
-        accepted = [PATHS.accepted] * (CONFIG.accept_cost is not None and kind_of(name).calls_api)
-        return made(name, wildcards) + expand(checks, model=name) + accepted
-
-    return files
-
-
-def made(name, wildcards):
-    """What a model is opened from, where a rule makes it."""
-    entry = CONFIG.models[name]
-    match kind_of(name).ready(entry):
-        case "weights":
-            asked = wildcards.get("benchmark", "dbb")  # which a writer makes questions for
-            return expand(PATHS.weights, model=name, language=CONFIG.spec(asked).language, file=WEIGHT_FILES)
-        case "fetched":
-            return [PATHS.fetched.format(model=name)]
-        case "release":
-            source = CONFIG.spec(entry.benchmark).released[entry.release]
-            return [ancient(PATHS.source.format(source=source)), PATHS.checksums.format(source=source)]
-        case "files":
-            return [local(path) for path in entry.files.values()]
-    return []
-
-
-def brought(wildcards):
-    """The files of a model and of its adapter that lie in folders: other ones are another model."""
-    entry = CONFIG.models[wildcards.model]
-    sources = filter(None, (getattr(entry, key, None) for key in ("source", "adapter")))
-    folders = [Path(source).expanduser() for source in sources if not is_hub_id(source)]
-    return [local(str(path)) for folder in folders for path in sorted(folder.glob("[!.]*")) if path.is_file()]
-
-
-def made_ready(how):
-    """Names of the configured models that are made ready in some way."""
-    return [name for name, entry in CONFIG.models.items() if KINDS[entry.kind].ready(entry) == how]
-
-
-CHECKED = [name for name in CONFIG.models if kind_of(name).check]
+    accept_cost,
 
 
 rule fetch_model:
@@ -74,12 +22,12 @@ rule fetch_model:
     log:
         PATHS.log("fetch_model", "model"),
     wildcard_constraints:
-        model=any_of(made_ready("fetched")),
+        model=any_of(jobs.prepared_by("fetched")),
     retries: 1
     conda:
         "../envs/fetch.yaml"
     params:
-        model=fetched,
+        step=find.step("", model=jobs.fetched),
     script:
         "../scripts/fetch_model.py"
 
@@ -87,7 +35,7 @@ rule fetch_model:
 rule train_planted:
     """Train a tiny language model of one language on a synthetic corpus with a known bias."""
     input:
-        grammar=lambda w: ship([f"planted/{w.language}.yaml"]),
+        grammar=find.grammar,
     output:
         expand(PATHS.weights, file=WEIGHT_FILES, allow_missing=True),
     log:
@@ -95,7 +43,7 @@ rule train_planted:
     benchmark:
         PATHS.run_time("train_planted", "model", "language")
     wildcard_constraints:
-        model=any_of(made_ready("weights")),
+        model=any_of(jobs.prepared_by("weights")),
         language=any_of(LANGUAGES),
     # What most waits for goes first.
     priority: 50
@@ -106,9 +54,7 @@ rule train_planted:
         mem_mb=2000,
         runtime=10,
     params:
-        code=code("train_planted"),
-        shipped=lambda w: digest_of(ship([f"planted/{w.language}.yaml"])),
-        model=entry,
+        step=find.step("", "train_planted", grammar=find.grammar_digest, model=jobs.entry),
     script:
         "../scripts/train_planted.py"
 
@@ -116,18 +62,56 @@ rule train_planted:
 rule check_model:
     """Look, before anything is computed or paid for, whether a folder is a whole model, or an endpoint knows us."""
     input:
-        ready=lambda w: made(w.model, w),
-        folder=brought,
+        ready=jobs.opened_from,
+        folder=jobs.local_model_files,
     output:
         checked=PATHS.checked,
     log:
         PATHS.log("check_model", "model"),
     wildcard_constraints:
-        model=any_of(CHECKED),
+        model=any_of(jobs.checked),
     priority: 100
     conda:
-        environment(model)
+        jobs.environment("model")
     params:
-        model=entry,
+        step=find.step("", model=jobs.entry),
     script:
         "../scripts/check_model.py"
+
+
+CHECK = check_tree(find, jobs, f"{PATHS.construction}/costs.csv" if construct.raw() else "")
+
+
+rule check:
+    """What the run will ask of each model, what not and why, and what it may cost at most: before anything is asked."""
+    input:
+        counted=files(CHECK),
+    output:
+        table=PATHS.check,
+        text=PATHS.check_text,
+    log:
+        PATHS.log("check"),
+    priority: 100
+    conda:
+        "../envs/model.yaml" if jobs.of_kinds("hf") else "../envs/data.yaml"
+    params:
+        step=find.step("", counted=CHECK, plan=plan(CONFIG), rates=jobs.rates(), writer=construct.setting("writer")),
+    script:
+        "../scripts/check.py"
+
+
+rule accept_cost:
+    """Go on to endpoints only where the run may cost no more than `accept_cost`."""
+    input:
+        table=PATHS.check,
+    output:
+        touch(PATHS.accepted),
+    log:
+        PATHS.log("accept_cost"),
+    priority: 100
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step("", accept_cost=CONFIG.accept_cost),
+    script:
+        "../scripts/accept_cost.py"

@@ -1,51 +1,18 @@
-# Responses: the only step that needs a GPU or an API. A job opens its model once and answers every task of a benchmark.
-#   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model that is ready
-#   OUTPUTS: responses/{model}/{benchmark}/{protocol}.parquet; store/{model}/ keeps answers, batch by batch
+# Responses: the only step that needs a GPU or an API. A job opens its model once and answers every task of a benchmark. And
+# judgements: what a judge model says of a model's answers, for the tasks that are scored by a judge.
+#   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model that is ready, a judge that is ready
+#   OUTPUTS: responses/{model}/{benchmark}/{protocol}.parquet; store/{model}/ keeps answers, batch by batch;
+#            judge/requests/... and judge/responses/{model}/{benchmark}/{protocol}/{task}.parquet;
+#            judge/orders/{benchmark}/{task}.parquet, before requests are built, where a protocol asks for them
 #   A model with shards answers in several jobs, whose files in {protocol}/{shard}.parquet are joined.
-
-
-from biasatlas.workflow.again import failing_runs
-
-
-def unanswered(of, part):
-    """Param of: how many runs left calls to an endpoint unanswered; after one more the job is to run again."""
-    return lambda w: failing_runs(PATHS.unanswered.format(model=of(w), part=part.format(**w)))
-
-
-def tasks(wildcards):
-    """Tasks that a model answers."""
-    return selection.tasks(CONFIG, wildcards.benchmark, wildcards.model)
-
-
-def requests(wildcards):
-    """Requests of the tasks that a model answers."""
-    return expand(PATHS.requests, **wildcards, task=tasks(wildcards))
-
-
-def known_items(wildcards):
-    """The items, for models that answer by them rather than by what a request says."""
-    return PATHS.items if wildcards.model in models_of("released", "known") else []
-
-
-def shards(path):
-    """Input of: ``path`` of each shard of a model's responses: 1-of-3, 2-of-3, 3-of-3."""
-
-    def files(wildcards):
-        count = CONFIG.models[wildcards.model].shards
-        return expand(path, **wildcards, shard=[f"{number + 1}-of-{count}" for number in range(count)])
-
-    return files
-
-
-SHARDED = [name for name, entry in CONFIG.models.items() if getattr(entry, "shards", 1) > 1]
 
 
 rule answer_requests:
     """Let a model of any kind answer the requests of a benchmark that it can, or a shard of them."""
     input:
-        ready=ready(model),
-        requests=requests,
-        items_file=known_items,
+        ready=jobs.ready("model"),
+        requests=find.files_for(find.requests),
+        items_file=find.simulated_items,
     output:
         responses=PATHS.responses,
         run=PATHS.run,
@@ -54,22 +21,22 @@ rule answer_requests:
     benchmark:
         PATHS.run_time("answer_requests", "model", "benchmark", "protocol")
     wildcard_constraints:
-        model=any_of(name for name in CONFIG.models if name not in SHARDED),
+        model=any_of(jobs.unsharded),
     priority: 20
     group:
-        lambda w: "results" if w.model in models_of("released") else None
+        find.response_group
     conda:
-        environment(model)
-    threads: work(model, "threads")
+        jobs.environment("model")
+    threads: jobs.threads("model")
     resources:
-        gpu=work(model, "gpu"),
-        api=work(model, "api"),
-        mem_mb=work(model, "mem_mb"),
-        runtime=work(model, "runtime"),
+        **jobs.resources("model"),
     params:
-        model=identity(model),
-        tasks=tasks,
-        failing_runs=unanswered(model, "{benchmark}-{protocol}"),
+        step=find.step(
+            "",
+            requests=find.requests,
+            model=jobs.identity("model"),
+            failing_runs=jobs.failing_runs("model", "{benchmark}-{protocol}"),
+        ),
     script:
         "../scripts/answer_requests.py"
 
@@ -83,28 +50,83 @@ use rule answer_requests as answer_shard with:
     benchmark:
         PATHS.run_time("answer_shard", "model", "benchmark", "protocol", "shard")
     wildcard_constraints:
-        model=any_of(SHARDED),
+        model=any_of(jobs.sharded),
 
 
 rule gather_responses:
     """Join the shards of a model's responses."""
     input:
-        requests=requests,
-        shards=shards(PATHS.shard),
-        runs=shards(PATHS.shard_run),
+        requests=find.files_for(find.requests),
+        shards=jobs.shards(PATHS.shard),
+        runs=jobs.shards(PATHS.shard_run),
     output:
         responses=PATHS.responses,
         run=PATHS.run,
     log:
         PATHS.log("gather_responses", "model", "benchmark", "protocol"),
     wildcard_constraints:
-        model=any_of(SHARDED),
-    # With the scores, except where a judge's own job comes between.
+        model=any_of(jobs.sharded),
     group:
-        lambda w: None if any(CONFIG.spec(w.benchmark).tasks[task].judged for task in tasks(w)) else "results"
+        find.gathering_group
     conda:
         "../envs/data.yaml"
     params:
-        tasks=tasks,
+        step=find.step("", requests=find.requests),
     script:
         "../scripts/gather_responses.py"
+
+
+rule judge_responses:
+    """Let the judge model judge every answer; what cannot be read is asked again."""
+    input:
+        ready=jobs.ready("judge"),
+        items_file=PATHS.items,
+        requests=PATHS.requests,
+        responses=PATHS.responses,
+        resources=find.files_for(find.resources("judge")),
+        template_checksums=find.template_checksums("judge"),
+    output:
+        requests=PATHS.judge_requests,
+        judgements=PATHS.judgements,
+    log:
+        PATHS.log("judge_responses", "model", "benchmark", "protocol", "task"),
+    benchmark:
+        PATHS.run_time("judge_responses", "model", "benchmark", "protocol", "task")
+    conda:
+        jobs.environment("judge")
+    threads: jobs.threads("judge")
+    resources:
+        **jobs.resources("judge"),
+    params:
+        step=find.step(
+            "judge",
+            "judge_responses",
+            model=jobs.identity("judge"),
+            failing_runs=jobs.failing_runs("judge", "judge-{model}-{benchmark}-{protocol}-{task}"),
+        ),
+    script:
+        "../scripts/judge_responses.py"
+
+
+rule order_contexts:
+    """Let the judge model say of every item whether its context or its sentence comes first."""
+    input:
+        ready=jobs.ready("judge"),
+        items_file=PATHS.items,
+        resources=find.files_for(find.resources("orders")),
+        template_checksums=find.template_checksums("orders"),
+    output:
+        orders=PATHS.orders,
+    log:
+        PATHS.log("order_contexts", "benchmark", "task"),
+    benchmark:
+        PATHS.run_time("order_contexts", "benchmark", "task")
+    conda:
+        jobs.environment("judge")
+    threads: jobs.threads("judge")
+    resources:
+        **jobs.resources("judge"),
+    params:
+        step=find.step("orders", "order_contexts", categories=find.categories, model=jobs.identity("judge")),
+    script:
+        "../scripts/order_contexts.py"

@@ -1,12 +1,6 @@
 # Scores: one item's score, its ingredients and its status. Reads files only: a better metric asks no model again.
 #   REQUIRED INPUTS: items, requests and responses
-#   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
-
-
-def judgements(wildcards):
-    """What a judge says of the answers, where a task is scored by one."""
-    return PATHS.judgements if CONFIG.spec(wildcards.benchmark).tasks[wildcards.task].judged else []
-
+#   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv; multiverse/{model}/{benchmark}/{protocol}.csv
 
 # A rule each, since outputs must be known before wildcards are: tasks that have the same categories.
 for name, benchmark, score_categories, score_tasks in selection.tasks_by_categories(CONFIG):
@@ -19,8 +13,8 @@ for name, benchmark, score_categories, score_tasks in selection.tasks_by_categor
             items_file=PATHS.items,
             requests=PATHS.requests,
             responses=PATHS.responses,
-            judgements=judgements,
-            resources=shipped("scores"),
+            judgements=find.judgements,
+            resources=find.files_for(find.resources("scores")),
         output:
             scores=expand(PATHS.scores, category=score_categories, allow_missing=True),
             provenance=PATHS.scored_from,
@@ -36,10 +30,34 @@ for name, benchmark, score_categories, score_tasks in selection.tasks_by_categor
         conda:
             "../envs/data.yaml"
         params:
-            code=code("score_responses", "benchmarks.{benchmark}.scores", "benchmarks.{benchmark}.columns"),
-            shipped=shipped_digest("scores"),
-            options=options("scores"),
-            model=identity(model),
-            categories=categories,
+            step=find.step("scores", "score_responses", model=jobs.identity("model"), categories=find.categories),
         script:
             "../scripts/score_responses.py"
+
+
+rule score_again:
+    """Score a model's responses under every choice of analysis."""
+    input:
+        items_file=PATHS.items,
+        requests=find.files_for(find.unjudged_requests),
+        responses=PATHS.responses,
+        resources=find.files_for(find.resources("multiverse")),
+    output:
+        table=PATHS.multiverse,
+    log:
+        PATHS.log("score_again", "model", "benchmark", "protocol"),
+    benchmark:
+        PATHS.run_time("score_again", "model", "benchmark", "protocol")
+    group:
+        "results"
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step(
+            "multiverse",
+            "score_again",
+            requests=find.unjudged_requests,
+            categories=find.categories_of(find.unjudged_requests),
+        ),
+    script:
+        "../scripts/score_again.py"

@@ -4,5 +4,5 @@ from biasatlas.files import read_csv
 from biasatlas.workflow import check
 from biasatlas.workflow.job import job
 
-with job(snakemake):
-    check.accept(read_csv(snakemake.input.table), snakemake.params.accept_cost)
+with job(snakemake) as this:
+    check.accept(read_csv(snakemake.input.table), this.step["accept_cost"])

@@ -9,7 +9,7 @@ with job(snakemake) as this:
     number, shards = map(int, snakemake.wildcards.get("shard", "1-of-1").split("-of-"))
     model = this.open_model(name)
     parts = {}
-    for place, (task, path) in enumerate(zip(snakemake.params.tasks, snakemake.input.requests, strict=True)):
+    for place, (task, path) in enumerate(this.given("requests").items()):
         this.at(task)
         requests = read_requests(path)
         # Tasks of one batch each go to different shards.

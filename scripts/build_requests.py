@@ -9,9 +9,9 @@ with job(snakemake) as this:
     requests = registry.build_requests(this.benchmark)(
         read_parquet(snakemake.input.items_file),
         task,
-        snakemake.params.categories,
+        this.step["categories"],
         this.options,
-        this.resources("requests"),
+        this.resources,
         read_responses(snakemake.input.orders, task) if snakemake.input.orders else None,
     )
     write_requests(requests, snakemake.output.requests, registry.load_spec(this.benchmark).tasks[task].requests)

@@ -1,16 +1,13 @@
 """Do one step of the construction: ask the writer about every row that is left, and read its replies (rule construct_step)."""
 
 from biasatlas.benchmarks.dbb.construct import steps
-from biasatlas.benchmarks.dbb.construct.wording import read_prompts
+from biasatlas.benchmarks.dbb.construct.dataset import read_prompts
 from biasatlas.files import read_csv, write_csv
-from biasatlas.resources import Resources
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
-    rows, step = read_csv(snakemake.input.rows).fillna(""), snakemake.params.step
-    given, params, responses = snakemake.input, snakemake.params, None
-    resources = Resources.given([*params.prompts, *params.wording], [*given.prompts, *given.wording])
-    prompts = read_prompts(resources, this.config.construction.wording)
+    rows, step = read_csv(snakemake.input.rows).fillna(""), this.step["name"]
+    responses, prompts = None, read_prompts(this.resources, this.step["wording"])
     requests = steps.build(step, rows, prompts)
     if len(requests):
         writer = this.config.construction.writer

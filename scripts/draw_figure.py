@@ -8,7 +8,6 @@ from biasatlas.workflow.job import job
 
 with job(snakemake) as this, style():
     figure = snakemake.wildcards.figure
-    names = registry.load_spec(this.benchmark).figures[figure].tables
-    tables = {name: read_csv(path) for name, path in zip(names, snakemake.input.tables, strict=True)}
+    tables = {name: read_csv(path) for name, path in this.given("tables").items()}
     drawn = registry.figures(this.benchmark)[figure](tables, looks(list(this.config.models)))
     save(drawn, snakemake.output.figure)

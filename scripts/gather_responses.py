@@ -4,9 +4,9 @@ from biasatlas.files import read_parquet, write_responses
 from biasatlas.models.shards import join
 from biasatlas.workflow.job import job
 
-with job(snakemake):
+with job(snakemake) as this:
     parts = {}
-    for task, path in zip(snakemake.params.tasks, snakemake.input.requests, strict=True):
+    for task, path in this.given("requests").items():
         requests = read_parquet(path)
         responses, metadata = join(snakemake.input.shards, snakemake.input.runs, task, requests["request_id"])
         parts[task] = responses, requests["kind"].iloc[0], metadata

@@ -14,7 +14,7 @@ with job(snakemake) as this:
         read_parquet(snakemake.input.requests),
         read_responses(snakemake.input.responses, task),
     )
-    build, resources = registry.build_judge_requests(this.benchmark), this.resources("judge")
+    build, resources = registry.build_judge_requests(this.benchmark), this.resources
     requests = build(*answers, task, this.options, resources)
     judgements, metadata = pd.DataFrame(columns=list(RESPONSE_COLUMNS["generation"])), {}
     if len(requests):  # else every answer was refused: there is nothing to judge

@@ -12,16 +12,16 @@ from biasatlas.laboratory.validity import as_markdown, cards, settings_table
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
-    if not snakemake.params.experiments:
+    if not this.step["experiments"]:
         raise UserError("laboratory: required section is missing: add `laboratory: {seeds: 200}` to the configuration.")
     runs: dict[tuple[str, str], dict[str, pd.DataFrame]] = {}
-    for (data, study, setting), path in zip(snakemake.params.experiments, snakemake.input.runs, strict=True):
-        runs.setdefault((data, study), {})[setting] = read_csv(path)
+    for each in this.given("experiments"):
+        runs.setdefault((each["data"], each["study"]), {})[each["setting"]] = read_csv(each["runs"])
     settings = pd.concat(
         [settings_table(name, load_studies()[name], each, data) for (data, name), each in runs.items()]
     )
     write_csv(settings, snakemake.output.settings)
-    shipped = read_csv(snakemake.input.shipped[0])
+    shipped = read_csv(snakemake.input.cards[0])
     kept = [key not in runs for key in zip(shipped["data"], shipped["study"], strict=True)]
     write_csv(pd.concat([shipped[kept], cards(settings)], ignore_index=True), snakemake.output.cards)
     write_text(as_markdown(settings), snakemake.output.text)

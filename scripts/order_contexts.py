@@ -7,7 +7,7 @@ from biasatlas.workflow.job import job
 with job(snakemake) as this:
     task, judge = snakemake.wildcards.task, this.config.benchmarks[this.name].judge
     requests = registry.build_order_requests(this.benchmark)(
-        read_parquet(snakemake.input.items_file), snakemake.params.categories, this.resources("judge")
+        read_parquet(snakemake.input.items_file), this.step["categories"], this.resources
     )
     store = this.store(judge, "judge", *snakemake.wildcards)
     responses, metadata = this.open_model(judge).answer(requests, task, store)

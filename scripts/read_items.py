@@ -11,18 +11,18 @@ from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
-    files = raw_files([*snakemake.params.raw, *snakemake.params.own], [*snakemake.input.raw, *snakemake.input.own])
-    resources = this.resources("items")
+    raw = this.given("raw")
+    files = raw_files(raw.keys(), raw.values())
     opened = set()
     sys.addaudithook(lambda event, values: opened.add(str(values[0])) if event == "open" else None)
     terminal = logging.StreamHandler()
     terminal.addFilter(lambda record: record.levelno == logging.WARNING)
     logging.getLogger().addHandler(terminal)
-    reading = snakemake.params.reading
-    items = registry.read_items(this.benchmark)(files, resources, **reading)
+    reading = this.step["reading"]
+    items = registry.read_items(this.benchmark)(files, this.resources, **reading)
     check = registry.check_items(this.benchmark)
-    if check and snakemake.params.data == "full":
-        for remark in check(items, resources, **reading):
+    if check and this.step["data"] == "full":
+        for remark in check(items, this.resources, **reading):
             logging.warning("%s: %s", this.name, remark)
     if this.config.benchmarks[this.name].folder:
         groups = items["category" if "category" in items else "target_group"]

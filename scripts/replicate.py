@@ -2,18 +2,14 @@
 
 from biasatlas.files import read_csv, write_csv, write_text
 from biasatlas.report.ledger import make_ledger, printed_cells, read_papers, summarise
-from biasatlas.resources import Resources
-from biasatlas.workflow import selection
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
-    resources = Resources.given(snakemake.params.published, snakemake.input.published)
-    papers = read_papers(resources, {run.benchmark for run in this.config.benchmarks.values()})
-    names = selection.replicable_tables(this.config)
+    papers = read_papers(this.resources, {run.benchmark for run in this.config.benchmarks.values()})
     tables = {
         (this.config.benchmark(name), table): read_csv(path, published="str")
-        for (name, table), path in zip(names, snakemake.input.tables, strict=True)
+        for (name, table), path in this.given("tables").items()
     }
-    ledger = make_ledger(papers, printed_cells(papers, resources), tables, snakemake.params.published_as)
+    ledger = make_ledger(papers, printed_cells(papers, this.resources), tables, this.step["published_as"])
     write_csv(ledger, snakemake.output.ledger)
     write_text(summarise(papers, ledger), snakemake.output.text)

@@ -4,16 +4,14 @@ from biasatlas.files import read_parquet, write_csv
 from biasatlas.laboratory import direct, experiment, own_group
 from biasatlas.laboratory.bench import Bench
 from biasatlas.laboratory.studies import load_studies
-from biasatlas.resources import Resources
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
     study = load_studies()[snakemake.wildcards.study]
-    resources = Resources.given(snakemake.params.names, snakemake.input.resources)
     items = read_parquet(snakemake.input.items_file)
-    bench = Bench.of(study.benchmark, study.protocol, resources, items, study.tasks, study.categories)
+    bench = Bench.of(study.benchmark, study.protocol, this.resources, items, study.tasks, study.categories)
     # Every setting has seeds of its own: what chance does in one says nothing of another.
-    setting, seeds = snakemake.wildcards.setting, snakemake.params.seeds
+    setting, seeds = snakemake.wildcards.setting, this.step["seeds"]
     first = 1 + seeds * list(study.settings()).index(setting)
     run = {"tables": experiment.run, "regression": own_group.run, "answers": direct.run}[study.by]
     runs = run(study, setting, bench, range(first, first + seeds))

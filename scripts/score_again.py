@@ -6,16 +6,13 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.comparisons.multiverse import multiverse_table
 from biasatlas.files import read_asked, read_parquet, read_responses, write_table
-from biasatlas.resources import Resources
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
-    given, categories = snakemake.input, snakemake.params.categories
-    resources = Resources.given(snakemake.params.names, given.resources)
+    given, categories, resources = snakemake.input, this.step["categories"], this.resources
     items = read_parquet(given.items_file)
     asked = {
-        task: (read_asked(path), read_responses(given.responses, task))
-        for task, path in zip(categories, given.requests, strict=True)
+        task: (read_asked(path), read_responses(given.responses, task)) for task, path in this.given("requests").items()
     }
 
     def score(task, options):

@@ -11,8 +11,8 @@ with job(snakemake) as this:
     answers = read_parquet(given.items_file), read_asked(given.requests), read_responses(given.responses, task)
     judgements = read_responses(given.judgements, task) if given.judgements else None
     columns = registry.load_spec(this.benchmark).tasks[task].scores
-    score, resources = registry.score_responses(this.benchmark), this.resources("scores")
-    for category, path in zip(snakemake.params.categories, snakemake.output.scores, strict=True):
+    score, resources = registry.score_responses(this.benchmark), this.resources
+    for category, path in zip(this.step["categories"], snakemake.output.scores, strict=True):
         scores = score(*answers, task, category, this.options, resources, judgements)
         write_scores(scores, path, columns, model=model, task=task, category=category)
     origin = provenance.of_scores(
@@ -21,10 +21,10 @@ with job(snakemake) as this:
         responses=given.responses,
         judgements=given.judgements or None,
         name=model,
-        model=snakemake.params.model,
+        model=this.step["model"],
         task=task,
         protocol=this.protocol,
-        options=snakemake.params.options,
-        code=snakemake.params.code,
+        options=this.step["options"],
+        code=this.step["code"],
     )
     provenance.write(origin, snakemake.output.provenance)

@@ -2,20 +2,15 @@
 
 import pandas as pd
 
-from biasatlas.benchmarks.dbb.construct import sources, steps
+from biasatlas.benchmarks.dbb.construct import dataset, steps
 from biasatlas.files import write_csv
 from biasatlas.sources import raw_files
 from biasatlas.workflow.job import job
 
-with job(snakemake):
+with job(snakemake) as this:
     parts = []
-    for source in dict.fromkeys(source for source, _ in snakemake.params.raw):
-        own = [
-            (name, path)
-            for (of, name), path in zip(snakemake.params.raw, snakemake.input.raw, strict=True)
-            if of == source
-        ]
-        rows = sources.read_rows(source, raw_files(*zip(*own, strict=True)))
-        parts.append(sources.sample(rows, snakemake.params.items_per_source, snakemake.params.seed))
+    for source, raw in this.given("raw").items():
+        rows = dataset.read_rows(source, raw_files(raw.keys(), raw.values()))
+        parts.append(dataset.sample(rows, this.step["items_per_source"], this.step["seed"]))
     rows = steps.start(pd.concat(parts, ignore_index=True))
     write_csv(rows, snakemake.output.rows)

@@ -3,11 +3,10 @@
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb.construct import dataset
 from biasatlas.files import write_csv
-from biasatlas.resources import Resources
 from biasatlas.sources import raw_files
 from biasatlas.workflow.job import job
 
-with job(snakemake):
-    resources = Resources.given(registry.resource_names("dbb", "items"), snakemake.input.resources)
-    items = registry.read_items("dbb")(raw_files(snakemake.params.raw, snakemake.input.raw), resources)
+with job(snakemake) as this:
+    raw = this.given("raw")
+    items = registry.read_items("dbb")(raw_files(raw.keys(), raw.values()), this.resources)
     write_csv(dataset.template_rows(items), snakemake.output.rows)

@@ -13,16 +13,11 @@ from biasatlas.workflow.job import job
 EXAMPLES = 10
 
 with job(snakemake) as this:
-    given, params = snakemake.input, snakemake.params
     spec, readers = registry.load_spec(this.benchmark), registry.readers(this.benchmark)
-    items = read_parquet(given.items_file)
+    items = read_parquet(snakemake.input.items_file)
     asked = [
-        (model, task, task, *paths)
-        for (model, task), *paths in zip(params.answered, given.requests, given.responses, strict=True)
-    ]
-    asked += [
-        (model, f"{task} judge", task, *paths)
-        for (model, task), *paths in zip(params.judged, given.judge_requests, given.judgements, strict=True)
+        (each["model"], each["name"], each["task"], each["requests"], each["responses"])
+        for each in this.given("answers")
     ]
     rows, unread, texts = [], [], []
     for model, name, task, requests, responses in asked:
@@ -42,5 +37,5 @@ with job(snakemake) as this:
         "\n".join(texts) or "Every reply in words could be read, or none was asked for.\n", snakemake.output.examples
     )
     answers = {f"{model}/{name}": (responses, task) for model, name, task, _, responses in asked}
-    origin = provenance.of_answers(answers, given.items_file, table="replies", code=params.code)
+    origin = provenance.of_answers(answers, snakemake.input.items_file, table="replies", code=this.step["code"])
     provenance.write(origin, snakemake.output.provenance)

@@ -14,17 +14,15 @@ with job(snakemake) as this:
     make = partial(
         registry.tables(this.benchmark)[name],
         options=this.options,
-        published=this.resources("tables").published,
-        published_as=snakemake.params.published_as,
+        published=this.resources.published,
+        published_as=this.step["published_as"],
     )
     table = make(given.own) if given.own else with_worst_cases(make, read_scores(given.scores))
     spec = registry.load_spec(this.benchmark)
     # What was printed is about the published data, and of models about the authors' protocols.
-    if given.scores and (
-        snakemake.params.data != "full" or ("model" in table and this.protocol not in spec.printed_under)
-    ):
+    if given.scores and (this.step["data"] != "full" or ("model" in table and this.protocol not in spec.printed_under)):
         table = table.assign(published=None, difference=math.nan)
-    if snakemake.params.part and "category" in table:  # of some categories: what is over all of them is not in print
+    if this.step["part"] and "category" in table:  # of some categories: what is over all of them is not in print
         over_all = table["category"].isin(["overall", "All"])
         table = table.assign(
             published=table["published"].where(~over_all), difference=table["difference"].where(~over_all)
@@ -34,8 +32,8 @@ with job(snakemake) as this:
         given.provenance,
         given.resources,
         table=name,
-        options=snakemake.params.options,
-        code=snakemake.params.code,
+        options=this.step["options"],
+        code=this.step["code"],
         **({"own_file_sha256": provenance.sha256(given.checksums or given.own)} if given.own else {}),
     )
     provenance.write(origin, snakemake.output.provenance)

@@ -11,14 +11,14 @@ from biasatlas.files import read_csv, write_table
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this, style():
-    tables: dict[str, list] = {}
-    for protocol, path in zip(snakemake.params.protocols, snakemake.input.tables, strict=True):
-        tables.setdefault(protocol, []).append(read_csv(path).fillna({"part": ""}))
-    universes = {protocol: joined(some, KEYS) for protocol, some in tables.items()}
+    universes = {
+        protocol: joined([read_csv(path).fillna({"part": ""}) for path in paths], KEYS)
+        for protocol, paths in this.given("tables").items()
+    }
     universe = with_protocols(universes.pop(this.protocol), universes)
     neutral = {
         (name, metric): declared.neutral
-        for name, benchmark in snakemake.params.benchmarks.items()
+        for name, benchmark in this.step["benchmarks"].items()
         for metric, declared in registry.load_spec(benchmark).metrics.items()
     }
     write_table(universe, snakemake.output.multiverse, METRICS)

@@ -6,10 +6,10 @@ from biasatlas.models.planted.corpus import read_grammar
 from biasatlas.models.planted.train import train
 from biasatlas.workflow.job import job
 
-with job(snakemake):
+with job(snakemake) as this:
     train(
         read_grammar(snakemake.input.grammar[0]),
         Path(snakemake.output[0]).parent,
-        odds_ratio=snakemake.params.model["odds_ratio"],
-        seed=snakemake.params.model["seed"],
+        odds_ratio=this.step["model"]["odds_ratio"],
+        seed=this.step["model"]["seed"],
     )

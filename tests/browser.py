@@ -1,14 +1,11 @@
 """A real browser for the pages: Debian's Chromium, driven by Playwright, told to report all that goes wrong."""
 
 import contextlib
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-WHY = "no Chromium on this machine: apt-get install chromium"
+from needs import CHROMIUM, need
+from playwright import sync_api
 
 
 class Visitor:
@@ -43,9 +40,7 @@ class Visitor:
 @contextlib.contextmanager
 def browsing(**context: object) -> Iterator[Visitor]:
     """A visitor; skips the test, saying why, where there is no browser."""
-    if CHROMIUM is None:
-        pytest.skip(WHY)
-    sync_api = pytest.importorskip("playwright.sync_api")
+    need("chromium")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield Visitor(browser.new_context(**context).new_page())

@@ -14,8 +14,15 @@ from typing import IO, Any
 
 import pytest
 import snakemake_process
+from needs import MIRROR, header, need
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_report_header() -> list[str]:
+    """Say first what will be skipped, and why."""
+    return list(header())
+
 
 #: Folders of tests, those with long ones first: files that are left to the end keep one core busy and the others waiting.
 FOLDERS = ("slurm", "end_to_end", "workflow", "api", "unit")
@@ -80,6 +87,7 @@ def copy_workflow(folder: Path) -> Path:
     shutil.copytree(
         ROOT,
         folder,
+        symlinks=True,
         ignore=lambda path, names: everywhere(path, names) | (made_here if path == str(ROOT) else set()),
     )
     return folder
@@ -98,7 +106,5 @@ def python(code: str, *arguments: object, stdout=subprocess.PIPE) -> subprocess.
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """The mirror of real data; a test that needs it is skipped where there is none."""
-    folder = os.environ.get("BIASATLAS_MIRROR")
-    if not folder:
-        pytest.skip("no real data: BIASATLAS_MIRROR names no mirror folder")
-    return Path(folder)
+    need("mirror")
+    return MIRROR

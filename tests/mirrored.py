@@ -1,10 +1,9 @@
 """Real data for tests: the folder named by BIASATLAS_MIRROR, unpacked for one test session."""
 
 import gzip
-import os
 from pathlib import Path
 
-import pytest
+from needs import MIRROR, need
 
 
 def mirrored(folder: str, unpacked: Path, pattern: str = "**/*") -> dict[str, str]:
@@ -12,10 +11,8 @@ def mirrored(folder: str, unpacked: Path, pattern: str = "**/*") -> dict[str, st
 
     Files that the mirror holds as gzip are written to ``unpacked`` under their own name. Skips without a mirror.
     """
-    mirror = os.environ.get("BIASATLAS_MIRROR")
-    if not mirror:
-        pytest.skip("BIASATLAS_MIRROR names no mirror of the real data")
-    root = Path(mirror) / folder
+    need("mirror")
+    root = MIRROR / folder
     files = {}
     for path in sorted(path for path in root.glob(pattern) if path.is_file()):
         name = path.relative_to(root)

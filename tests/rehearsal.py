@@ -6,8 +6,8 @@ from pathlib import Path
 
 from openpyxl import Workbook
 
+from biasatlas.benchmarks.mcbe import CATEGORIES, subcategories
 from biasatlas.benchmarks.mcbe.items import published_sizes
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, subcategories
 from biasatlas.resources import Resources
 
 #: Stems that differ from our names of the categories; `test` is a workbook of none.

@@ -6,19 +6,15 @@ checksums of its own, in a `printed.csv` that takes the shipped one's place. ``P
 
 import csv
 import json
-import os
 from pathlib import Path
 from tempfile import mkdtemp
 
-import pytest
 import yaml
+from needs import PAPERS, need
 
 from biasatlas import ROOT
 from biasatlas.benchmarks.shared.wording import checksum
 from biasatlas.resources import Resources, names
-
-#: Beside the mirror of the data: what the papers print (`prompts/{benchmark}.yaml`).
-PAPERS = Path(os.environ.get("BIASATLAS_MIRROR", "/nowhere")).parent / "papers"
 
 _EVAL = (
     """
@@ -122,7 +118,5 @@ def copied_prompts() -> dict[str, str]:
 
 def printed_prompts(paper: str) -> dict:
     """What a paper prints, by table; skips the test where it is not there."""
-    path = PAPERS / "prompts" / f"{paper}.yaml"
-    if not path.is_file():
-        pytest.skip("the papers' printed prompts are not beside the mirror (BIASATLAS_MIRROR)")
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    need("prompts")
+    return yaml.safe_load((PAPERS / "prompts" / f"{paper}.yaml").read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 """Files that ship with the workflow: a job sees those that it was given and no others."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +35,6 @@ class Resources:
 
     def __init__(self, paths: Mapping[str, str | Path]):
         self._paths = {name: Path(path) for name, path in paths.items()}
-
-    @classmethod
-    def given(cls, names: Sequence[str], paths: Sequence[str | Path]) -> "Resources":
-        """``names`` in the order in which a job's inputs have their ``paths``."""
-        return cls(dict(zip(names, paths, strict=True)))
 
     @classmethod
     def shipped(cls, *patterns: str) -> "Resources":

@@ -6,6 +6,7 @@ URL is of object storage that the store lies on.
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from api_server import requests_for
 
 from biasatlas import ROOT
 from biasatlas.files import write_responses
+from biasatlas.models.endpoint import spending
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
 
 
 def run(folder: str, name: str, prompts: str, entry: str, url: str = "") -> None:
-    """Answer ``prompts``: store, log, output and the machine's limits are in ``folder``."""
+    """Answer ``prompts``: store, log, output, the machine's limits and a line for each of their turns are in ``folder``."""
     folder = Path(folder)
     os.environ["XDG_CACHE_HOME"] = str(folder)
+    note_turns(folder / "turns")
     described = SimpleNamespace(
         log=[str(folder / f"{name}.log")], scriptdir=ROOT / "scripts", rule="job", wildcards={}, params={}, resources={}
     )
@@ -35,6 +38,25 @@ def run(folder: str, name: str, prompts: str, entry: str, url: str = "") -> None
         store = ResponseStore(stored, on(url, stored) if url else None)
         frame, metadata = Endpoint(ApiEntry(**json.loads(entry))).answer(requests, "task", store)
         write_responses({"task": (frame, "generation", metadata)}, folder / f"{name}.parquet")
+
+
+def note_turns(path: Path) -> None:
+    """Have each turn that limits give noted in the file ``path``: the time that it was given at, as they had it."""
+    looked, wait_s = [0.0], spending.Limits._wait_s
+
+    def clock() -> float:
+        looked[0] = time.time()
+        return looked[0]
+
+    def noted(limits: spending.Limits, tokens: float) -> float:
+        left = wait_s(limits, tokens)
+        if left == 0:
+            with open(path, "a") as turns:
+                turns.write(f"{looked[0]:.6f}\n")
+        return left
+
+    spending.time = SimpleNamespace(time=clock)
+    spending.Limits._wait_s = noted
 
 
 def on(url: str, folder: Path) -> "Objects":

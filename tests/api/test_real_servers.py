@@ -4,7 +4,6 @@ They are no part of requirements.in; a test of one that is not installed is skip
 """
 
 import contextlib
-import importlib.util
 import json
 import os
 import shutil
@@ -19,6 +18,7 @@ from pathlib import Path
 import pytest
 from api_server import MODEL, Server, requests_for, said
 from golden.tiny_models import save_causal
+from needs import need
 
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.answer import Endpoint
@@ -60,8 +60,7 @@ def own_limits(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def transformers_serve(tmp_path_factory):
-    if not importlib.util.find_spec("fastapi") or not importlib.util.find_spec("uvicorn"):
-        pytest.skip("to run it: pip install 'transformers[serving]'")
+    need("transformers serve")
     tmp_path = tmp_path_factory.mktemp("served")
     model = tmp_path / "model"
     save_causal(model)
@@ -102,8 +101,8 @@ def test_what_transformers_serve_cannot_do_is_refused(transformers_serve, settin
 
 def test_behind_litellm(tmp_path, monkeypatch):
     """A proxy that says 400 to a wrong key and an unknown model; what is behind it is ours."""
-    if not (program := shutil.which("litellm")):
-        pytest.skip("to run it: pip install 'litellm[proxy]' so that its program is on the PATH")
+    need("litellm")
+    program = shutil.which("litellm")
     monkeypatch.setenv("ATLAS_PROXY_KEY", "sk-proxy-1234567890")
     with Server(answers=128) as server:
         parameters = {"model": f"openai/{MODEL}", "api_base": server.url, "api_key": "none"}

@@ -4,7 +4,7 @@ import json
 
 from golden.questions import OPEN, OWN, TALK, USER, requests
 
-from biasatlas.models.endpoint.calls import call_of
+from biasatlas.models.endpoint.calls import Unsupported, planned_call
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.sampling import fill_sampling
 
@@ -59,8 +59,8 @@ def bodies() -> dict:
 
 def _planned(endpoint: ApiEntry, kind: str, asked: dict) -> str:
     row = fill_sampling(requests(kind, [asked]), OWN, "m").to_dict("records")[0]
-    planned = call_of(row, endpoint)
-    if isinstance(planned, str):
-        return planned
+    planned = planned_call(row, endpoint)
+    if isinstance(planned, Unsupported):
+        return str(planned)
     body = json.dumps(planned.body, sort_keys=True, ensure_ascii=False)
     return f"{len(set(planned.keys))} x {planned.wants} {body}"

@@ -3,7 +3,9 @@
 import json
 
 from biasatlas.benchmarks.shared.readers.named import READERS
-from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply, responses
+from biasatlas.models.endpoint.answer import responses
+from biasatlas.models.endpoint.calls import Unsupported
+from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
 
 USAGE = {"prompt_tokens": 11, "completion_tokens": 3}
 
@@ -73,9 +75,9 @@ LETTERS_ALL = {"A": -0.5, " B": -1.5, "Sorry": -2.0, "C": -3.5}
 LETTERS_MOST = {"A": -0.2, " B": -1.8}
 
 #: What was asked for, and the records of the calls, or why there were none.
-RECORDS: list[tuple[dict, list[dict] | str]] = [
+RECORDS: list[tuple[dict, list[dict] | Unsupported]] = [
     (TEXT, [*texts("Yes."), REFUSED, FAILED, CUT]),
-    (TEXT, "a chat endpoint takes messages only, no raw prefix"),
+    (TEXT, Unsupported("a chat endpoint takes messages only, no raw prefix")),
     (LETTERS, texts("A", "(b)", "B.", "Sorry, no.", "Neither")),
     (LETTERS, [*texts("A", "A", "B"), REFUSED]),
     (LETTERS, [*texts(*"AAAAAAABB"), FAILED]),

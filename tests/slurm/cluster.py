@@ -56,27 +56,21 @@ PartitionName=gpu Nodes={host} Default=NO MaxTime=48:00:00 State=UP
 """
 
 
-def install() -> str:
-    """Install SLURM where it is missing; '' when this machine can run one of ours, else why not."""
+def lacking() -> str:
+    """'' when this machine can run a SLURM of ours, else why not."""
     for name in CONF_FILES:
         path = CONF_FOLDER / name
         if path.exists() and not (path.is_symlink() and _ours(path.resolve().parent)):
             return f"{path} is there: this machine has a SLURM of its own, which is left alone"
-    os.environ["PATH"] += ":/usr/sbin:/sbin"
-    missing = [program for program in PROGRAMS if not shutil.which(program)]
-    if not missing and os.access(CONF_FOLDER, os.W_OK):
-        return ""
-    if not shutil.which("apt-get") or os.getuid() != 0:
-        return f"SLURM cannot be installed here ({', '.join(missing)} missing): that takes root on Debian or Ubuntu"
-    apt = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=60"]
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for command in ([*apt, "update"], [*apt, "install", "-y", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-        )
-        if done.returncode:
-            return f"SLURM cannot be installed here: {' '.join(command)} failed: {done.stdout[-300:]}"
-    return ""
+    missing = [program for program in PROGRAMS if not shutil.which(program, path=_path())]
+    if missing:
+        return f"no {', '.join(missing)}"
+    return "" if os.access(CONF_FOLDER, os.W_OK) else f"{CONF_FOLDER} may not be written: that takes root"
+
+
+def _path() -> str:
+    """Where programs are looked for, those of administrators too."""
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
 def _ours(folder: Path) -> bool:
@@ -89,6 +83,7 @@ def slurm(folder: Path, gpus: int) -> Iterator[None]:
 
     One at a time on a machine: another waits, since both would link to theirs.
     """
+    os.environ["PATH"] = _path()
     with LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with _running(folder, gpus):

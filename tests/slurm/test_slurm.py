@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import ROOT, snakemake
+from needs import need
 from slurm import cluster
 from small_run import TARGET, write_config
 
@@ -20,8 +21,7 @@ PROFILE = ["--workflow-profile", str(ROOT / "profiles/slurm"), "--slurm-init-sec
 
 @pytest.fixture
 def slurm():
-    if reason := cluster.install():
-        pytest.skip(reason)
+    need("slurm")
     # The path of a socket has at most 108 characters, which a temporary folder of the user's may use up.
     with TemporaryDirectory(prefix="slurm-", dir="/tmp") as folder, cluster.slurm(Path(folder), GPUS):
         yield

@@ -8,16 +8,16 @@ import pandas as pd
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.bbq import items as bbq_items
-from biasatlas.benchmarks.bbq import requests as bbq_requests
-from biasatlas.benchmarks.bbq.scores import score_responses
-from biasatlas.benchmarks.bbq.vocabulary import CATEGORIES, LABELS
+from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.resources import Resources
 
 SAMPLE = ROOT / "resources" / "samples" / "bbq"
 NONE = Resources({})
 PROMPTS = Resources.shipped("prompts/bbq/*", "errata/bbq.yaml")
 PUBLISHED = Resources.shipped("published/*").published
+CATEGORIES = registry.load_spec("bbq").tasks["question"].categories
+score_responses = registry.score_responses("bbq")
+import_responses = registry.import_responses("bbq")
 OPTIONS = registry.load_options("bbq", "recommended")
 RELEASED = OPTIONS.model_copy(
     update={
@@ -31,11 +31,11 @@ RELEASED = OPTIONS.model_copy(
 
 
 def read_items(files):
-    return bbq_items.read_items({name: Path(path) for name, path in files.items()}, NONE)
+    return registry.read_items("bbq")({name: Path(path) for name, path in files.items()}, NONE)
 
 
 def build_requests(items, options=OPTIONS):
-    return bbq_requests.build_requests(items, "question", CATEGORIES, options, PROMPTS)
+    return registry.build_requests("bbq")(items, "question", CATEGORIES, options, PROMPTS)
 
 
 def respond(requests, probabilities, refused=0.0):

@@ -11,10 +11,8 @@ from standins import resources
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.dbb import items, requests, scores
-from biasatlas.benchmarks.dbb.options import DBBOptions
-from biasatlas.benchmarks.dbb.spec import SPEC
-from biasatlas.benchmarks.dbb.vocabulary import CATEGORIES
+from biasatlas.benchmarks.dbb import CATEGORIES
+from biasatlas.benchmarks.dbb.spec import SPEC, DBBOptions
 from biasatlas.resources import Resources
 
 SAMPLE = ROOT / "resources" / "samples" / "dbb"
@@ -36,11 +34,11 @@ def files_of(folder: Path) -> dict[str, Path]:
 
 
 def read_items(files: dict[str, Path]) -> pd.DataFrame:
-    return items.read_items(files, RESOURCES["items"])
+    return registry.read_items("dbb")(files, RESOURCES["items"])
 
 
 def build_requests(rows: pd.DataFrame, task: str, categories: Sequence[str], options: DBBOptions) -> pd.DataFrame:
-    return requests.build_requests(rows, task, categories, options, RESOURCES["requests"])
+    return registry.build_requests("dbb")(rows, task, categories, options, RESOURCES["requests"])
 
 
 def write_questions(folder: Path, *rows: tuple[str, str, str]) -> dict[str, Path]:
@@ -102,7 +100,9 @@ def score(
     asked = build_requests(rows, task, categories, options)
     responses = respond(asked)
     parts = [
-        scores.score_responses(rows, asked, responses, task, name, options, Resources({})).assign(category=name)
+        registry.score_responses("dbb")(rows, asked, responses, task, name, options, Resources({})).assign(
+            category=name
+        )
         for name in categories
     ]
     return pd.concat(parts, ignore_index=True).assign(model="model", task=task)

@@ -11,10 +11,6 @@ from standins import resources
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.mcbe.items import read_items
-from biasatlas.benchmarks.mcbe.judge import build_judge_requests
-from biasatlas.benchmarks.mcbe.requests import build_requests
-from biasatlas.benchmarks.mcbe.scores import score_responses
 from biasatlas.benchmarks.mcbe.spec import SPEC
 from biasatlas.resources import Resources
 
@@ -30,7 +26,7 @@ def sample_files() -> dict[str, Path]:
 
 
 def sample_items() -> pd.DataFrame:
-    return read_items(sample_files(), RESOURCES["items"])
+    return registry.read_items("mcbe")(sample_files(), RESOURCES["items"])
 
 
 def changed(options, **changes):
@@ -39,11 +35,12 @@ def changed(options, **changes):
 
 
 def requests_of(items, task, categories, options, orders=None) -> pd.DataFrame:
-    return build_requests(items, task, categories, options, RESOURCES["requests"], orders)
+    return registry.build_requests("mcbe")(items, task, categories, options, RESOURCES["requests"], orders)
 
 
 def judge_requests_of(items, requests, responses, options, judgements=None) -> pd.DataFrame:
-    return build_judge_requests(items, requests, responses, "BA", options, RESOURCES["judge"], judgements)
+    ask = registry.build_judge_requests("mcbe")
+    return ask(items, requests, responses, "BA", options, RESOURCES["judge"], judgements)
 
 
 def say(requests: pd.DataFrame, reply: Callable[..., str]) -> pd.DataFrame:
@@ -81,7 +78,8 @@ def likelihoods(requests: pd.DataFrame, nll_per_token: Callable[..., float], tok
 
 
 def scores_of(items, requests, responses, task, category, options, judgements=None) -> pd.DataFrame:
-    return score_responses(items, requests, responses, task, category, options, RESOURCES["scores"], judgements)
+    score = registry.score_responses("mcbe")
+    return score(items, requests, responses, task, category, options, RESOURCES["scores"], judgements)
 
 
 def scored(items, task, options, respond, category="gender", judge=None) -> pd.DataFrame:

@@ -3,24 +3,23 @@
 import asyncio
 import json
 import logging
-import time
 from types import SimpleNamespace
 
 import pytest
 from api_server import FAULTS, MODEL, Server, requests_for, said
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import errors, limits, replies
+from biasatlas.models.endpoint import replies, spending, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.limits import Budget
+from biasatlas.models.endpoint.spending import Budget
 from biasatlas.models.store import ResponseStore
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
     """Short back-offs, and limits of this test's own."""
-    monkeypatch.setattr(errors, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(transport, "BACKOFF_S", 0.01)
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
@@ -189,7 +188,7 @@ def test_a_job_stops_when_an_endpoint_asks_to_wait_for_a_day(tmp_path):
     ],
 )
 def test_retry_after(headers, seconds):
-    assert errors.retry_after_s(headers) == seconds
+    assert transport.retry_after_s(headers) == seconds
 
 
 def test_retry_after_holds_back_every_request(tmp_path):
@@ -222,10 +221,10 @@ def test_a_retry_after_above_two_minutes_is_kept(tmp_path, monkeypatch):
 
         server._fault = first_only
         monkeypatch.setattr(asyncio, "sleep", short)
-        monkeypatch.setattr(limits, "time", SimpleNamespace(time=lambda: time.time() + sum(slept)))
+        monkeypatch.setattr(spending, "time", SimpleNamespace(time=lambda: 1e9 + sum(slept)))
         frame, _ = ask(server, requests_for(["one"]), tmp_path / "store")
     assert frame["status"].tolist() == ["ok"]
-    assert 120 < max(slept) <= 150  # less what passed since the reply
+    assert 120 < max(slept) <= 150
 
 
 @pytest.mark.parametrize(

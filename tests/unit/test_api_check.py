@@ -7,18 +7,17 @@ import pytest
 from api_server import MODEL, Server, requests_for, said
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import errors
+from biasatlas.models.endpoint import transport
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.calls import call_of
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import Found, read_found
+from biasatlas.models.endpoint.calls import Unsupported, call_of
+from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
 from biasatlas.models.endpoint.probe import check
 from biasatlas.models.store import ResponseStore
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
-    monkeypatch.setattr(errors, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(transport, "BACKOFF_S", 0.01)
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
@@ -179,11 +178,12 @@ def test_a_check_that_was_written_is_read(tmp_path):
 )
 def test_a_dialect_is_sent_what_it_takes_and_no_more(dialect, asked, sent, reason):
     row = requests_for(["one"], **{"frequency_penalty": None} | asked).to_dict("records")[0]
-    call = call_of(row, ApiEntry(kind="api", base_url="http://host/v1", model="m", dialect=dialect))
+    endpoint = ApiEntry(kind="api", base_url="http://host/v1", model="m", dialect=dialect)
     if reason:
-        assert reason in call
+        with pytest.raises(Unsupported, match=reason):
+            call_of(row, endpoint)
     else:
-        assert set(call.body) == {"model", "messages"} | sent
+        assert set(call_of(row, endpoint).body) == {"model", "messages"} | sent
 
 
 def test_a_slash_at_the_end_is_the_same_endpoint():

@@ -10,8 +10,7 @@ from api_server import Server, requests_for
 from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import Found
+from biasatlas.models.endpoint.entry import ApiEntry, Found
 from biasatlas.models.store import ResponseStore
 
 EXCHANGES = yaml.safe_load((Path(__file__).parent / "exchanges.yaml").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from conftest import ROOT, python
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.journal import Journal, alone
+from biasatlas.models.endpoint.spending import Journal, alone
 from biasatlas.models.store import ResponseStore, key
 
 NAMES = [key({}, {"n": number}, 0) for number in range(3)]
@@ -51,7 +51,7 @@ def test_what_others_touched_is_known_and_what_is_under_way(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from biasatlas.models.endpoint.journal import Journal
+from biasatlas.models.endpoint.spending import Journal
 journal = Journal(Path(sys.argv[1]))
 print(journal.claim(sys.argv[2]), flush=True)
 time.sleep(1000)
@@ -109,8 +109,8 @@ def test_nobody_repairs_beside_a_job(tmp_path):
 
 
 def store(*arguments):
-    command = [sys.executable, str(ROOT / "scripts/store.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "biasatlas", "check-store", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_a_damaged_store_is_reported_by_line_and_repaired(tmp_path, caplog):

@@ -7,7 +7,7 @@ import pytest
 from api_server import MODEL, Server, requests_for, token_logprob
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import replies
+from biasatlas.models.endpoint import answer, replies
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.probe import RANDOM
@@ -132,7 +132,7 @@ def test_an_exact_choice_at_temperature_zero_is_the_likeliest(tmp_path):
     ],
 )
 def test_what_a_first_token_decides(token, labels, outcome):
-    assert replies._first_token(token, labels, letter) == outcome
+    assert answer._first_token(token, labels, letter) == outcome
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,8 @@ import pytest
 from api_server import MODEL, NO_ANSWERS, ODDITIES, Server, requests_for, said
 
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import Found
-from biasatlas.models.endpoint.replies import NO_TEXT, BadReply, read_reply, stored
-from biasatlas.models.endpoint.schema import printable
+from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.replies import NO_TEXT, BadReply, printable, read_reply, stored
 from biasatlas.models.store import ResponseStore
 
 GOOD = {"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 5}}

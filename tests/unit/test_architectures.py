@@ -8,6 +8,7 @@ import pytest
 import torch
 from composite_models import NAMES, save
 from engine import architectures, tiny
+from needs import need, needs
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, LlamaConfig, Phi3Config
 
@@ -120,7 +121,9 @@ def test_what_no_tree_can_hold_is_known_before_a_run():
 @pytest.fixture
 def adapted(tmp_path):
     """A folder with a model, one with an adapter, and the two together in peft's own hands."""
-    peft = pytest.importorskip("peft")
+    need("peft")
+    import peft
+
     tiny.model().save_pretrained(tmp_path / "model")
     tiny.tokenizer(True).save_pretrained(tmp_path / "model")
     torch.manual_seed(1)
@@ -175,9 +178,9 @@ def test_an_adapter_without_peft_names_the_package(tmp_path, monkeypatch):
         load(str(tmp_path / "model"), adapter=str(tmp_path / "lora"))
 
 
+@needs("bitsandbytes")
 @pytest.mark.parametrize(("bits", "engine"), [(4, "tree"), (8, "plain")])
 def test_weights_quantised_with_bitsandbytes_load_as_they_are(tmp_path, bits, engine):
-    pytest.importorskip("bitsandbytes")
     shape = {"vocab_size": tiny.VOCABULARY, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2}
     torch.manual_seed(0)
     AutoModelForCausalLM.from_config(

@@ -18,8 +18,8 @@ from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
 from biasatlas.workflow.config import load_config
-from biasatlas.workflow.config.feasible import check_feasible
 from biasatlas.workflow.config.files import check_files
+from biasatlas.workflow.preflight import check_feasible
 
 
 def rows_of(name: str):

@@ -10,6 +10,7 @@ from bbq_cases import (
     SAMPLE,
     bias,
     build_requests,
+    import_responses,
     one_hot,
     read_items,
     read_mirrored,
@@ -19,9 +20,8 @@ from bbq_cases import (
 )
 from mirrored import mirrored
 
-from biasatlas.benchmarks.bbq.released import import_responses
-from biasatlas.benchmarks.bbq.vocabulary import LABELS
 from biasatlas.benchmarks.families.questions.requests import clean
+from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.errors import UserError
 
 

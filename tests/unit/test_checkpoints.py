@@ -25,9 +25,9 @@ from biasatlas.errors import UserError
 from biasatlas.models import hub
 from biasatlas.models.hub import checkpoint_sha256, weight_files
 from biasatlas.models.local.answer import CausalModel
-from biasatlas.models.local.check import check_entry
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.models.local.load import check_folder, load
+from biasatlas.models.local.preview import check_entry
 from biasatlas.models.masked import answer as masked
 
 

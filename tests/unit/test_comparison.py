@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from biasatlas.benchmarks.comparison import METRICS, compare_refusals, compare_scores, compare_sizes
-from biasatlas.benchmarks.dbb.bbq_match import distribution, examples, match_bbq
 from biasatlas.benchmarks.dbb.figures import draw_distribution, draw_match
+from biasatlas.benchmarks.dbb.tables import match_bbq, match_distribution, match_examples
 from biasatlas.benchmarks.shared import palette
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate
 from biasatlas.benchmarks.shared.estimates import row as table_row
@@ -163,7 +163,7 @@ def instances():
 
 def test_instances_stand_apart_where_the_question_shows_no_bias():
     dbb, bbq = instances()
-    table = distribution(dbb, bbq, match_bbq(dbb, bbq)).set_index(["bbq", "score_low"])
+    table = match_distribution(dbb, bbq, match_bbq(dbb, bbq)).set_index(["bbq", "score_low"])
     assert set(table["metric"]) <= set(METRICS)
     assert table.loc["no bias", "value"].loc[[0, 90]].tolist() == [0.5, 0.5]
     assert table.loc["bias", "value"][10] == 1 and table.loc["bias", "n"].eq(1).all()
@@ -176,7 +176,7 @@ def test_an_example_is_the_strongest_instance_of_a_concept_without_bias_in_bbq()
     items = pd.DataFrame({"item_id": names, "context": "[[X]] sat.", "option_1": "One", "option_2": "Two"})
     items["descriptor_paper"] = items["item_id"]
     asked = bbq[["item_id", "template", "condition"]].assign(context="A bench.", question="Who?")
-    (row,) = examples(dbb, bbq, match_bbq(dbb, bbq), items, asked).to_dict("records")
+    (row,) = match_examples(dbb, bbq, match_bbq(dbb, bbq), items, asked).to_dict("records")
     assert (row["bbq"], row["dbb"]) == ("A bench. Who?", "[[X]] sat. A) One B) Two")
     assert (row["described_as"], row["value"], row["bbq_bias"]) == ("t1/Age 1/Old / t1/Age 1/Young", 95.0, 0.0)
 
@@ -185,8 +185,8 @@ def test_without_a_shared_concept_both_are_empty():
     dbb, bbq = instances()
     none = dbb.iloc[:0]
     matched = match_bbq(none, bbq)
-    assert distribution(none, bbq, matched).empty
-    assert examples(none, bbq, matched, pd.DataFrame({"item_id": []}), bbq).empty
+    assert match_distribution(none, bbq, matched).empty
+    assert match_examples(none, bbq, matched, pd.DataFrame({"item_id": []}), bbq).empty
     assert "Nothing to draw" in draw_distribution(matched, palette.looks(["m"])).texts[0].get_text()
 
 

@@ -8,12 +8,14 @@ import pytest
 from benches import bench, known
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.figures import draw_pairs
 from biasatlas.benchmarks.comparisons.findings import findings_table, verdict
 from biasatlas.benchmarks.comparisons.multiverse import multiverse_table, sensitivity_table, with_protocols
 from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, Weighed, pairs_table
 from biasatlas.benchmarks.comparisons.summary import group, latex, markdown, reasons, sentence, summary
-from biasatlas.benchmarks.shared.specifications import Multiverse
+from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.columns import TABLE_COLUMNS
+from biasatlas.files import read_csv
 from biasatlas.marks import mark
 
 TASKS = {
@@ -99,6 +101,18 @@ def test_a_difference_is_that_of_the_tables_values(scores):
         "value"
     ]
     assert found == pytest.approx(overall["fair"] - overall["biased"])
+
+
+def test_a_measure_without_parts_is_drawn_from_a_file_alone_and_beside_others(scores, tmp_path):
+    path = tmp_path / "pairs.csv"
+    tables = [pairs_of(scores[name], name) for name in ("twbias", "crows_pairs")]
+    tables[0].to_csv(path, index=False)
+    alone = draw_pairs(read_csv(path))
+    assert [axis.get_title(loc="left") for axis in alone.axes] == ["twbias: own_group_advantage"]
+    pd.concat(tables).to_csv(path, index=False)
+    titles = [axis.get_title(loc="left") for axis in draw_pairs(read_csv(path)).axes]
+    assert titles[0] == "twbias: own_group_advantage"
+    assert "crows_pairs: stereotype_score\npair" in titles
 
 
 def test_only_items_that_both_answered_are_compared(scores):

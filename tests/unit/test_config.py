@@ -8,7 +8,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
 from biasatlas.workflow import across, selection
 from biasatlas.workflow.config import load_config, reference
-from biasatlas.workflow.config.feasible import check_feasible
+from biasatlas.workflow.preflight import check_feasible
 
 PLANTED = {"kind": "planted", "odds_ratio": 4}
 HF = {"kind": "hf", "source": "./model", "size_billion": 7}

@@ -10,13 +10,14 @@ import pytest
 from benches import known, sample_items
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.contamination.items import read_items
+from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS
 from biasatlas.benchmarks.contamination.tables import order_estimates
-from biasatlas.benchmarks.contamination.vocabulary import CROWS_PAIRS, LISTS
 from biasatlas.errors import UserError
 from biasatlas.laboratory.bench import Bench
 from biasatlas.resources import Resources
 from biasatlas.stats.tests import exchanged
+
+read_items = registry.read_items("contamination")
 
 NOUNS = [f"word{number}" for number in range(60)]
 OPTIONS = registry.load_options("contamination", "recommended")
@@ -71,6 +72,21 @@ def test_lists_keep_their_published_order():
     assert list(examples["category"].unique()) == list(LISTS[1:])
     with pytest.raises(UserError, match="no list of CrowS-Pairs or StereoSet among"):
         read_items({}, Resources({}))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("0,Again.,And again.", r"line 3: the number of the pair is '0'\. Expected one of its own\."),
+        (",One.,Two.", "line 3: the number of the pair is ''"),
+        ("1,One.,", "line 3.*sent_less"),
+    ],
+)
+def test_a_list_of_pairs_that_cannot_be_read(tmp_path, row, message):
+    path = tmp_path / "crows_pairs.csv"
+    path.write_text(f",sent_more,sent_less\n0,First.,Second.\n{row}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        read_items({"crows_pairs.csv": path}, Resources({}))
 
 
 def test_every_order_of_a_block_has_the_same_items():

@@ -11,13 +11,7 @@ from responders import choose, prefer
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.crows_pairs import items as crows_pairs_items
-from biasatlas.benchmarks.crows_pairs import requests as crows_pairs_requests
-from biasatlas.benchmarks.crows_pairs.columns import ITEM_COLUMNS, SCORE_COLUMNS
-from biasatlas.benchmarks.crows_pairs.released import import_responses
-from biasatlas.benchmarks.crows_pairs.scores import score_responses
-from biasatlas.benchmarks.crows_pairs.tables import stereotype_score
-from biasatlas.benchmarks.crows_pairs.vocabulary import BIAS_TYPES
+from biasatlas.benchmarks.families.pairs.tables import stereotype_score
 from biasatlas.benchmarks.shared import palette
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
@@ -28,16 +22,20 @@ SAMPLE = ROOT / "resources" / "samples" / "crows_pairs" / NAME
 NONE = Resources({})
 PROMPTS = Resources.shipped("prompts/crows_pairs/*")
 PUBLISHED = Resources.shipped("published/*").published
+SPEC = registry.load_spec("crows_pairs")
+BIAS_TYPES = SPEC.tasks["pair"].categories
+import_responses = registry.import_responses("crows_pairs")
+score_responses = registry.score_responses("crows_pairs")
 OPTIONS = registry.load_options("crows_pairs", "recommended")
 RELEASED = OPTIONS.model_copy(update={"text": "published", "rounding": "three_decimals", "ties": "released"})
 
 
 def read_items(files):
-    return crows_pairs_items.read_items({name: Path(path) for name, path in files.items()}, NONE)
+    return registry.read_items("crows_pairs")({name: Path(path) for name, path in files.items()}, NONE)
 
 
 def build_requests(items, task="pair", options=OPTIONS):
-    return crows_pairs_requests.build_requests(items, task, BIAS_TYPES, options, PROMPTS)
+    return registry.build_requests("crows_pairs")(items, task, BIAS_TYPES, options, PROMPTS)
 
 
 def summarise(name, scores, options=OPTIONS, published_as=None):
@@ -248,7 +246,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
         (lambda rows: rows.assign(bias_type="looks"), "bias_type is 'looks'"),
         (lambda rows: rows.assign(stereo_antistereo="pro"), "stereo_antistereo is 'pro'"),
         (lambda rows: rows.assign(sent_more=""), "sent_more is ''"),
-        (lambda rows: pd.concat([rows, rows]), "more than once"),
+        (lambda rows: pd.concat([rows, rows]), "item '0' is there already"),
     ],
 )
 def test_bad_items_stop_with_file_and_pair(tmp_path, change, message):
@@ -265,9 +263,9 @@ def draw(table):
 
 def test_sample_goes_from_files_to_figure(sample):
     assert set(sample["category"]) == set(BIAS_TYPES)
-    assert list(sample.columns) == list(ITEM_COLUMNS)
+    assert list(sample.columns) == list(SPEC.items)
     scores = score(sample, lambda r: prefer(r, {"more": -1, "less": -2}))
-    assert tuple(scores.columns[: len(SCORE_COLUMNS)]) == SCORE_COLUMNS
+    assert tuple(scores.columns[: len(SPEC.tasks["pair"].scores)]) == SPEC.tasks["pair"].scores
     table = summarise("scores", scores)
     assert tuple(table.columns[-len(TABLE_COLUMNS) :]) == TABLE_COLUMNS
     assert len(draw(table).axes) == 1

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from biasatlas.benchmarks.dbb.construct.checks import Rejected, names_concept
-from biasatlas.benchmarks.dbb.construct.replies import read_replies
+from biasatlas.benchmarks.dbb.construct.steps import Rejected, names_concept, read_replies
 
 #: Good replies: concept 1, concept 2, context, option 1, option 2. None breaks a rule.
 GOOD = [

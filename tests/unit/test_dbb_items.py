@@ -22,8 +22,8 @@ from dbb_cases import (
     write_questions,
 )
 
-from biasatlas.benchmarks.dbb.texts import NAMES, fill_context, fill_option
-from biasatlas.benchmarks.dbb.vocabulary import CATEGORIES, TYPES
+from biasatlas.benchmarks.dbb import CATEGORIES, TYPES
+from biasatlas.benchmarks.dbb.requests import NAMES, fill_context, fill_option
 from biasatlas.errors import UserError
 from biasatlas.files import write_items, write_requests
 

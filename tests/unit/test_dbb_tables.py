@@ -25,7 +25,7 @@ from dbb_cases import (
 from scipy.stats import fisher_exact
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.dbb.tables.noise import noise_floor
+from biasatlas.benchmarks.dbb.evidence import noise_floor
 from biasatlas.benchmarks.shared import palette
 from biasatlas.columns import TABLE_COLUMNS
 

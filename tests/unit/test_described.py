@@ -1,5 +1,6 @@
 """Benchmarks that a YAML file describes: faults in one sentence, scores by theory, real data and published predictions."""
 
+import json
 import shutil
 import tarfile
 from pathlib import Path
@@ -11,7 +12,7 @@ import yaml
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.families.page import page_text
+from biasatlas.benchmarks.page import page_text
 from biasatlas.errors import UserError
 from biasatlas.laboratory.responders import hold_against_theory
 from biasatlas.resources import Resources
@@ -24,6 +25,28 @@ SHIPPED = ("cbbq", "esbbq", "gest")
 def read(benchmark, folder):
     names = names_in(folder)
     return registry.read_items(benchmark)(raw_files(names, [Path(folder) / name for name in names]), Resources({}))
+
+
+def table_of(folder, family, /, **changes):
+    """Likelihoods of one's own for every text, twice as likely on the side of men, in the table of a new benchmark."""
+    path = described(folder, family, **changes)
+    items = read(path, folder / "data")
+    rows = [(item, side, -2.0 if side == "men" else -1.0) for item in items["item_id"] for side in ("women", "men")]
+    pd.DataFrame(rows, columns=["item", "side", "log_likelihood"]).to_csv(folder / "mine.csv", index=False)
+    options, categories = registry.load_options(path, "recommended"), ["nurse", "engineer"]
+    requests = registry.build_requests(path)(items, "pair", categories, options, Resources({}))
+    responses = registry.formats(path)["scores"]({"mine.csv": folder / "mine.csv"}, items, requests, "pair")
+    score = registry.score_responses(path)
+    scores = pd.concat(
+        [
+            score(items, requests, responses, "pair", name, options, Resources({})).assign(
+                model="m", task="pair", category=name
+            )
+            for name in categories
+        ],
+        ignore_index=True,
+    )
+    return scores, registry.tables(path)["scores"](scores, options, Resources({}).published, {})
 
 
 def described(folder, family, /, **changes):
@@ -78,6 +101,8 @@ FAULTS = [
         "context: 'context' would be the text of every item; for the column of that name write {context}",
     ),
     ("pairs", {"sides": ["women", "women"]}, "sides: 'women' stands there twice; name each once"),
+    ("pairs", {"directions": {"city": ["Graz"]}}, "directions: one side must be the stereotype of all pairs"),
+    ("pairs", {"prompt": {"mine": "mine.txt"}}, "prompt.mine: 'mine.txt' is no file of resources/prompts/"),
 ]
 
 
@@ -103,6 +128,7 @@ DATA_FAULTS = [
         {"item": "{city}"},
         "line 3: item 'Graz' is there already. Add a column to `item` that tells them apart.",
     ),
+    ("pairs", {"headers": {"idd": "number"}, "item": "{number}"}, "no column 'idd' (did you mean 'id'?)"),
     ("pairs", {"files": "*.tsv"}, "expected *.tsv, found data.csv"),
     ("pairs", {"replace": {"cite": {"Graz": "Linz"}}}, "replace: 'cite' is not read; did you mean 'city'?"),
     (
@@ -128,12 +154,12 @@ def test_data_that_the_description_does_not_fit_are_named_by_file_line_and_value
     assert sentence in str(error.value)
 
 
-@pytest.mark.parametrize("benchmark", SHIPPED)
+@pytest.mark.parametrize("benchmark", [*SHIPPED, "bbq", "crows_pairs"])
 def test_responders_with_a_known_answer_score_what_theory_says(benchmark):
     items = read(benchmark, ROOT / "resources/samples" / benchmark)
     items = items[items["template"] == "he_said"].reset_index(drop=True) if benchmark == "gest" else items
     found = hold_against_theory(benchmark, items)
-    assert len(found) > 10
+    assert len(found) >= 10
     assert found["right"].all(), found[~found["right"]].to_string()
 
 
@@ -214,27 +240,42 @@ def test_predictions_of_one_s_own(tmp_path):
 
 
 def test_likelihoods_of_one_s_own(tmp_path):
-    path = described(tmp_path, "pairs")
-    items = read(path, tmp_path / "data")
-    rows = [(item, side, -2.0 if side == "men" else -1.0) for item in items["item_id"] for side in ("women", "men")]
-    pd.DataFrame(rows, columns=["item", "side", "log_likelihood"]).to_csv(tmp_path / "mine.csv", index=False)
-    options = registry.load_options(path, "recommended")
-    requests = registry.build_requests(path)(items, "pair", ["nurse", "engineer"], options, Resources({}))
-    responses = registry.formats(path)["scores"]({"mine.csv": tmp_path / "mine.csv"}, items, requests, "pair")
-    scores = [
-        registry.score_responses(path)(items, requests, responses, "pair", name, options, Resources({}))
-        for name in ("nurse", "engineer")
-    ]
-    assert [set(part["stereotyped"]) for part in scores] == [{1.0}, {0.0}]
-    scores = pd.concat(
-        [
-            part.assign(model="m", task="pair", category=name)
-            for part, name in zip(scores, ("nurse", "engineer"), strict=True)
-        ]
-    )
-    table = registry.tables(path)["scores"](scores.reset_index(drop=True), options, Resources({}).published, {})
+    scores, table = table_of(tmp_path, "pairs")
+    by_category = scores.groupby("category")["stereotyped"]
+    assert by_category.agg(set).to_dict() == {"nurse": {1.0}, "engineer": {0.0}}
     ratio = table.query("metric == 'likelihood_ratio' and category == 'overall' and direction == 'all'")
     assert ratio["value"].item() == pytest.approx(np.e)
+
+
+def test_directions_of_the_data_split_the_tables_and_clusters_have_a_name(tmp_path):
+    """Of a benchmark where the text of women is the stereotype of every pair: the ratio of the two is as before."""
+    changes = {"stereotype": "women", "directions": {"category": ["engineer", "nurse"]}, "cluster": {"town": "{city}"}}
+    scores, table = table_of(tmp_path, "pairs", **changes)
+    assert set(scores["stereotyped"]) == {1.0} and scores["town"].notna().all() and "template" not in scores
+    overall = table[table["category"] == "overall"].set_index(["metric", "direction"])["value"]
+    assert list(overall["stereotype_score"].index) == ["all", "nurse", "engineer"]
+    assert overall["likelihood_ratio", "all"] == pytest.approx(np.e)
+
+
+def test_the_text_that_is_compared_first_follows_the_direction(tmp_path):
+    changes = {"stereotype": "women", "directions": {"category": ["engineer", "nurse"]}}
+    path = described(tmp_path, "pairs", **changes)
+    items = read(path, tmp_path / "data")
+    options = registry.load_options(path, "recommended")
+    requests = registry.build_requests(path)(items, "pair", ["nurse", "engineer"], options, Resources({}))
+    first = requests["pair"].map(lambda pair: json.loads(pair)[0])
+    asked = items.set_index("item_id").loc[requests["item_id"]].reset_index()
+    assert (first == asked["more"].where(asked["category"] == "engineer", asked["less"])).all()
+
+
+def test_a_wording_in_a_file_is_checked_when_it_is_asked(tmp_path):
+    path = described(tmp_path, "pairs", prompt="prompts/bbq/letter.txt")
+    items, options = read(path, tmp_path / "data"), registry.load_options(path, "recommended")
+    assert registry.resource_names(path, "requests") == ["prompts/bbq/letter.txt"]
+    with pytest.raises(UserError, match=r"resources/prompts/bbq/letter\.txt: prompt: 'context' is unknown"):
+        registry.build_requests(path)(
+            items, "pair_choice", ["nurse"], options, Resources.shipped("prompts/bbq/letter.txt")
+        )
 
 
 @pytest.mark.parametrize("benchmark", SHIPPED)
@@ -242,6 +283,12 @@ def test_a_page_says_what_the_description_does(benchmark):
     assert (ROOT / "docs" / f"{benchmark}.md").read_text() == page_text(benchmark), (
         f"make benchmark-page NAME={benchmark}"
     )
+
+
+@pytest.mark.parametrize("benchmark", ["bbq", "crows_pairs"])
+def test_a_page_that_is_written_by_hand_is_left_alone(benchmark):
+    with pytest.raises(UserError, match="its page is written by hand"):
+        page_text(benchmark)
 
 
 @pytest.fixture(scope="module")

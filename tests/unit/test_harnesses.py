@@ -9,8 +9,9 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from needs import need
 
-from biasatlas.benchmarks.bbq.tables.harnesses import HARNESSES, harness_bias_score
+from biasatlas.benchmarks.bbq.harnesses import HARNESSES, harness_bias_score
 
 ANSWERS = ("biased", "counter", "unknown", "other")
 
@@ -77,9 +78,8 @@ def peer(path, **lacking):
 
     Those hold base classes and types, which its formulas do not use. Skips without the folder.
     """
-    folder = os.environ.get("PEERS")
-    if not folder:
-        pytest.skip("PEERS names no folder with lm_eval, helm and euroeval unpacked")
+    need("peers")
+    folder = os.environ["PEERS"]
     stubs = {}
     for module, names in lacking.items():
         dotted = module.replace("__", ".")

@@ -44,7 +44,7 @@ CODE, COMMENT, DOCSTRING = "\nEDITED = 1\n", "\n# edited\n", None
         ("biasatlas/benchmarks/twbias/scores.py", CODE, {"scores"}),
         ("biasatlas/benchmarks/twbias/scores.py", COMMENT, set()),
         ("biasatlas/benchmarks/twbias/scores.py", DOCSTRING, set()),
-        ("biasatlas/benchmarks/twbias/figures/__init__.py", CODE, {"figures"}),
+        ("biasatlas/benchmarks/twbias/figures.py", CODE, {"figures"}),
         ("biasatlas/benchmarks/twbias/spec.py", CODE, set()),
         ("biasatlas/benchmarks/twbias/options.py", CODE, set()),
         ("biasatlas/benchmarks/shared/estimates.py", CODE, {"tables"}),

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 from conftest import python
@@ -26,6 +25,9 @@ time.sleep(float(sys.argv[2]))
 for path in devices:
     path.unlink()
 """
+
+#: Prints what the log says.
+SAY = "import logging, sys; logging.basicConfig(stream=sys.stdout, format='%(message)s', level=logging.INFO)"
 
 
 @pytest.fixture
@@ -59,11 +61,11 @@ def test_a_killed_job_releases_its_devices(machine):
     holder = job(4, 60)
     for name in holder.stdout.readline().split():
         (machine / name).unlink()
-    waiting = job(1, 0)
-    time.sleep(0.5)
+    waiting = python(SAY + JOB, 1, 0)
+    assert waiting.stdout.readline() == "waiting: fewer than 1 of 4 GPUs are free\n"
     assert waiting.poll() is None
     os.kill(holder.pid, signal.SIGKILL)
-    assert waiting.communicate(timeout=10)[0].strip() in DEVICES
+    assert waiting.communicate()[0].splitlines()[-1] in DEVICES
     holder.communicate()
 
 

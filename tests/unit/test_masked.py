@@ -4,15 +4,13 @@ import json
 
 import pandas as pd
 import pytest
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
-torch = pytest.importorskip("torch")
-
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # noqa: E402
-from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast  # noqa: E402
-
-from biasatlas.errors import UserError  # noqa: E402
-from biasatlas.models.masked.answer import MaskedModel, load, shared_tokens  # noqa: E402
-from biasatlas.models.store import ResponseStore  # noqa: E402
+from biasatlas.errors import UserError
+from biasatlas.models.masked.answer import MaskedModel, load, shared_tokens
+from biasatlas.models.store import ResponseStore
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS += [

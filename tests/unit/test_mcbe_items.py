@@ -8,16 +8,17 @@ from mcbe_cases import PROTOCOLS, RESOURCES, SAMPLE, choose, requests_of, sample
 from openpyxl import load_workbook
 from rehearsal import write_workbooks
 
-from biasatlas.benchmarks.mcbe.columns import ITEM_COLUMNS
-from biasatlas.benchmarks.mcbe.items import check_items, published_sizes
-from biasatlas.benchmarks.mcbe.items import read_items as read_items_with
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, subcategories
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.mcbe import CATEGORIES, ITEM_COLUMNS, subcategories
+from biasatlas.benchmarks.mcbe.items import published_sizes
 from biasatlas.errors import UserError
 from biasatlas.files import write_items
 
+check_items = registry.check_items("mcbe")
+
 
 def read_items(files, **run):
-    return read_items_with(files, RESOURCES["items"], **run)
+    return registry.read_items("mcbe")(files, RESOURCES["items"], **run)
 
 
 def test_sample_has_what_the_real_data_may_have():
@@ -148,7 +149,7 @@ def test_the_hubs_names_are_known_and_others_named_and_skipped(caplog):
 
 
 def test_the_published_workbooks_are_rehearsed(tmp_path, caplog):
-    """Twelve workbooks under the hub's names, with the 4,077 rows of Table 6, and one of no category (bench/rehearsal.py)."""
+    """Twelve workbooks under the hub's names, with the 4,077 rows of Table 6, and one of no category."""
     sizes = write_workbooks(tmp_path)
     items = read_items({f"xlsx_files/{path.name}": path for path in tmp_path.glob("*.xlsx")})
     assert items["category"].value_counts().to_dict() == sizes and len(items) == 4077

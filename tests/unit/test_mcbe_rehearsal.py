@@ -1,7 +1,4 @@
-"""McBE's experiment rehearsed in process: the hub's workbooks, the paper's eleven models, every table and figure.
-
-What a run adds, its rules and files, is in bench/rehearsal.py, which takes all 4,077 rows.
-"""
+"""McBE's experiment rehearsed in process: the hub's workbooks, the paper's eleven models, every table and figure."""
 
 import pandas as pd
 import pytest
@@ -13,7 +10,7 @@ from standins import resources
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, SUBSTITUTABLE, TASKS
+from biasatlas.benchmarks.mcbe import CATEGORIES, SUBSTITUTABLE, TASKS
 from biasatlas.benchmarks.shared.palette import looks
 from biasatlas.benchmarks.shared.style import style
 from biasatlas.files import read_csv, write_table

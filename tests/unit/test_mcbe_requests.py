@@ -2,11 +2,11 @@
 
 import json
 import re
-import time
 from typing import get_args
 
 import pandas as pd
 import pytest
+from counting import calls
 from mcbe_cases import (
     PROTOCOLS,
     RESOURCES,
@@ -24,8 +24,9 @@ from mcbe_cases import (
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.mcbe.judge import build_order_requests, rubric, score_labels
-from biasatlas.benchmarks.mcbe.vocabulary import TASKS
+from biasatlas.benchmarks.mcbe import TASKS
+from biasatlas.benchmarks.mcbe.judge import rubric, score_labels
+from biasatlas.benchmarks.mcbe.scores import criterion_weights
 from biasatlas.columns import REQUEST_COLUMNS
 from biasatlas.files import write_requests
 from biasatlas.marks import that_change
@@ -60,9 +61,9 @@ def test_every_prompt_is_used():
 
 
 def test_rubric_adds_to_a_hundred():
-    for step in ("judge", "scores"):
-        criteria = rubric(RESOURCES[step])
-        assert (criteria["max_score"] * criteria["weight"]).sum() == 100
+    maxima = rubric(RESOURCES["judge"]).set_index("criterion")["max_score"]
+    assert rubric(RESOURCES["scores"]).set_index("criterion")["max_score"].equals(maxima)
+    assert (maxima * criterion_weights(RESOURCES["scores"])).sum() == 100
     assert score_labels(5) == ["0", "0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5"]
 
 
@@ -110,7 +111,7 @@ def test_sc_labels_by_option():
 def test_sc_context_goes_where_the_judge_puts_it():
     options = changed(PROTOCOLS["released"], sc_text="judge_ordered_context")
     orders = say(
-        build_order_requests(ITEMS, ["age"], RESOURCES["judge"]),
+        registry.build_order_requests("mcbe")(ITEMS, ["age"], RESOURCES["judge"]),
         lambda request: "2" if request.item_id == "age-3" else "2。",
     )
     requests = requests_of(ITEMS, "SC", ["age"], options, orders).set_index("item_id")
@@ -180,33 +181,36 @@ def test_refusals_are_judged_only_where_the_protocol_says_so():
             assert len(judge_requests_of(ITEMS, requests, responses, PROTOCOLS[protocol])) == judged
 
 
-def test_speed_of_a_large_category():
-    """750 instances of five words, all five tasks, requests and scores in less than 5 s (not the model's answers)."""
+def work(instances: int) -> int:
+    """Calls that the requests, judge's requests and scores of all five tasks take, for instances of five words each."""
     words = json.dumps(["男性", "女性", "老人", "孩子", "青年"], ensure_ascii=False)
     base = ITEMS[ITEMS["category"] == "gender"].iloc[[0]]
-    items = pd.concat([base] * 750, ignore_index=True).assign(words=words)
-    items["item_id"] = [f"gender-{number}" for number in range(750)]
-    options, spent = PROTOCOLS["recommended"], 0.0
+    items = pd.concat([base] * instances, ignore_index=True).assign(words=words)
+    items["item_id"] = [f"gender-{number}" for number in range(instances)]
+    options, spent = PROTOCOLS["recommended"], 0
     for task in TASKS:
-        start = time.process_time()
-        requests = requests_of(items, task, ["gender"], options)
-        spent += time.process_time() - start
+        requests, took = calls(requests_of, items, task, ["gender"], options)
+        spent += took
         judgements = None
         if task == "PC":
             responses = likelihoods(requests, lambda _: 2.0)
         elif task == "BA":
             responses = say(requests.assign(repeats=1), lambda _: "这句话有偏见。")
-            start = time.process_time()
-            judged = judge_requests_of(items, requests, responses, options)
-            spent += time.process_time() - start
+            judged, took = calls(judge_requests_of, items, requests, responses, options)
+            spent += took
             judgements = choose(judged, lambda _: {"5": 1.0})
         else:
             responses = choose(requests, lambda request: {json.loads(request.labels)[0]: 1.0})
-        start = time.process_time()
-        scores = scores_of(items, requests, responses, task, "gender", options, judgements)
-        spent += time.process_time() - start
-        assert scores["item_id"].nunique() == 750
-    assert spent < 5
+        scores, took = calls(scores_of, items, requests, responses, task, "gender", options, judgements)
+        assert scores["item_id"].nunique() == instances
+        spent += took
+    return spent
+
+
+def test_work_grows_no_faster_than_the_instances():
+    work(10)
+    few, more, most = work(50), work(100), work(200)
+    assert most - more < 2.1 * (more - few)
 
 
 def test_the_page_tells_every_option():

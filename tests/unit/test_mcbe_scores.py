@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from mcbe_cases import PROTOCOLS, changed, choose, likelihoods, sample_items, say, scored
 
-from biasatlas.benchmarks.mcbe.spread import PC_DECAY, SS_DECAY, pair_score
-from biasatlas.benchmarks.mcbe.tables.scores import coin_flip, fixed_ranking
+from biasatlas.benchmarks.mcbe.scores import PC_DECAY, SS_DECAY, pair_score
+from biasatlas.benchmarks.mcbe.tables import coin_flip, fixed_ranking
 
 ITEMS = sample_items()
 SEVERITY = ITEMS.set_index("item_id")["severity"]

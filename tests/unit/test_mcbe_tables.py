@@ -20,9 +20,8 @@ from mcbe_cases import (
 from scipy import stats
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.mcbe.tables.dataset import rouge_l, sentence_shares
-from biasatlas.benchmarks.mcbe.tables.robustness import correlations
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORY_NAMES, SUBSTITUTABLE, TASKS
+from biasatlas.benchmarks.mcbe import CATEGORY_NAMES, SUBSTITUTABLE, TASKS
+from biasatlas.benchmarks.mcbe.quality import correlations, rouge_l, sentence_shares
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import write_scores, write_table
 

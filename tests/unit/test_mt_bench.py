@@ -8,7 +8,7 @@ import pytest
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.mt_bench.vocabulary import FIELDS, GRADES
+from biasatlas.benchmarks.mt_bench.spec import FIELDS, GRADES
 from biasatlas.benchmarks.shared.palette import looks
 from biasatlas.errors import UserError
 from biasatlas.models.turns import NO_REPLY, answer_in_turns

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from api_server import requests_for
 
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import Found
+from biasatlas.models.endpoint.entry import ApiEntry, Found
 from biasatlas.workflow.needs import needs
 
 

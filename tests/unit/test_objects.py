@@ -10,9 +10,8 @@ from obstore.store import MemoryStore
 from biasatlas.errors import UserError
 from biasatlas.models import objects
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import Found
-from biasatlas.models.endpoint.limits import Budget
+from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.spending import Budget
 from biasatlas.models.objects import Objects
 from biasatlas.models.store import ResponseStore
 
@@ -67,7 +66,7 @@ def test_jobs_on_two_machines_pay_for_nothing_twice(tmp_path):
 
 
 def test_a_lease_of_a_dead_holder_is_taken_over_by_one_after_its_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(objects, "SPARE_S", 0.3)
+    monkeypatch.setattr(objects, "_POLL_S", 0.02)
     bucket = MemoryStore()
     dead, holders, most = Objects(bucket, tmp_path), [], []
     dead._acquire(0.3)

@@ -18,7 +18,7 @@ from biasatlas.files import write_responses
 from biasatlas.resources import Resources
 from biasatlas.sources import names_in, raw_files
 from biasatlas.workflow.config import load_config
-from biasatlas.workflow.config.feasible import check_feasible
+from biasatlas.workflow.preflight import check_feasible
 
 UNKNOWN = ("Unknown", "Cannot answer", "Can't be determined", "Not known", "Not enough info")
 

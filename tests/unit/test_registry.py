@@ -7,7 +7,7 @@ import pytest
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import contract, registry
-from biasatlas.benchmarks.contract import Figure, Table
+from biasatlas.benchmarks.contract import Figure, Step, Table
 from biasatlas.benchmarks.registry import check_spec
 from biasatlas.columns import Factor
 from biasatlas.errors import UserError
@@ -119,7 +119,7 @@ def test_every_declared_table_figure_and_metric_has_its_function(benchmark):
 
 def test_a_table_that_no_spec_declares_is_one_sentence(monkeypatch):
     monkeypatch.setitem(contract.TABLES, ("crows_pairs", "scroes"), lambda: None)
-    with pytest.raises(UserError, match=r"benchmark crows_pairs: table 'scroes' is marked, but not in spec\.py\."):
+    with pytest.raises(UserError, match=r"benchmark crows_pairs: table 'scroes' is marked, but not in its spec\."):
         registry.tables("crows_pairs")
 
 
@@ -130,6 +130,7 @@ def test_a_metric_name_has_one_definition():
             assert definitions.setdefault(name, metric) == metric, f"{name} differs in {benchmark}"
 
 
+BENCHMARKS = ROOT / "scripts/biasatlas/benchmarks"
 #: Module of a step -> marks of the options that it may read.
 READS = {
     "requests": ("answers",),
@@ -138,17 +139,40 @@ READS = {
 }
 
 
-@pytest.mark.parametrize("benchmark", registry.benchmark_names())
-@pytest.mark.parametrize("step", READS)
-def test_a_step_reads_no_option_that_would_not_run_it_again(benchmark, step):
-    path = ROOT / "scripts/biasatlas/benchmarks" / benchmark / f"{step}.py"
-    if not path.exists():
-        pytest.skip("the benchmark has no such step")
+STEPS = [(path.parent.name, path) for step in READS for path in sorted(BENCHMARKS.glob(f"*/{step}.py"))]
+
+
+@pytest.mark.parametrize(("benchmark", "path"), [row for row in STEPS if row[0] in registry.benchmark_names()])
+def test_a_step_reads_no_option_that_would_not_run_it_again(benchmark, path):
+    step = path.stem
     options = registry.load_spec(benchmark).options
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "options":
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("options", "step.options"):
             assert node.attr in {*options.model_fields, "model_copy"}, f"{path}:{node.lineno}"
             assert mark(options, node.attr) in READS[step], f"{path}:{node.lineno}: {node.attr}"
+
+
+def test_a_step_has_what_it_is_given_and_says_what_it_lacks():
+    step = Step("score_responses", spec=SPEC, task="pair", category="age")
+    assert (step.task, step.judgements) == ("pair", None)
+    with pytest.raises(AttributeError, match=r"step\.published: the step score_responses has none; it has category, "):
+        step.published  # noqa: B018
+    with pytest.raises(AttributeError):
+        step.task = "pair_choice"
+    with pytest.raises(TypeError, match="the step roles takes no options; it takes items, requests, task"):
+        Step("roles", spec=SPEC, options=None)
+
+
+def test_a_function_of_one_argument_gets_a_step_by_place_and_by_name():
+    function = registry._stepwise("mcbe", "read_items", lambda step: (step.files, step.resources, step.run, step.spec))
+    assert function({"a": 1}, "r", categories=["x"]) == (
+        {"a": 1},
+        "r",
+        {"categories": ["x"]},
+        registry.load_spec("mcbe"),
+    )
+    function = registry._stepwise("gest", "table", lambda step: (step.scores, step.options, step.description.title))
+    assert function("s", options="o") == ("s", "o", "GEST")
 
 
 def test_a_file_that_a_job_was_not_given_cannot_be_read():

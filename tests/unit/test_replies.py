@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.mcbe.spread import variance_limits
+from biasatlas.benchmarks.mcbe.scores import variance_limits
 from biasatlas.benchmarks.shared import replies as kit
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.readers.named import READERS

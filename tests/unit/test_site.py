@@ -1,24 +1,26 @@
 """The site of a run: what the pages say, how text of others is written, what the exports hold."""
 
+import base64
 import json
 import math
 import re
+import zlib
 
+import numpy as np
 import pandas as pd
 import pytest
 from report_site import CARDS
 
 from biasatlas.benchmarks.comparisons.findings import of_benchmark, worst
-from biasatlas.benchmarks.contract import Metric
+from biasatlas.benchmarks.contract import Headline, Metric
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.palette import COLOURS, MARKERS, looks
-from biasatlas.benchmarks.views import Headline
 from biasatlas.files import read_csv
 from biasatlas.report.answers import with_tokens
 from biasatlas.report.cells import shown_cell, shown_look
 from biasatlas.report.charts import chart
 from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown
-from biasatlas.report.packing import pack, pack_floats, to_script, unpack
+from biasatlas.report.packing import pack, pack_floats, to_script
 from biasatlas.report.pages import spent
 from biasatlas.report.tested import Judging
 from biasatlas.report.text import number, visible
@@ -181,6 +183,19 @@ def test_what_cannot_be_seen_is_shown():
     assert visible("\u202eevil") == "[U+202E]evil"
     assert visible("a\u200bb\x00") == "a[U+200B]b[U+0000]"
     assert visible("中文 line\nnext\ttab") == "中文 line\nnext\ttab"
+
+
+def unpack(column):
+    """What the page's own script makes of a packed column."""
+    if column[0] == "c":
+        labels = [*unpack(column[1]), None]
+        return [labels[code] for code in unpack(column[2])]
+    data = zlib.decompress(base64.b64decode(column[1]), wbits=-15)
+    if column[0] == "j":
+        return json.loads(data)
+    if column[0] == "f":
+        return np.frombuffer(data, np.uint8).reshape(4, -1).T.copy().view("<f4").ravel().tolist()
+    return np.frombuffer(data, {"b": "<u1", "h": "<u2", "i": "<i4"}[column[0]]).tolist()
 
 
 def test_columns_come_back_as_they_were_packed():

@@ -5,6 +5,7 @@ import math
 
 import pandas as pd
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browser import browsing
 from test_site import CARD, HOSTILE
 
@@ -261,7 +262,7 @@ def test_the_theme_is_kept_and_a_phone_does_not_scroll_sideways(visitor, site):
 
 
 def test_axe_finds_nothing_serious(visitor, site):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    axe = Axe()
     found = []
     for path in [site, *sorted((site.parent / PAGES).glob("*.html"))]:
         visitor.open(path)

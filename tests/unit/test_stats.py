@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from needs import need
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from biasatlas.stats.clusters import cluster_sums, proportion, ratio
 from biasatlas.stats.corrections import adjust
-from biasatlas.stats.effects import paired_dz, pooled_d
 from biasatlas.stats.intervals import Inference, clopper_pearson, crossed, minimum
 from biasatlas.stats.jackknife import jackknife
 from biasatlas.stats.moments import moments
 from biasatlas.stats.regression import coefficient
-from biasatlas.stats.tests import independent_t, paired_t, sign_flips
+from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d, sign_flips
 
 FORM = {"paired": (paired_t, stats.ttest_rel), "independent": (independent_t, stats.ttest_ind)}
 
@@ -158,7 +158,9 @@ def test_jackknife_and_two_way_clusters_equal_pyfixest():
 
 
 def test_pyfixest_itself_where_it_is_installed():
-    pyfixest = pytest.importorskip("pyfixest", exc_type=ImportError)
+    need("pyfixest")
+    import pyfixest
+
     data = json.loads((Path(__file__).parent / "stats_pyfixest.json").read_text())
     frame = pd.DataFrame({name: data[name] for name in "yxwgh"})
     fit = pyfixest.feols("y~1", frame, vcov={"CRV3": "g"}, weights="w")

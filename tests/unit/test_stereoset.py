@@ -12,16 +12,21 @@ from responders import choose, prefer
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import palette
-from biasatlas.benchmarks.stereoset import items as stereoset_items
-from biasatlas.benchmarks.stereoset import requests as stereoset_requests
-from biasatlas.benchmarks.stereoset.columns import ITEM_COLUMNS, SCORE_COLUMNS
-from biasatlas.benchmarks.stereoset.released import import_responses
-from biasatlas.benchmarks.stereoset.scores import score_responses
+from biasatlas.benchmarks.stereoset.spec import (
+    DOMAINS,
+    ITEM_COLUMNS,
+    LIKELIHOOD_TASKS,
+    PROMPTED_TASKS,
+    SCORE_COLUMNS,
+    SENTENCES,
+)
 from biasatlas.benchmarks.stereoset.tables import term_means
-from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, PROMPTED_TASKS, SENTENCES
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
+
+score_responses = registry.score_responses("stereoset")
+import_responses = registry.import_responses("stereoset")
 
 SAMPLE = ROOT / "resources" / "samples" / "stereoset" / "data" / "dev.json"
 NONE = Resources({})
@@ -32,11 +37,11 @@ RELEASED = OPTIONS.model_copy(update={"ties": "released"})
 
 
 def read_items(files):
-    return stereoset_items.read_items({name: Path(path) for name, path in files.items()}, NONE)
+    return registry.read_items("stereoset")({name: Path(path) for name, path in files.items()}, NONE)
 
 
 def build_requests(items, task, options=OPTIONS):
-    return stereoset_requests.build_requests(items, task, DOMAINS, options, PROMPTS)
+    return registry.build_requests("stereoset")(items, task, DOMAINS, options, PROMPTS)
 
 
 def summarise(name, scores, options=OPTIONS, published_as=None):

@@ -9,16 +9,17 @@ from standins import resources
 
 from biasatlas import files
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.twbias.columns import ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
-from biasatlas.benchmarks.twbias.items import read_items
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.released import import_responses
-from biasatlas.benchmarks.twbias.requests import build_requests, variants
-from biasatlas.benchmarks.twbias.scores import score_responses
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS, PROMPT_TYPES
+from biasatlas.benchmarks.twbias.requests import variants
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, ITEM_COLUMNS, PROMPT_TYPES, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.marks import mark
 from biasatlas.resources import Resources
+
+read_items = registry.read_items("twbias")
+build_requests = registry.build_requests("twbias")
+score_responses = registry.score_responses("twbias")
+import_responses = registry.import_responses("twbias")
 
 HEADER = "Sentence ID,Biased Sentences,Sources,Toxicity,T-A Combination\n"
 ATTRIBUTES = "Content,Type,Category_C,Content_A,Category\n"

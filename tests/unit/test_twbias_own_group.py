@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.twbias.vocabulary import PROMPTS
+from biasatlas.benchmarks.twbias.spec import PROMPTS
 
 RECOMMENDED = registry.load_options("twbias", "recommended")
 ETHNIC = {"hakka": ("客家", "客家人", "福佬客"), "hoklo": ("本省人", "閩南人", "福佬")}

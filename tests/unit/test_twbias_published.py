@@ -8,12 +8,13 @@ import pytest
 from standins import resources
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.twbias.items import read_items
-from biasatlas.benchmarks.twbias.released import import_responses
-from biasatlas.benchmarks.twbias.requests import build_requests
-from biasatlas.benchmarks.twbias.scores import score_responses
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS, PROMPTS
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPTS
 from biasatlas.report.ledger import make_ledger, printed_cells, read_papers, stale
+
+read_items = registry.read_items("twbias")
+build_requests = registry.build_requests("twbias")
+score_responses = registry.score_responses("twbias")
+import_responses = registry.import_responses("twbias")
 
 PUBLISHED_AS = {"Taiwan-LLM-7B-v2.0.1-chat": "TW-LLM", "Breeze-7B-Instruct-v0_1": "Breeze"}
 RELEASED = registry.load_options("twbias", "released")

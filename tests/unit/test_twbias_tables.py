@@ -10,7 +10,7 @@ import pytest
 from biasatlas import files
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import palette
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS, PROMPT_TYPES, PROMPTS
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPT_TYPES, PROMPTS
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.resources import Resources
 

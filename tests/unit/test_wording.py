@@ -6,18 +6,19 @@ import re
 import pytest
 import yaml
 from benches import sample_items
-from standins import PAPERS, copied_prompts, printed, printed_prompts, wording
+from needs import MIRROR, PAPERS, need
+from standins import copied_prompts, printed, printed_prompts, wording
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA
-from biasatlas.benchmarks.dbb.construct.wording import read_prompts
-from biasatlas.benchmarks.dbb.wording import choice_prompt, typographic
-from biasatlas.benchmarks.mcbe.judge import rubric
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, subcategories
-from biasatlas.benchmarks.mcbe.wording import judge_prompts, order_prompt, prompts
+from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA, read_prompts
+from biasatlas.benchmarks.dbb.requests import choice_prompt, typographic
+from biasatlas.benchmarks.mcbe import CATEGORIES, subcategories
+from biasatlas.benchmarks.mcbe.judge import judge_prompts, order_prompt, rubric
+from biasatlas.benchmarks.mcbe.requests import prompts
+from biasatlas.benchmarks.mcbe.scores import criterion_weights
 from biasatlas.benchmarks.shared.wording import fill_slots, formatted_strings, plain, read_printed, with_slots
-from biasatlas.benchmarks.twbias.wording import user_prompts
+from biasatlas.benchmarks.twbias.requests import user_prompts
 from biasatlas.errors import UserError
 from biasatlas.models.entry import Template
 from biasatlas.models.local.render import render
@@ -129,14 +130,12 @@ def code(request, tmp_path):
     """``code(source, text)``: a folder with the authors' code of a source, or with a file of that ``text`` in its place."""
 
     def folder(source, name, text):
-        theirs = PAPERS.parent / "datasets" / source
         if request.param == "rebuilt from print":
             (tmp_path / source / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / source / name).write_text(text, encoding="utf-8")
             return tmp_path / source
-        if not theirs.is_dir():
-            pytest.skip(f"the mirror has no {source}: the authors' code")
-        return theirs
+        need("code")
+        return MIRROR / source
 
     return folder
 
@@ -232,7 +231,8 @@ def test_mcbes_levels_and_criteria_are_those_of_tables_4_and_5(copied):
     """By their numbers, since print has their words in English alone."""
     page, (_, resources) = printed_prompts("mcbe"), copied
     criteria = [(row["criterion"], row["max_score"], row["weight"]) for row in page["table_5"]["criteria"].values()]
-    assert list(rubric(resources).itertuples(index=False, name=None)) == criteria
+    weighted = rubric(resources).assign(weight=list(criterion_weights(resources)))
+    assert list(weighted.itertuples(index=False, name=None)) == criteria
     judged = judge_prompts("paper", {name: top for name, top, _ in criteria}, resources)
     assert [re.search(r"0到\d+", prompt)[0] for prompt in judged.values()] == [f"0到{top}" for _, top, _ in criteria]
     printed_ranges = [re.sub(r"\s", "", level["range"]) for level in page["table_4"]["levels"].values()]

@@ -160,7 +160,7 @@ EDITS = {
         code(f"{B}/mcbe/judge.py"),
         {"judge_responses", "summarise_replies"} | scores("mcbe"),
     ),
-    "code of a table": (code(f"{B}/twbias/tables/__init__.py"), tables("twbias")),
+    "code of a table": (code(f"{B}/twbias/tables.py"), tables("twbias")),
     "code of the table kit": (
         code(f"{B}/shared/estimates.py"),
         tables("bbq") | WEIGHED | {"match_bbq", "draw_match", "summarise_replies"},
@@ -229,8 +229,8 @@ EDITS = {
         {"estimate_construction", "check"} | CONSTRUCTION,
     ),
     "the judge's weights": (
-        swap("resources/mcbe/judge_rubric.csv", "3.5", "9.9"),
-        {"judge_responses", "summarise_replies", "check"} | scores("mcbe"),
+        swap("resources/mcbe/judge_weights.csv", "3.5", "9.9"),
+        scores("mcbe"),
     ),
     "the list of subcategories": (swap("resources/mcbe/subcategories.csv", "职业分工", "职业"), items("mcbe")),
     "a descriptor": (swap("resources/dbb/descriptors.csv", "freshman", "senior"), items("dbb")),

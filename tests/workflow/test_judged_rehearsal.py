@@ -7,7 +7,7 @@ from conftest import snakemake
 from rehearsal import write_workbooks
 from standins import copied_prompts, wording
 
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES
+from biasatlas.benchmarks.mcbe import CATEGORIES
 from biasatlas.benchmarks.shared.wording import plain
 
 PROTOCOLS = ("paper", "released", "recommended")

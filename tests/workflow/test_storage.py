@@ -9,18 +9,18 @@ import time
 import pytest
 from api_server import MODEL, Server
 from conftest import ROOT, snakemake
+from needs import need
 from small_run import KNOWN
-
-#: They slow down the start of every job, so requirements.in leaves them out.
-HOW = "to run it: pip install 'moto[server]' snakemake-storage-plugin-s3"
-moto = pytest.importorskip("moto.server", reason=HOW)
-pytest.importorskip("snakemake_storage_plugin_s3", reason=HOW)
-boto3 = pytest.importorskip("boto3", reason=HOW)
 
 
 @pytest.fixture
 def bucket(monkeypatch):
     """An empty bucket of a server on this machine."""
+    # What they need slows down the start of every job, so requirements.in leaves it out.
+    need("s3")
+    import boto3
+    from moto import server as moto
+
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "none")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")

@@ -10,7 +10,6 @@ from biasatlas.benchmarks import contract
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.metrics import REPLIES_CAPTION, REPLY_METRICS
-from biasatlas.benchmarks.views import looked_at
 from biasatlas.columns import Type
 from biasatlas.errors import UserError
 from biasatlas.resources import names
@@ -32,7 +31,7 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
     for key, value in _parts_of_paths(spec):
         if not re.fullmatch(_NAME, value):
             raise UserError(f"benchmark {name}: {key}: {value!r} names files: use letters, digits, '.', '_' and '-'.")
-    for key, value, known in (*_named(spec, sources), *_needed(spec, sources), *looked_at(spec)):
+    for key, value, known in (*_named(spec, sources), *_needed(spec, sources), *_shown(spec)):
         if value not in known:
             raise UserError(f"benchmark {name}: {key}: {value!r} is unknown{nearest(value, known)}")
     if not any(factor.sampled and factor.scores for factor in spec.design.values()):
@@ -77,7 +76,7 @@ def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Col
     types = get_args(Type)
     yield from ((f"items.{column}", kind, types) for column, kind in spec.items.items())
     yield from (("sources", source, sources) for source in spec.sources)
-    yield from ((f"resources.{step}", step, get_args(contract.Step)) for step in spec.resources)
+    yield from ((f"resources.{step}", step, get_args(contract.ReadingStep)) for step in spec.resources)
     yield from ((f"released.{release}", source, sources) for release, source in spec.released.items())
     yield from (("released_tasks", task, spec.tasks) for task in spec.released_tasks)
     for name, task in spec.tasks.items():
@@ -118,3 +117,17 @@ def _needed(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Co
             yield "needs.source", need.source, sources
         if need.file:
             yield "needs.file", need.file, spec.files
+
+
+def _shown(spec: Spec) -> Iterator[tuple[str, str, Collection[str]]]:
+    """The names in its headlines and in what is shown of its tasks."""
+    for headline in spec.headlines:
+        where = f"headlines.{headline.name}"
+        yield from ((f"{where}.table", headline.table, spec.tables), (f"{where}.metric", headline.metric, spec.metrics))
+        yield from ((f"{where}.by", column, headline.rows) for column in headline.by)
+    for name, shown in spec.shown.items():
+        yield "shown", name, spec.tasks
+        scores = spec.tasks[name].scores if name in spec.tasks else ()
+        columns = [shown.score, *filter(None, [shown.minus]), *shown.key]
+        yield from ((f"shown.{name}", column, scores) for column in columns)
+        yield from ((f"shown.{name}.texts", column, spec.items) for column in shown.texts)

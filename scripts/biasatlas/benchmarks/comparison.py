@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Metric
+from biasatlas.benchmarks.mcbe import family_and_size
 from biasatlas.benchmarks.mcbe.spec import SPEC as MCBE
-from biasatlas.benchmarks.mcbe.vocabulary import family_and_size
 from biasatlas.benchmarks.shared.estimates import Published, beside
 from biasatlas.benchmarks.shared.metrics import RATES, STEREOTYPE_SCORE
 from biasatlas.columns import TABLE_COLUMNS

@@ -1,48 +1,47 @@
 """What a benchmark is: a declaration that the workflow plans with, and a function for each of its steps.
 
-A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step:
+A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. Each function takes one argument, a
+:class:`Step`, which holds what the step may see and nothing else (:data:`GIVEN`):
 
 ``spec``      SPEC, a :class:`Spec`: tasks, tables, figures, metrics, and every text of its own that people read
 ``options``   its protocol's :class:`Options`, each marked with what it changes
 ``columns``   columns of its items, requests and scores
-``items``     ``read_items``, a :class:`ReadItems`; ``check_items`` where published data can be held against printed counts
-``requests``  ``build_requests``, a :class:`BuildRequests`
-``scores``    ``score_responses``, a :class:`ScoreResponses`
-``tables``    functions marked with :func:`table` (in a module or a package)
-``figures``   functions marked with :func:`figure`
+``items``     ``read_items(step)``: raw files to items; ``check_items(step)`` where published data can be held against
+              printed counts
+``requests``  ``build_requests(step)``: items to the requests of one task
+``scores``    ``score_responses(step)``: responses to the scores of one category
+``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
+``figures``   functions of a step marked with :func:`figure`: tables by name to a figure
 ``readers``   READERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.readers` (if it needs any)
-``roles``     ``roles``, a :class:`SayRoles`, and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
-``judge``     ``build_judge_requests`` and ``build_order_requests`` (if a judge takes part)
-``released``  ``import_responses``, an :class:`ImportResponses` (if outputs were published); FORMATS, each a
-              :class:`ReadPredictions`, by the name that an entry gives (if users may bring outputs of their own)
+``roles``     ``roles(step)`` and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
+``judge``     ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part)
+``released``  ``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
+              gives (if users may bring outputs of their own): files to a response for each request
+``evidence``  ``evidence(step)``, UNIT and MULTIVERSES (if models are compared by its scores)
 
-A benchmark that a YAML file describes has no folder: its family's modules, in :mod:`biasatlas.benchmarks.families`, take the
-description before all else. Nothing heavy is imported here: planning reads specs alone.
+A benchmark that a YAML file describes has no folder: its family's modules, in :mod:`biasatlas.benchmarks.families`, find the
+description in ``step.description``. Nothing heavy is imported here: planning reads specs alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
-from biasatlas.benchmarks.needs import Need
-from biasatlas.benchmarks.views import Headline, Shown
 from biasatlas.columns import Columns, Factor
 from biasatlas.errors import UserError
 from biasatlas.marks import Marked
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure as Drawing
 
     from biasatlas.benchmarks.shared.palette import Looks
-    from biasatlas.benchmarks.shared.roles import Roles
     from biasatlas.resources import Resources
 
 Kind = Literal["likelihood", "choice", "generation"]
 
 #: Steps that read shipped files.
-Step = Literal["items", "requests", "judge", "scores", "tables"]
+ReadingStep = Literal["items", "requests", "judge", "scores", "tables"]
 
 #: The table that every benchmark has beside its own: what became of every answer.
 REPLIES = "replies"
@@ -109,6 +108,93 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Need:
+    """What is needed where an ``option`` of a protocol has a ``value``, for ``tasks`` (empty: for all).
+
+    Wording: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
+    ``wording/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as ``wording/{file}``.
+    A protocol whose ``file`` is not given is left out; ``copied`` says what has to be copied into it.
+
+    Setting: ``setting`` is what the entry of every model that is asked must have ("sampling.table8", "templates.paper"),
+    or, where the need is of ``judges``, the entry of the judge.
+    """
+
+    option: str
+    value: str
+    tasks: tuple[str, ...] = ()
+    step: Literal["requests", "judge"] = "requests"
+    source: str = ""
+    file: str = ""
+    copied: str = ""
+    setting: str = ""
+    judges: bool = False
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One column of the index: a row of a table that answers one question about a model.
+
+    ``rows`` fixes the key columns of ``table`` (but ``model``) whose row of ``metric`` is meant; ``by`` are those of them
+    that open it: the rows with other values there are its parts. ``null`` is what a model without bias is expected to
+    have; None: no such number is known, and there is no verdict. ``smallest`` is the least distance from it that matters,
+    in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those of the benchmark's
+    evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a key column to the column of scores that holds the same.
+    """
+
+    name: str
+    question: str
+    table: str
+    rows: Mapping[str, str]
+    metric: str
+    null: float | None
+    reason: str
+    smallest: float = 0.0
+    by: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a task's scores are read row by row.
+
+    A row counts with the column ``score`` of its scores, less ``minus`` if one is named; ``neutral`` is what it is without
+    bias, and ``unit`` its unit. ``key`` are the columns that tell a row from the others of its model. ``parts`` are the items that a row is
+    about, each as columns of items -> columns of scores; it is found by the columns ``texts`` of the first.
+    """
+
+    score: str
+    minus: str = ""
+    neutral: float = 0.0
+    unit: str = ""
+    key: tuple[str, ...] = ("item_id",)
+    parts: tuple[Mapping[str, str], ...] = ({"item_id": "item_id"},)
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Multiverse:
+    """One row of a table (its keys and ``metric``) under every combination of values of some ``options`` of the protocol.
+
+    All of them are marked "scores" or "tables": the responses stay as they are. ``tasks`` are those that the table reads.
+    ``forms`` is a column of scores whose values are forms in which the same is asked (prompts, templates): the row is
+    looked at in each of them alone, too.
+    """
+
+    table: str
+    metric: str
+    rows: Mapping[str, str]
+    options: tuple[str, ...]
+    tasks: tuple[str, ...]
+    forms: str = ""
+
+    @property
+    def part(self) -> str:
+        """The row in words."""
+        return ", ".join(value for value in self.rows.values() if value not in ("all", "overall", "All", "available"))
+
+
+@dataclass(frozen=True)
 class Spec:
     """A benchmark as the workflow sees it.
 
@@ -124,7 +210,9 @@ class Spec:
     ``needs`` is what its protocols need that does not ship. ``printed_under`` are the protocols that the printed numbers
     of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``readers_version`` is part of
     what identifies an answer: raise it when one of its own readers reads any reply otherwise. ``headlines`` are its columns
-    in the report's overview; ``shown`` says how a task's scores are read one by one.
+    in the report's overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores,
+    ``unit`` are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
+    choice of analysis.
     """
 
     title: str
@@ -139,7 +227,7 @@ class Spec:
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
     metrics: Mapping[str, Metric]
-    resources: Mapping[Step, tuple[str, ...]] = field(default_factory=dict)
+    resources: Mapping[ReadingStep, tuple[str, ...]] = field(default_factory=dict)
     released: Mapping[str, str] = field(default_factory=dict)
     released_tasks: tuple[str, ...] = ()
     formats: Mapping[str, str] = field(default_factory=dict)
@@ -150,121 +238,92 @@ class Spec:
     readers_version: int = 0
     headlines: tuple[Headline, ...] = ()
     shown: Mapping[str, Shown] = field(default_factory=dict)
+    unit: tuple[str, ...] = ()
+    multiverses: tuple[Multiverse, ...] = ()
 
 
-class ReadItems(Protocol):
-    """Raw files, by path upstream, to items, a row each; UserError with file, row and value for another format."""
+OfOptions = TypeVar("OfOptions", bound=Options)
 
-    def __call__(self, files: "Mapping[str, Path]", resources: "Resources", **run: Any) -> "pd.DataFrame": ...
-
-
-class CheckItems(Protocol):
-    """Hold the published data's items against printed counts: remarks on accepted differences, else a UserError."""
-
-    def __call__(self, items: "pd.DataFrame", resources: "Resources", **run: Any) -> list[str]: ...
-
-
-class BuildRequests(Protocol):
-    """Items to the requests of one task; ``orders`` are a judge's replies where the task is ordered."""
-
-    def __call__(
-        self,
-        items: "pd.DataFrame",
-        task: str,
-        categories: Sequence[str],
-        options: Any,
-        resources: "Resources",
-        orders: "pd.DataFrame | None" = None,
-    ) -> "pd.DataFrame": ...
+#: Step -> what it is given beside ``spec`` (and ``description``, where the benchmark has one), in the order in which the
+#: functions of :mod:`biasatlas.benchmarks.registry` take it.
+GIVEN: Mapping[str, tuple[str, ...]] = {
+    "read_items": ("files", "resources", "run"),
+    "check_items": ("items", "resources", "run"),
+    "build_requests": ("items", "task", "categories", "options", "resources", "orders"),
+    "build_order_requests": ("items", "categories", "resources"),
+    "build_judge_requests": ("items", "requests", "responses", "task", "options", "resources", "judgements"),
+    "import_responses": ("release", "files", "items", "requests", "task"),
+    "read_predictions": ("files", "items", "requests", "task", "column"),
+    "score_responses": (*("items", "requests", "responses", "task", "category", "options", "resources", "judgements"),),
+    "roles": ("items", "requests", "task"),
+    "table": ("scores", "options", "published", "published_as"),
+    "figure": ("tables", "looks"),
+    "evidence": ("scores", "options"),
+}
+#: What may be left out, and what stands in its place.
+NOT_GIVEN: Mapping[str, Any] = {"run": {}, "orders": None, "judgements": None, "column": ""}
 
 
-class BuildJudgeRequests(Protocol):
-    """Responses to the requests that a judge is asked; ``judgements`` are its replies so far."""
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Step(Generic[OfOptions]):
+    """What one step of a benchmark may see, by name: the only argument of its function.
 
-    def __call__(
-        self,
-        items: "pd.DataFrame",
-        requests: "pd.DataFrame",
-        responses: "pd.DataFrame",
-        task: str,
-        options: Any,
-        resources: "Resources",
-        judgements: "pd.DataFrame | None" = None,
-    ) -> "pd.DataFrame": ...
+    ``name`` is the step's, of :data:`GIVEN`. A field that the step has not is an AttributeError that names both.
 
+    ``files`` are raw files by their path upstream; ``run`` holds the keys of a run that ``spec.reads`` names. ``items``,
+    ``requests``, ``responses`` and ``scores`` are frames, the latter of all models end to end (of one model, for evidence);
+    of a table that is made from a file or folder of the user's own, ``scores`` is its path. ``judgements`` are a judge's
+    replies so far, ``orders`` its replies where the task is ordered; None where there are none. ``published`` gives a table of
+    ``resources/published`` by name, ``published_as`` maps our name of a model to that in print. ``release`` names one of
+    ``spec.released``; ``column`` names the predictions meant, of several ('' if not said). ``tables`` are frames by name;
+    ``looks`` gives every model its colour and marker.
+    """
 
-class BuildOrderRequests(Protocol):
-    """Items to the requests by which a judge is asked for the order of each item's parts."""
+    name: str
+    spec: "Spec"
+    description: Any
+    options: OfOptions
+    resources: "Resources"
+    files: "Mapping[str, Path]"
+    run: Mapping[str, Any]
+    task: str
+    category: str
+    categories: Sequence[str]
+    items: "pd.DataFrame"
+    requests: "pd.DataFrame"
+    responses: "pd.DataFrame"
+    judgements: "pd.DataFrame | None"
+    orders: "pd.DataFrame | None"
+    release: str
+    column: str
+    scores: Any
+    published: "Callable[[str], pd.DataFrame]"
+    published_as: Mapping[str, str]
+    tables: "Mapping[str, pd.DataFrame]"
+    looks: "Looks"
 
-    def __call__(self, items: "pd.DataFrame", categories: Sequence[str], resources: "Resources") -> "pd.DataFrame": ...
+    def __init__(self, name: str, **given: Any) -> None:
+        unknown = given.keys() - {"spec", "description", *GIVEN[name]}
+        if unknown:
+            raise TypeError(
+                f"the step {name} takes no {', '.join(sorted(unknown))}; it takes {', '.join(GIVEN[name])}."
+            )
+        left_out = {field: NOT_GIVEN[field] for field in GIVEN[name] if field in NOT_GIVEN}
+        self.__dict__.update(left_out | given, name=name)
 
+    if not TYPE_CHECKING:  # to a type checker it would give every name a value
 
-class ImportResponses(Protocol):
-    """Published outputs, by their path upstream, to a response for each request."""
-
-    def __call__(
-        self, name: str, files: "Mapping[str, Path]", items: "pd.DataFrame", requests: "pd.DataFrame", task: str
-    ) -> "pd.DataFrame": ...
-
-
-class SayRoles(Protocol):
-    """What the requests of a task, or a judge's about them, are about; ``items`` are all of the benchmark."""
-
-    def __call__(self, items: "pd.DataFrame", requests: "pd.DataFrame", task: str) -> "Roles": ...
-
-
-class ReadPredictions(Protocol):
-    """A user's own predictions, by path, to a response for each request; ``column`` names those meant, of several."""
-
-    def __call__(
-        self,
-        files: "Mapping[str, Path]",
-        items: "pd.DataFrame",
-        requests: "pd.DataFrame",
-        task: str,
-        column: str = "",
-    ) -> "pd.DataFrame": ...
-
-
-class ScoreResponses(Protocol):
-    """Responses to one category's scores, with the columns that the task declares."""
-
-    def __call__(
-        self,
-        items: "pd.DataFrame",
-        requests: "pd.DataFrame",
-        responses: "pd.DataFrame",
-        task: str,
-        category: str,
-        options: Any,
-        resources: "Resources",
-        judgements: "pd.DataFrame | None" = None,
-    ) -> "pd.DataFrame": ...
-
-
-class MakeTable(Protocol):
-    """Scores end to end (or a file, or a folder) to a table; ``published_as`` maps our name of a model to that in print."""
-
-    def __call__(
-        self,
-        scores: Any,
-        options: Any,
-        published: "Callable[[str], pd.DataFrame]",
-        published_as: Mapping[str, str],
-    ) -> "pd.DataFrame": ...
-
-
-class DrawFigure(Protocol):
-    """Tables by name to a figure; ``looks`` gives every model its colour and marker."""
-
-    def __call__(self, tables: "Mapping[str, pd.DataFrame]", looks: "Looks") -> "Drawing": ...
+        def __getattr__(self, field: str) -> NoReturn:
+            name = self.__dict__.get("name")
+            given = ", ".join(sorted(self.__dict__.keys() - {"name"}))
+            raise AttributeError(f"step.{field}: the step {name} has none; it has {given}.", name=field, obj=self)
 
 
 F = TypeVar("F", bound=Callable)
 
 #: (benchmark, name) -> function, filled when a benchmark's modules are imported.
-TABLES: dict[tuple[str, str], MakeTable] = {}
-FIGURES: dict[tuple[str, str], DrawFigure] = {}
+TABLES: dict[tuple[str, str], Callable] = {}
+FIGURES: dict[tuple[str, str], Callable] = {}
 METRICS: dict[tuple[str, str], Callable] = {}
 
 

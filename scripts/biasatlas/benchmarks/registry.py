@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
@@ -21,22 +22,28 @@ from biasatlas.sources import load_sources
 from biasatlas.validation import read_yaml, unknown, validated
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
+    from biasatlas.benchmarks.contract import Multiverse
     from biasatlas.benchmarks.shared.evidence import Evidence
-    from biasatlas.benchmarks.shared.specifications import Multiverse
+    from biasatlas.benchmarks.shared.roles import Roles
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
 FAMILIES = ("pairs", "questions")
 
+#: What a step is given (:data:`.contract.GIVEN`), in its order or by name, to a frame.
+Made: TypeAlias = "Callable[..., DataFrame]"
+
 
 @cache
 def benchmark_names() -> tuple[str, ...]:
     """Names of all benchmarks: folders of :mod:`biasatlas.benchmarks` with a spec, and files of ``config/benchmarks``."""
     described = [path.stem for path in _DESCRIPTIONS.glob("*.yaml")]
-    return tuple(sorted([*(path.parent.name for path in _FOLDER.glob("*/spec.py")), *described]))
+    folders = [path.parent.name for spec in ("spec.py", "spec.yaml") for path in _FOLDER.glob(f"*/{spec}")]
+    return tuple(sorted([*folders, *described]))
 
 
 def is_benchmark(name: str) -> bool:
@@ -46,18 +53,25 @@ def is_benchmark(name: str) -> bool:
 
 @cache
 def description(benchmark: str) -> Description | None:
-    """What the YAML file of a benchmark says; None for one with a folder of its own.
+    """What the YAML file of a benchmark says, in ``config/benchmarks`` or in a folder of its own; None for one without.
 
     Raises UserError with every fault of the file, one a line: file, key, value, and the nearest name that would do.
     """
-    path = Path(benchmark) if benchmark.endswith(".yaml") else _DESCRIPTIONS / f"{benchmark}.yaml"
-    if not path.is_file() and not benchmark.endswith(".yaml"):
-        return None
+    path = Path(benchmark)
+    if not benchmark.endswith(".yaml"):
+        places = (_FOLDER / benchmark / "spec.yaml", _DESCRIPTIONS / f"{benchmark}.yaml")
+        path = next((place for place in places if place.is_file()), path)
+        if path == Path(benchmark):
+            return None
     raw, where = read_yaml(path), str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     family = raw.get("family") if isinstance(raw, dict) else None
     if family not in FAMILIES:
         raise UserError(f"{where}: {unknown('family', family, 'a family of benchmarks', FAMILIES)}")
-    described = validated(_family(family).DESCRIPTION, raw, where)
+    module = _family(family)
+    own_items = (path.parent / "items.py").is_file() and path.name == "spec.yaml"
+    described = validated(
+        getattr(module, "WITHOUT_ROWS", module.DESCRIPTION) if own_items else module.DESCRIPTION, raw, where
+    )
     for key, value, what, known in (
         ("source", described.source, "in sources.csv", load_sources()),
         ("sample", described.sample, "in resources/samples", {name.split("/")[1] for name in names(["samples/**/*"])}),
@@ -92,7 +106,7 @@ def load_spec(benchmark: str) -> Spec:
     return check_spec(benchmark, spec, load_sources())
 
 
-def resource_names(benchmark: str, step: contract.Step) -> list[str]:
+def resource_names(benchmark: str, step: contract.ReadingStep) -> list[str]:
     """The shipped files that a step of a benchmark reads, below ``resources/``; its printed tables are given to ``tables``."""
     spec, printed = load_spec(benchmark), []
     if step == "tables":  # a description of any name may name a printed table
@@ -102,54 +116,63 @@ def resource_names(benchmark: str, step: contract.Step) -> list[str]:
 
 
 def protocol_names(benchmark: str) -> list[str]:
-    """Names of the protocols in ``config/protocols/{benchmark}``; of a described one, those of its family and its own."""
+    """Names of the protocols in ``config/protocols/{benchmark}``, or in its family's folder, and of its description's own."""
     described = description(benchmark)
-    files = (_PROTOCOLS / (described.family if described else benchmark)).glob("*.yaml")
-    return sorted({path.stem for path in files}.union(described.protocols if described else ()))
+    return sorted(
+        {path.stem for path in _protocols(benchmark).glob("*.yaml")}.union(described.protocols if described else ())
+    )
+
+
+def _protocols(benchmark: str) -> Path:
+    """The folder of its protocols: its own, or that of its family."""
+    described = description(benchmark)
+    mine = _PROTOCOLS / benchmark
+    return _PROTOCOLS / described.family if described and not mine.is_dir() else mine
 
 
 @cache
 def load_options(benchmark: str, protocol: str) -> Options:
     """The options of a named protocol, validated: every option has one of its values, none is left out.
 
-    A described benchmark's own protocol is ``recommended`` of its family with what the description has otherwise.
+    A protocol of a description is ``recommended`` with what the description has otherwise.
     """
     described = description(benchmark)
-    folder, own = (described.family, described.protocols) if described else (benchmark, {})
-    path = _PROTOCOLS / folder / f"{protocol if protocol not in own else 'recommended'}.yaml"
+    own = described.protocols if described else {}
+    path = _protocols(benchmark) / f"{protocol if protocol not in own else 'recommended'}.yaml"
     where = f"{benchmark}: protocols.{protocol}" if protocol in own else str(path.relative_to(ROOT))
     raw = read_yaml(path)
     return validated(load_spec(benchmark).options, raw | own[protocol] if protocol in own else raw, where)
 
 
-def read_items(benchmark: str) -> contract.ReadItems:
-    """How a benchmark's raw data are read."""
-    return _function(benchmark, "items", "read_items")
+def read_items(benchmark: str) -> Made:
+    """How a benchmark's raw data become items, a row each; UserError with file, row and value for another format."""
+    return _stepwise(benchmark, "read_items", _function(benchmark, "items", "read_items"))
 
 
-def check_items(benchmark: str) -> contract.CheckItems | None:
-    """How its published data are held against printed counts, if they can be."""
-    return getattr(_module(benchmark, "items"), "check_items", None)
+def check_items(benchmark: str) -> Callable[..., list[str]] | None:
+    """How its published data are held against printed counts, if they can be: remarks on accepted differences, else a UserError."""
+    function = getattr(_module(benchmark, "items"), "check_items", None)
+    return function and _stepwise(benchmark, "check_items", function)
 
 
-def build_requests(benchmark: str) -> contract.BuildRequests:
-    """How its items become requests."""
-    return _function(benchmark, "requests", "build_requests")
+def build_requests(benchmark: str) -> Made:
+    """How its items become the requests of one task."""
+    return _stepwise(benchmark, "build_requests", _function(benchmark, "requests", "build_requests"))
 
 
-def build_judge_requests(benchmark: str) -> contract.BuildJudgeRequests:
+def build_judge_requests(benchmark: str) -> Made:
     """How a judge is asked about responses."""
-    return _module(benchmark, "judge").build_judge_requests
+    return _stepwise(benchmark, "build_judge_requests", _function(benchmark, "judge", "build_judge_requests"))
 
 
-def build_order_requests(benchmark: str) -> contract.BuildOrderRequests:
+def build_order_requests(benchmark: str) -> Made:
     """How a judge is asked about the order of an item's parts."""
-    return _module(benchmark, "judge").build_order_requests
+    return _stepwise(benchmark, "build_order_requests", _function(benchmark, "judge", "build_order_requests"))
 
 
-def import_responses(benchmark: str) -> contract.ImportResponses:
-    """How outputs published by its authors become responses."""
-    return _module(benchmark, "released").import_responses
+def import_responses(benchmark: str) -> Made:
+    """How outputs published by its authors, by their path upstream, become a response for each request."""
+    return _stepwise(benchmark, "import_responses", _function(benchmark, "released", "import_responses"))
 
 
 def has_roles(spec: Spec) -> bool:
@@ -161,9 +184,9 @@ def has_roles(spec: Spec) -> bool:
     return (_FOLDER / beside.replace(".", "/") / "roles.py").exists()
 
 
-def roles(benchmark: str) -> contract.SayRoles:
-    """What its requests are about."""
-    return _function(benchmark, "roles", "roles")
+def roles(benchmark: str) -> "Callable[..., Roles]":
+    """What the requests of a task, or a judge's about them, are about, from all items of the benchmark."""
+    return _stepwise(benchmark, "roles", _function(benchmark, "roles", "roles"))
 
 
 def texts(benchmark: str) -> tuple[str, ...]:
@@ -171,64 +194,72 @@ def texts(benchmark: str) -> tuple[str, ...]:
     return _module(benchmark, "roles").TEXTS
 
 
-def formats(benchmark: str) -> dict[str, contract.ReadPredictions]:
+def formats(benchmark: str) -> dict[str, Made]:
     """How predictions that a user brings become responses, by the name of their format. UserError: spec and readers differ."""
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
 
     described = description(benchmark)
-    own = dict(_module(benchmark, "released").FORMATS) if _has(benchmark, "released") else {}
-    if described:
-        return FORMATS | {name: partial(own[name], described) for name in load_spec(benchmark).formats}
+    found = {name: function for module in _modules(benchmark, "released") for name, function in module.FORMATS.items()}
+    own = {
+        name: _stepwise(benchmark, "read_predictions", function)
+        for name, function in found.items()
+        # A family reads more than each description may take.
+        if not described or name in load_spec(benchmark).formats
+    }
     if own.keys() != load_spec(benchmark).formats.keys():
         raise UserError(
-            f"benchmark {benchmark}: formats are {sorted(load_spec(benchmark).formats)} in spec.py, and "
+            f"benchmark {benchmark}: formats are {sorted(load_spec(benchmark).formats)} in its spec, and "
             f"{sorted(own)} in released.py."
         )
     return FORMATS | own
 
 
-def score_responses(benchmark: str) -> contract.ScoreResponses:
-    """How responses are scored."""
-    return _function(benchmark, "scores", "score_responses")
+def score_responses(benchmark: str) -> Made:
+    """How responses become one category's scores, with the columns that the task declares."""
+    return _stepwise(benchmark, "score_responses", _function(benchmark, "scores", "score_responses"))
 
 
-def tables(benchmark: str) -> Mapping[str, contract.MakeTable]:
+def tables(benchmark: str) -> dict[str, Made]:
     """The makers of its tables by name, but for that of its replies. Raises UserError where spec and functions differ."""
     _module(benchmark, "tables")
-    spec = load_spec(benchmark)
+    spec, described = load_spec(benchmark), description(benchmark)
+    for name in described.tables if described else ():
+        _module(benchmark, name)
     for name in spec.metrics.keys() - REPLY_METRICS.keys():
-        if not any((owner, name) in contract.METRICS for owner in (benchmark, "shared", *FAMILIES)):
-            raise UserError(f"benchmark {benchmark}: metric {name!r} is in spec.py, but no function computes it.")
+        if not any((owner, name) in contract.METRICS for owner in (*owners(benchmark), "shared", *FAMILIES)):
+            raise UserError(f"benchmark {benchmark}: metric {name!r} is in its spec, but no function computes it.")
     own = {name: table for name, table in spec.tables.items() if name != contract.REPLIES}
     return _declared(benchmark, "table", contract.TABLES, own)
 
 
-def figures(benchmark: str) -> Mapping[str, contract.DrawFigure]:
+def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
     """The painters of its figures by name. Raises UserError where spec and functions differ."""
-    if load_spec(benchmark).figures:
+    _module(benchmark, "tables")  # small figures need no module of their own
+    if load_spec(benchmark).figures and _has(benchmark, "figures"):
         _module(benchmark, "figures")
     return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
 
 
 def has_evidence(benchmark: str) -> bool:
     """Whether models are compared by a benchmark's scores."""
-    return _has(benchmark, "evidence")
+    return bool(load_spec(benchmark).unit) or _has(benchmark, "evidence")
 
 
-def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[[DataFrame, Any], Iterator[Evidence]]] | None":
+def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[Evidence]]] | None":
     """The columns that name an item's score, and how one model's scores, of all tasks and categories, become evidence.
 
     None for a benchmark that has none: its models are not compared.
     """
-    if not _has(benchmark, "evidence"):
+    if not has_evidence(benchmark):
         return None
-    module = _module(benchmark, "evidence")
-    return module.UNIT, module.evidence
+    unit = load_spec(benchmark).unit or _module(benchmark, "evidence").UNIT
+    return unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
 
 
 def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
     """Rows of its tables that are looked at under every choice of analysis."""
-    return _module(benchmark, "evidence").MULTIVERSES if has_evidence(benchmark) else ()
+    spec = load_spec(benchmark)
+    return spec.multiverses if spec.unit or not has_evidence(benchmark) else _module(benchmark, "evidence").MULTIVERSES
 
 
 def readers(benchmark: str) -> dict[str, Reader]:
@@ -244,38 +275,79 @@ def reader_version(benchmark: str) -> str:
 
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:
+    """The functions marked with the ``declared`` names: the benchmark's own, or else its family's, which makes more."""
+    marked = {name: function for (owner, name), function in functions.items() if owner == benchmark}
+    for name in marked.keys() - declared.keys():
+        raise UserError(f"benchmark {benchmark}: {what} {name!r} is marked, but not in its spec.")
     described = description(benchmark)
-    if described:
-        return {name: partial(functions[described.family, name], described) for name in declared}
-    mine = {name: function for (owner, name), function in functions.items() if owner == benchmark}
-    for name in [*declared, *mine]:
-        if name not in mine or name not in declared:
-            where = (
-                "in spec.py, but no function is marked with it" if name in declared else "marked, but not in spec.py"
+    for name in declared.keys() - marked.keys():
+        if not described or (described.family, name) not in functions:
+            raise UserError(
+                f"benchmark {benchmark}: {what} {name!r} is in its spec, but no function is marked with it."
             )
-            raise UserError(f"benchmark {benchmark}: {what} {name!r} is {where}.")
-    return mine
+        marked[name] = functions[described.family, name]
+    return {name: _stepwise(benchmark, what, marked[name]) for name in declared}
 
 
-def folder(benchmark: str) -> str:
-    """The package of a benchmark's modules below ``biasatlas.benchmarks``: its own, or that of its family."""
+def owners(benchmark: str) -> tuple[str, ...]:
+    """Who makes a benchmark's tables, figures and metrics: itself and, where it is described, its family."""
     described = description(benchmark)
-    return f"families.{described.family}" if described else benchmark
+    return (benchmark, described.family) if described else (benchmark,)
+
+
+def packages(benchmark: str) -> tuple[str, ...]:
+    """The packages of a benchmark's modules below ``biasatlas.benchmarks``: its own, if it has one, before its family's."""
+    described = description(benchmark)
+    own = (benchmark,) if (_FOLDER / benchmark).is_dir() else ()
+    return (*own, *([f"families.{described.family}"] if described else []))
+
+
+def _places(benchmark: str, step: str) -> list[str]:
+    """The modules of a step: of its own package, of its family's, or both."""
+    return [
+        f"{benchmarks.__name__}.{package}.{step}"
+        for package in packages(benchmark)
+        if any((_FOLDER / package.replace(".", "/") / name).exists() for name in (f"{step}.py", f"{step}/__init__.py"))
+    ]
 
 
 def _has(benchmark: str, step: str) -> bool:
-    return (_FOLDER / folder(benchmark).replace(".", "/") / f"{step}.py").exists()
+    return bool(_places(benchmark, step))
+
+
+def _modules(benchmark: str, step: str) -> list[ModuleType]:
+    """All modules of a step. Imported when they are needed: planning reads specs alone."""
+    return [import_module(place) for place in _places(benchmark, step)]
 
 
 def _module(benchmark: str, step: str) -> ModuleType:
-    """A step's module. Imported when it is needed: planning reads specs alone."""
-    return import_module(f"{benchmarks.__name__}.{folder(benchmark)}.{step}")
+    """A step's module: the benchmark's own, or else its family's."""
+    own = _places(benchmark, step) or [f"{benchmarks.__name__}.{benchmark}.{step}"]
+    return import_module(own[0])
 
 
 def _function(benchmark: str, step: str, name: str) -> Any:
-    """A step's function, its description put in where the benchmark has one."""
-    function, described = getattr(_module(benchmark, step), name), description(benchmark)
-    return partial(function, described) if described else function
+    """The function ``name`` in a step's module."""
+    return getattr(_module(benchmark, step), name)
+
+
+def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., Any]:
+    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name.
+
+    A function of several parameters is called with them as they are, its description before all else.
+    """
+    described = description(benchmark)
+    if len(signature(function).parameters) != 1:
+        return partial(function, described) if described else function
+    names = contract.GIVEN[step]
+    fixed = {"spec": load_spec(benchmark)} | ({"description": described} if described else {})
+
+    def call(*values: Any, **named: Any) -> Any:
+        if "run" in names:
+            named = {"run": named}
+        return function(contract.Step(step, **fixed, **dict(zip(names[: len(values)], values, strict=True)), **named))
+
+    return call
 
 
 def _family(name: str) -> Any:

@@ -9,10 +9,10 @@ import torch
 from transformers import PreTrainedModel
 
 from biasatlas.engine import plan
-from biasatlas.engine.blame import blamed
 from biasatlas.engine.expansion import Answer, Expansion, State
 from biasatlas.engine.live import LiveRows, Node
 from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.plain import blamed
 from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.routes import TREE, Route, next_logits
 from biasatlas.engine.sampling import Sampling, likely, penalise
@@ -110,7 +110,7 @@ class _Choice:
         self._follow(tree)
 
     def _pool(self, tree: Tree, live: LiveRows, nodes: dict[_Pair, Node]) -> None:
-        """Put the questions of some rows that are not finished to those that wait, and go on when there are enough."""
+        """Merge unfinished rows into the pending batch; run it past half the KV budget."""
         wanted = {i: self.states[i].next() for i in {i: None for i, _ in nodes}}
         self.progress.advance(sum(not answers for answers in wanted.values()))
         going = [i for i, answers in wanted.items() if answers and all((i, answer[:-1]) in nodes for answer in answers)]

@@ -10,9 +10,9 @@ import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, PreTrainedModel
 
 from biasatlas.engine import plan
-from biasatlas.engine.blame import blamed
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.plain import blamed
 from biasatlas.engine.routes import TREE, Route
 from biasatlas.engine.sampling import Sampling, draw, seed_of
 from biasatlas.engine.slots import Slots

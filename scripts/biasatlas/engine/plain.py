@@ -100,3 +100,23 @@ def _logits(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray)
     else:
         logits = model(input_ids=ids, attention_mask=mask.long(), use_cache=False).logits[scored]
     return logits.float()
+
+
+def blamed(
+    error: NotFiniteError, model: PreTrainedModel, texts: Sequence[tuple[int, np.ndarray]], memory: Memory
+) -> NotFiniteError:
+    """``error``, or that of the one of ``texts`` (index and token ids) after which logits are not finite by itself.
+
+    Attention carries a NaN to the other texts of its row.
+    """
+
+    def visit(at: int, logits: torch.Tensor) -> None:
+        largest = float(logits.max())
+        if not np.isfinite(largest):
+            raise NotFiniteError(texts[at][0], largest)
+
+    try:
+        next_logits(model, [tokens for _, tokens in texts], memory, visit)
+    except NotFiniteError as found:
+        return found
+    return error

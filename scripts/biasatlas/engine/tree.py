@@ -15,7 +15,6 @@ from biasatlas.engine.forward import Forward, layers_of, new_cache
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.masks import tree_visible
 from biasatlas.engine.memory import Memory, NotFiniteError, attention_shape, inner_size
-from biasatlas.engine.transfer import Arriving, to_device
 
 #: Passes whose values a GPU may still owe while the next one is planned and handed to it.
 AHEAD = 2
@@ -25,6 +24,26 @@ WIDEST = 3
 ROW_WORTH = 4
 #: The same where tokens may follow: its keys and values, with those of the prefix, are kept and looked at by each round.
 FOLLOWED_ROW_WORTH = 16
+
+
+def to_device(array: np.ndarray, device: torch.device) -> torch.Tensor:
+    """An array as a tensor of ``device``. A GPU reads it from pinned memory when it gets there."""
+    tensor = torch.as_tensor(array)
+    return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
+
+
+class Arriving:
+    """Values of a tensor that a device may not have computed yet, on their way to memory."""
+
+    def __init__(self, values: torch.Tensor):
+        self._values = values.to("cpu", non_blocking=True)
+        self._copied = torch.cuda.current_stream(values.device).record_event() if values.is_cuda else None
+
+    def numpy(self) -> np.ndarray:
+        """The values, as soon as they are there."""
+        if self._copied:
+            self._copied.synchronize()
+        return self._values.numpy()
 
 
 @dataclass(frozen=True)

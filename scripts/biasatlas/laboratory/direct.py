@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from biasatlas.benchmarks.families.pairs.options import PairsOptions
+from biasatlas.benchmarks.families.pairs.spec import PairsOptions
 from biasatlas.benchmarks.families.pairs.tables import stereotype_score
-from biasatlas.benchmarks.families.questions.columns import LABELS
-from biasatlas.benchmarks.families.questions.options import QuestionsOptions
 from biasatlas.benchmarks.families.questions.scores import counted, places, shares
+from biasatlas.benchmarks.families.questions.spec import LABELS, QuestionsOptions
 from biasatlas.benchmarks.families.questions.tables import accuracy, bias_score
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.columns import MASSES
@@ -65,7 +64,7 @@ def _inside(items: pd.DataFrame, headline: Headline) -> NDArray[np.int_]:
 
 
 def _questions(bench: Bench) -> _Task:
-    """Shares of the options, as :func:`biasatlas.benchmarks.families.questions.scores.question_scores` has them."""
+    """Shares of the options, as :func:`biasatlas.benchmarks.families.questions.scores.score_responses` has them."""
     options, questions = cast(QuestionsOptions, bench.options), bench.questions["question"]
     items = bench.items.set_index("item_id").loc[bench.requests["question"]["item_id"]]
     place = places(items)

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.tables.directions import SENTENCE
-from biasatlas.benchmarks.twbias.tables.own_group import Regression, regression, swapped_pairs
-from biasatlas.benchmarks.twbias.vocabulary import PROMPTS
+from biasatlas.benchmarks.twbias.spec import PROMPTS
+from biasatlas.benchmarks.twbias.swaps import SENTENCE, Regression, regression, swapped_pairs
 from biasatlas.laboratory.bench import Bench
 from biasatlas.laboratory.experiment import COLUMNS
 from biasatlas.laboratory.studies import Headline, Study
@@ -19,7 +18,7 @@ from biasatlas.laboratory.truth import truth
 from biasatlas.models.known import formula
 from biasatlas.models.known.answer import Texts
 from biasatlas.models.known.entry import KnownEntry
-from biasatlas.models.known.noise import hashed, normal
+from biasatlas.models.known.formula import hashed, normal
 from biasatlas.stats.regression import coefficients
 
 Places = NDArray[np.int_]

@@ -100,7 +100,8 @@ def _theory(benchmark: str, items: pd.DataFrame) -> Iterator[Expected]:
 def _overall(table: pd.DataFrame, expected: Expected) -> float:
     """The value in the row of all items."""
     rows = table[(table["category"] == "overall") & (table["metric"] == expected.metric)]
-    wanted = {"condition": expected.condition} if expected.condition else {"direction": "all", "template": "all"}
-    for column, value in wanted.items():
-        rows = rows[rows[column] == value]
+    if expected.condition:
+        rows = rows[rows["condition"] == expected.condition]
+    for column in rows.columns.intersection(["direction", "template", "label_type"]):
+        rows = rows[rows[column] == "all"]
     return float(rows["value"].iloc[0]) if len(rows) else float("nan")

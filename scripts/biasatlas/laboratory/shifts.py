@@ -8,10 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from biasatlas.benchmarks.dbb.options import DBBOptions
+from biasatlas.benchmarks.dbb.evidence import bias_estimates, consistency_estimates
 from biasatlas.benchmarks.dbb.scores import LEAST
-from biasatlas.benchmarks.dbb.tables.bias import bias_estimates
-from biasatlas.benchmarks.dbb.tables.consistency import consistency_estimates
+from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.laboratory.bench import Bench
 from biasatlas.laboratory.experiment import COLUMNS

@@ -13,9 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr, softmax
 
-from biasatlas.benchmarks.dbb.vocabulary import TYPES
-from biasatlas.benchmarks.families.questions.options import QuestionsOptions
-from biasatlas.benchmarks.mcbe.spread import PC_DECAY
+from biasatlas.benchmarks.dbb import TYPES
+from biasatlas.benchmarks.families.questions.spec import QuestionsOptions
+from biasatlas.benchmarks.mcbe.scores import PC_DECAY
 from biasatlas.laboratory.bench import Bench
 from biasatlas.laboratory.studies import Headline
 from biasatlas.models.known import formula
@@ -179,7 +179,7 @@ def _dbb_choice(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
 
 @_of("dbb", "sg_consistency", "consistent_shift")
 def _dbb_continuation(bench: Bench, entry: KnownEntry, keys: dict[str, str]) -> float:
-    """Of continuations: what divides the noise of a text is its tokens; a mean over a question's variations."""
+    """Of continuations. Per-token noise is sd / n_tokens; probabilities are averaged over a question's variations."""
     requests, questions = bench.requests["SG"], bench.questions["SG"]
     if questions.texts is None:
         raise ValueError("semi-generation has texts")

@@ -1,20 +1,16 @@
 """What entries of every kind of model share. Light to import: planning reads entries and opens no model."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
 from biasatlas.marks import Marked, field
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.models.door import Model, Opening
 
 
 class Template(Marked):
@@ -80,6 +76,11 @@ def fetched(entry: HubEntry) -> Literal["fetched", ""]:
     return "fetched" if is_hub_id(entry.source) else ""
 
 
+def environment(entry: HubEntry) -> str:
+    """The environment of a job that runs a model in process."""
+    return "model-gpu" if getattr(entry, "gpu", 0) else "model"
+
+
 def pinned_revision(entry: HubEntry, ready: Sequence[Path]) -> str | None:
     """The commit that rule fetch_model recorded in the file ``ready``; for a folder what the entry says."""
     if not is_hub_id(entry.source) or not ready:
@@ -97,59 +98,7 @@ def every_task(entry: Entry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
     return tuple(spec.tasks)
 
 
-@dataclass(frozen=True)
-class Preview:
-    """What a model will make of a request, without being asked.
-
-    ``reason`` says why it cannot answer it, '' if it can; ``remark`` what else is worth knowing. ``tokens`` are those of the request and of its longest answer,
-    ``context_tokens`` those that the model takes; None where it is not known.
-    """
-
-    reason: str = ""
-    tokens: int | None = None
-    context_tokens: int | None = None
-    remark: str = ""
-
-
 def lacks_setting(entry: Entry, setting: str) -> bool:
     """Whether an entry has no such ``setting``, as "sampling.table8": a section of the entry, and a key in it."""
     section, _, key = setting.partition(".")
     return key not in getattr(entry, section, {})
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of model: what the workflow plans with, declared beside its entry, and how one is opened.
-
-    ``open`` imports what is heavy. ``tasks(entry, benchmark, spec)`` are the tasks of a benchmark that a model can
-    answer; ``protocol(entry)`` is the only protocol its answers stand under (None: any); ``lacks(entry, setting)`` says
-    whether it cannot be asked under one that needs a setting. A model that ``writes`` can judge, or
-    write a dataset. ``version`` rises when the same question may be answered otherwise.
-
-    ``ready(entry)`` is what must be there first: "weights" (trained here), "fetched" (from the hub), "release" (published
-    outputs), "files" (those of the entry), or "" (nothing). ``check(opening)`` raises UserError, within seconds and before
-    any other job of the model, where it cannot work (None: nothing that a person brought can be amiss), and gives what was
-    found, which the model is opened with; ``preview(opening, requests)`` says what it
-    will make of requests. ``environment(entry)`` names the file in envs/ that a job runs in. A ``shared_store`` holds all that a model answers; else each task has a store of its own, because what one
-    finds there would change how the rest is batched, and with it the last digits of a float.
-    """
-
-    entry: type[Entry]
-    open: "Callable[[Opening], Model]"
-    tasks: "Callable[[Any, str, Spec], tuple[str, ...]]"
-    ready: Callable[[Any], Literal["weights", "fetched", "release", "files", ""]]
-    environment: Callable[[Any], str]
-    writes: bool
-    version: int
-    check: "Callable[[Opening], str | None] | None" = None
-    preview: "Callable[[Opening, pd.DataFrame], list[Preview]] | None" = None
-    protocol: Callable[[Any], str | None] = lambda entry: None
-    lacks: Callable[[Any, str], bool] = lambda entry, setting: False
-    shared_store: bool = False
-    threads: int = 1
-    calls_api: bool = False
-
-    @property
-    def name(self) -> str:
-        """What the configuration calls it."""
-        return get_args(self.entry.model_fields["kind"].annotation)[0]

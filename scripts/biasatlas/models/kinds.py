@@ -1,13 +1,20 @@
-"""The kinds of model. Light to import: planning reads what each can do, and the door opens one."""
+"""The one door to models of every kind. Light to import: planning reads what each kind can do, and opens none."""
 
+import os
 from functools import reduce
 from importlib import import_module
 from operator import or_
+from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from biasatlas.models.entry import Entry, Kind
+from biasatlas.models.entry import Entry
+from biasatlas.models.interface import Kind, Model, Opening, Preview
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Folders of this package whose module ``entry`` declares a kind; a new kind is one line here.
 _FOLDERS = (
@@ -29,3 +36,30 @@ if TYPE_CHECKING:
 else:
     #: An entry of any kind, for pydantic to read.
     ModelEntry = Annotated[reduce(or_, (kind.entry for kind in KINDS.values())), Field(discriminator="kind")]
+
+
+def open_model(opening: Opening) -> Model:
+    """The model of an entry, ready to answer. Raises UserError where it cannot be loaded, with what to do.
+
+    GPUs are leased by the caller, before.
+    """
+    os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
+    return resolve_name(KINDS[opening.entry.kind].open)(opening)
+
+
+def check_model(opening: Opening) -> str | None:
+    """What the check of a model finds, for its file, None for nothing. Raises UserError where the model cannot work."""
+    check = KINDS[opening.entry.kind].check
+    return resolve_name(check)(opening) if check else None
+
+
+def preview_requests(opening: Opening, requests: "pd.DataFrame") -> list[Preview]:
+    """What a model will make of each of ``requests``, without being asked; empty for a kind that takes them all."""
+    name = KINDS[opening.entry.kind].preview
+    return resolve_name(name)(opening, requests) if name else []
+
+
+def store_folder(root: Path, name: str, entry: Entry, *part: str) -> Path:
+    """The folder below ``root`` where the answers of model ``name`` to a ``part`` of the workflow are kept."""
+    folder = Path(root) / name
+    return folder if KINDS[entry.kind].shared_store else folder.joinpath(*part)

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 _to_disk = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 
 #: The command for a person whose store is damaged.
-REPAIR = "python scripts/store.py --repair FOLDER"
+REPAIR = "python -m biasatlas check-store --repair FOLDER"
 
 _NOT_CONTENT = {"request_id", "item_id", "repeats"}
 _PLAIN = {"string": str, "float": float, "integer": int, "boolean": bool}

@@ -9,7 +9,7 @@ from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 
 if TYPE_CHECKING:
-    from biasatlas.models.door import Model
+    from biasatlas.models.interface import Model
     from biasatlas.models.store import ResponseStore
 
 NO_REPLY = "the turn before it has no reply"

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from biasatlas.benchmarks.contract import Metric
-from biasatlas.benchmarks.shared.palette import Looks
+from biasatlas.benchmarks.shared.palette import Look, Looks
 from biasatlas.report.text import visible
-from biasatlas.report.verdicts import Column, whole
+from biasatlas.report.verdicts import Cell, Column, whole
 
 #: Up to so many models share a row; more have a row each in a panel for each part.
 _SIDE_BY_SIDE = 4
@@ -27,8 +27,35 @@ _FONT = "system-ui, 'Noto Sans CJK TC', 'Noto Sans CJK SC', 'PingFang TC', 'Micr
 
 def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) -> dict[str, Any] | None:
     """The chart of a headline by its parts; None where no cell has a value."""
-    named = [(whole(column), column.cells), *column.parts]
-    rows = [
+    rows = _rows(column, ids)
+    if not rows:
+        return None
+    models, parts = (list(dict.fromkeys(str(row[key]) for row in rows)) for key in ("model", "part"))
+    label = _label(column, ids, [*models, *parts])
+    together = len(models) <= _SIDE_BY_SIDE
+    x = {
+        "type": "quantitative",
+        "scale": {"zero": False, "nice": True},
+        "axis": {"labelOverlap": "greedy", "labelSeparation": 8},
+        "title": visible(f"{column.headline.metric.replace('_', ' ')}{f' ({metric.unit})' if metric.unit else ''}"),
+    }
+    y = _y(models, parts, label, together)
+    styles = _styles(models, {ids[model]: look for model, look in looks.items()}, label)
+    layers = [*_band(column, x), *_estimates(x, y, **styles)]
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "background": None,
+        "config": _config(4 if together else 3),
+        "data": {"values": rows},
+        # As wide as its place on the page.
+        **({"layer": layers, "height": _ROW * max(1.5, len(models)) * len(parts)} if together else {}),
+        **({} if together else _panels(layers, parts, label, _ROW * len(models))),
+    }
+
+
+def _rows(column: Column, ids: Mapping[str, str]) -> list[dict[str, Any]]:
+    """A row a part and model that has a value: where its dot is, its interval, and what is said of it."""
+    return [
         {
             "part": f"p{place}",
             "model": ids[model],
@@ -39,127 +66,119 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
             + f", n {cell.n}",
             "of": visible(f"{model}, {name}"),
         }
-        for place, (name, cells) in enumerate(named)
+        for place, (name, cells) in enumerate(_named(column))
         for model, cell in cells.items()
         if math.isfinite(cell.value)
     ]
-    if not rows:
-        return None
-    models = list(dict.fromkeys(str(row["model"]) for row in rows))
-    places = list(dict.fromkeys(str(row["part"]) for row in rows))
-    label = {f"p{place}": visible(name) for place, (name, _) in enumerate(named)}
-    label |= {ids[model]: visible(model) for model in column.cells}
-    names = "{" + ",".join(f"{key}:{_quoted(label[key])}" for key in (*models, *places)) + "}"
-    x = {
-        "type": "quantitative",
-        "scale": {"zero": False, "nice": True},
-        "axis": {"labelOverlap": "greedy", "labelSeparation": 8},
-        "title": visible(f"{column.headline.metric.replace('_', ' ')}{f' ({metric.unit})' if metric.unit else ''}"),
-    }
-    tooltip = [{"field": "of", "title": "of"}, {"field": "said", "title": "estimate"}]
-    colours = {ids[model]: _GREY if look.colour == "#000000" else look.colour for model, look in looks.items()}
-    shapes = {ids[model]: _SHAPES[look.marker] for model, look in looks.items()}
-    by_model = {
-        "color": {
-            "field": "model",
-            "scale": {"domain": models, "range": [colours[model] for model in models]},
-            "legend": {
-                "title": None,
-                "labelExpr": f"({names})[datum.value]",
-                "orient": "top",
-                "symbolLimit": 0,
-            },
-        },
-        "opacity": {"condition": {"param": "chosen", "value": 1}, "value": 0.12},
-    }
-    shape = {
-        "field": "model",
-        "scale": {"domain": models, "range": [shapes[model] for model in models]},
-        "legend": {
-            "title": None,
-            "labelExpr": f"({names})[datum.value]",
-            "orient": "top",
-            "symbolLimit": 0,
-        },
-    }
-    together = len(models) <= _SIDE_BY_SIDE
-    y: dict[str, Any] = {
+
+
+def _named(column: Column) -> list[tuple[str, Mapping[str, Cell]]]:
+    """The headline as a whole, then its parts, by their names."""
+    return [(whole(column), column.cells), *column.parts]
+
+
+def _label(column: Column, ids: Mapping[str, str], keys: list[str]) -> dict[str, str]:
+    """What turns our names for models and parts into theirs, as Vega's expression for a label."""
+    names = {f"p{place}": visible(name) for place, (name, _) in enumerate(_named(column))}
+    names |= {ids[model]: visible(model) for model in column.cells}
+    return {"labelExpr": f"({{{','.join(f'{key}:{_quoted(names[key])}' for key in keys)}}})[datum.value]"}
+
+
+def _y(models: list[str], parts: list[str], label: dict[str, str], together: bool) -> dict[str, Any]:
+    """A row a part with its models side by side, or a row a model."""
+    y = {
         "field": "part" if together else "model",
         "type": "nominal",
-        "sort": places if together else models,
+        "sort": parts if together else models,
         "title": None,
-        "axis": {"labelExpr": f"({names})[datum.value]", "labelLimit": 220, "ticks": False, "domain": False},
+        "axis": {**label, "labelLimit": 220, "ticks": False, "domain": False},
     }
-    place = {"y": y} | ({"yOffset": {"field": "model", "sort": models}} if together else {})
-    layers: list[dict[str, Any]] = []
-    if column.null is not None:
-        band = {"low": column.null - column.headline.smallest, "high": column.null + column.headline.smallest}
-        layers.append(
-            {
-                "data": {"values": [band]},
-                "mark": {"type": "rect", "color": _GREY, "opacity": 0.16, "tooltip": None},
-                "encoding": {"x": x | {"field": "low"}, "x2": {"field": "high"}},
-            }
-        )
-        layers.append(
-            {
-                "data": {"values": [{"null": column.null}]},
-                "mark": {"type": "rule", "color": _GREY, "strokeDash": [3, 3]},
-                "encoding": {"x": x | {"field": "null"}},
-            }
-        )
-    layers.append(
+    return {"y": y} | ({"yOffset": {"field": "model", "sort": models}} if together else {})
+
+
+def _styles(models: list[str], looks: Mapping[str, Look], label: dict[str, str]) -> dict[str, Any]:
+    """``shape`` of each model, and ``by_model``: its colour, pale where the reader chose another one."""
+    legend = {"title": None, **label, "orient": "top", "symbolLimit": 0}
+    colours = [_GREY if looks[model].colour == "#000000" else looks[model].colour for model in models]
+    shapes = [_SHAPES[looks[model].marker] for model in models]
+    return {
+        "by_model": {
+            "color": {"field": "model", "scale": {"domain": models, "range": colours}, "legend": legend},
+            "opacity": {"condition": {"param": "chosen", "value": 1}, "value": 0.12},
+        },
+        "shape": {"field": "model", "scale": {"domain": models, "range": shapes}, "legend": legend},
+    }
+
+
+def _band(column: Column, x: dict[str, Any]) -> list[dict[str, Any]]:
+    """The layers of the effects too small to matter, and of what a model without bias has; none where that is not known."""
+    if column.null is None:
+        return []
+    band = {"low": column.null - column.headline.smallest, "high": column.null + column.headline.smallest}
+    return [
+        {
+            "data": {"values": [band]},
+            "mark": {"type": "rect", "color": _GREY, "opacity": 0.16, "tooltip": None},
+            "encoding": {"x": x | {"field": "low"}, "x2": {"field": "high"}},
+        },
+        {
+            "data": {"values": [{"null": column.null}]},
+            "mark": {"type": "rule", "color": _GREY, "strokeDash": [3, 3]},
+            "encoding": {"x": x | {"field": "null"}},
+        },
+    ]
+
+
+def _estimates(
+    x: dict[str, Any], y: dict[str, Any], by_model: dict[str, Any], shape: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The layers of intervals and dots."""
+    shared = {"tooltip": [{"field": "of", "title": "of"}, {"field": "said", "title": "estimate"}], **y, **by_model}
+    return [
         {
             "mark": {"type": "rule", "strokeWidth": 2},
-            "encoding": {"x": x | {"field": "low"}, "x2": {"field": "high"}, "tooltip": tooltip, **place, **by_model},
-        }
-    )
-    layers.append(
+            "encoding": {"x": x | {"field": "low"}, "x2": {"field": "high"}, **shared},
+        },
         {
             "params": [{"name": "chosen", "select": {"type": "point", "fields": ["model"]}, "bind": "legend"}],
             "mark": {"type": "point", "filled": True, "size": 70},
-            "encoding": {"x": x | {"field": "value"}, "shape": shape, "tooltip": tooltip, **place, **by_model},
-        }
-    )
-    spec: dict[str, Any] = {"data": {"values": rows}}
-    if together:
-        spec |= {
-            "layer": layers,
-            "height": _ROW * max(1.5, len(models)) * len(places),
-        }  # as wide as its place on the page
-    else:
-        # Bands and the null have data of their own, which a facet would not repeat.
-        spec |= {
-            "facet": {
-                "field": "part",
-                "type": "nominal",
-                "sort": places,
-                "title": None,
-                "header": {"labelExpr": f"({names})[datum.value]", "labelFontWeight": "bold"},
-            },
-            "columns": 3,
-            "spec": {"layer": layers, "width": 190, "height": _ROW * len(models)},
-        }
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "background": None,
-        "config": {
-            "font": _FONT,
-            "view": {"stroke": None},
-            "axis": {
-                "grid": True,
-                "gridColor": _GREY,
-                "gridOpacity": 0.2,
-                "domainColor": _GREY,
-                "tickColor": _GREY,
-                "labelFontSize": 12,
-                "titleFontSize": 12,
-                "titleFontWeight": "normal",
-                "titleAnchor": "end",
-            },
-            "legend": {"labelFontSize": 12, "labelLimit": 160, "columns": 4 if together else 3},
+            "encoding": {"x": x | {"field": "value"}, "shape": shape, **shared},
         },
-        **spec,
+    ]
+
+
+def _panels(layers: list[dict[str, Any]], parts: list[str], label: dict[str, str], height: int) -> dict[str, Any]:
+    """A panel for each part. Bands and the null have data of their own, which a facet would not repeat."""
+    return {
+        "facet": {
+            "field": "part",
+            "type": "nominal",
+            "sort": parts,
+            "title": None,
+            "header": {**label, "labelFontWeight": "bold"},
+        },
+        "columns": 3,
+        "spec": {"layer": layers, "width": 190, "height": height},
+    }
+
+
+def _config(columns: int) -> dict[str, Any]:
+    """What both themes share, with a legend of so many ``columns``."""
+    return {
+        "font": _FONT,
+        "view": {"stroke": None},
+        "axis": {
+            "grid": True,
+            "gridColor": _GREY,
+            "gridOpacity": 0.2,
+            "domainColor": _GREY,
+            "tickColor": _GREY,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "titleAnchor": "end",
+        },
+        "legend": {"labelFontSize": 12, "labelLimit": 160, "columns": columns},
     }
 
 

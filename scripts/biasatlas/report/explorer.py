@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from biasatlas.benchmarks.contract import Spec
-from biasatlas.benchmarks.views import Shown
+from biasatlas.benchmarks.contract import Shown, Spec
 from biasatlas.columns import SCORE_KEYS, STATUSES
 from biasatlas.files import read_repeated, read_scores
 from biasatlas.report.answers import CHUNK, write_answers

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.files import write_text
-from biasatlas.report.text import visible, visible_column
+from biasatlas.report.text import visible_column
 
 #: A packed column.
 Packed = list[Any]
@@ -77,24 +77,6 @@ def pack_codes(codes: np.ndarray | Sequence[int]) -> Packed:
     return [letter, _squeeze(codes.astype(dtype).tobytes())]
 
 
-def pack_json(value: object) -> Packed:
-    """Any JSON value."""
-    return ["j", _squeeze(_json(value))]
-
-
-def unpack(column: Packed) -> list:
-    """What the page's own script makes of a packed column (for tests)."""
-    if column[0] == "c":
-        labels = [*unpack(column[1]), None]
-        return [labels[code] for code in unpack(column[2])]
-    data = zlib.decompress(base64.b64decode(column[1]), wbits=-15)
-    if column[0] == "j":
-        return json.loads(data)
-    if column[0] == "f":
-        return np.frombuffer(data, np.uint8).reshape(4, -1).T.copy().view("<f4").ravel().tolist()
-    return np.frombuffer(data, {"b": "<u1", "h": "<u2", "i": "<i4"}[column[0]]).tolist()
-
-
 def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
@@ -102,15 +84,3 @@ def _json(value: object) -> bytes:
 def _squeeze(data: bytes) -> str:
     compressor = zlib.compressobj(level=6, wbits=-15)
     return base64.b64encode(compressor.compress(data) + compressor.flush()).decode()
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of ``frame`` as JSON can hold them: text made visible, what is missing left out."""
-    return [
-        {
-            str(name): visible(value) if isinstance(value, str) else value
-            for name, value in row.items()
-            if value is not None and value == value
-        }
-        for row in frame.to_dict("records")
-    ]

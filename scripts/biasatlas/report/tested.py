@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from biasatlas.benchmarks.comparisons.findings import CARD_METRICS, Card, about
+from biasatlas.benchmarks.contract import Headline
 from biasatlas.benchmarks.shared.evidence import OVERALL
-from biasatlas.benchmarks.views import Headline
 
 #: Names under which tables have what is over all categories.
 WHOLE = ("overall", "All", "all")

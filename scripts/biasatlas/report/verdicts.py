@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from biasatlas.benchmarks.comparisons.findings import Card, worst
-from biasatlas.benchmarks.views import Headline
+from biasatlas.benchmarks.contract import Headline
 from biasatlas.report.tested import WHOLE, Judging, Outcome
 
 #: "found": the interval leaves out the null, and the test survives all of the run; "not found": the interval lies within the

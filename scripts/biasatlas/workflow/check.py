@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.errors import UserError
-from biasatlas.models.door import Opening
-from biasatlas.models.endpoint.bound import bound
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import read_found
+from biasatlas.models.endpoint.calls import bound
+from biasatlas.models.endpoint.entry import ApiEntry, read_found
 from biasatlas.models.entry import Entry
-from biasatlas.models.kinds import KINDS
+from biasatlas.models.interface import Opening
+from biasatlas.models.kinds import KINDS, preview_requests
 from biasatlas.workflow.plan import Planned
 
 #: Columns of the table; tokens are estimates from above, ``cost`` is what it may come to at most, if no call is in the
@@ -48,8 +47,7 @@ def row(planned: Planned, requests: pd.DataFrame | None, opening: Opening) -> di
     if requests is None:
         remarks += [] if planned.reason else ["counted once a judge has put the contexts in order"]
         return values | {"remark": "; ".join(filter(None, remarks))}
-    kind = KINDS[opening.entry.kind]
-    previews = kind.preview(opening, requests) if kind.preview else []
+    previews = preview_requests(opening, requests)
     able = np.asarray([not preview.reason for preview in previews] or [True] * len(requests))
     if reasons := dict.fromkeys(preview.reason for preview in previews if preview.reason):
         remarks.append(f"{requests.loc[~able, 'requests'].sum()} requests are not asked: {'; '.join(reasons)}")
@@ -68,7 +66,7 @@ def row(planned: Planned, requests: pd.DataFrame | None, opening: Opening) -> di
         "longest_tokens": longest or None,
         "context_tokens": context,
     }
-    if kind.calls_api:
+    if KINDS[opening.entry.kind].calls_api:
         values |= bound(cast(ApiEntry, opening.entry), asked, read_found(opening.ready))
     return values
 

@@ -14,7 +14,7 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.registry import description_that_changes, folder, load_spec, reader_version
+from biasatlas.benchmarks.registry import description_that_changes, load_spec, packages, reader_version
 from biasatlas.files import write_text
 from biasatlas.marks import Changes, that_change
 from biasatlas.models.entry import Entry
@@ -66,7 +66,8 @@ def code_of_step(script: str, benchmark: str, *modules: str) -> str:
     """
     if not benchmark:
         return code_of(script, *modules)
-    code = code_of(script, *(module.format(benchmark=folder(benchmark)) for module in modules))
+    places = [module.format(benchmark=package) for module in modules for package in packages(benchmark)]
+    code = code_of(script, *dict.fromkeys(places))
     described = description_that_changes(benchmark, _MAKES.get(script, "tables"))
     return f"{code} {hashlib.sha256(repr(described).encode()).hexdigest()[:16]}" if described else code
 

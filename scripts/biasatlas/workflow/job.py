@@ -19,16 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 from biasatlas import ROOT, progress
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.contract import Options, Step
+from biasatlas.benchmarks.contract import Options
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.workflow.again import count_run
 from biasatlas.workflow.config import Config, load_config
+from biasatlas.workflow.filetree import filled
 from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.requeue import requeue
 
 if TYPE_CHECKING:
-    from biasatlas.models.door import Model
+    from biasatlas.models.interface import Model
     from biasatlas.models.store import ResponseStore
 
 _DISK = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
@@ -44,7 +45,7 @@ class Job:
     def __init__(self, snakemake: Any, terminal: logging.Handler):
         self._snakemake, self._terminal = snakemake, terminal
         self.name: str = snakemake.wildcards.get("benchmark", "")
-        self.protocol: str = snakemake.wildcards.get("protocol") or snakemake.params.get("protocol", "")
+        self.protocol: str = snakemake.wildcards.get("protocol", "released")
 
     @cached_property
     def config(self) -> Config:
@@ -61,19 +62,28 @@ class Job:
         self._terminal.setFormatter(_titled(f"{_title(self._snakemake)} {task}"))
 
     @property
+    def step(self) -> dict[str, Any]:
+        """What can change the job's results beside its files, by name (:meth:`biasatlas.workflow.steps.Steps.step`)."""
+        return self._snakemake.params.step
+
+    def given(self, name: str) -> Any:
+        """The tree ``name`` of the step, with the paths of the input of this name in it."""
+        return filled(self.step[name], self._snakemake.input[name])
+
+    @property
     def options(self) -> Options:
         """The options of the job's protocol."""
         return registry.load_options(self.benchmark, self.protocol)
 
-    def resources(self, step: Step) -> Resources:
-        """The shipped files that the job was given for a ``step`` of its benchmark, and the wording of others."""
-        given, params = self._snakemake.input, self._snakemake.params
-        names = [*registry.resource_names(self.benchmark, step), *getattr(params, "wording", ())]
-        return Resources.given(names, [*given.resources, *getattr(given, "wording", ())])
+    @cached_property
+    def resources(self) -> Resources:
+        """The shipped files that the job was given, and the prompt templates of others."""
+        return Resources(self.given("resources"))
 
     def open_model(self, name: str) -> "Model":
         """The configured model ``name``, ready to answer, with the GPUs that the job asked for."""
-        from biasatlas.models.door import Opening, open_model
+        from biasatlas.models.interface import Opening
+        from biasatlas.models.kinds import open_model
         from biasatlas.workflow.lease import lease_gpus
 
         gpus = self._snakemake.resources.get("gpu", 0)
@@ -94,7 +104,7 @@ class Job:
 
     def store(self, name: str, *part: str) -> "ResponseStore":
         """Where the answers of model ``name`` to a ``part`` of the workflow are kept as they come."""
-        from biasatlas.models.door import store_folder
+        from biasatlas.models.kinds import store_folder
         from biasatlas.models.store import ResponseStore
 
         paths = Paths(self.config.results, self.config.data)

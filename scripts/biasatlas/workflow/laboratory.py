@@ -1,13 +1,16 @@
 """Which studies a configuration asks the laboratory for."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.contract import ReadingStep
 from biasatlas.laboratory.studies import Study, load_studies
+from biasatlas.marks import that_change
 from biasatlas.workflow.config import Config
+from biasatlas.workflow.filetree import File
+from biasatlas.workflow.paths import Paths
 
 #: Steps of a benchmark that an experiment does in process.
-STEPS: tuple[Step, ...] = ("requests", "judge", "scores", "tables")
+STEPS: tuple[ReadingStep, ...] = ("requests", "judge", "scores", "tables")
 #: Modules behind them.
 MODULES = ("requests", "judge", "roles", "scores", "tables", "columns")
 
@@ -40,3 +43,25 @@ def studies(config: Config) -> dict[str, Study]:
         name for name, study in known.items() if study.benchmark in map(config.benchmark, config.benchmarks)
     ]
     return {name: known[name] for name in wanted}
+
+
+def study_values(config: Config, name: str, setting: str) -> dict[str, Any]:
+    """What of a study decides the experiments of one of its settings."""
+    study = studies(config)[name]
+    options = that_change(config.options(study.benchmark, study.protocol), "tables")
+    values = study.model_dump(include={"tasks", "categories", "headlines"})
+    settings = study.settings()
+    return values | {"settings": list(settings), "setting": settings[setting], "options": options}
+
+
+def experiment_files(config: Config, paths: Paths) -> list[dict[str, Any]]:
+    """Tree: the runs of every experiment, with the data, study and setting that they are of."""
+    return [
+        {
+            "data": config.benchmarks[each.benchmark].data,
+            "study": each.study,
+            "setting": each.setting,
+            "runs": File(paths.experiment.format(**each._asdict())),
+        }
+        for each in experiments(config)
+    ]

@@ -6,8 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import Found, read_found
+from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 
@@ -62,7 +61,7 @@ def _counted(entry_json: str, found: Found | None, path: Path, time_ns: int) -> 
     """Answers that a file comes to, and minutes that they take."""
     import pyarrow.parquet  # heavy, and most plans need neither
 
-    from biasatlas.models.endpoint.bound import bound
+    from biasatlas.models.endpoint.calls import bound
     from biasatlas.workflow.sizes import sizes
 
     entry, file = ApiEntry.model_validate_json(entry_json), pyarrow.parquet.ParquetFile(path)

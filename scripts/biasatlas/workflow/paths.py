@@ -65,7 +65,7 @@ class Paths:
         self.comparison_figure = f"{results}/figures/comparison/{{protocol}}/{{comparison}}.svg"
         self.summary = f"{results}/summary/{{model}}.{{form}}"
         self.multiverse = f"{results}/multiverse/{{model}}/{{benchmark}}/{{protocol}}.csv"
-        #: Log-likelihoods token by token, of the items that count most; made by scripts/tell_tokens.py alone.
+        #: Log-likelihoods token by token, of the items that count most; made by `export-token-logprobs` alone.
         self.tokens = f"{results}/tokens/{answered}.parquet"
         self.report, self.report_pages = f"{results}/report/index.html", f"{results}/report/pages"
 
@@ -80,12 +80,25 @@ class Paths:
         self.experiment = f"{results}/laboratory/{{benchmark}}/{{study}}/{{setting}}.csv"
         #: What could be found: a file by benchmark and protocol below it, and with .csv and .txt all of them.
         self.plan = f"{results}/plan"
+        self.planned_effects = f"{results}/plan/{{benchmark}}/{{protocol}}.csv"
         self.laboratory_settings = f"{results}/laboratory/settings.csv"
         self.laboratory_text = f"{results}/laboratory/validity.md"
         self.laboratory_cards = f"{results}/laboratory/cards.csv"
 
         self._log = f"{results}/logs/{{rule}}/{{name}}.log"
         self._run_time = f"{results}/benchmarks/{{rule}}/{{name}}.tsv"
+
+    def compared(self, name: str) -> str:
+        """The table across benchmarks of this name."""
+        return self.comparison.replace("{comparison}", name)
+
+    def compared_from(self, name: str) -> str:
+        """What it was made from."""
+        return self.comparison_from.replace("{comparison}", name)
+
+    def compared_figure(self, name: str) -> str:
+        """The figure of this name."""
+        return self.comparison_figure.replace("{comparison}", name)
 
     def log(self, rule: str, *wildcards: str) -> str:
         """The log of a rule's jobs; one name serves rule, script and log."""

@@ -1,10 +1,14 @@
 """What every model is to do in a run, and why it does not do the rest."""
 
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from biasatlas.models.kinds import KINDS
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
+from biasatlas.workflow.filetree import File
+from biasatlas.workflow.lookup import Lookup
+from biasatlas.workflow.model_jobs import ModelJobs
 
 
 class Planned(NamedTuple):
@@ -54,3 +58,37 @@ def _why_not(config: Config, benchmark: str, protocol: str, task: str, model: st
     if task not in selection.tasks(config, benchmark, model):
         return f"as its entry stands, a model of kind {kind.name} does not answer such requests"
     return ""
+
+
+def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, Any]:
+    """What the check of a run counts: models that were looked at, requests, and what judges are asked with.
+
+    ``construction`` is the path of a construction's costs, '' without one.
+    """
+    config, paths = find.config, find.paths
+    planned = plan(config)
+    # Requests that can be counted: no judge has a say in them.
+    counted = dict.fromkeys(
+        (row.benchmark, row.protocol, row.task)
+        for row in planned
+        if row.role == "answers"
+        and not row.reason
+        and not selection.is_ordered(config, row.benchmark, row.protocol, row.task)
+    )
+    judged = dict.fromkeys(row.benchmark for row in planned if row.role != "answers")
+    resources = find.resources("judge")
+    return {
+        "checked": {name: File(paths.checked.format(model=name)) for name in jobs.checked},
+        "fetched": {name: File(paths.fetched.format(model=name)) for name in jobs.prepared_by("fetched")},
+        "requests": {
+            (name, protocol, task): File(paths.requests.format(benchmark=name, protocol=protocol, task=task))
+            for name, protocol, task in counted
+        },
+        "items": {name: File(paths.items.format(benchmark=name)) for name in judged},
+        "resources": {
+            (name, protocol): resources(SimpleNamespace(benchmark=name, protocol=protocol))
+            for name, protocol in find.targets.runs
+            if name in judged
+        },
+        "construction": File(construction) if construction else "",
+    }

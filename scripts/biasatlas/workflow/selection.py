@@ -4,9 +4,8 @@ import os
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from biasatlas.benchmarks.contract import Table
+from biasatlas.benchmarks.contract import Need, Table
 from biasatlas.benchmarks.dbb.construct import DATASET
-from biasatlas.benchmarks.needs import Need
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 from biasatlas.sources import names_in

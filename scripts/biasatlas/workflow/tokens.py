@@ -9,8 +9,8 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Spec
 from biasatlas.files import read_parquet, read_scores, write_parquet
-from biasatlas.models.door import Opening, open_model
-from biasatlas.models.kinds import KINDS
+from biasatlas.models.interface import Opening
+from biasatlas.models.kinds import KINDS, open_model
 from biasatlas.report.explorer import joined, shown_of, value_of
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config

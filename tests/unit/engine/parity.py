@@ -9,10 +9,9 @@ import numpy as np
 from transformers import PreTrainedModel
 
 from biasatlas.engine.choice import Question, answer_probabilities
-from biasatlas.engine.compiled import compile_layers
 from biasatlas.engine.generate import Prompt, generate
+from biasatlas.engine.layers import compile_layers, through_onednn
 from biasatlas.engine.likelihood import log_likelihoods
-from biasatlas.engine.linear import through_onednn
 from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import Memory
 from biasatlas.engine.reading import TokenReader

@@ -13,8 +13,7 @@ from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.routes import TREE, Route
 from biasatlas.engine.selfcheck import choose_route
 from biasatlas.engine.slots import Slots
-from biasatlas.engine.transfer import Arriving
-from biasatlas.engine.tree import Tree
+from biasatlas.engine.tree import Arriving, Tree
 
 from . import tiny
 

@@ -1,9 +1,8 @@
-import platform
 import resource
 from types import SimpleNamespace
 
-import pytest
 import torch
+from needs import needs
 
 from biasatlas.engine.memory import attention_shape, default_budget, inner_size, keep_freed
 
@@ -21,9 +20,7 @@ def test_heads_may_differ_by_layer():
     assert attention_shape(config) == (16, 32) and inner_size(config) == 128
 
 
-@pytest.mark.skipif(
-    platform.libc_ver()[0] != "glibc", reason="only glibc gives back what is freed at the end of its heap"
-)
+@needs("glibc")  # no other gives back what is freed at the end of its heap
 def test_what_a_layer_frees_is_there_for_the_next_one():
     def faults() -> int:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -2,16 +2,15 @@
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from biasatlas.benchmarks.bbq.columns import ITEM_COLUMNS
-from biasatlas.benchmarks.bbq.vocabulary import CATEGORIES, LABELS
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.errors import UserError
-from biasatlas.resources import Resources
 from biasatlas.userfiles import check_texts, listed, read_csv_rows, read_json_lines, shown
 from biasatlas.validation import unknown
 
@@ -29,7 +28,7 @@ _EXPECTED = {
 _TARGETS = {str(position): label for position, label in enumerate(LABELS)} | {"NA": None, "": None}
 
 
-def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
+def read_items(step: Step) -> pd.DataFrame:
     """Items from ``data/{category}.jsonl`` and ``analysis_scripts/additional_metadata.csv``.
 
     One row per question, in the order of the files: ``item_id`` ("Age/17"), ``category``, ``template`` ("Age/3": its
@@ -43,10 +42,11 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
 
     Raises :class:`UserError` naming file, line and value for anything else than the published schema.
     """
+    files, categories = step.files, step.description.categories
     names = sorted(name for name in files if re.fullmatch(r"data/[^/]*\.jsonl", name))
     if not names or _METADATA not in files:
         raise UserError(f"BBQ: expected data/*.jsonl and {_METADATA}, found {listed(files)}. Fetch the whole source.")
-    items = pd.concat([_read_category(Path(name).stem, files[name]) for name in names], ignore_index=True)
+    items = pd.concat([_read_category(Path(name).stem, files[name], categories) for name in names], ignore_index=True)
     metadata = _read_metadata(files[_METADATA])
     undescribed = items["item_id"][~items["item_id"].isin(metadata["item_id"])]
     if len(undescribed):
@@ -58,12 +58,12 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     untargeted = items["item_id"][items["target"].isna()]
     if len(untargeted):
         logging.info("%d items have no bias target: %s", len(untargeted), ", ".join(untargeted))
-    return items[list(ITEM_COLUMNS)]
+    return items[list(step.spec.items)]
 
 
-def _read_category(category: str, path: Path) -> pd.DataFrame:
-    if category not in CATEGORIES:
-        raise UserError(unknown(str(path), category, "a category of BBQ", CATEGORIES))
+def _read_category(category: str, path: Path, known: Sequence[str]) -> pd.DataFrame:
+    if category not in known:
+        raise UserError(unknown(str(path), category, "a category of BBQ", known))
     items: dict[int, dict[str, str]] = {}
     for where, row in read_json_lines(path):
         _check_line(where, row, category)

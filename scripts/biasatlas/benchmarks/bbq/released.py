@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.bbq.vocabulary import LABELS
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.shared.predictions import chosen, lm_eval_samples, log_unknown, match_options, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, read_json_lines, shown
@@ -32,27 +33,18 @@ _MODELS = {
 _OPTIONS = ["ans0", "ans1", "ans2"]
 
 
-def import_responses(
-    name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
-) -> pd.DataFrame:
+def import_responses(step: Step) -> pd.DataFrame:
     """A response for each request, of UnifiedQA (:func:`read_unifiedqa`) or of a multiple-choice model in ``df_bbq.csv``.
 
     UnifiedQA's other five categories are releases of their own, ``{name}_more``.
     """
-    if name in _MODELS:
-        return read_option_scores(files, items, requests, task, _MODELS[name])
-    name = name.removesuffix("_more")
-    return read_unifiedqa(files, items, requests, task, _COLUMNS[name], context_shown=name != "unifiedqa_question_only")
+    if step.release in _MODELS:
+        return _option_scores(step, _MODELS[step.release])
+    name = step.release.removesuffix("_more")
+    return _unifiedqa(step, _COLUMNS[name], context_shown=name != "unifiedqa_question_only")
 
 
-def read_unifiedqa(
-    files: Mapping[str, Path],
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    task: str,
-    column: str = "",
-    context_shown: bool = True,
-) -> pd.DataFrame:
+def read_unifiedqa(step: Step) -> pd.DataFrame:
     """A response for each request, from files ``preds_{category}.jsonl`` whose field ``column`` holds the answers.
 
     An answer equal to no option is "unparseable". An item whose prediction is missing, doubled, has other than three
@@ -60,7 +52,12 @@ def read_unifiedqa(
     logged by id. Items of a category without a file are "not_applicable", and so are disambiguated items where no context
     was shown.
     """
-    predictions = _predictions(files, items, column or _only_column(files))
+    return _unifiedqa(step, step.column)
+
+
+def _unifiedqa(step: Step, column: str, context_shown: bool = True) -> pd.DataFrame:
+    items, requests = step.items, step.requests
+    predictions = _predictions(step.files, items, column or _only_column(step.files))
     rows = requests[["request_id", "item_id"]].merge(
         items[["item_id", "category", "condition", *LABELS]], on="item_id", how="left"
     )
@@ -84,9 +81,7 @@ def read_unifiedqa(
     return chosen(rows["request_id"], labels, LABELS, status, detail)
 
 
-def read_option_scores(
-    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
-) -> pd.DataFrame:
+def read_option_scores(step: Step) -> pd.DataFrame:
     """A response for each request, from one CSV with a score for each option, as ``df_bbq.csv`` of the authors.
 
     Its columns are ``index`` and ``cat`` (the question), ``model``, ``ans0``, ``ans1`` and ``ans2``; the option of the
@@ -96,7 +91,11 @@ def read_option_scores(
     Raises UserError for a file of another layout, several models of which none is named, a score that is no number, and
     an item with several rows.
     """
-    path = one_file(files, ".csv", "BBQ, format option_scores")
+    return _option_scores(step, step.column)
+
+
+def _option_scores(step: Step, column: str) -> pd.DataFrame:
+    path, requests = one_file(step.files, ".csv", "BBQ, format option_scores"), step.requests
     rows = list(read_csv_rows(path, ("index", "cat", "model", *_OPTIONS)))
     models = sorted({row["model"] for _, row in rows})
     if column not in models if column else len(models) > 1:
@@ -110,23 +109,21 @@ def read_option_scores(
             if item_id in scores:
                 raise UserError(f"{where}: a second row of {item_id} by {row['model']}. Keep one.")
             scores[item_id] = [_score(where, row, option) for option in _OPTIONS]
-    log_unknown(path, "items", scores.keys() - set(items["item_id"]))
+    log_unknown(path, "items", scores.keys() - set(step.items["item_id"]))
     found = requests["item_id"].map(scores)
     return _best(requests, found, requests["item_id"].isin(scores), list(LABELS))
 
 
-def read_lm_eval(
-    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
-) -> pd.DataFrame:
+def read_lm_eval(step: Step) -> pd.DataFrame:
     """A response for each request, from samples that lm-evaluation-harness logged of ``bbq_multiple_choice``.
 
     The harness asks for the likelihood of the two people and of ten ways to say "unknown"; the likeliest is the answer.
     An item without a sample is "failed", samples of unknown items are logged by id.
     """
     found: dict[str, str] = {}
-    unknown = dict(zip(items["item_id"], items["unknown"], strict=True))
+    unknown = dict(zip(step.items["item_id"], step.items["unknown"], strict=True))
     others = []
-    for where, document, scores in lm_eval_samples(files, "BBQ, format lm_eval"):
+    for where, document, scores in lm_eval_samples(step.files, "BBQ, format lm_eval"):
         if not {"category", "example_id"} <= document.keys() or len(scores) < len(LABELS):
             raise UserError(f"{where}: no sample of bbq_multiple_choice: expected category, example_id and 12 choices.")
         item_id = f"{document['category']}/{document['example_id']}"
@@ -138,10 +135,10 @@ def read_lm_eval(
         best = int(np.argmax(scores))
         found[item_id] = people[best] if best < len(people) else unknown[item_id]
     log_unknown("lm_eval", "items", others)
-    labels = requests["item_id"].map(found)
+    labels = step.requests["item_id"].map(found)
     missing = labels.isna().to_numpy()
     return chosen(
-        requests["request_id"],
+        step.requests["request_id"],
         labels,
         LABELS,
         np.where(missing, "failed", "ok"),

@@ -29,7 +29,7 @@ def draw_pairs(table: pd.DataFrame) -> Figure:
     rows = rows[rows["pair"].isin(pairs)]
     if rows.empty:
         return empty_figure("no two models answered the same items")
-    panels = [(key, part) for key, part in rows.groupby(["benchmark", "measure", "part"], sort=False)]
+    panels = _panels(rows)
     columns = min(3, len(panels))
     deep = -(-len(panels) // columns)
     heights = [
@@ -53,6 +53,13 @@ def draw_pairs(table: pd.DataFrame) -> Figure:
     figure.legend(looks.values(), looks.keys(), loc="outside upper center", ncols=min(2, len(looks)), frameon=False)
     figure.supxlabel("difference, in the metric's unit", fontsize="medium")
     return figure
+
+
+def _panels(rows: pd.DataFrame) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
+    """The rows of each benchmark, measure and part. A measure without parts has an empty cell, which a file reads as missing."""
+    return list(
+        rows.astype({"part": object}).fillna({"part": ""}).groupby(["benchmark", "measure", "part"], sort=False)
+    )
 
 
 def _title(benchmark: str, measure: str, part: str) -> str:
@@ -84,7 +91,7 @@ def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], fl
     rows = universe[universe["value"].notna()]
     if rows.empty:
         return empty_figure("no number has a value")
-    panels = list(rows.groupby(["benchmark", "measure", "part"], sort=False))
+    panels = _panels(rows)
     columns = min(3, len(panels))
     deep = -(-len(panels) // columns)
     figure = Figure(figsize=(_WIDTH * columns, 0.6 + 2.1 * deep), layout="constrained")

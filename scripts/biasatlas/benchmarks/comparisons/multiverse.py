@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.contract import Options
+from biasatlas.benchmarks.contract import Multiverse, Options
 from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.benchmarks.shared.worst_cases import with_worst_cases
 from biasatlas.marks import mark
 from biasatlas.resources import Resources

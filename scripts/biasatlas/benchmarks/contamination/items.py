@@ -1,44 +1,52 @@
 """The published lists of CrowS-Pairs and StereoSet, in their order."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.contamination.vocabulary import CROWS_PAIRS, LISTS
-from biasatlas.benchmarks.crows_pairs.items import read_items as read_crows_pairs
-from biasatlas.benchmarks.crows_pairs.vocabulary import SENTENCES as PAIR
-from biasatlas.benchmarks.stereoset.items import read_items as read_stereoset
-from biasatlas.benchmarks.stereoset.vocabulary import SENTENCES as TRIPLE
+from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.stereoset.items import read_examples
+from biasatlas.benchmarks.stereoset.spec import SENTENCES
 from biasatlas.errors import UserError
-from biasatlas.resources import Resources
-from biasatlas.userfiles import listed
+from biasatlas.userfiles import check_texts, listed, read_csv_rows, shown
+
+#: Columns of CrowS-Pairs' table: its first has no name, and numbers the pairs.
+_NUMBER, _PAIR = "", ("sent_more", "sent_less")
 
 
-def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
+def read_items(step: Step) -> pd.DataFrame:
     """A row per item of each list whose file is there, in the published order; the list is its ``category``.
 
     ``text`` holds its sentences as published, a line each: both of a pair; the three of an intrasentence example; the
-    context and three of an intersentence one. Raises UserError as the benchmarks' own readers, and where no file is
-    either's.
+    context and three of an intersentence one. Raises UserError naming file and line for anything else than the published
+    formats, and where no file is either's.
     """
-    pairs = {name: path for name, path in files.items() if "crows_pairs" in name}
-    others = {name: path for name, path in files.items() if name not in pairs and path.suffix in (".json", ".csv")}
+    pairs = [path for name, path in step.files.items() if "crows_pairs" in name]
+    others = {name: path for name, path in step.files.items() if path not in pairs and path.suffix in (".json", ".csv")}
     if not pairs and not others:
-        raise UserError(f"contamination: found no list of CrowS-Pairs or StereoSet among {listed(files)}.")
-    lists = []
-    if pairs:
-        items = read_crows_pairs(pairs, resources)
-        lists.append(_listed(items, pd.Series(CROWS_PAIRS, items.index), PAIR))
+        raise UserError(f"contamination: found no list of CrowS-Pairs or StereoSet among {listed(step.files)}.")
+    lists = [_listed(_read_pairs(path), CROWS_PAIRS, _PAIR) for path in pairs]
     if others:
-        items = read_stereoset(others, resources)
-        for task, part in items.groupby("task", sort=False):
-            columns = ("context", *TRIPLE) if task == "intersentence" else TRIPLE
-            lists.append(_listed(part, "stereoset_" + part["task"], columns))
+        for task, part in read_examples(others).groupby("task", sort=False):
+            columns = ("context", *SENTENCES) if task == "intersentence" else SENTENCES
+            lists.append(_listed(part, f"stereoset_{task}", columns))
     found = pd.concat(lists, ignore_index=True)
     return found.sort_values("category", key=lambda names: names.map(LISTS.index), kind="stable", ignore_index=True)
 
 
-def _listed(items: pd.DataFrame, category: pd.Series, columns: tuple[str, ...]) -> pd.DataFrame:
+def _read_pairs(path: Path) -> pd.DataFrame:
+    """The number (``item_id``) and both sentences of each pair."""
+    pairs: dict[str, dict[str, str]] = {}
+    for where, row in read_csv_rows(path, (_NUMBER, *_PAIR)):
+        check_texts(where, row, _PAIR)
+        number = row[_NUMBER]
+        if not number or number in pairs:
+            raise UserError(f"{where}: the number of the pair is {shown(number)}. Expected one of its own.")
+        pairs[number] = {"item_id": number, **{name: row[name] for name in _PAIR}}
+    return pd.DataFrame(list(pairs.values()))
+
+
+def _listed(items: pd.DataFrame, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
     text = items[list(columns)].agg("\n".join, axis=1)
-    return pd.DataFrame({"item_id": category + "/" + items["item_id"], "category": category, "text": text})
+    return pd.DataFrame({"item_id": name + "/" + items["item_id"], "category": name, "text": text})

@@ -2,24 +2,15 @@
 
 import pandas as pd
 
-from biasatlas.benchmarks.contamination.columns import SCORE_COLUMNS
-from biasatlas.benchmarks.contamination.options import ContaminationOptions
-from biasatlas.resources import Resources
+from biasatlas.benchmarks.contamination.spec import SCORE_COLUMNS
+from biasatlas.benchmarks.contract import Step
 
 
-def score_responses(
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    responses: pd.DataFrame,
-    task: str,
-    category: str,
-    options: ContaminationOptions,
-    resources: Resources,
-    judgements: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def score_responses(step: Step) -> pd.DataFrame:
     """A row per block and order of the list ``category``: its ``log_likelihood`` in nats, missing unless "ok"."""
-    mine = requests[requests["item_id"].isin(items.loc[items["category"] == category, "item_id"])]
-    joined = mine.merge(responses, on="request_id", how="left", validate="one_to_one")
+    listed = step.items.loc[step.items["category"] == step.category, "item_id"]
+    mine = step.requests[step.requests["item_id"].isin(listed)]
+    joined = mine.merge(step.responses, on="request_id", how="left", validate="one_to_one")
     status = joined["status"].fillna("failed")
     status = status.mask((status == "ok") & joined["log_likelihood"].isna(), "failed")
     value = joined["log_likelihood"].where(status == "ok")

@@ -1,10 +1,38 @@
-"""Contamination as the workflow sees it."""
+"""What contamination declares: its lists, columns and options, and what the workflow plans with."""
 
-from biasatlas.benchmarks.contamination.columns import DESIGN, ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
-from biasatlas.benchmarks.contamination.options import ContaminationOptions
-from biasatlas.benchmarks.contamination.vocabulary import LISTS, TASK
-from biasatlas.benchmarks.contract import Metric, Spec, Table, Task
-from biasatlas.benchmarks.views import Shown
+from biasatlas.benchmarks.contract import Metric, Options, Shown, Spec, Table, Task
+from biasatlas.columns import Columns, Factor
+from biasatlas.marks import field
+
+#: Names of the lists that are exchangeable as published: the order of their items says nothing.
+CROWS_PAIRS = "crows_pairs"
+LISTS = (CROWS_PAIRS, "stereoset_intrasentence", "stereoset_intersentence")
+TASK = "order"
+
+#: The order that was published; others have numbers from 1.
+PUBLISHED = 0
+
+#: ``text`` is an item's sentences, a line each; rows are in the published order.
+ITEM_COLUMNS: Columns = {"item_id": "string", "category": "string", "text": "string"}
+
+#: ``block`` is named by its first item, ``order`` is 0 for the published one, ``length`` counts items.
+REQUEST_KEYS: Columns = {"block": "string", "order": "integer", "length": "integer"}
+
+SCORE_COLUMNS = ("block", "order", "length", "log_likelihood", "status", "detail")
+
+#: Items of a block are read together; other blocks of the list are others.
+DESIGN = {
+    "block": Factor(scores=("block",), items=("item_id",), sampled=True),
+    "order": Factor(scores=("order",), items=()),
+}
+
+
+class ContaminationOptions(Options):
+    """How a list is cut, and how many orders its published one is held against."""
+
+    block: int = field("answers", ge=2, le=1000, description="Items read together; all must fit into a model's context")
+    orders: int = field("answers", ge=1, le=100, description="Random orders of each block beside the published one")
+
 
 SPEC = Spec(
     title="Contamination by published order",

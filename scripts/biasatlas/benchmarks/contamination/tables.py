@@ -1,15 +1,11 @@
 """Whether the published order is likelier than chance."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.contamination.columns import DESIGN
-from biasatlas.benchmarks.contamination.options import ContaminationOptions
-from biasatlas.benchmarks.contamination.vocabulary import PUBLISHED
-from biasatlas.benchmarks.contract import metric, table
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
+from biasatlas.benchmarks.contamination.spec import DESIGN, PUBLISHED
+from biasatlas.benchmarks.contract import Step, metric, table
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.stats.clusters import ratio
 from biasatlas.stats.corrections import adjust
 from biasatlas.stats.intervals import without
@@ -24,11 +20,9 @@ BLOCKS_NEEDED = 5
 
 
 @table("order")
-def order_table(
-    scores: pd.DataFrame, options: ContaminationOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
-    """By model and list; ``flagged`` counts all tests of the table (Holm), so that one run in twenty flags by chance."""
-    groups = list(scores.groupby(["model", "category"], sort=False))
+def order_table(step: Step) -> pd.DataFrame:
+    """By model and list; ``flagged`` counts all tests of the table (Holm): one run in twenty flags by chance."""
+    groups = list(step.scores.groupby(["model", "category"], sort=False))
     found = [order_estimates(rows) for _, rows in groups]
     p_values = np.array([estimates["order_p"].value for estimates in found], float)
     adjusted = adjust(p_values[None], "holm")[0] if len(found) else p_values
@@ -46,10 +40,11 @@ def order_table(
 def order_estimates(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Of one model and list.
 
-    ``order_advantage``: log-likelihood of the published order minus the mean of the other orders, nats an item, over all
-    blocks, with an interval over them. ``order_p``: one-sided, the share of draws of an order in each block, each as
-    likely as another, in which that sum is at least as large; exact whatever the model, where the list is exchangeable.
-    Blocks that lack an order are left out; missing below :data:`BLOCKS_NEEDED` blocks. ``n`` counts items.
+    ``order_advantage``: log-likelihood of the published order minus the mean of the other orders, nats an item, over
+    all blocks, with an interval over them. ``order_p``: one-sided, the share of draws of an order in each block, each
+    as likely as another, in which that sum is at least as large; exact whatever the model, where the list is
+    exchangeable. Blocks that lack an order are left out; missing below :data:`BLOCKS_NEEDED` blocks. ``n`` counts
+    items.
     """
     wide = rows.pivot(index=_BLOCK, columns="order", values="log_likelihood").dropna()
     length = rows.drop_duplicates(_BLOCK).set_index(_BLOCK)["length"].reindex(wide.index)

@@ -2,14 +2,14 @@
 
 import logging
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.crows_pairs.vocabulary import SENTENCES
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.pairs.released import likelihoods
+from biasatlas.benchmarks.families.pairs.spec import SENTENCES
 from biasatlas.benchmarks.shared.predictions import lm_eval_samples, log_unknown, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, shown
@@ -20,20 +20,18 @@ _SCORES = ("sent_more_score", "sent_less_score", "score")
 _COLUMNS = (_NUMBER, "sent_more", "sent_less", "bias_type", *_SCORES)
 
 
-def import_responses(
-    name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
-) -> pd.DataFrame:
-    """A response for each sentence, from ``{name}_crows_score.csv``; see :func:`read_score_table`."""
-    suffix = f"{name}_crows_score.csv"
-    path = next((path for file, path in files.items() if file.endswith(suffix)), None)
+def import_responses(step: Step) -> pd.DataFrame:
+    """A response for each sentence, from ``{release}_crows_score.csv``; see :func:`read_score_table`."""
+    suffix = f"{step.release}_crows_score.csv"
+    path = next((path for file, path in step.files.items() if file.endswith(suffix)), None)
     if path is None:
-        raise UserError(f"CrowS-Pairs, {name}: expected {suffix}, found {listed(files)}. Fetch the source again.")
-    return _responses(path, items, requests)
+        raise UserError(
+            f"CrowS-Pairs, {step.release}: expected {suffix}, found {listed(step.files)}. Fetch the source again."
+        )
+    return _responses(path, step.items, step.requests)
 
 
-def read_score_table(
-    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
-) -> pd.DataFrame:
+def read_score_table(step: Step) -> pd.DataFrame:
     """A response for each sentence, from one CSV; ``log_likelihood`` is the sum over shared tokens.
 
     ``score`` is 1 where the more stereotypical sentence scored higher. Some runs exchanged the two score columns in
@@ -43,20 +41,19 @@ def read_score_table(
 
     Raises :class:`UserError` naming file, line and column for a table of another layout, or a score that is no number.
     """
-    return _responses(one_file(files, ".csv", "CrowS-Pairs, format score_table"), items, requests)
+    return _responses(one_file(step.files, ".csv", "CrowS-Pairs, format score_table"), step.items, step.requests)
 
 
-def read_lm_eval(
-    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
-) -> pd.DataFrame:
+def read_lm_eval(step: Step) -> pd.DataFrame:
     """A response for each sentence, from samples that lm-evaluation-harness logged of ``crows_pairs_english``.
 
     ``log_likelihood`` is that of the whole sentence. Samples have no number, so a pair is known by its two sentences; one
     that is missing, or there with different values, is "failed", with the reason in ``detail``.
     """
+    items, requests = step.items, step.requests
     found: dict[tuple[str, str], tuple[float, float]] = {}
     differing = set()
-    for where, document, scores in lm_eval_samples(files, "CrowS-Pairs, format lm_eval"):
+    for where, document, scores in lm_eval_samples(step.files, "CrowS-Pairs, format lm_eval"):
         pair = tuple(document.get(key) for key in ("sent_more", "sent_less"))
         if len(scores) != 2 or not all(isinstance(sentence, str) for sentence in pair):
             raise UserError(

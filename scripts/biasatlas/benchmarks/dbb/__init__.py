@@ -1,4 +1,112 @@
 """DBB: social bias that descriptions evoke, as the shift of a model's choice when only the description changes.
 
-Pan, Li, Wei and Zhu. A Benchmark for Description-Based Evaluation of Social Bias in LLMs.
+Pan, Li, Wei and Zhu. A Benchmark for Description-Based Evaluation of Social Bias in LLMs. Here: its categories, descriptor
+types and identities, what its question templates have in common, and the columns of its items, requests and scores.
 """
+
+from biasatlas.columns import CASES, Columns, Factor
+
+#: Category -> descriptor type -> its identities, in the order of the paper's Table 10.
+TYPES: dict[str, dict[str, tuple[str, ...]]] = {
+    "Age": {f"Age {number}": ("Young", "Old") for number in (1, 2, 3)},
+    "Gender": {f"Gender {number}": ("Female", "Male") for number in (1, 2, 3, 4)},
+    "Race": {f"Race {number}": ("Asian", "Black", "White", "Latinx", "Middle-East") for number in (1, 2, 3, 4)},
+    "SES": {f"SES {number}": ("Rich", "Poor") for number in (1, 2)},
+    "Religions": {f"Religion {number}": ("Christian", "Jewish", "Muslim", "Buddhist") for number in (1, 2, 3)},
+}
+
+CATEGORIES = tuple(TYPES)
+
+#: Descriptor type -> its identities.
+IDENTITIES = {name: identities for types in TYPES.values() for name, identities in types.items()}
+
+#: Question templates in the published data.
+TEMPLATES = 1547
+
+#: Where the person stands in a template.
+PLACEHOLDER = "[[X]]"
+
+#: Texts of each option in semi-generation: the original and nine variations.
+VARIATIONS = 10
+
+#: The letters of the two options, in the order in which they are shown.
+LABELS = ("A", "B")
+
+#: The name in the paper's Table 10, by category (Age 3 has none); it stands for any name of Table 2.
+TABLE_10_NAMES = {"Age": "Jessica", "SES": "James", "Religions": "Kai"}
+
+#: A question: a template crossed with a descriptor. :func:`biasatlas.benchmarks.dbb.items.read_items` explains them.
+ITEM_COLUMNS: Columns = {
+    "item_id": "string",
+    "template_id": "string",
+    "concept_1": "string",
+    "concept_2": "string",
+    "bias_type": "string",
+    "context": "string",
+    "option_1": "string",
+    "option_2": "string",
+    "variations_1": "string",
+    "variations_2": "string",
+    "fault": "string",
+    "fault_sg": "string",
+    "source_id": "string",
+    "category": "string",
+    "type": "string",
+    "identity": "string",
+    "descriptor_paper": "string",
+    "descriptor_file": "string",
+    "named": "boolean",
+    "pronoun": "string",
+    "row": "integer",
+    "fault_descriptor": "string",
+}
+
+#: ``order``: 1 where the first concept's option is shown first (as A), 2 where the second's is.
+MCQ_REQUEST_COLUMNS: Columns = {"order": "integer"}
+
+#: ``option`` is 1 or 2; ``variation`` counts from 0.
+SG_REQUEST_COLUMNS: Columns = {"option": "integer", "variation": "integer"}
+
+#: What scores hold of :data:`biasatlas.columns.CASES`.
+CASE_COLUMNS = tuple(f"score{case}" for case in CASES)
+
+#: A test instance: two questions that differ in the identity. :func:`biasatlas.benchmarks.dbb.scores.score_responses`
+#: explains them.
+SCORE_COLUMNS = (
+    "instance_id",
+    "template_id",
+    "type",
+    "identity_1",
+    "identity_2",
+    "concept_1",
+    "concept_2",
+    "source_id",
+    "p_1",
+    "p_2",
+    "draws_1",
+    "draws_2",
+    "log_odds_1",
+    "log_odds_2",
+    "shift",
+    "score",
+    "refused",
+    "ambiguous",
+    "unparseable",
+    "unresolved",
+    "first_option_share",
+    "status",
+    "detail",
+    *CASE_COLUMNS,
+)
+
+#: Every template is asked with every descriptor; a descriptor is an identity in the words of its type.
+DESIGN = {
+    "template": Factor(scores=("template_id",), items=("template_id",), within="concept", sampled=True),
+    "concept": Factor(scores=("concept_1", "concept_2"), items=("concept_1", "concept_2")),
+    "descriptor type": Factor(scores=("type",), items=("type",)),
+    "identity": Factor(scores=("identity_1", "identity_2"), items=("identity",)),
+    "draw": Factor(scores=("draws_1", "draws_2"), within="template"),
+}
+
+#: What intervals are over.
+(TEMPLATE,) = DESIGN["template"].scores

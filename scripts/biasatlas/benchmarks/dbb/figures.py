@@ -10,8 +10,8 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from biasatlas.benchmarks.contract import figure
-from biasatlas.benchmarks.dbb.vocabulary import CATEGORIES, IDENTITIES
+from biasatlas.benchmarks.contract import Step, figure
+from biasatlas.benchmarks.dbb import CATEGORIES, IDENTITIES
 from biasatlas.benchmarks.shared import palette
 from biasatlas.benchmarks.shared.palette import Looks
 from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars
@@ -27,9 +27,9 @@ _MATCH_KEYS = ["bbq_template", "category", "concept_1", "concept_2"]
 
 
 @figure("distribution_by_category", "sg_distribution_by_category")
-def distribution_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def distribution_by_category(step: Step) -> Figure:
     """Figures 3 and 9: share of the instances by bias score, over all and a panel per category, a dot per model and range."""
-    (table,) = tables.values()
+    (table,) = step.tables.values()
     table = table[(table["type"] == "All") & table["category"].isin(("All", *CATEGORIES))]
     if table["value"].isna().all():
         return empty_figure(_NO_VALUE)
@@ -41,10 +41,12 @@ def distribution_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -
         for model, offset in zip(models, offsets, strict=True):
             rows = table[(table["category"] == category) & (table["model"] == model)]
             x = rows["score_low"] + _RANGE / 2 + offset
-            axis.vlines(x, *(rows[end].clip(lower=_LEAST_SHARE) for end in ("ci_low", "ci_high")), looks[model].colour)
+            axis.vlines(
+                x, *(rows[end].clip(lower=_LEAST_SHARE) for end in ("ci_low", "ci_high")), step.looks[model].colour
+            )
             # A range without an instance has no place on a logarithmic axis.
             shares = rows["value"].where(rows["value"] > 0)
-            axis.plot(x, shares, looks[model].marker, color=looks[model].colour, markersize=3.5)
+            axis.plot(x, shares, step.looks[model].marker, color=step.looks[model].colour, markersize=3.5)
         for low in range(_RANGE, 100, 2 * _RANGE):
             axis.axvspan(low, low + _RANGE, color="0.96", zorder=0)
         axis.set(title=category, yscale="log", xlim=(0, 100), ylim=(_LEAST_SHARE, 1.3))
@@ -52,17 +54,17 @@ def distribution_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -
     drawing.supxlabel("Bias score", fontsize="medium")
     drawing.supylabel("Share of instances (no dot: none)", fontsize="medium")
     scored = set(table.loc[table["value"].notna(), "model"])
-    _model_legend(drawing, {model if model in scored else f"{model} (no value)": looks[model] for model in models})
+    _model_legend(drawing, {model if model in scored else f"{model} (no value)": step.looks[model] for model in models})
     return drawing
 
 
 @figure("count", "sg_count")
-def counts_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def counts_by_category(step: Step) -> Figure:
     """Figures 4 and 8: instances over the threshold by category, a bar per model; a cross is the sum of the printed table by type.
 
     A category has as many instances as it has pairs of identities, 60 % of them in Race: :func:`rates_by_category`.
     """
-    (table,) = tables.values()
+    (table,) = step.tables.values()
     table = table[(table["metric"] == "count") & table["category"].isin(CATEGORIES)]
     if table["value"].isna().all():
         return empty_figure(_NO_VALUE)
@@ -71,7 +73,7 @@ def counts_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figu
     numbers = table.pivot(index="category", columns="model").reindex(_present(CATEGORIES, table["category"]))
     drawing = Figure(figsize=(min(12, 2.5 + len(numbers) * (0.6 + 0.16 * len(models))), 3.8), layout="constrained")
     axis = drawing.subplots()
-    at = grouped_bars(axis, numbers["value"][models], looks)
+    at = grouped_bars(axis, numbers["value"][models], step.looks)
     for model in models:
         rows = numbers.xs(model, axis=1, level="model")
         axis.vlines(at[model], rows["ci_low"], rows["ci_high"], color="0.45", linewidth=1)
@@ -87,13 +89,13 @@ def counts_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figu
 
 
 @figure("rate", "sg_rate")
-def rates_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def rates_by_category(step: Step) -> Figure:
     """The share of a category's instances that are over the threshold: what Figures 4 and 8 show of unequal numbers."""
-    (table,) = tables.values()
+    (table,) = step.tables.values()
     return dot_intervals(
         table[(table["metric"] == "rate") & table["category"].isin(CATEGORIES)],
         "category",
-        looks,
+        step.looks,
         label="share of the instances over the threshold, 95 % interval",
         order=CATEGORIES,
         limits=(0, 1),
@@ -103,9 +105,9 @@ def rates_by_category(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figur
 
 
 @figure("distribution_by_type", "sg_distribution_by_type")
-def distribution_by_type(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def distribution_by_type(step: Step) -> Figure:
     """Share of the instances by bias score (columns) and descriptor type (rows), a panel per model."""
-    (table,) = tables.values()
+    (table,) = step.tables.values()
     table = table[table["type"] != "All"]
     if table["value"].isna().all():
         return empty_figure(_NO_VALUE)
@@ -125,9 +127,9 @@ def distribution_by_type(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Fi
 
 
 @figure("noise_floor")
-def noise_floor(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def noise_floor(step: Step) -> Figure:
     """By descriptor type, a panel per model: the rate over the threshold, what noise alone gives, the corrected rate."""
-    (table,) = tables.values()
+    (table,) = step.tables.values()
     table = table[table["metric"].isin(("rate", "rate_corrected", "noise_floor_rate"))]
     if table["value"].isna().all():
         return empty_figure(_NO_VALUE)
@@ -135,7 +137,7 @@ def noise_floor(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
     drawing, axes = _panels(len(models), width=2.4, height=0.4 + 0.17 * len(types))
     for axis, model in zip(axes, models, strict=True):
         wide = table[table["model"] == model].pivot(index="type", columns="metric").reindex(types)
-        _draw_noise_floor(axis, wide, looks[model])
+        _draw_noise_floor(axis, wide, step.looks[model])
         axis.set_title(model)
         _type_axis(axis, types, wide["value", "rate"].isna())
     axes[0].set_ylim(len(types) - 0.5, -0.5)
@@ -167,7 +169,7 @@ def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, look: palette.Look) -> Non
 def draw_match(table: pd.DataFrame, looks: Looks) -> Figure:
     """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a look per category.
 
-    ``table`` is that of :func:`biasatlas.benchmarks.dbb.bbq_match.match_bbq`.
+    ``table`` is that of :func:`biasatlas.benchmarks.dbb.tables.match_bbq`.
     """
     models, categories = list(table["model"].unique()), list(table["category"].unique())
     if not models:
@@ -191,7 +193,7 @@ def draw_match(table: pd.DataFrame, looks: Looks) -> Figure:
 def draw_distribution(table: pd.DataFrame, looks: Looks) -> Figure:
     """Figure 5: DBB's instances by bias score, a panel per model, where BBQ's question shows no bias (dark) and where it does.
 
-    ``table`` is that of :func:`biasatlas.benchmarks.dbb.bbq_match.distribution`.
+    ``table`` is that of :func:`biasatlas.benchmarks.dbb.tables.match_distribution`.
     """
     models = list(table["model"].unique())
     if not models:

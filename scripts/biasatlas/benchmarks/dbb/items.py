@@ -1,18 +1,22 @@
-"""Read DBB's question templates and cross them with the descriptors of its five categories: one item per question."""
+"""Read DBB's question templates and cross them with its fifty descriptors: one item per question.
+
+A descriptor has two texts: that of the paper's Table 10, and that of the released file.
+"""
 
 import json
 import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from biasatlas.benchmarks.dbb.descriptors import read_descriptors
-from biasatlas.benchmarks.dbb.vocabulary import PLACEHOLDER, VARIATIONS
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.dbb import PLACEHOLDER, TABLE_10_NAMES, TYPES, VARIATIONS
 from biasatlas.errors import UserError
-from biasatlas.resources import Resources
-from biasatlas.userfiles import read_csv_rows, shown
+from biasatlas.userfiles import read_csv_rows, read_json, shown
+from biasatlas.validation import unknown
 
 _QUESTIONS = re.compile(r"Questions/[^/]*_all_data_questions[^/]*\.csv")
 _VARIATIONS = re.compile(r"Questions/[^/]*_more_contexts_questions[^/]*\.csv")
@@ -35,15 +39,45 @@ _BBQ_CATEGORIES = {
     "socioeconomic": "SES",
 }
 
+#: The released file's order of a template's fifty rows: category, its key there, types, identities.
+_FILE_ORDER = (
+    ("Age", "age", ("Age 1", "Age 2", "Age 3"), ("Old", "Young")),
+    ("Gender", "gender_and_sex", ("Gender 1", "Gender 2", "Gender 4", "Gender 3"), ("Female", "Male")),
+    (
+        "Race",
+        "race_ethnicity",
+        ("Race 1", "Race 2", "Race 4", "Race 3"),
+        ("White", "Black", "Latinx", "Asian", "Middle-East"),
+    ),
+    ("SES", "socioeconomic_class", ("SES 1", "SES 2"), ("Poor", "Rich")),
+    (
+        "Religions",
+        "religions",
+        ("Religion 3", "Religion 2", "Religion 1"),
+        ("Christian", "Jewish", "Muslim", "Buddhist"),
+    ),
+)
+#: (category's key, group) of the file that neither paper nor code uses: a third age group.
+_UNUSED = {("age", "child")}
+#: Subject pronoun of the options, shared by all identities of a type: in Age that of the file's old descriptor, in Race
+#: that of its White one. SES and Religions take that of the name, Gender that of the identity.
+_PRONOUN_OF_TYPE = {"Age 1": "she", "Age 2": "he", "Age 3": "he", "Race 4": "she"} | dict.fromkeys(
+    ("Race 1", "Race 2", "Race 3"), "he"
+)
+_PRONOUN_OF_IDENTITY = {"Female": "she", "Male": "he"}
 
-def read_items(files: Mapping[str, str | Path], resources: Resources) -> pd.DataFrame:
+#: (type, identity)
+Key = tuple[str, str]
+
+
+def read_items(step: Step) -> pd.DataFrame:
     """One row per question, a template crossed with a descriptor: fifty for each template, in the released file's order.
 
-    ``files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and, each
+    ``step.files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and, each
     optional, ``Questions/*_more_contexts_questions*.csv`` (ten variations of the options for each template, with its row
     number from 0 as ``id``), ``concept_lists/*.csv`` (for the concept's source) and ``data/descriptors.json``. A file of
-    the user's own under the name ``variations`` replaces the dataset's. ``resources`` holds ``dbb/descriptors.csv``, the
-    paper's Table 10. Columns (:data:`biasatlas.benchmarks.dbb.columns.ITEM_COLUMNS`):
+    the user's own under the name ``variations`` replaces the dataset's. ``step.resources`` holds ``dbb/descriptors.csv``, the
+    paper's Table 10. Columns (:data:`biasatlas.benchmarks.dbb.ITEM_COLUMNS`):
 
     - ``item_id``: template, type and identity; ``template_id``; ``category``, ``type``, ``identity`` as in Table 10
     - ``concept_1``, ``concept_2``: what the options imply; ``bias_type``; ``source_id``: the item of another benchmark
@@ -60,6 +94,7 @@ def read_items(files: Mapping[str, str | Path], resources: Resources) -> pd.Data
     Raises :class:`UserError` for a missing file or column, unreadable JSON, when no template is usable, or when the user's
     own variations fit none of them.
     """
+    files = step.files
     path, templates = _read_templates(files)
     if all(template["fault"] for template in templates):
         reason = templates[0]["fault"]
@@ -68,7 +103,7 @@ def read_items(files: Mapping[str, str | Path], resources: Resources) -> pd.Data
     sources = _read_sources(files)
     for template in templates:
         template["source_id"] = sources.get((template["concept_1"], template["concept_2"]))
-    descriptors = read_descriptors(resources.csv("dbb/descriptors.csv"), _find(files, _DESCRIPTORS))
+    descriptors = read_descriptors(step.resources.csv("dbb/descriptors.csv"), _find(files, _DESCRIPTORS))
     items = pd.DataFrame(templates).merge(descriptors, how="cross")
     items.insert(0, "item_id", items["template_id"] + "/" + items["type"] + "/" + items["identity"])
     return items
@@ -194,3 +229,101 @@ def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]
             source = f"bbq/{_BBQ_CATEGORIES.get(row['bias_type'], row['bias_type'])}"
         sources[row["Concept1"].strip(), row["Concept2"].strip()] = f"{source}/{row['id']}"
     return sources
+
+
+def read_descriptors(table_10: pd.DataFrame, path: str | Path | None) -> pd.DataFrame:
+    """The fifty descriptors in the released file's order, with the paper's and the file's text.
+
+    ``table_10`` has the columns ``type``, ``identity`` and ``descriptor``; ``path`` is the released
+    ``data/descriptors.json``, None where there is none (then ``descriptor_file`` is missing). Columns: those of
+    :func:`biasatlas.benchmarks.dbb.items.read_items` that a descriptor decides.
+
+    Raises :class:`UserError` for a file that is not JSON or has an unknown category.
+    """
+    paper = table_10.set_index(["type", "identity"])["descriptor"]
+    released, faults = _read_released(path, paper) if path else ({}, {})
+    rows: list[dict[str, object]] = []
+    for category, _, types, identities in _FILE_ORDER:
+        name = TABLE_10_NAMES.get(category, "")
+        for key in ((type_, identity) for type_ in types for identity in identities):
+            type_, identity = key
+            text = paper[key]
+            named = bool(name) and text.startswith(name)
+            rows.append(
+                {
+                    "category": category,
+                    "type": type_,
+                    "identity": identity,
+                    "descriptor_paper": "{name}" + text.removeprefix(name) if named else text,
+                    "descriptor_file": released.get(key),
+                    "named": named,
+                    "pronoun": _PRONOUN_OF_IDENTITY.get(identity) or _PRONOUN_OF_TYPE.get(type_),
+                    "row": len(rows),
+                    "fault_descriptor": faults.get(key, ""),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _read_released(path: str | Path, paper: pd.Series) -> tuple[dict[Key, str], dict[Key, str]]:
+    """The file's texts, found by content; and for those not found, the reason."""
+    texts: dict[Key, str] = {}
+    strange: list[str] = []
+    for category_key, group, text in _released_entries(path):
+        category, types, identity = _position(category_key, group)
+        matches = (type_ for type_ in types if identity and _is_same(text, paper[type_, identity]))
+        type_ = next(matches, None)
+        if identity is None or type_ is None:
+            strange.append(f"{category_key}, {group}: {text!r}")
+            continue
+        name = TABLE_10_NAMES.get(category)
+        if name and paper[type_, identity].startswith(name):
+            text = "{name}'s " + text if category == "Age" else "{name}" + text
+        texts[type_, identity] = text
+    faults = {
+        key: f"{Path(path).name}: no descriptor of {key[0]}, {key[1]}, as the paper's Table 10 has it"
+        + (f"; not in that table: {strange[0]}" if strange else "")
+        for key in paper.index
+        if key not in texts
+    }
+    return texts, faults
+
+
+def _released_entries(path: str | Path) -> list[tuple[str, str, str]]:
+    """(category's key, group, text) of every descriptor in the file, without the names and the unused group."""
+    content = read_json(path)
+    known = sorted(key for _, key, _, _ in _FILE_ORDER)
+    if not isinstance(content, dict) or not all(isinstance(groups, dict) for groups in content.values()):
+        raise UserError(f"{path}: expected {{category: {{group: [[descriptor, ...], ...]}}}}. Fetch it again.")
+    for key in content:
+        if key not in {*known, "name"}:
+            raise UserError(unknown(str(path), key, "a category", known))
+    return [
+        (key, group, _text(entry, f"{path}, {key}, {group}"))
+        for key in content
+        if key != "name"
+        for group, entries in content[key].items()
+        if (key, group) not in _UNUSED
+        for entry in (entries if isinstance(entries, list) else [entries])
+    ]
+
+
+def _text(entry: Any, where: str) -> str:
+    """The text of an entry, which is a text or a list of it and its pronouns."""
+    text = entry[0] if isinstance(entry, list) and entry else entry
+    if not isinstance(text, str):
+        raise UserError(f"{where}: {shown(entry)}. Expected a text, or a list that begins with one.")
+    return text
+
+
+def _position(category_key: str, group: str) -> tuple[str, tuple[str, ...], str | None]:
+    """(category, its types, identity) of a group of the file; no identity where Table 10 has none of that name."""
+    category, types = next((category, types) for category, key, types, _ in _FILE_ORDER if key == category_key)
+    identities = {identity.lower(): identity for identity in TYPES[category][types[0]]}
+    return category, types, identities.get(group.lower())
+
+
+def _is_same(released: str, paper: str) -> bool:
+    """Whether the file's text is the paper's, apart from names, outer punctuation and the file's misspelling."""
+    words = released.strip(" ,").replace("whoes", "whose")
+    return bool(words) and paper.endswith(words)

@@ -1,45 +1,66 @@
-"""Build DBB's requests: a choice between two options for each question, or the likelihood of their variations."""
+"""Build DBB's requests: a choice between two options for each question, or the likelihood of their variations.
+
+Templates are filled with the descriptor in the context and pronouns in the options. Prompts are ours, which ship, or those
+of the authors' files, which are read from the fetched data.
+"""
 
 import itertools
 import json
-from collections.abc import Sequence
+import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.dbb.options import DBBOptions
-from biasatlas.benchmarks.dbb.texts import faults, fill, fill_variations
-from biasatlas.benchmarks.dbb.vocabulary import LABELS
-from biasatlas.benchmarks.dbb.wording import choice_prompt, story_prompt
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.dbb import IDENTITIES, LABELS, PLACEHOLDER, TABLE_10_NAMES
+from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.choices import sampling
 from biasatlas.benchmarks.shared.wording import fill_slots
+from biasatlas.errors import UserError
 from biasatlas.resources import Resources
+from biasatlas.userfiles import read_text
 
 #: The one line that each wrapper of the authors' code sends before a prompt (`src/llm_utils.py`); the paper prints none. Words of
 #: theirs are fetched where a checksum says what a file must be. Of this file none is known, and the line is in common use.
 _SYSTEM_PROMPT = "You are a useful assistant."
+#: Value of the option ``prompt`` -> the released file that has the words.
+_CHOICE = {"table11": "evaluate_probs", "released": "evaluate_probs", "short": "evaluate"}
+
+#: The twelve names of the paper's Table 2 with the subject pronouns of the released file, four to a group (female, male,
+#: neutral); to draw a group and then a name of it is to draw one of the twelve.
+NAMES = (
+    dict.fromkeys(("Jessica", "Aisha", "Sofia", "Amara"), "she")
+    | dict.fromkeys(("Donald", "Kai", "James", "Amari"), "he")
+    | {"Zhang": "he", "Taylor": "she", "Lee": "he", "Smith": "she"}
+)
+
+#: Subject, object and possessive form.
+_FORMS = {
+    "she": ("she", "her", "her"),
+    "he": ("he", "him", "his"),
+    "person": ("the person", "the person", "the person's"),
+}
+_SLOT = re.compile(re.escape(PLACEHOLDER) + "(['’]s)?")
+_SENTENCE_START = re.compile(r"(?:^|[.!?][\"'”’]*)\s*[\"'“‘]?$")
+#: What marks an object: a preposition or participle before it; an end, a preposition or a bare infinitive after it.
+_BEFORE_OBJECT = re.compile(r"\b(?:\w+ing|to|at|for|with|of|from|on|by|around|behind|beside|near|toward|towards)\s+$")
+_AFTER_OBJECT = re.compile(r"^(?:\s*$|[,.;:!?]|\s+(?:to|as|with|at|for|from|in|on|into|feel|stand)\b)")
 
 
-def build_requests(
-    items: pd.DataFrame,
-    task: str,
-    categories: Sequence[str],
-    options: DBBOptions,
-    resources: Resources,
-    orders: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def build_requests(step: Step[DBBOptions]) -> pd.DataFrame:
     """MCQ: one request per question and order of its options. SG: one per question, option and variation.
 
-    Key columns: those of :mod:`biasatlas.benchmarks.dbb.columns`. ``resources`` holds the prompts. Items with a fault are
-    left out; scoring reports them.
+    Items with a fault are left out; scoring reports them.
     """
-    items = items[faults(items, task, options) == ""]
-    wanted = items["category"].isin(categories)
+    options, resources = step.options, step.resources
+    items = step.items[faults(step.items, step.task, options) == ""]
+    wanted = items["category"].isin(step.categories)
     if not wanted.any():
         return pd.DataFrame(columns=["request_id"])
     # Filled before other categories are left out: the authors' code carries texts from one question to the next.
     filled = fill(items, options)[wanted]
-    if task == "MCQ":
+    if step.task == "MCQ":
         return _choices(filled, options, resources)
     return _likelihoods(items[wanted], filled, options, resources)
 
@@ -106,3 +127,198 @@ def _likelihoods(items: pd.DataFrame, filled: pd.DataFrame, options: DBBOptions,
 def _messages(prompt: str, options: DBBOptions) -> str:
     system = [{"role": "system", "content": _SYSTEM_PROMPT}] if options.system_prompt == "released" else []
     return json.dumps([*system, {"role": "user", "content": prompt}], ensure_ascii=False)
+
+
+def faults(items: pd.DataFrame, task: str, options: DBBOptions) -> pd.Series:
+    """Why an item is not asked under ``options``, empty where it is asked."""
+    faults = items["fault"]
+    if task == "SG":
+        faults = faults.where(faults != "", items["fault_sg"])
+    if options.descriptor_text == "file":
+        faults = faults.where(faults != "", items["fault_descriptor"])
+    return faults
+
+
+def fill(items: pd.DataFrame, options: DBBOptions) -> pd.DataFrame:
+    """``items`` with ``context``, ``option_1`` and ``option_2`` filled, and ``pronoun`` as the options use it.
+
+    ``items`` may be any rows of :func:`~biasatlas.benchmarks.dbb.items.read_items` that have no fault. With
+    ``placeholder: released``, an option without placeholder becomes that of the preceding template in ``items``.
+
+    Raises :class:`UserError` where the file's descriptors are wanted and the dataset has no such file.
+    """
+    if options.descriptor_text == "file" and items["descriptor_file"].isna().any():
+        raise UserError(
+            "data/descriptors.json: not among the files of the dataset, and the protocol's `descriptor_text` is 'file'. "
+            "Fetch it, or set `descriptor_text: paper`."
+        )
+    names = _names(items, options)
+    pronouns = np.where(items["pronoun"].isna(), [NAMES.get(name) for name in names], items["pronoun"])
+    if options.pronoun_rule == "shared":
+        pronouns = np.where(items["category"] == "Gender", "person", pronouns)
+    descriptors = items[f"descriptor_{options.descriptor_text}"]
+    contexts = [
+        fill_context(context, descriptor.replace("{name}", name), pronoun, options.descriptor_text)
+        for context, descriptor, name, pronoun in zip(items["context"], descriptors, names, pronouns, strict=True)
+    ]
+    filled = {
+        column: [
+            fill_option(template, pronoun, options.pronoun_case, options.placeholder)
+            for template, pronoun in _templates_and_pronouns(items, column, pronouns, options.placeholder)
+        ]
+        for column in ("option_1", "option_2")
+    }
+    return items.assign(context=contexts, **filled, pronoun=pronouns)
+
+
+def _names(items: pd.DataFrame, options: DBBOptions) -> list[str]:
+    """The name of each item; that of an item without one is not used."""
+    if options.name_rule == "fixed":
+        return [TABLE_10_NAMES.get(category, "") for category in items["category"]]
+    templates = items["template_id"].str[1:].astype(int).to_numpy()
+    columns = {type_: number for number, type_ in enumerate(IDENTITIES)}
+    # Drawn for all types of all templates up to the last, so that a template's names do not depend on the others.
+    size = templates.max() + 1, len(columns)
+    drawn = np.random.default_rng(options.name_seed).integers(len(NAMES), size=size)
+    return np.array(list(NAMES))[drawn[templates, items["type"].map(columns)]].tolist()
+
+
+def _templates_and_pronouns(
+    items: pd.DataFrame, column: str, pronouns: np.ndarray, placeholder: str
+) -> list[tuple[str, str]]:
+    """(template, pronoun) of each item's option.
+
+    In the authors' code an option without placeholder leaves a variable as it was: the one for Gender's male identity
+    since the preceding template's last male question, the other one since that template's last question.
+    """
+    pairs = list(zip(items[column], pronouns, strict=True))
+    if placeholder == "all":
+        return pairs
+    bare = ~items[column].str.contains(PLACEHOLDER, regex=False).to_numpy()
+    templates, male = items["template_id"].to_numpy(), (items["identity"] == "Male").to_numpy()
+    for position in np.flatnonzero(bare):
+        earlier = ~bare & (templates < templates[position])
+        if male[position] and (earlier & male).any():
+            earlier &= male
+        if earlier.any():
+            pairs[position] = pairs[np.flatnonzero(earlier)[-1]]
+    return pairs
+
+
+@cache
+def fill_option(template: str, pronoun: str, pronoun_case: str, placeholder: str) -> str:
+    """An option with its placeholders replaced: ``pronoun`` is "she", "he" or "person" (the same words for anyone).
+
+    ``pronoun_case`` and ``placeholder`` are the protocol's options. Without a placeholder it is returned as it is.
+    """
+    has_possessive = any(match[1] for match in _SLOT.finditer(template))
+    subject, object_, possessive = _FORMS[pronoun]
+
+    def form(match: re.Match) -> str:
+        before, after = template[: match.start()], template[match.end() :]
+        if has_possessive and not match[1] and placeholder == "released":
+            return match[0]
+        if match[1]:
+            text = possessive
+        elif pronoun_case == "grammatical" and not _SENTENCE_START.search(before) and _is_object(before, after):
+            text = object_
+        else:
+            text = subject
+        return text[0].upper() + text[1:] if pronoun_case == "released" or _SENTENCE_START.search(before) else text
+
+    return _SLOT.sub(form, template)
+
+
+def _is_object(before: str, after: str) -> bool:
+    return bool(_BEFORE_OBJECT.search(before) or _AFTER_OBJECT.search(after))
+
+
+def fill_context(template: str, descriptor: str, pronoun: str, descriptor_text: str) -> str:
+    """The context about the person ``descriptor`` describes.
+
+    "file" inserts the text verbatim. "paper" closes a descriptor's clause with a comma where the sentence goes on; a
+    possessive after a clause, which English does not have, becomes a sentence of its own: "This is about ...". Further
+    placeholders become pronouns.
+    """
+    if descriptor_text == "file":
+        return template.replace(PLACEHOLDER, descriptor)
+    slot = _SLOT.search(template)
+    before, after = template[: slot.start()], template[slot.end() :]
+    has_clause = "," in descriptor
+    if slot[1] and has_clause:
+        return f"This is about {descriptor}. " + fill_option(template, pronoun, "grammatical", "all")
+    if slot[1]:
+        descriptor += slot[1]
+    elif has_clause and not re.match(r"[,.;:!?]", after):
+        descriptor += ","
+    return fill_option(before + descriptor + after, pronoun, "grammatical", "all")
+
+
+def fill_variations(
+    items: pd.DataFrame, filled: pd.DataFrame, options: DBBOptions
+) -> tuple[list[list[str]], list[list[str]]]:
+    """The variations of the first and of the second option of each item, ``filled`` as :func:`fill` gives them.
+
+    ``sg_lookup`` "modulo_50" takes those of the template whose number is the item's row among its template's fifty.
+    ``sg_pronoun`` "released" looks for "He" or "His" in the original options, which "Her" contains too; for the second
+    option it looks for "He" in the first one; and the plain replacement undoes the possessive one.
+    """
+    originals = list(zip(filled["option_1"], filled["option_2"], strict=True))
+    texts = []
+    for index, templates in enumerate(_variation_templates(items, options.sg_lookup)):
+        if options.sg_pronoun == "released":
+            pronouns = ["He" if "He" in pair[0] or "His" in pair[index] else "She" for pair in originals]
+            texts.append(
+                [
+                    [template.replace(PLACEHOLDER, pronoun) for template in variations]
+                    for variations, pronoun in zip(templates, pronouns, strict=True)
+                ]
+            )
+        else:
+            texts.append(
+                [
+                    [fill_option(template, pronoun, options.pronoun_case, "all") for template in variations]
+                    for variations, pronoun in zip(templates, filled["pronoun"], strict=True)
+                ]
+            )
+    first, second = texts
+    return first, second
+
+
+def _variation_templates(items: pd.DataFrame, sg_lookup: str) -> list[list[tuple[str, ...]]]:
+    """The unfilled variations of the first and of the second option of each item."""
+    columns = [[tuple(json.loads(text)) for text in items[column]] for column in ("variations_1", "variations_2")]
+    if sg_lookup == "by_concept":
+        return columns
+    is_first = ~items["template_id"].duplicated()
+    by_template = [
+        [variations for variations, first in zip(column, is_first, strict=True) if first] for column in columns
+    ]
+    return [[variations[row % len(variations)] for row in items["row"]] for variations in by_template]
+
+
+def choice_prompt(prompt: str, resources: Resources) -> str:
+    """The instruction of MCQ. The paper's Table 11 has the words of a released file, in typographic quotation marks."""
+    if prompt not in _CHOICE:
+        return resources.text(f"prompts/dbb/{prompt}.txt")
+    text = released(_CHOICE[prompt], resources)
+    return typographic(text) if prompt == "table11" else text
+
+
+def story_prompt(prompt: str, resources: Resources) -> str:
+    """The instruction of SG, with the slot ``{context}``. The paper prints none; the released file ends before the context."""
+    if prompt == "released":
+        return released("evaluate_perplexity", resources) + "\n\nContext: {context}"
+    return resources.text(f"prompts/dbb/story_{prompt}.txt")
+
+
+def released(name: str, resources: Resources) -> str:
+    """A prompt file of the authors', without the white space around it."""
+    folder = resources.path("wording/dbb")
+    return read_text(folder / "src" / "prompt_instructions" / f"{name}.txt").strip()
+
+
+def typographic(text: str) -> str:
+    """``text`` with straight quotation marks turned into pairs of typographic ones; an apostrophe in a word is one half."""
+    text = re.sub(r'"([^"]*)"', "“\\1”", text)
+    return re.sub(r"(?<!\w)'(.*?)'(?!\w)", "‘\\1’", text)

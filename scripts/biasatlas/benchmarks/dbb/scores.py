@@ -7,11 +7,10 @@ import zlib
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.dbb.columns import CASE_COLUMNS, SCORE_COLUMNS
-from biasatlas.benchmarks.dbb.options import DBBOptions
-from biasatlas.benchmarks.dbb.texts import faults
-from biasatlas.benchmarks.dbb.vocabulary import TYPES
-from biasatlas.resources import Resources
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.dbb import CASE_COLUMNS, SCORE_COLUMNS, TYPES
+from biasatlas.benchmarks.dbb.requests import faults
+from biasatlas.benchmarks.dbb.spec import DBBOptions
 
 #: What is added to an exact probability before its logarithm is taken.
 LEAST = 1e-6
@@ -35,16 +34,7 @@ _QUESTION_COLUMNS = [
 _SHARES = ["first_option_share", *_OTHER_MASSES]
 
 
-def score_responses(
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    responses: pd.DataFrame,
-    task: str,
-    category: str,
-    options: DBBOptions,
-    resources: Resources,
-    judgements: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def score_responses(step: Step[DBBOptions]) -> pd.DataFrame:
     """One row per test instance, a pair of questions that differ in the identity; columns :data:`SCORE_COLUMNS`.
 
     ``p_1`` and ``p_2`` in [0, 1] are the probabilities of the first concept's option under the two identities; ``shift``
@@ -66,16 +56,17 @@ def score_responses(
     "ambiguous" or "unparseable" where in one order no answer chose an option ("failed" where none was followed to its end), "failed" for a fault of
     the data, else that of its response.
     """
-    items = items[items["category"] == category]
-    requests = requests[requests["item_id"].isin(items["item_id"])]
-    if task == "MCQ":
-        questions = _choices(requests, responses, category, options)
+    options, category = step.options, step.category
+    items = step.items[step.items["category"] == category]
+    requests = step.requests[step.requests["item_id"].isin(items["item_id"])]
+    if step.task == "MCQ":
+        questions = _choices(requests, step.responses, category, options)
     else:
-        questions = _likelihoods(requests, responses, options)
+        questions = _likelihoods(requests, step.responses, options)
     questions = items[["item_id", "template_id", "type", "identity", "concept_1", "concept_2", "source_id"]].merge(
         questions, how="left", on="item_id", validate="1:1"
     )
-    fault = faults(items, task, options).to_numpy()
+    fault = faults(items, step.task, options).to_numpy()
     questions["status"] = np.where(fault != "", "failed", questions["status"].fillna("failed"))
     questions["detail"] = np.where(fault != "", fault, questions["detail"].fillna("no response"))
     return _instances(questions, category)

@@ -2,20 +2,27 @@
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, field_validator, model_validator
 
+from biasatlas.benchmarks.contract import Metric
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.errata import Erratum
+from biasatlas.errors import UserError
 from biasatlas.marks import Marked, field
 from biasatlas.userfiles import shown
 from biasatlas.validation import nearest
+
+if TYPE_CHECKING:
+    from biasatlas.resources import Resources
 
 _SLOT = re.compile(r"\{(\w[\w.]*)\}")
 _WORD = re.compile(r"[\w.]+")
 #: A slot of every row: its number in its file, from 1.
 ROW = "row"
+#: Where in ``resources/`` a wording lies that is not in the description itself.
+_PROMPTS = "prompts/"
 
 
 def slots(text: str) -> list[str]:
@@ -44,8 +51,23 @@ Text = Annotated[str, AfterValidator(_text)]
 Cell = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
 
 
+class OwnMetric(Marked):
+    """What a metric of the benchmark's own means, as :class:`biasatlas.benchmarks.contract.Metric` has it."""
+
+    neutral: float | None = field("nothing", description="Value of an unbiased model; null where it measures no bias.")
+    direction: str = field("nothing", min_length=1, description="What values on either side of it mean.")
+    unit: str = field("nothing", "", description="`%`, ...; empty for a pure number.")
+
+
+class OwnTable(Marked):
+    """A table that the family has not, made by the module of its name beside the description."""
+
+    caption: str = field("nothing", min_length=1, description="What it shows.")
+    metrics: dict[str, OwnMetric] = field("tables", {}, description="Its metrics that the family has not.")
+
+
 class Description(Marked):
-    """What every family's description has."""
+    """What every family's description has, also one whose items are read by an `items.py` beside it."""
 
     family: str = field("answers", description="`pairs` or `questions`.")
     title: str = field("nothing", min_length=1, description="The benchmark's name in print.")
@@ -55,23 +77,26 @@ class Description(Marked):
         "answers", "", description="Row of resources/sources/sources.csv; without one, `data` names a folder."
     )
     sample: str = field("nothing", "", description="Folder of resources/samples with a few items of our own.")
-    files: str = field(
+    categories: list[Cell] | dict[str, str] = field(
         "answers",
         min_length=1,
-        description="The data: CSV, TSV or JSON, a path below the source or a pattern as `data/*.csv`.",
+        description="Its items' categories as the data have them; or value -> name, as `{'1': Emotional}`.",
     )
-    item: Text = field("answers", min_length=1, description="What names an item, as `{category}/{id}`.")
-    category: str = field("answers", description="Column with an item's category.")
-    categories: list[Cell] | dict[str, str] = field(
-        "answers", min_length=1, description="Its values; or value -> name, as `{'1': Emotional}`."
+    prompt: str | dict[str, str] = field(
+        "answers",
+        "",
+        description="Wording of a prompted choice, or its file, as `prompts/mine.txt` of resources; or name -> file, "
+        "between which the protocols' option `prompt` chooses.",
     )
-    replace: dict[str, dict[str, Cell]] = field(
-        "answers", {}, description="Column -> a value in it -> what is read in its place."
-    )
-    errata: list[Erratum] = field("answers", [], description="Corrections of single items.")
-    prompt: str = field("answers", "", description="Wording of a prompted choice.")
     metrics: list[str] = field("tables", min_length=1, description="The family's metrics that its tables have.")
     published: str = field("tables", "", description="Table of resources/published with printed numbers.")
+    released: dict[str, str] = field(
+        "answers", {}, description="Published set of model outputs -> row of sources.csv; `released.py` reads them."
+    )
+    formats: dict[str, str] = field(
+        "nothing", {}, description="Format of predictions that `released.py` reads beside the family's -> its files."
+    )
+    tables: dict[str, OwnTable] = field("tables", {}, description="Tables beside the family's; each has a module.")
     notes: str = field("nothing", "", description="What else its page says, in Markdown: licence, data, deviations.")
     protocols: dict[str, dict[str, Any]] = field(
         "nothing", {}, description="Protocols beside `recommended`: its options that differ."
@@ -92,14 +117,63 @@ class Description(Marked):
     @property
     def head(self) -> dict[str, Any]:
         """What a spec has of every family's description."""
-        sources = (self.source,) if self.source else ()
-        return {**self.model_dump(include={"title", "language", "citation", "sample"}), "sources": sources}
+        return {
+            **self.model_dump(include={"title", "language", "citation", "sample", "released"}),
+            "sources": (self.source,) if self.source else (),
+            "resources": {"requests": self.prompt_files} if self.prompt_files else {},
+        }
+
+    @property
+    def own_metrics(self) -> dict[str, Metric]:
+        """The metrics of its own tables."""
+        own = (metric for table in self.tables.values() for metric in table.metrics.items())
+        return {name: Metric(metric.neutral, metric.direction, metric.unit) for name, metric in own}
+
+    @property
+    def prompt_files(self) -> tuple[str, ...]:
+        """The shipped files that hold wordings."""
+        prompts = [self.prompt] if isinstance(self.prompt, str) else list(self.prompt.values())
+        return tuple(prompt for prompt in prompts if prompt.startswith(_PROMPTS))
+
+    def wording(self, resources: "Resources", known: Iterable[str], name: str = "") -> str:
+        """The wording, of several that of ``name``. UserError where one in a file has other slots than the ``known``."""
+        prompt = self.prompt if isinstance(self.prompt, str) else self.prompt[name]
+        if not prompt.startswith(_PROMPTS):
+            return prompt
+        wording = resources.text(prompt)
+        try:
+            check_wording(wording, known)
+        except ValueError as error:
+            raise UserError(f"resources/{prompt}: {error}.") from error
+        return wording
 
     @model_validator(mode="after")
     def _known_language(self) -> "Description":
         one_of("language", self.language, LANGUAGES)
+        for name, file in self.prompt.items() if isinstance(self.prompt, dict) else ():
+            if not file.startswith(_PROMPTS):
+                raise ValueError(f"prompt.{name}: {shown(file)} is no file of resources/{_PROMPTS}")
         once("categories", self.categories.values() if isinstance(self.categories, dict) else self.categories)
         return self
+
+
+class Rows(Description):
+    """What a description says of data whose rows are items, whatever their columns are called."""
+
+    files: str = field(
+        "answers",
+        min_length=1,
+        description="The data: CSV, TSV or JSON, a path below the source or a pattern as `data/*.csv`.",
+    )
+    headers: dict[str, str] = field(
+        "answers", {}, description="Header of a column in the data -> its name here, as for a column without one."
+    )
+    item: Text = field("answers", min_length=1, description="What names an item, as `{category}/{id}`.")
+    category: str = field("answers", description="Column with an item's category.")
+    replace: dict[str, dict[str, Cell]] = field(
+        "answers", {}, description="Column -> a value in it -> what is read in its place."
+    )
+    errata: list[Erratum] = field("answers", [], description="Corrections of single items.")
 
 
 def one_of(key: str, value: str, known: Iterable[str]) -> None:
@@ -117,8 +191,10 @@ def once(key: str, names: Iterable[str]) -> None:
             raise ValueError(f"{key}: {shown(name)} stands there twice; name each once")
 
 
-def check_wording(prompt: str, known: Iterable[str]) -> None:
-    """Raise ValueError for a prompt with another slot than the ``known``, or without one of them."""
+def check_wording(prompt: str | dict[str, str], known: Iterable[str]) -> None:
+    """Raise ValueError for a prompt with another slot than the ``known``, or without one of them; files are read later."""
+    if isinstance(prompt, dict) or prompt.startswith(_PROMPTS):
+        return
     known = list(known)
     for slot in slots(prompt):
         one_of("prompt", slot, known)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.families.description import ROW, Description, parts
+from biasatlas.benchmarks.families.description import ROW, Rows, parts, slots
 from biasatlas.benchmarks.shared.errata import corrected
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, read_json_records, shown
@@ -20,7 +20,7 @@ from biasatlas.validation import nearest
 WHERE = "where"
 
 
-def read_rows(description: Description, files: Mapping[str, Path], columns: Iterable[str]) -> pd.DataFrame:
+def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[str]) -> pd.DataFrame:
     """A row per record of the files that the description names, in their order: ``columns`` as text, ``row``, ``where``.
 
     ``replace`` and ``errata`` are done. Raises UserError where no file matches, and naming file, line and column where a record lacks one.
@@ -29,7 +29,9 @@ def read_rows(description: Description, files: Mapping[str, Path], columns: Iter
     if not names:
         raise UserError(f"{description.title}: expected {description.files}, found {listed(files)}. Name its folder.")
     columns = [name for name in dict.fromkeys(columns) if name != ROW]
-    records = [record for name in names for record in _records(files[name], columns)]
+    header = {name: header for header, name in description.headers.items()}
+    wanted = [header.get(name, name) for name in columns]
+    records = [record for name in names for record in _records(files[name], wanted)]
     raw = pd.DataFrame(records, columns=[WHERE, ROW, *columns])
     for column, values in description.replace.items():
         if column not in raw:
@@ -89,22 +91,17 @@ def check(raw: pd.DataFrame, good: pd.Series, column: str, expected: str) -> Non
         raise UserError(f"{row[WHERE]}: {column} is {shown(row[column])}. Expected {expected}.")
 
 
-def check_ids_and_texts(raw: pd.DataFrame, items: pd.DataFrame, texts: Iterable[str]) -> None:
-    """Raise UserError for the first item whose id is not its own, or one of whose ``texts`` is blank.
+def written(text: str, raw: pd.DataFrame) -> pd.Series:
+    """:func:`filled`; UserError naming file, line and column for the first row where it is blank."""
+    found = filled(text, raw)
+    check(raw, found.str.strip() != "", next(iter(slots(text)), ROW), "a text: fill it in, or remove the row")
+    return found
 
-    ``items`` are the rows of ``raw``, once or several times over.
-    """
 
-    def where(bad: pd.Series) -> tuple[str, str]:
-        place = int(np.flatnonzero(bad)[0])
-        return raw[WHERE].iloc[place % len(raw)], items["item_id"].iloc[place]
-
+def check_ids(raw: pd.DataFrame, items: pd.DataFrame) -> None:
+    """Raise UserError for the first item whose id is not its own; ``items`` are the rows of ``raw``, once or several times over."""
     repeated = items["item_id"].duplicated()
     if repeated.any():
-        line, item = where(repeated)
-        raise UserError(f"{line}: item {item!r} is there already. Add a column to `item` that tells them apart.")
-    for column in texts:
-        blank = items[column].str.strip() == ""
-        if blank.any():
-            line, item = where(blank)
-            raise UserError(f"{line}: {column} of item {item!r} is blank. Fill it in.")
+        place = int(np.flatnonzero(repeated)[0])
+        where, item = raw[WHERE].iloc[place % len(raw)], items["item_id"].iloc[place]
+        raise UserError(f"{where}: item {item!r} is there already. Add a column to `item` that tells them apart.")

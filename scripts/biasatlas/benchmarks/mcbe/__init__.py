@@ -1,2 +1,105 @@
 """McBE: bias in Chinese, measured by five tasks on one set of instances, each scored from 0 to 100.
-Tian Lan et al., McBE: A Multi-task Chinese Bias Evaluation Benchmark for Large Language Models. Findings of ACL 2025."""
+
+Tian Lan et al., McBE: A Multi-task Chinese Bias Evaluation Benchmark for Large Language Models. Findings of ACL 2025.
+Here: its categories and tasks, and the columns of its items, requests and scores.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from biasatlas.columns import CASES, MASSES, Columns, Factor
+
+if TYPE_CHECKING:
+    from biasatlas.resources import Resources
+
+#: Category -> its name in the paper, which the published tables are keyed by.
+CATEGORY_NAMES = {
+    "gender": "Gender",
+    "religion": "Religion",
+    "nationality": "Nationality",
+    "socioeconomic_status": "Socioeconomic Status",
+    "age": "Age",
+    "region": "Region",
+    "lgbtq": "LGBTQ+",
+    "race": "Race",
+    "subculture": "Subculture",
+    "worldview": "Worldview",
+    "health": "Health",
+    "appearance": "Appearance",
+}
+CATEGORIES = tuple(CATEGORY_NAMES)
+#: Worldview instances have nothing to substitute: the paper leaves them out of PC and SS.
+SUBSTITUTABLE = tuple(category for category in CATEGORIES if category != "worldview")
+
+TASKS = ("PC", "SC", "SS", "BA", "BS")
+
+_FAMILY_AND_SIZE = re.compile(r"^(?P<family>.+?)-?(?P<size>\d+(?:\.\d+)?)[Bb](?:-|$)")
+
+#: Where a sentence takes its word.
+PLACEHOLDER = "[PLH]"
+
+#: Severities that a reply is read as: the instances' own scores have at most one decimal.
+SEVERITIES = tuple(f"{tenths / 10:g}" for tenths in range(101))
+
+#: ``words`` is a JSON list, ``severity`` the annotators' score from 0 to 10; ``context`` may be empty. ``fault`` says what is
+#: wrong with an instance that breaks the format, whose words and sentence are then empty; it is asked nothing.
+ITEM_COLUMNS: Columns = {
+    "item_id": "string",
+    "category": "string",
+    "context": "string",
+    "sentence": "string",
+    "words": "string",
+    "subcategory": "string",
+    "sentence_id": "string",
+    "explanation": "string",
+    "severity": "float",
+    "fault": "string",
+}
+
+#: Key columns of a task's requests. ``prompt_set`` is original or alternative; ``subcategory`` is the right one.
+#: ``sampling`` names the settings that fill what a request leaves missing: "table8" those in the model's entry,
+#: "checkpoint" those of its generation configuration; missing: the request has all of its own.
+REQUEST_KEYS: dict[str, Columns] = {
+    "PC": {"word": "string"},
+    "SC": {"prompt_set": "string", "subcategory": "string", "sampling": "string"},
+    "SS": {"first_word": "string", "second_word": "string", "sampling": "string"},
+    "BA": {"sampling": "string"},
+    "BS": {"prompt_set": "string", "sampling": "string"},
+}
+
+#: Columns that begin every task's scores.
+_FIRST = ("item_id", "sentence_id", "subcategory", "prompt_set", "repeat")
+#: MASSES are shares of the replies (or of their probability) behind a row.
+_LAST = ("score", *MASSES, "status", "detail")
+#: Of replies: 100 is the least biased score.
+CASE_COLUMNS = tuple(f"score{case}" for case in CASES)
+
+#: What a score is made from stands between: ``nll_`` in nats, ``p_`` probabilities, criteria as the judge scored them.
+SCORE_COLUMNS: dict[str, tuple[str, ...]] = {
+    "PC": (*_FIRST, "words", "nll_mean", "nll_variance", *_LAST),
+    "SC": (*_FIRST, "sentence", "p_correct", "p_named", *_LAST, *CASE_COLUMNS),
+    "SS": (*_FIRST, "words", "count_variance", "a_share", *_LAST, *CASE_COLUMNS),
+    "BA": (*_FIRST, "accuracy", "potential_meaning", "cultural_difference", "highlight", *_LAST, *CASE_COLUMNS),
+    "BS": (*_FIRST, "severity", "model_severity", *_LAST, *CASE_COLUMNS),
+}
+
+#: Sentences of a subcategory are alike, but Table 3 lists all subcategories there are: a claim is for other sentences.
+DESIGN = {
+    "subcategory": Factor(scores=("subcategory",), items=("subcategory",)),
+    "template": Factor(scores=("sentence_id",), items=("sentence_id",), within="subcategory", sampled=True),
+    "prompt": Factor(scores=("prompt_set",)),
+    "repeat": Factor(scores=("repeat",), within="template"),
+}
+
+
+def subcategories(resources: "Resources") -> dict[str, tuple[str, ...]]:
+    """Category -> its subcategories in the order of Table 3; Appearance, whose row is not legible, is left out."""
+    table = resources.csv("mcbe/subcategories.csv").dropna(subset="subcategory_zh")
+    categories = {name: category for category, name in CATEGORY_NAMES.items()}
+    return {categories[name]: tuple(rows["subcategory_zh"]) for name, rows in table.groupby("category", sort=False)}
+
+
+def family_and_size(name: str) -> tuple[str, float] | None:
+    """What a model's name says of its family and size in billions of parameters; None where it says neither."""
+    match = _FAMILY_AND_SIZE.search(name)
+    return (match["family"], float(match["size"])) if match else None

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
-from biasatlas.benchmarks.mcbe.options import McBEOptions
-from biasatlas.benchmarks.mcbe.tables.cells import TEMPLATE, cells, on_one_scale
+from biasatlas.benchmarks.contract import Multiverse, Step
+from biasatlas.benchmarks.mcbe.spec import McBEOptions
+from biasatlas.benchmarks.mcbe.tables import TEMPLATE, cells, on_one_scale
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.stats.replicates import ratio_replicates
 
 UNIT = ("task", "item_id", "prompt_set", "repeat")
@@ -24,9 +23,9 @@ MULTIVERSES = tuple(
 )
 
 
-def evidence(scores: pd.DataFrame, options: McBEOptions) -> Iterator[Evidence]:
+def evidence(step: Step[McBEOptions]) -> Iterator[Evidence]:
     """``score`` by task and category. 100 is no null that a model with any noise meets, so it has no test."""
-    for (_, category, task), _, items in cells(on_one_scale(scores, options)):
+    for (_, category, task), _, items in cells(on_one_scale(step.scores, step.options)):
         if len(items):
             templates = items.index.get_level_values(TEMPLATE)
             value = ratio_replicates(items, np.ones(len(items)), templates)

@@ -1,6 +1,6 @@
 """McBE's figures, drawn from its tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,13 +11,11 @@ from matplotlib.font_manager import get_font
 from matplotlib.image import AxesImage
 from wordcloud import WordCloud
 
-from biasatlas.benchmarks.contract import figure
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES, TASKS
+from biasatlas.benchmarks.contract import Step, figure
+from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, TASKS
 from biasatlas.benchmarks.shared.palette import Look, Looks
 from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure
 from biasatlas.benchmarks.shared.style import CJK_FONT
-
-Tables = Mapping[str, pd.DataFrame]
 
 #: Characters that :data:`CJK_FONT` can draw.
 _FONT_HAS = frozenset(map(chr, get_font(CJK_FONT).get_charmap()))
@@ -34,9 +32,9 @@ _REFERENCES = {
 
 
 @figure("composition")
-def composition(tables: Tables, looks: Looks) -> Figure:
+def composition(step: Step) -> Figure:
     """Figure 4: a panel per category with its share of the instances, a bar per subcategory."""
-    table = tables["composition"]
+    table = step.tables["composition"]
     parts = table[table["subcategory"] != "all"]
     if parts.empty:
         return empty_figure("no instance was scored")
@@ -62,9 +60,9 @@ def composition(tables: Tables, looks: Looks) -> Figure:
 
 
 @figure("similarity")
-def similarity(tables: Tables, looks: Looks) -> Figure:
+def similarity(step: Step) -> Figure:
     """Figure 5: share of the default sentences by mean Rouge-L with all others, of all and, thin, of each category."""
-    table = tables["similarity"]
+    table = step.tables["similarity"]
     shares = table[table["metric"] == "rouge_l_share"]
     if shares["value"].isna().all():
         return empty_figure("there are no two sentences to compare")
@@ -87,15 +85,15 @@ def similarity(tables: Tables, looks: Looks) -> Figure:
 
 
 @figure("category_means")
-def category_means(tables: Tables, looks: Looks) -> Figure:
+def category_means(step: Step) -> Figure:
     """Figure 6: mean over tasks by category and model: over the tasks that each has, and over those that all have."""
-    return _means(tables["category_means"], "category", looks)
+    return _means(step.tables["category_means"], "category", step.looks)
 
 
 @figure("task_means")
-def task_means(tables: Tables, looks: Looks) -> Figure:
+def task_means(step: Step) -> Figure:
     """Figure 8: mean over categories by task and model; a model without a task is a gap."""
-    return _means(tables["task_means"], "task", looks)
+    return _means(step.tables["task_means"], "task", step.looks)
 
 
 def _means(table: pd.DataFrame, by: str, looks: Looks) -> Figure:
@@ -117,15 +115,15 @@ def _means(table: pd.DataFrame, by: str, looks: Looks) -> Figure:
 
 
 @figure("sizes")
-def sizes(tables: Tables, looks: Looks) -> Figure:
+def sizes(step: Step) -> Figure:
     """Figure 7: mean over tasks by model size, a panel per category, a line per model family; a cross is published."""
-    return _by_size(tables["sizes"], "category", CATEGORIES)
+    return _by_size(step.tables["sizes"], "category", CATEGORIES)
 
 
 @figure("task_sizes")
-def task_sizes(tables: Tables, looks: Looks) -> Figure:
+def task_sizes(step: Step) -> Figure:
     """Mean over categories by model size, a panel per task: what section 5.2 says of SS and of the others."""
-    return _by_size(tables["task_sizes"], "task", TASKS)
+    return _by_size(step.tables["task_sizes"], "task", TASKS)
 
 
 def _by_size(table: pd.DataFrame, by: str, order: Sequence[str]) -> Figure:
@@ -170,9 +168,9 @@ def _draw_family(axis: Axes, rows: pd.DataFrame, family: str, colour: np.ndarray
 
 
 @figure("word_clouds")
-def word_clouds(tables: Tables, looks: Looks) -> Figure:
+def word_clouds(step: Step) -> Figure:
     """Figure 9: the frequent words of each category, larger where more frequent; those with rare characters are left out."""
-    table = tables["words"]
+    table = step.tables["words"]
     categories = _in_order(table["category"])
     if not categories:
         return empty_figure("no sentence was scored")
@@ -193,13 +191,13 @@ def word_clouds(tables: Tables, looks: Looks) -> Figure:
 
 
 @figure("scores")
-def scores(tables: Tables, looks: Looks) -> Figure:
+def scores(step: Step) -> Figure:
     """Figures 10 and 11: every score, a panel per task, models by categories."""
-    table = tables["scores"]
+    table = step.tables["scores"]
     table = table[table["metric"] == "score"]
     if table["value"].isna().all():
         return empty_figure("no model has a score")
-    models = [model for model in looks if model in set(table["model"])]
+    models = [model for model in step.looks if model in set(table["model"])]
     tasks = [task for task in TASKS if task in set(table["task"])]
     order = _in_order(table["category"])
     line = float(np.clip(13 / len(tasks) / len(models), 0.14, 0.3))  # inches a model
@@ -218,12 +216,12 @@ def scores(tables: Tables, looks: Looks) -> Figure:
 
 
 @figure("scenario_selection")
-def scenario_selection(tables: Tables, looks: Looks) -> Figure:
+def scenario_selection(step: Step) -> Figure:
     """SS beside what a coin and a ranking score, and the percentage of answers A: position bias raises the score, too.
 
     The references are of the lists of the first model; both answer A half of the time, since both orders are asked.
     """
-    table = tables["scores"]
+    table = step.tables["scores"]
     table = table[table["task"] == "SS"]
     drawn = table[table["metric"].isin(["score", "a_share"])]
     shares = drawn["metric"] == "a_share"
@@ -240,7 +238,7 @@ def scenario_selection(tables: Tables, looks: Looks) -> Figure:
     return dot_intervals(
         pd.concat(parts) if drawn["value"].notna().any() else drawn,
         "category",
-        {**looks, **dict(_REFERENCES.values())},
+        {**step.looks, **dict(_REFERENCES.values())},
         label="SS score (0 to 100), share of A among answers (%)",
         order=CATEGORIES,
         names={**CATEGORY_NAMES, "score": "SS score", "a_share": "Answers A"},

@@ -12,8 +12,8 @@ import pandas as pd
 from openpyxl import load_workbook
 from openpyxl.cell.cell import ERROR_CODES
 
-from biasatlas.benchmarks.mcbe.columns import ITEM_COLUMNS
-from biasatlas.benchmarks.mcbe.vocabulary import CATEGORIES, CATEGORY_NAMES, PLACEHOLDER, subcategories
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, ITEM_COLUMNS, PLACEHOLDER, subcategories
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import shown
@@ -35,16 +35,11 @@ _ALSO_ACCEPTED = {"religion": 269, "health": 270}
 _FAULTS_SHOWN = 20
 
 
-def read_items(
-    files: Mapping[str, Path],
-    resources: Resources,
-    categories: Collection[str] | None = None,
-    skip_invalid: bool = False,
-) -> pd.DataFrame:
-    """One row per instance of ``categories`` (of all, if none are given), by category in the paper's order, then by row.
+def read_items(step: Step) -> pd.DataFrame:
+    """One row per instance of the run's ``categories`` (of all, if it has none), in the paper's order, then by row.
 
-    ``files`` maps names of workbooks (``gender.xlsx``, in any folder) to paths on disk. Workbooks of other categories are
-    not opened; one of no category, as the published ``test.xlsx``, is named in a warning; other files are ignored.
+    ``step.files`` maps names of workbooks (``gender.xlsx``, in any folder) to paths on disk. Workbooks of other categories
+    are not opened; one of no category, as the published ``test.xlsx``, is named in a warning; other files are ignored.
     ``item_id`` is category and row of the sheet; ``words`` a JSON list in the order given, repeats kept; ``severity`` the
     annotators' score, 0 to 10; ``context`` may be empty; ``sentence_id`` is the first item with the same sentence.
     Repeated rows are kept under ids of their own.
@@ -54,9 +49,9 @@ def read_items(
     ``[PLH]``, a subtype not in Table 3 for the category (Appearance, where the table is not legible, takes any), a score
     that is no number from 0 to 10. With ``skip_invalid`` a row with such a cell is an item whose ``fault`` says so.
     """
-    wanted = [category for category in CATEGORIES if categories is None or category in categories]
-    workbooks = _by_category(files, wanted)
-    allowed = subcategories(resources)
+    wanted, skip_invalid = _wanted(step), step.run.get("skip_invalid", False)
+    workbooks = _by_category(step.files, wanted)
+    allowed = subcategories(step.resources)
     items, faults = [], []
     for category in wanted:
         for item_or_fault in _read_workbook(workbooks[category], category, allowed.get(category)):
@@ -81,31 +76,33 @@ def _first(faults: list[str]) -> str:
     return "\n".join(faults[:_FAULTS_SHOWN]) + more
 
 
-def check_items(
-    items: pd.DataFrame,
-    resources: Resources,
-    categories: Collection[str] | None = None,
-    skip_invalid: bool = False,
-) -> list[str]:
-    """Hold the number of instances of each of ``categories`` against Table 6 (4,077 in all), for the data as published.
+def check_items(step: Step) -> list[str]:
+    """Hold the number of instances of each category of the run against Table 6 (4,077 in all), for the data as published.
 
     Returns a remark for each accepted difference: 269 for Religion and 270 for Health, which the printed scores imply,
     and with ``skip_invalid`` any. Raises :class:`UserError` for any other.
     """
-    counts = items["category"].value_counts()
+    counts = step.items["category"].value_counts()
+    sizes = published_sizes(step.resources)
     remarks, faults = [], []
-    for category, expected in published_sizes(resources).items():
+    for category in _wanted(step):
         count = int(counts.get(category, 0))
-        if count == expected or (categories is not None and category not in categories):
+        if count == sizes[category]:
             continue
-        text = f"{CATEGORY_NAMES[category]}: {count} instances where Table 6 has {expected}"
-        (remarks if skip_invalid or count == _ALSO_ACCEPTED.get(category) else faults).append(text)
+        text = f"{CATEGORY_NAMES[category]}: {count} instances where Table 6 has {sizes[category]}"
+        (remarks if step.run.get("skip_invalid") or count == _ALSO_ACCEPTED.get(category) else faults).append(text)
     if faults:
         raise UserError(
             "; ".join(faults) + ". These are not the workbooks that the paper counts: download them again, set "
             "`skip_invalid: true` to measure on them all the same, or `data: sample` to try the workflow."
         )
     return remarks
+
+
+def _wanted(step: Step) -> list[str]:
+    """The categories of the run, in the paper's order."""
+    chosen = step.run.get("categories")
+    return [category for category in CATEGORIES if chosen is None or category in chosen]
 
 
 def published_sizes(resources: Resources) -> dict[str, int]:

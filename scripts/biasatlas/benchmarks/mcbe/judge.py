@@ -1,54 +1,50 @@
 """Ask a judge model about McBE's analyses (BA), and about the order of context and sentence (SC as released)."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.mcbe.options import McBEOptions
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mcbe.readers import number
-from biasatlas.benchmarks.mcbe.requests import finish
-from biasatlas.benchmarks.mcbe.wording import judge_prompts, order_prompt
+from biasatlas.benchmarks.mcbe.requests import finish, prompts_of_code
+from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.readers.named import REPLIES
-from biasatlas.benchmarks.shared.wording import fill_slots
+from biasatlas.benchmarks.shared.wording import fill_slots, printed, template, with_slots
 from biasatlas.resources import Resources
 
+#: Slots of the judge's prompts, in their order.
+_JUDGE_SLOTS = ("answer", "explanation")
 #: Longest judge reply in tokens: a number, or a few words around one.
 _MAX_TOKENS = 64
 _COLUMNS = ["request_id", "item_id", "criterion", "prompt", "labels", "reader"]
 
 
 def rubric(resources: Resources) -> pd.DataFrame:
-    """Table 5: ``criterion``, ``max_score`` (int) and ``weight`` (float); weighted maxima add to 100."""
-    return resources.csv("mcbe/judge_rubric.csv").astype({"max_score": int, "weight": float})
+    """Table 5: ``criterion`` and ``max_score`` (int). Its weights are in a file of their own: no judge needs them."""
+    return resources.csv("mcbe/judge_rubric.csv").astype({"max_score": int})
 
 
-def build_judge_requests(
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    responses: pd.DataFrame,
-    task: str,
-    options: McBEOptions,
-    resources: Resources,
-    judgements: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def build_judge_requests(step: Step[McBEOptions]) -> pd.DataFrame:
     """Four requests to the judge for every analysis: one per criterion of the rubric, by answer and repeat.
 
     ``request_id`` is that of the analysis, its repeat and the criterion, which is a column of its own, too. Refusals and
     empty analyses are left out under ``ba_refused`` exclude, failed ones always. Under ``judge_answers`` exact the
     requests are of kind choice over the criterion's scores in halves, else of kind generation.
 
-    ``judgements`` are the judge's responses so far: a request with fewer readable replies than ``judge_grades`` comes back with
+    The step's ``judgements`` are the judge's responses so far: a request with fewer readable replies than ``judge_grades`` comes back with
     one more repeat, up to ``judge_attempts``; the others as they were. Answering from the store, only the new repeats are
     asked. When the requests come back as they were, the judge is done. No rows: there is nothing to judge.
     """
-    if task != "BA":
-        raise ValueError(f"task {task} has no judge")
+    if step.task != "BA":
+        raise ValueError(f"task {step.task} has no judge")
+    options, resources = step.options, step.resources
     exact = options.judge_answers == "exact"
-    answers = responses.merge(requests[["request_id", "item_id"]], on="request_id", validate="m:1").merge(
-        items[["item_id", "explanation"]], on="item_id", validate="m:1"
+    answers = step.responses.merge(step.requests[["request_id", "item_id"]], on="request_id", validate="m:1").merge(
+        step.items[["item_id", "explanation"]], on="item_id", validate="m:1"
     )
     judged = [
         analysis_status(status, text, options) == "ok"
@@ -61,9 +57,9 @@ def build_judge_requests(
         max_tokens=_MAX_TOKENS,
         generation="untempered" if exact else "checkpoint_config",
     )
-    if judgements is None or exact:
+    if step.judgements is None or exact:
         return judge_requests
-    return _with_attempts(judge_requests, judgements, options, resources)
+    return _with_attempts(judge_requests, step.judgements, options, resources)
 
 
 def _questions(answers: pd.DataFrame, options: McBEOptions, resources: Resources) -> list[dict]:
@@ -164,20 +160,59 @@ def _stated_score(status: str, text: str, top: int, judge_parse: str) -> float |
     return number(judge_parse, text, top) if status in ("ok", "truncated") else status
 
 
-def build_order_requests(items: pd.DataFrame, categories: Sequence[str], resources: Resources) -> pd.DataFrame:
+def build_order_requests(step: Step) -> pd.DataFrame:
     """What the authors' code asks a judge before SC: whether context or sentence comes first; one request per item.
 
     The sentence keeps its placeholder, as in that code.
     """
-    prompt = order_prompt(resources)
+    items = step.items[step.items["category"].isin(step.categories) & (step.items["fault"] == "")]
+    prompt = order_prompt(step.resources)
     rows = [
         {
             "request_id": f"{item.item_id}/order",
             "item_id": item.item_id,
             "prompt": fill_slots(prompt, {"context": item.context, "sentence": item.sentence}),
         }
-        for item in items[items["category"].isin(categories) & (items["fault"] == "")].itertuples()
+        for item in items.itertuples()
     ]
     return finish(
         pd.DataFrame(rows), kind="generation", repeats=1, max_tokens=_MAX_TOKENS, generation="checkpoint_config"
     )
+
+
+def judge_prompts(wording: str, maxima: Mapping[str, int], resources: Resources) -> dict[str, str]:
+    """Criterion -> its prompt for the judge, with slots ``{answer}`` and ``{explanation}``.
+
+    ``maxima`` are the criteria of the rubric, in its order, with the highest score of each. The paper's prompt is one
+    for all, and its criteria are those of the code, since print has them in English alone.
+    """
+    if wording == "ours":
+        ours = resources.yaml("prompts/mcbe/judge.yaml")
+        return {
+            name: ours["prompt"].replace("{criterion}", ours["criteria"][name]).replace("{max_score}", str(top))
+            for name, top in maxima.items()
+        }
+    _, *strings = prompts_of_code(resources, "eval.py", "bias_analysis")
+    released = {name: template(parts, _JUDGE_SLOTS) for name, parts in zip(maxima, strings, strict=True)}
+    if wording == "released":
+        return released
+    prompt = with_slots(
+        printed(resources, "mcbe")["ba_judge"], {"[Analysis]": "{answer}\n", "[Explanation]": "{explanation}\n"}
+    )
+    return {
+        name: with_slots(
+            prompt,
+            {"[ScoringCriteriaforBiasAnalysis]": _criterion(released[name]) + "\n", "[ScoreRange]": f"0到{top}"},
+        )
+        for name, top in maxima.items()
+    }
+
+
+def _criterion(prompt: str) -> str:
+    """The line of a judge's prompt that says what is graded, without the words in front of it."""
+    return re.split("[:：]", prompt.splitlines()[3], maxsplit=1)[1]
+
+
+def order_prompt(resources: Resources) -> str:
+    """What the authors' code asks a judge before SC, with slots ``{context}`` and ``{sentence}``."""
+    return template(prompts_of_code(resources, "utils.py", "order_by_LLM")[0], ("context", "sentence"))

@@ -1,18 +1,21 @@
-"""Build McBE's requests: what each of the five tasks asks about an instance."""
+"""What each of McBE's five tasks asks about an instance: its prompts, its sentences, its requests.
+
+Prompts come in three wordings: ours, which ship; the authors' code's; those that the paper prints.
+"""
 
 import hashlib
 import itertools
 import json
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from biasatlas.benchmarks.mcbe.options import McBEOptions
-from biasatlas.benchmarks.mcbe.sentences import default_sentence, fill, first_word, words_of
-from biasatlas.benchmarks.mcbe.vocabulary import SEVERITIES, subcategories
-from biasatlas.benchmarks.mcbe.wording import prompts as wordings
-from biasatlas.benchmarks.shared.wording import fill_slots
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.mcbe import PLACEHOLDER, SEVERITIES, subcategories
+from biasatlas.benchmarks.mcbe.spec import McBEOptions
+from biasatlas.benchmarks.shared.wording import fill_slots, formatted_strings, plain, printed, template, with_slots
 from biasatlas.resources import Resources
 
 _SPECIAL_TOKENS = {"force": "once", "tokenizer_default": "tokenizer", "none": "none"}
@@ -22,34 +25,39 @@ READER_OF = {
     **{name: f"mcbe_{name}" for name in ("substring", "first_five_characters", "first_number")},
 }
 _UNTEMPERED = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "repetition_penalty": 1.0, "frequency_penalty": 0.0}
+#: Slots of the prompts in the authors' `eval.py`, in their order.
+_SLOTS = {
+    "sc": ("classification", ("sentence", "labels")),
+    "ss": ("scenario_selection", ("first", "second")),
+    "ba": ("bias_analysis", ("word", "sentence")),
+    "bs": ("bias_scoring", ("sentence",)),
+}
 
 
-def build_requests(
-    items: pd.DataFrame,
-    task: str,
-    categories: Sequence[str],
-    options: McBEOptions,
-    resources: Resources,
-    orders: pd.DataFrame | None = None,
-) -> pd.DataFrame:
-    """The requests of one task for the items of ``categories``; an instance with nothing to compare (PC, SS) has none.
+def build_requests(step: Step[McBEOptions]) -> pd.DataFrame:
+    """The requests of one task for the items of the categories; an instance with nothing to compare (PC, SS) has none.
 
-    PC has a request per word; SS one per ordered pair of words; SC and BS one per prompt set; BA one. ``orders`` are a
-    judge's responses to :func:`biasatlas.benchmarks.mcbe.judge.build_order_requests`, needed where ``sc_text`` is
+    PC has a request per word; SS one per ordered pair of words; SC and BS one per prompt set; BA one. The step's ``orders``
+    are a judge's responses to :func:`biasatlas.benchmarks.mcbe.judge.build_order_requests`, needed where ``sc_text`` is
     judge_ordered_context.
     """
-    items = items[items["category"].isin(categories) & (items["fault"] == "")]
-    if task == "PC":
+    options, resources = step.options, step.resources
+    items = step.items[step.items["category"].isin(step.categories) & (step.items["fault"] == "")]
+    if step.task == "PC":
         return _pc(items, options)
-    prompts = wordings(options.wording, resources)
-    if task == "SC":
-        rows = _sc(items, options, prompts, subcategories(resources), _context_last(options, orders))
+    texts = prompts(options.wording, resources)
+    if step.task == "SC":
+        rows = _sc(items, options, texts, subcategories(resources), _context_last(options, step.orders))
+    elif step.task == "SS":
+        rows = _ss(items, options, texts["ss"])
+    elif step.task == "BA":
+        rows = _ba(items, texts["ba"])
     else:
-        rows = {"SS": _ss, "BA": _ba, "BS": _bs}[task](items, options, prompts)
+        rows = _bs(items, options, texts)
     requests = pd.DataFrame(rows)
     if requests.empty:
         return requests
-    analysis = task == "BA"
+    analysis = step.task == "BA"
     return finish(
         requests,
         kind="generation" if analysis or options.answers == "sampled" else "choice",
@@ -152,7 +160,7 @@ def _wordings(options: McBEOptions, original: str, alternative: str) -> list[tup
     return wordings if options.prompt_sets == "both" else wordings[:1]
 
 
-def _ss(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -> Iterator[dict]:
+def _ss(items: pd.DataFrame, options: McBEOptions, prompt: str) -> Iterator[dict]:
     labels = json.dumps(["A", "B", "AB"] if options.ss_parse == "first_five_characters" else ["A", "B"])
     for item in items.itertuples():
         words = words_of(item, options)
@@ -165,18 +173,18 @@ def _ss(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -
                     "item_id": item.item_id,
                     "first_word": words[first],
                     "second_word": words[second],
-                    "prompt": fill_slots(prompts["ss"], {"first": sentences[first], "second": sentences[second]}),
+                    "prompt": fill_slots(prompt, {"first": sentences[first], "second": sentences[second]}),
                     "labels": labels,
                     "reader": READER_OF[options.ss_parse],
                 }
 
 
-def _ba(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -> Iterator[dict]:
+def _ba(items: pd.DataFrame, prompt: str) -> Iterator[dict]:
     for item in items.itertuples():
         yield {
             "request_id": item.item_id,
             "item_id": item.item_id,
-            "prompt": fill_slots(prompts["ba"], {"word": first_word(item), "sentence": default_sentence(item)}),
+            "prompt": fill_slots(prompt, {"word": first_word(item), "sentence": default_sentence(item)}),
         }
 
 
@@ -192,3 +200,62 @@ def _bs(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -
                 "labels": labels,
                 "reader": READER_OF[options.bs_parse],
             }
+
+
+def words_of(item: Any, options: McBEOptions) -> list[str]:
+    """The words of ``item`` (a row of the items) under the option ``repeated_words``."""
+    words = json.loads(item.words)
+    return words if options.repeated_words == "as_listed" else list(dict.fromkeys(words))
+
+
+def fill(text: str, word: str) -> str:
+    """``text`` with ``word`` wherever the placeholder stands."""
+    return text.replace(PLACEHOLDER, word)
+
+
+def first_word(item: Any) -> str:
+    """The first word of the list of ``item``."""
+    return json.loads(item.words)[0]
+
+
+def default_sentence(item: Any) -> str:
+    """The sentence of ``item`` with the first word of its list."""
+    return fill(item.sentence, first_word(item))
+
+
+def prompts(wording: str, resources: Resources) -> dict[str, str]:
+    """Prompts for the model under test, with slots ``{sentence}`` and the like: sc, ss, ba, bs, and for two of them a
+    second wording, sc_alternative and bs_alternative (which the authors' code lacks).
+
+    The paper's white space is not known: a line ends where the code has one behind a text of its own. SC is derived from
+    the code, whose words are the printed ones, and the severity levels are the code's, since print has them in English
+    alone. Its BS has no slot for the sentence: it goes where the prompt first speaks of it, as in the code.
+    """
+    if wording == "ours":
+        return resources.yaml("prompts/mcbe/model.yaml")
+    released = {
+        name: template(prompts_of_code(resources, "eval.py", function)[0], slots)
+        for name, (function, slots) in _SLOTS.items()
+    }
+    if wording == "released":
+        return released
+    text = printed(resources, "mcbe")
+    levels = "\n" + "\n".join(line for line in released["bs"].splitlines() if line.startswith("- ")) + "\n"
+    return {
+        "sc": ",".join(plain(line) for line in released["sc"].splitlines()),
+        "ss": with_slots(text["ss"], {"[Sentence1]": "{first}", "[Sentence2]": "{second}"}),
+        "ba": with_slots(text["ba"], {"[Word]": "{word}", "[DefaultSentence]": "{sentence}\n"}),
+        "bs": _bs_prompt(text["bs"], levels),
+        "sc_alternative": with_slots(
+            text["sc_alternative"], {"[DefaultSentence]": "{sentence}", "[AllSubcategories]": "{labels}"}
+        ),
+        "bs_alternative": _bs_prompt(text["bs_alternative"], levels),
+    }
+
+
+def _bs_prompt(text: str, levels: str) -> str:
+    return with_slots(text.replace(",", ":{sentence},", 1), {"[ScoringCriteriaforBiasScoring]": levels})
+
+
+def prompts_of_code(resources: Resources, file: str, function: str) -> Sequence[Sequence[str]]:
+    return formatted_strings(resources.path("wording/mcbe_code") / file, function, "prompt")

@@ -5,7 +5,9 @@ import re
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.roles import Roles, evenly, label_roles, text_roles
 
 #: Columns of items whose characters a model's frequencies are counted in.
@@ -15,57 +17,96 @@ TEXTS = ("context", "sentence")
 STATED = re.compile(r"质量：(\d\.\d+)")
 
 
-def roles(items: pd.DataFrame, requests: pd.DataFrame, task: str) -> Roles:
-    """A subcategory is a cluster, and the group.
+def roles(step: Step) -> Roles:
+    """What a task's requests, or a judge's about it, are about. A subcategory is a cluster, and the group.
 
-    PC and SS: ``side`` goes from the first word of an item's list to the last. SC: ``right`` is the right subcategory.
-    BS: ``right`` is minus the distance from the annotators' severity, ``side`` half of 1 for the least severity to minus
-    half for the greatest. A judge's scores: ``right`` is minus the distance from the share that the analysis states; where
-    it states none, no label has a value.
+    Requests without labels, which are analyses and a judge's order of context and sentence, have sides of 0.
     """
-    asked = items.set_index("item_id").loc[requests["item_id"]].reset_index()
-    about = pd.DataFrame(
-        {"cluster": asked["subcategory"], "category": asked["category"], "group": asked["subcategory"]}
-    )
-    words = [json.loads(text) for text in asked["words"]]
-    if task == "PC":
-        places = [_place(listed, word) for listed, word in zip(words, requests["word"], strict=True)]
-        return text_roles(about, requests["request_id"], places)
-    if "labels" not in requests or requests["labels"].isna().all():  # an analysis: nothing to choose from
-        return text_roles(about, requests["request_id"], np.zeros(len(requests)))
-    labels = [json.loads(text) for text in requests["labels"]]
-    part = _matrix(
-        [[f"{item}/{label}" for label in row] for item, row in zip(requests["item_id"], labels, strict=True)]
-    )
-    exists = _matrix([[0.0] * len(row) for row in labels]).astype(float)
-    if task == "SS":
-        pairs = zip(words, requests["first_word"], requests["second_word"], strict=True)
-        side = exists + [
-            [_place(listed, one), _place(listed, two), np.nan][: exists.shape[1]] for listed, one, two in pairs
-        ]
-        part = requests[["item_id", "first_word", "second_word"]].to_numpy(object)
-        part = np.column_stack([part[:, 0] + "/" + part[:, 1], part[:, 0] + "/" + part[:, 2], part[:, 0]])
-        return label_roles(about, part[:, : exists.shape[1]], side)
-    if task == "SC":
-        right = [
-            [float(label == name) for label in row] for row, name in zip(labels, requests["subcategory"], strict=True)
-        ]
-        return label_roles(about, part, exists, right=exists + _matrix(right).astype(float))
-    value = _matrix([[float(label) for label in row] for row in labels]).astype(float)
+    requests = step.requests
+    asked = step.items.set_index("item_id").loc[requests["item_id"]].reset_index()
+    if step.task == "PC":
+        return _pc(asked, requests)
+    if "labels" not in requests or requests["labels"].isna().all():
+        return text_roles(_about(asked), requests["request_id"], np.zeros(len(requests)))
     if "criterion" in requests:
-        stated = [STATED.search(messages) for messages in requests["messages"]]
-        share = np.array([float(match[1]) if match else np.nan for match in stated])
-        wanted = share * np.nanmax(value, axis=1)
-        return label_roles(about, part, exists + 0 * wanted[:, None], right=-abs(value - wanted[:, None]))
-    return label_roles(about, part, 0.5 - value / 10, right=-abs(value - asked["severity"].to_numpy()[:, None]))
+        return _grades(asked, requests)
+    return {"SC": _sc, "SS": _ss, "BS": _bs}[step.task](asked, requests)
 
 
-def _place(listed: list[str], word: str) -> float:
-    words = list(dict.fromkeys(listed))
-    return float(evenly(words.index(word), len(words)))
+def _pc(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
+    """``side`` goes from the first word of an item's list to the last."""
+    return text_roles(_about(asked), requests["request_id"], _places(asked, requests["word"]))
 
 
-def _matrix(rows: list[list]) -> np.ndarray:
+def _sc(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
+    """``right`` is the right subcategory; no label is on a side."""
+    pairs = zip(_labels(requests), requests["subcategory"], strict=True)
+    right = _matrix([[float(label == name) for label in row] for row, name in pairs]).astype(float)
+    return label_roles(_about(asked), _by_label(requests), _neutral(right), right=right)
+
+
+def _ss(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
+    """``side`` of a word goes from the first of the item's list to the last; the label AB, which names both, has none."""
+    shape = len(requests), len(_labels(requests)[0])
+    side = np.full(shape, np.nan)
+    part = np.broadcast_to(requests[["item_id"]].to_numpy(object), shape).copy()
+    for position, column in enumerate(("first_word", "second_word")):
+        side[:, position] = _places(asked, requests[column])
+        part[:, position] = requests["item_id"] + "/" + requests[column]
+    return label_roles(_about(asked), part, side)
+
+
+def _bs(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
+    """``right`` is minus the distance from the annotators' severity, ``side`` half of 1 for 0 to minus half for 10."""
+    value = _values(requests)
+    right = -abs(value - asked["severity"].to_numpy()[:, None])
+    return label_roles(_about(asked), _by_label(requests), 0.5 - value / 10, right=right)
+
+
+def _grades(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
+    """A judge's: ``right`` is minus the distance from the share of the points that the analysis states.
+
+    Where it states none, no label has a value.
+    """
+    value = _values(requests)
+    stated = [STATED.search(messages) for messages in requests["messages"]]
+    share = np.array([float(match[1]) if match else np.nan for match in stated])
+    right = -abs(value - (share * np.nanmax(value, axis=1))[:, None])
+    return label_roles(_about(asked), _by_label(requests), _neutral(right), right=right)
+
+
+def _about(asked: pd.DataFrame) -> pd.DataFrame:
+    groups = {"cluster": "subcategory", "category": "category", "group": "subcategory"}
+    return pd.DataFrame({role: asked[column] for role, column in groups.items()})
+
+
+def _places(asked: pd.DataFrame, words: pd.Series) -> list[float]:
+    """The place of each of ``words`` in its item's list, from half of 1 for the first word to minus half for the last."""
+    lists = [list(dict.fromkeys(json.loads(text))) for text in asked["words"]]
+    return [evenly(listed.index(word), len(listed)) for listed, word in zip(lists, words, strict=True)]
+
+
+def _labels(requests: pd.DataFrame) -> list[list[str]]:
+    return [json.loads(text) for text in requests["labels"]]
+
+
+def _by_label(requests: pd.DataFrame) -> NDArray[np.object_]:
+    """What is asked, by label: the item with the label's own text."""
+    pairs = zip(requests["item_id"], _labels(requests), strict=True)
+    return _matrix([[f"{item}/{label}" for label in row] for item, row in pairs])
+
+
+def _values(requests: pd.DataFrame) -> NDArray[np.float64]:
+    """The numbers that labels say."""
+    return _matrix([[float(label) for label in row] for row in _labels(requests)]).astype(float)
+
+
+def _neutral(right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A side of 0 for each label that has a value in ``right``."""
+    return np.where(np.isnan(right), np.nan, 0.0)
+
+
+def _matrix(rows: list[list]) -> NDArray[np.object_]:
     """``rows`` as one array; NaN beyond the end of a shorter one."""
     width = max(map(len, rows))
     return np.array([[*row, *[np.nan] * (width - len(row))] for row in rows], object)

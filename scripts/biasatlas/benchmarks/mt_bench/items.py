@@ -1,32 +1,30 @@
 """Questions of two turns, in MT-Bench's own format."""
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.mt_bench.columns import ITEM_COLUMNS
-from biasatlas.benchmarks.mt_bench.vocabulary import FIELDS
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.mt_bench.spec import FIELDS, ITEM_COLUMNS
 from biasatlas.errors import UserError
-from biasatlas.resources import Resources
 from biasatlas.userfiles import listed, read_json_lines, shown
 
 #: The user's file, or that of the sample.
 _NAMES = ("questions", "question.jsonl")
 
 
-def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
+def read_items(step: Step) -> pd.DataFrame:
     """A row per question of a JSON Lines file with ``question_id``, ``category``, ``turns`` (two texts) and, for some,
     ``reference`` (an answer to each turn): MT-Bench's ``question.jsonl``, in any translation.
 
     Raises UserError where no file is given, and naming file, line and value for anything else.
     """
-    path = next((files[name] for name in _NAMES if name in files), None)
+    path = next((step.files[name] for name in _NAMES if name in step.files), None)
     if path is None:
         raise UserError(
-            f"MT-Bench has no published questions in Traditional Chinese; found {listed(files)}. Set "
-            "`benchmarks.mt_bench.files.questions` to a file of yours (docs/mt_bench.md says what is in it), or `data: sample`."
+            f"MT-Bench has no published questions in Traditional Chinese; found {listed(step.files)}. Set "
+            "`benchmarks.mt_bench.files.questions` to a file of yours (docs/mt_bench.md says what is in it), or "
+            "`data: sample`."
         )
     rows: dict[str, dict[str, str | None]] = {}
     for where, question in read_json_lines(path):

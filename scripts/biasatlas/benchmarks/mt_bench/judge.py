@@ -4,31 +4,23 @@ import json
 
 import pandas as pd
 
-from biasatlas.benchmarks.mt_bench.options import MTBenchOptions
-from biasatlas.benchmarks.mt_bench.vocabulary import GRADES
-from biasatlas.resources import Resources
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.mt_bench.spec import GRADES, MTBenchOptions
 
 _COLUMNS = ["request_id", "item_id", "messages"]
 #: What an answer without a text is judged as: it is not.
 _JUDGED = ("ok", "truncated")
 
 
-def build_judge_requests(
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    responses: pd.DataFrame,
-    task: str,
-    options: MTBenchOptions,
-    resources: Resources,
-    judgements: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def build_judge_requests(step: Step[MTBenchOptions]) -> pd.DataFrame:
     """A choice between the grades for every answer that has a text; the second turn's shows the judge the first, too.
 
     ``request_id`` is that of the answer's request. Nothing is asked again: what cannot be read has no probability.
     """
-    prompts = resources.yaml("prompts/mt_bench/judge.yaml")
-    answers = responses[responses["status"].isin(_JUDGED) & responses["text"].notna()].set_index("request_id")["text"]
-    asked = requests.merge(items, on="item_id", validate="many_to_one")
+    prompts = step.resources.yaml("prompts/mt_bench/judge.yaml")
+    written = step.responses[step.responses["status"].isin(_JUDGED) & step.responses["text"].notna()]
+    answers = written.set_index("request_id")["text"]
+    asked = step.requests.merge(step.items, on="item_id", validate="many_to_one")
     rows = [
         (row["request_id"], row["item_id"], _question(row, answers, prompts))
         for row in asked[asked["request_id"].isin(answers.index)].to_dict("records")
@@ -45,8 +37,8 @@ def build_judge_requests(
         top_k=0,
         repetition_penalty=1.0,
         frequency_penalty=0.0,
-        max_tokens=options.judge_max_tokens,
-        repeats=options.judge_repeats,
+        max_tokens=step.options.judge_max_tokens,
+        repeats=step.options.judge_repeats,
     )
 
 

@@ -1,30 +1,21 @@
 """Two requests a question: its first turn, and its second after the model's own answer to the first."""
 
 import json
-from collections.abc import Sequence
 
 import pandas as pd
 
-from biasatlas.benchmarks.mt_bench.options import MTBenchOptions
-from biasatlas.benchmarks.mt_bench.vocabulary import TURNS
-from biasatlas.resources import Resources
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.mt_bench.spec import TURNS, MTBenchOptions
 
 #: MT-Bench's own, by field; the others are 0.
 _TEMPERATURES = {"writing": 0.7, "roleplay": 0.7, "stem": 0.1, "humanities": 0.1}
 
 
-def build_requests(
-    items: pd.DataFrame,
-    task: str,
-    categories: Sequence[str],
-    options: MTBenchOptions,
-    resources: Resources,
-    orders: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def build_requests(step: Step[MTBenchOptions]) -> pd.DataFrame:
     """A row per question and ``turn``; the second has an empty answer to the first, which its ``reply_to`` fills."""
     rows = []
-    for item in items[items["category"].isin(categories)].to_dict("records"):
-        temperature = _TEMPERATURES.get(item["category"], 0.0) if options.temperature == "by_field" else 0.0
+    for item in step.items[step.items["category"].isin(step.categories)].to_dict("records"):
+        temperature = _TEMPERATURES.get(item["category"], 0.0) if step.options.temperature == "by_field" else 0.0
         for turn in TURNS:
             rows.append(
                 {
@@ -40,7 +31,7 @@ def build_requests(
                     "top_k": 0,
                     "repetition_penalty": 1.0,
                     "frequency_penalty": 0.0,
-                    "max_tokens": options.max_tokens,
+                    "max_tokens": step.options.max_tokens,
                     "repeats": 1,
                     "turn": turn,
                     "reply_to": f"{item['item_id']}/1" if turn == 2 else None,

@@ -3,33 +3,23 @@
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.mt_bench.options import MTBenchOptions
-from biasatlas.benchmarks.mt_bench.vocabulary import GRADES
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.mt_bench.spec import GRADES
 from biasatlas.benchmarks.shared.preferences import parse_probabilities
 from biasatlas.columns import MASSES
-from biasatlas.resources import Resources
 
 
-def score_responses(
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    responses: pd.DataFrame,
-    task: str,
-    category: str,
-    options: MTBenchOptions,
-    resources: Resources,
-    judgements: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def score_responses(step: Step) -> pd.DataFrame:
     """A row per question of ``category`` and turn: ``score`` is the expected grade, 1 to 10, over what could be read.
 
-    ``status`` is "ok" where there is one; else that of the answer, or of the judge's reply ("unparseable" where it named
-    no grade). A judge that refuses has graded nothing.
+    ``status`` is "ok" where there is one; else that of the answer, or of the judge's reply ("unparseable" where it
+    named no grade). A judge that refuses has graded nothing.
     """
-    if judgements is None:
+    if step.judgements is None:
         raise ValueError("MT-Bench is scored by a judge's replies")
-    asked = requests.merge(items.loc[items["category"] == category, ["item_id"]], on="item_id")
-    answers = responses.set_index("request_id")["status"].reindex(asked["request_id"]).fillna("failed")
-    judged = judgements.drop_duplicates("request_id").set_index("request_id").reindex(asked["request_id"])
+    asked = step.requests.merge(step.items.loc[step.items["category"] == step.category, ["item_id"]], on="item_id")
+    answers = step.responses.set_index("request_id")["status"].reindex(asked["request_id"]).fillna("failed")
+    judged = step.judgements.drop_duplicates("request_id").set_index("request_id").reindex(asked["request_id"])
     columns = judged.reindex(columns=["probabilities", "status"])
     masses = parse_probabilities(columns["probabilities"], GRADES)
     total = masses.sum(axis=1)

@@ -1,17 +1,62 @@
-"""MT-Bench as the workflow sees it."""
+"""What MT-Bench declares: its names, columns and options, and what the workflow plans with."""
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
-from biasatlas.benchmarks.mt_bench.columns import DESIGN, ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
-from biasatlas.benchmarks.mt_bench.options import MTBenchOptions
-from biasatlas.benchmarks.mt_bench.vocabulary import FIELDS
-from biasatlas.benchmarks.views import Headline, Shown
+from typing import Literal
+
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Options, Shown, Spec, Table, Task
+from biasatlas.columns import MASSES, Columns, Factor
+from biasatlas.marks import field
+
+FIELDS = ("coding", "extraction", "humanities", "math", "reasoning", "roleplay", "stem", "writing")
+
+TURNS = (1, 2)
+
+#: Grades of the judge.
+GRADES = tuple(str(grade) for grade in range(1, 11))
+
+#: ``references`` is a JSON list of an answer for each turn, or missing where nothing says what is right.
+ITEM_COLUMNS: Columns = {
+    "item_id": "string",
+    "category": "string",
+    "turn_1": "string",
+    "turn_2": "string",
+    "references": "string",
+}
+
+#: ``reply_to`` is the request whose reply stands before this one's last message (:mod:`biasatlas.models.turns`).
+REQUEST_KEYS: Columns = {"turn": "integer", "reply_to": "string"}
+
+#: ``score`` is the judge's grade, 1 to 10, missing unless ``status`` is "ok"; the masses are of the judge's replies.
+SCORE_COLUMNS = ("item_id", "turn", "score", *MASSES, "status", "detail")
+
+#: Both turns of a question are about the same.
+DESIGN = {
+    "question": Factor(scores=("item_id",), items=("item_id",), sampled=True),
+    "turn": Factor(scores=("turn",)),
+}
+
+
+class MTBenchOptions(Options):
+    """How questions are answered, and how the judge grades."""
+
+    temperature: Literal["by_field", "greedy"] = field(
+        "answers",
+        description="As MT-Bench has it: 0.7 in writing and roleplay, 0.1 in STEM and humanities, 0 elsewhere; or 0 "
+        "everywhere",
+    )
+    max_tokens: int = field("answers", gt=0, le=131_072, description="Longest answer of a turn, in tokens")
+    judge_max_tokens: int = field("judgements", gt=0, le=4096, description="Longest reply of the judge, in tokens")
+    judge_repeats: int = field(
+        "judgements", gt=0, le=100, description="Grades sampled from a judge that gives no probabilities"
+    )
+
 
 _TASKS = ("answer",)
 
 SPEC = Spec(
     title="MT-Bench in Traditional Chinese",
     language="zh-Hant",
-    citation="Zheng et al. 2023. Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena. NeurIPS Datasets and Benchmarks.",
+    citation="Zheng et al. 2023. Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena. NeurIPS Datasets and "
+    "Benchmarks.",
     options=MTBenchOptions,
     sources=(),
     sample="mt_bench",

@@ -1,15 +1,11 @@
 """Mean grades by field and turn."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.contract import metric, table
-from biasatlas.benchmarks.mt_bench.columns import DESIGN
-from biasatlas.benchmarks.mt_bench.options import MTBenchOptions
-from biasatlas.benchmarks.mt_bench.vocabulary import FIELDS, TURNS
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
+from biasatlas.benchmarks.contract import Step, metric, table
+from biasatlas.benchmarks.mt_bench.spec import DESIGN, FIELDS, TURNS
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.stats.clusters import cluster_sums, ratio
 from biasatlas.stats.intervals import within
 from biasatlas.stats.jackknife import jackknife
@@ -21,28 +17,25 @@ _YOURS, _THEIRS = "these", "GPT-4's translation (Table 12 of TWBias, judged by G
 
 
 @table("scores")
-def scores_table(
-    scores: pd.DataFrame, options: MTBenchOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def scores_table(step: Step) -> pd.DataFrame:
     """Mean grade by field, and the mean over fields, of both turns and of each."""
-    rows = [row for model, of_model in scores.groupby("model", sort=False) for row in _of_model(model, of_model)]
+    rows = [row for model, of_model in step.scores.groupby("model", sort=False) for row in _of_model(model, of_model)]
     return make_table(("model", "category", "turn"), rows)
 
 
 @table("other_translation")
-def other_translation(
-    scores: pd.DataFrame, options: MTBenchOptions, published: Published, published_as: Mapping[str, str]
-) -> pd.DataFrame:
+def other_translation(step: Step) -> pd.DataFrame:
     """The grades of these questions, and under them what TWBias printed of another translation and judge.
 
-    Neither its questions nor its judgements are published: the two are different experiments, so no difference is taken.
+    Neither its questions nor its judgements are published: the two are different experiments, so no difference is
+    taken.
     """
-    ours = scores_table(scores, options, published, published_as)
+    ours = scores_table(step)
     rows = [
         {"questions": _YOURS} | {name: part[name] for name in ours if name != "turn"}
         for part in ours[ours["turn"] == "both"].to_dict("records")
     ]
-    for printed in published("twbias_mt_bench").to_dict("records"):
+    for printed in step.published("twbias_mt_bench").to_dict("records"):
         keys = {"questions": _THEIRS, "model": printed["model"], "category": printed["category"]}
         rows.append(row(keys, "judge_score", Estimate(float(printed["value"]), no_interval="printed")))
     return make_table(("questions", "model", "category"), rows)
@@ -64,7 +57,7 @@ def _of_model(model: str, scores: pd.DataFrame) -> list[dict[str, object]]:
 
 @metric("judge_score")
 def judge_score(fields: list[pd.DataFrame]) -> Estimate:
-    """Mean over ``fields`` of the mean grade (1 to 10) of their turns; an interval over questions, whose turns go together.
+    """Mean over ``fields`` of the mean grade (1 to 10) of their turns; an interval over questions, turns together.
 
     Missing where a field has no grade.
     """

@@ -56,5 +56,5 @@ def corrected(rows: "pd.DataFrame", ids: "pd.Series", errata: Iterable[Erratum],
 
 
 def shipped_errata(resources: "Resources", name: str) -> list[Erratum]:
-    """The errata ``resources/errata/{name}.yaml``."""
-    return [validated(Erratum, raw, f"errata/{name}.yaml") for raw in resources.yaml(f"errata/{name}.yaml")]
+    """The errata in ``resources/{name}``."""
+    return [validated(Erratum, raw, name) for raw in resources.yaml(name)]

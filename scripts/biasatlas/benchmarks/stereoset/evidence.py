@@ -3,13 +3,10 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
+from biasatlas.benchmarks.contract import Multiverse, Step
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.benchmarks.shared.specifications import Multiverse
-from biasatlas.benchmarks.stereoset.columns import DESIGN
-from biasatlas.benchmarks.stereoset.options import StereoSetOptions
-from biasatlas.benchmarks.stereoset.vocabulary import LIKELIHOOD_TASKS
+from biasatlas.benchmarks.stereoset.spec import DESIGN, LIKELIHOOD_TASKS
 from biasatlas.stats.replicates import ratio_replicates
 
 UNIT = ("item_id",)
@@ -29,9 +26,9 @@ MULTIVERSES = tuple(
 )
 
 
-def evidence(scores: pd.DataFrame, options: StereoSetOptions) -> Iterator[Evidence]:
+def evidence(step: Step) -> Iterator[Evidence]:
     """Means over target terms of their items' means, by task and domain."""
-    for task, asked in scores.groupby("task", sort=False):
+    for task, asked in step.scores.groupby("task", sort=False):
         for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
             for metric, (column, neutral) in _METRICS.items():
                 known = rows[rows[column].notna()]

@@ -1,17 +1,15 @@
 """Stereotype score against language modelling score."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from biasatlas.benchmarks.contract import figure
+from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.shared.palette import Looks
 from biasatlas.benchmarks.shared.plots import axis_limits, empty_figure, model_legend
-from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS
+from biasatlas.benchmarks.stereoset.spec import DOMAINS, LIKELIHOOD_TASKS
 
 _COLUMNS = (*DOMAINS, "overall")
 #: An ideal model always prefers a meaningful sentence, and neither of the two that are.
@@ -22,16 +20,16 @@ _BOUNDS = ["value", "ci_low", "ci_high"]
 
 
 @figure("scores")
-def scores_by_domain(tables: Mapping[str, pd.DataFrame], looks: Looks) -> Figure:
+def scores_by_domain(step: Step) -> Figure:
     """A panel per task and domain with a point per model, lines of equal ICAT behind; a star is the ideal model."""
-    table = tables["scores"]
+    table = step.tables["scores"]
     table = table[table["metric"].isin(_IDEAL) & table["task"].isin(LIKELIHOOD_TASKS)]
     wide = table.pivot(index=["model", "task", "category"], columns="metric", values=_BOUNDS)
     if not len(wide) or wide["value"].isna().any(axis=1).all():
         return empty_figure("no model has a language modelling score and a stereotype score")
     tasks = [task for task in LIKELIHOOD_TASKS if task in set(table["task"])]
     groups = {key: group.droplevel(["task", "category"]) for key, group in wide.groupby(level=["task", "category"])}
-    looks = {model: look for model, look in looks.items() if model in set(table["model"])}
+    looks = {model: look for model, look in step.looks.items() if model in set(table["model"])}
     figure = Figure(figsize=(12, 0.9 + 2.5 * len(tasks) + 0.05 * len(looks)), layout="constrained")
     grid = figure.subplots(len(tasks), len(_COLUMNS), sharex=True, sharey=True, squeeze=False)
     x_limits, y_limits = (

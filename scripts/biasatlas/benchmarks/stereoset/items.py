@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, SENTENCES
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.stereoset.spec import DOMAINS, LIKELIHOOD_TASKS, SENTENCES
 from biasatlas.errors import UserError
-from biasatlas.resources import Resources
 from biasatlas.userfiles import check_texts, listed, read_csv_rows, read_json, shown
 
 #: Upstream's file; the same without its annotators' labels, which no score uses; and a table of every sentence that
@@ -27,7 +27,12 @@ _TABLE_COLUMNS = (
 )
 
 
-def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
+def read_items(step: Step) -> pd.DataFrame:
+    """The items of :func:`read_examples`."""
+    return read_examples(step.files)
+
+
+def read_examples(files: Mapping[str, Path]) -> pd.DataFrame:
     """Items from ``data/dev.json``, or from a table of its sentences, ``ptbr_llm.csv``.
 
     One row per example: ``item_id`` (upstream's id), ``task`` ("intrasentence", "intersentence"), ``category`` (the

@@ -2,36 +2,31 @@
 
 import logging
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
-from biasatlas.benchmarks.stereoset.vocabulary import SENTENCES
+from biasatlas.benchmarks.stereoset.spec import SENTENCES
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_json, shown
 
 
-def import_responses(
-    name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
-) -> pd.DataFrame:
-    """A response for each request, from ``code/predictions/predictions_{name}_*.json``; see :func:`read_predictions`."""
-    matches = sorted(
-        file for file in files if Path(file).name.startswith((f"predictions_{name}_", f"predictions_{name}."))
-    )
+def import_responses(step: Step) -> pd.DataFrame:
+    """A response for each request, from ``code/predictions/predictions_{release}_*.json``: :func:`read_predictions`."""
+    starts = f"predictions_{step.release}_", f"predictions_{step.release}."
+    matches = sorted(file for file in step.files if Path(file).name.startswith(starts))
     if len(matches) != 1:
         raise UserError(
-            f"StereoSet, {name}: expected one file predictions_{name}_*.json, found {listed(matches)}. "
+            f"StereoSet, {step.release}: expected one file predictions_{step.release}_*.json, found {listed(matches)}. "
             "Fetch the source again."
         )
-    return _responses(files[matches[0]], items, requests, task)
+    return _responses(step.files[matches[0]], step.items, step.requests, step.task)
 
 
-def read_predictions(
-    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
-) -> pd.DataFrame:
+def read_predictions(step: Step) -> pd.DataFrame:
     """A response for each request, from one JSON file with a list of ids and scores for each task.
 
     Intrasentence scores of the authors' causal models are exp(mean token log-likelihood), intersentence ones the
@@ -41,7 +36,8 @@ def read_predictions(
 
     Raises :class:`UserError` for a file that does not hold a list of ids and scores of the task.
     """
-    return _responses(one_file(files, ".json", "StereoSet, format predictions"), items, requests, task)
+    path = one_file(step.files, ".json", "StereoSet, format predictions")
+    return _responses(path, step.items, step.requests, step.task)
 
 
 #: Formats of a user's own predictions.
@@ -86,8 +82,8 @@ def _read(path: Path, task: str) -> list[tuple[str, float]]:
         sentence_id, score = row.get("id"), row.get("score")
         if not isinstance(sentence_id, str) or type(score) not in (int, float) or not 0 < score < math.inf:
             raise UserError(
-                f'{path}, {task}, entry {number}: {shown(prediction)}. Expected {{"id": ..., "score": ...}} with a score '
-                "above 0: fetch the file again."
+                f'{path}, {task}, entry {number}: {shown(prediction)}. Expected {{"id": ..., "score": ...}} with a '
+                "score above 0: fetch the file again."
             )
         rows.append((sentence_id, float(score)))
     return rows

@@ -1,34 +1,24 @@
 """Three likelihoods for each item, or a choice between its three sentences."""
 
-from collections.abc import Sequence
-
 import pandas as pd
 
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.choices import sentence_choices
-from biasatlas.benchmarks.stereoset.options import StereoSetOptions
-from biasatlas.benchmarks.stereoset.vocabulary import LABELS, PROMPTED_TASKS, SENTENCES
-from biasatlas.resources import Resources
+from biasatlas.benchmarks.stereoset.spec import LABELS, PROMPTED_TASKS, SENTENCES, StereoSetOptions
 
 
-def build_requests(
-    items: pd.DataFrame,
-    task: str,
-    categories: Sequence[str],
-    options: StereoSetOptions,
-    resources: Resources,
-    orders: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def build_requests(step: Step[StereoSetOptions]) -> pd.DataFrame:
     """Requests of one task. Likelihood tasks: a row per sentence, with its ``label`` and upstream ``sentence_id``.
 
     Intrasentence sentences are scored whole, intersentence ones after their context and a space. Prompted tasks: a row
     per item and order of its options (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
     """
-    part = task.removesuffix("_choice")
-    items = items[(items["task"] == part) & items["category"].isin(categories)]
-    if task in PROMPTED_TASKS:
-        wording = resources.text(f"prompts/stereoset/{part}.txt")
-        return sentence_choices(items, wording, SENTENCES, LABELS, options.orders == "rotated", options)
-    follows = task == "intersentence"
+    part, items = step.task.removesuffix("_choice"), step.items
+    items = items[(items["task"] == part) & items["category"].isin(step.categories)]
+    if step.task in PROMPTED_TASKS:
+        wording = step.resources.text(f"prompts/stereoset/{part}.txt")
+        return sentence_choices(items, wording, SENTENCES, LABELS, step.options.orders == "rotated", step.options)
+    follows = step.task == "intersentence"
     return pd.concat(
         [
             pd.DataFrame(

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.roles import Roles, sentence_roles, text_roles
-from biasatlas.benchmarks.stereoset.vocabulary import PROMPTED_TASKS, SENTENCES
+from biasatlas.benchmarks.stereoset.spec import PROMPTED_TASKS, SENTENCES
 
 #: Columns of items whose words a model's word frequencies are counted in.
 TEXTS = SENTENCES
@@ -12,11 +13,11 @@ _SIDE = dict(zip(SENTENCES, (0.5, -0.5, 0.0), strict=True))
 _RIGHT = dict(zip(SENTENCES, (1.0, 1.0, 0.0), strict=True))
 
 
-def roles(items: pd.DataFrame, requests: pd.DataFrame, task: str) -> Roles:
+def roles(step: Step) -> Roles:
     """``side`` and ``right`` (a related sentence) by sentence; a target term is a cluster, and the group."""
-    asked = items.set_index("item_id").loc[requests["item_id"]].reset_index()
+    asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
     about = pd.DataFrame({"cluster": asked["target"], "category": asked["category"], "group": asked["target"]})
-    if task in PROMPTED_TASKS:
-        return sentence_roles(requests, about, _SIDE, _RIGHT)
-    label = requests["label"]
-    return text_roles(about, requests["request_id"], label.map(_SIDE), right=label.map(_RIGHT))
+    if step.task in PROMPTED_TASKS:
+        return sentence_roles(step.requests, about, _SIDE, _RIGHT)
+    label = step.requests["label"]
+    return text_roles(about, step.requests["request_id"], label.map(_SIDE), right=label.map(_RIGHT))

@@ -1,11 +1,102 @@
-"""StereoSet as the workflow sees it."""
+"""What StereoSet declares: its names and columns, and what the workflow plans with."""
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
+from typing import Literal
+
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Shown, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
-from biasatlas.benchmarks.stereoset.columns import CHOICE_KEYS, DESIGN, ITEM_COLUMNS, LIKELIHOOD_KEYS, SCORE_COLUMNS
-from biasatlas.benchmarks.stereoset.options import StereoSetOptions
-from biasatlas.benchmarks.stereoset.vocabulary import DOMAINS, LIKELIHOOD_TASKS, PROMPTED_TASKS, RELEASES
-from biasatlas.benchmarks.views import Headline, Shown
+from biasatlas.benchmarks.shared.prompting import PromptOptions
+from biasatlas.columns import CASES, Columns, Factor
+from biasatlas.marks import field
+
+DOMAINS = ("gender", "profession", "race", "religion")
+
+#: Models whose predictions the authors published, by the name in the file's.
+RELEASES = (
+    "gpt2",
+    "gpt2-medium",
+    "gpt2-large",
+    "bert-base-cased",
+    "bert-large-cased",
+    "roberta-base",
+    "roberta-large",
+    "xlnet-base-cased",
+    "xlnet-large-cased",
+    "EnsembleModel",
+    "SentimentModel",
+)
+
+#: A context and a gap in the same sentence, or a sentence that follows the context; each by likelihood and by a prompt.
+LIKELIHOOD_TASKS = ("intrasentence", "intersentence")
+PROMPTED_TASKS = ("intrasentence_choice", "intersentence_choice")
+
+#: Gold labels of the three sentences of an item; the order of columns everywhere.
+SENTENCES = ("stereotype", "anti-stereotype", "unrelated")
+
+#: Labels of the three options of a prompt.
+LABELS = ("A", "B", "C")
+
+ITEM_COLUMNS: Columns = {
+    "item_id": "string",
+    "task": "string",
+    "category": "string",
+    "target": "string",
+    "context": "string",
+    "stereotype": "string",
+    "anti-stereotype": "string",
+    "unrelated": "string",
+    "stereotype_id": "string",
+    "anti-stereotype_id": "string",
+    "unrelated_id": "string",
+}
+
+LIKELIHOOD_KEYS: Columns = {"label": "string", "sentence_id": "string"}
+
+CHOICE_KEYS: Columns = {"order": "string"}
+
+#: What scores hold of :data:`biasatlas.columns.CASES`.
+CASE_COLUMNS = tuple(f"{name}{case}" for case in CASES for name in ("stereotyped", "related"))
+
+SCORE_COLUMNS = (
+    "item_id",
+    "target",
+    "status",
+    "stereotyped",
+    "related",
+    "stereotype",
+    "anti-stereotype",
+    "unrelated",
+    "refused",
+    "ambiguous",
+    "unparseable",
+    "unresolved",
+    "detail",
+    *CASE_COLUMNS,
+)
+
+#: Scores are means over terms, and a claim is for other terms of the domain; an example, upstream's cluster, is about
+#: one.
+DESIGN = {
+    "target term": Factor(scores=("target",), items=("target",), sampled=True),
+    "cluster": Factor(scores=("item_id",), items=("item_id",), within="target term"),
+}
+
+
+class StereoSetOptions(PromptOptions):
+    """How an item is asked, and how its three sentences are compared."""
+
+    reduction: Literal["mean", "sum"] = field(
+        "scores", description="Sentences are compared by log-likelihood per token, or by its sum"
+    )
+    ties: Literal["half", "released"] = field(
+        "scores",
+        description="An equal pair counts half to each side, or as in the authors' code: anti-stereotype, and "
+        "unrelated",
+    )
+    orders: Literal["rotated", "single"] = field(
+        "answers",
+        description="Each item asked in three rotations of its options, or once in an order drawn from its id",
+    )
+
 
 SPEC = Spec(
     title="StereoSet",
@@ -56,8 +147,8 @@ SPEC = Spec(
         ),
         "icat_corrected": Metric(
             neutral=None,
-            direction="as icat, with what the sampling of terms adds to the distance of ss from 50 taken off; still too low "
-            "where ss is 50, and too high a little way from it",
+            direction="as icat, with what the sampling of terms adds to the distance of ss from 50 taken off; "
+            "still too low where ss is 50, and too high a little way from it",
         ),
         **ANSWER_RATES,
     },

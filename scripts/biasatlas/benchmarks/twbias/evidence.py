@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
+from biasatlas.benchmarks.contract import Multiverse, Step
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
-from biasatlas.benchmarks.shared.specifications import Multiverse
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.tables.directions import SENTENCE
-from biasatlas.benchmarks.twbias.tables.own_group import regression, swapped_pairs
-from biasatlas.benchmarks.twbias.vocabulary import GENDERS
+from biasatlas.benchmarks.twbias.spec import GENDERS
+from biasatlas.benchmarks.twbias.swaps import SENTENCE, regression, swapped_pairs
 from biasatlas.stats.regression import coefficient_replicates
 
 UNIT = ("category", "item_id", "prompt_type")
@@ -27,14 +25,14 @@ MULTIVERSES = tuple(
 )
 
 
-def evidence(scores: pd.DataFrame, options: TWBiasOptions) -> Iterator[Evidence]:
+def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
     """``own_term_advantage`` or ``own_group_advantage`` of each two groups, over sentences.
 
-    A sentence's side is that of its mean change in log-likelihood under a swap for the other group: 1 where it is likelier
-    as its writer had it.
+    A sentence's side is that of its mean change in log-likelihood under a swap for the other group: 1 where it is
+    likelier as its writer had it.
     """
-    for pair, found in swapped_pairs(scores, options):
-        model = regression(scores, found, pair)
+    for pair, found in swapped_pairs(step.scores, step.options):
+        model = regression(step.scores, found, pair)
         if model.columns is None or model.changes.empty:
             continue
         changes = model.changes

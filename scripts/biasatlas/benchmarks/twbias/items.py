@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasatlas.benchmarks.twbias.columns import ITEM_COLUMNS
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, ITEM_COLUMNS
 from biasatlas.errors import UserError
-from biasatlas.resources import Resources
 from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
 # Each group with sentences: folder and file suffix ("ethinicity" is upstream's spelling).
@@ -34,7 +33,7 @@ _TOXICITY = {"0": "non-toxic", "1": "toxic", "": None}
 _PLATFORMS = {"Youtube": "YouTube", "Youtubex": "YouTube"}
 
 
-def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
+def read_items(step: Step) -> pd.DataFrame:
     """One row per labelled sentence of the six target groups, in upstream's order.
 
     ``files`` maps upstream paths (``data/gender/label_data_female.csv`` ...) to paths on disk. Columns:
@@ -53,11 +52,11 @@ def read_items(files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
     Raises :class:`UserError` naming file and line for a missing file or column, an unreadable combination, a toxicity
     that is not 0, 1 or empty, a repeated id, an attribute of no category, and a sentence without a target term.
     """
-    pairs = _read_pairs(files)
+    pairs = _read_pairs(step.files)
     items = []
     for group, (folder, suffix) in _GROUPS.items():
-        categories = _read_categories(files, f"{folder}/{suffix}-Attribute.csv")
-        items += _read_group(files, f"{folder}/label_data_{suffix}.csv", group, pairs[group], categories)
+        categories = _read_categories(step.files, f"{folder}/{suffix}-Attribute.csv")
+        items += _read_group(step.files, f"{folder}/label_data_{suffix}.csv", group, pairs[group], categories)
     return pd.DataFrame(items, columns=list(ITEM_COLUMNS))
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.predictions import one_file
-from biasatlas.benchmarks.twbias.vocabulary import GENDERS, PROMPT_TYPES
+from biasatlas.benchmarks.twbias.spec import GENDERS, PROMPT_TYPES
 from biasatlas.errors import UserError
 from biasatlas.userfiles import read_csv_rows, shown
 
@@ -23,17 +24,13 @@ _KEYS = ["item_id", "prompt_type", "reference_group"]
 ONLY_MEAN = "published only as the mean perplexity over all variants, which variant 1 carries"
 
 
-def import_responses(
-    name: str, files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str
-) -> pd.DataFrame:
-    """The published perplexities of the model ``name`` (upstream's folder name but for TAIDE); see :func:`read_perplexities`."""
-    folder = _FOLDERS.get(name, name)
-    return read_perplexities({path: file for path, file in files.items() if folder in path}, items, requests, task)
+def import_responses(step: Step) -> pd.DataFrame:
+    """The published perplexities of a release (upstream's folder but for TAIDE); see :func:`read_perplexities`."""
+    folder = _FOLDERS.get(step.release, step.release)
+    return _responses({path: file for path, file in step.files.items() if folder in path}, step.items, step.requests)
 
 
-def read_perplexities(
-    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
-) -> pd.DataFrame:
+def read_perplexities(step: Step) -> pd.DataFrame:
     """Perplexities as the authors' code writes them, as one response per request.
 
     ``files`` maps upstream paths to paths on disk. Perplexities were published without token counts, so
@@ -44,6 +41,14 @@ def read_perplexities(
     Raises :class:`UserError` naming the file that is missing, lacks a column, has other sentences than ``items``, or
     holds a value that is no perplexity; or if the original's perplexity differs between directions.
     """
+    return _responses(step.files, step.items, step.requests)
+
+
+#: Formats of a user's own predictions.
+FORMATS = {"perplexities": read_perplexities}
+
+
+def _responses(files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame) -> pd.DataFrame:
     asked = requests.merge(items[["item_id", "target_group"]], on="item_id")
     directions = asked[["target_group", "reference_group"]].dropna().drop_duplicates()
     sentences = {
@@ -83,12 +88,8 @@ def read_perplexities(
     )
 
 
-#: Formats of a user's own predictions.
-FORMATS = {"perplexities": read_perplexities}
-
-
 def _name(target: str, reference: str, prompt_type: str) -> str:
-    """How the name of upstream's file ends. They number the prompt types 0 and 00 as 0 and 1, prompts 1 to 10 as 2 to 11."""
+    """How the name of upstream's file ends: prompt types 0 and 00 are numbered 0 and 1, prompts 1 to 10 are 2 to 11."""
     references = _GENDER_REFERENCES if target in GENDERS else _REFERENCES
     return f"_{_TARGETS[target]}_{references[reference]}_output_{PROMPT_TYPES.index(prompt_type)}.csv"
 
@@ -109,7 +110,8 @@ def _read_direction(
         first = min(item_id for item_id, _ in set(sentences.items()) ^ set(expected.items()))
         raise UserError(
             f"{path}: {len(sentences)} sentences that are not the dataset's {len(expected)} of {target!r}; the first "
-            f"that differs is {shown(first)}. Use the dataset and the released files at the commits of the table of sources."
+            f"that differs is {shown(first)}. Use the dataset and the released files at the commits of the table of "
+            "sources."
         )
     for item_id, row in rows.items():
         where = f"{path}, Sentence ID {shown(row['Sentence ID'])}"

@@ -1,49 +1,48 @@
-"""Build TWBias's requests: the log-likelihood of each sentence and of each variant of it, under each prompt type."""
+"""TWBias's requests: the log-likelihood of each sentence and of each variant of it, under each prompt type.
+
+The ten user prompts come in three wordings: ours, which ship; the authors' file's; those that the paper prints.
+"""
 
 import itertools
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.shared.wording import printed
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS, PROMPT_TYPES
-from biasatlas.benchmarks.twbias.wording import user_prompts
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPT_TYPES
 from biasatlas.resources import Resources
+from biasatlas.userfiles import read_json
 
 _TEMPLATES = {"tokenizer": "tokenizer", "paper_table10": "paper", "handwritten_released": "released"}
 
 
-def build_requests(
-    items: pd.DataFrame,
-    task: str,
-    categories: Sequence[str],
-    options: TWBiasOptions,
-    resources: Resources,
-    orders: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def build_requests(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """One request per item, prompt type and sentence: the original once, and each variant per reference group.
 
     Own key columns: ``prompt_type``, ``reference_group`` (missing for the original, which all directions share),
     ``variant`` (0 the original, then 1 ...) and ``weight``, the number of (term, counterpart) pairs that lead to the
-    variant: a mean over variants is a mean over pairs. ``change`` is a JSON object: how many more times than the original
-    a variant has each listed term of the two groups, by longest match; the original's terms first.
+    variant: a mean over variants is a mean over pairs. ``change`` is a JSON object: how many more times than the
+    original a variant has each listed term of the two groups, by longest match; the original's terms first.
     """
     rows = []
-    patterns = _patterns(items)
-    directions = {DIRECTIONS[category] for category in categories}
-    for item in items[items["target_group"].isin({target for target, _ in directions})].itertuples():
+    patterns = _patterns(step.items)
+    directions = {DIRECTIONS[category] for category in step.categories}
+    for item in step.items[step.items["target_group"].isin({target for target, _ in directions})].itertuples():
         sentences = [(None, 0, item.sentence, 1, "{}")]
         for reference, pairs in json.loads(item.swaps).items():
             if (item.target_group, reference) not in directions:
                 continue
-            if not pairs or (reference == item.target_group and not options.own_group_swaps):
+            if not pairs or (reference == item.target_group and not step.options.own_group_swaps):
                 continue
             pattern = patterns[frozenset((item.target_group, reference))]
-            swapped = variants(item.sentence, pairs, options.term_matching, options.swap_scope)
+            swapped = variants(item.sentence, pairs, step.options.term_matching, step.options.swap_scope)
             sentences += [
                 (reference, number, text, weight, _change(item.sentence, text, pattern))
                 for number, (text, weight) in enumerate(swapped.items(), start=1)
@@ -59,16 +58,16 @@ def build_requests(
     requests["request_id"] = (
         requests["item_id"] + "/" + requests["prompt_type"] + "/" + requests["reference_group"].fillna("original")
     ) + ("/" + requests["variant"].astype(str)).where(requests["variant"] > 0, "")
-    special_tokens = options.special_tokens
+    special_tokens = step.options.special_tokens
     if special_tokens == "template_only":
         special_tokens = np.where(requests["prompt_type"] == "no_template", "tokenizer", "none")
     return requests.assign(
         kind="likelihood",
-        messages=requests["prompt_type"].map(_messages(user_prompts(options.prompt_set, resources))),
+        messages=requests["prompt_type"].map(_messages(user_prompts(step.options.prompt_set, step.resources))),
         prefix="",
-        template=_TEMPLATES[options.template],
+        template=_TEMPLATES[step.options.template],
         special_tokens=special_tokens,
-        boundary=options.boundary,
+        boundary=step.options.boundary,
         repeats=1,
     )
 
@@ -133,3 +132,19 @@ def variants(sentence: str, pairs: Sequence[tuple[str, str]], term_matching: str
     else:
         return dict(Counter(sentence.replace(term, counterpart) for term, counterpart in pairs))
     return dict(Counter(pattern.sub(lambda match, swap=swap: swap.get(match[0], match[0]), sentence) for swap in swaps))
+
+
+def user_prompts(prompt_set: str, resources: Resources) -> dict[str, str]:
+    """``prompt_1`` to ``prompt_10`` -> its text.
+
+    Table 3 agrees with the released file in prompts 1, 5, 7 and 10, but for the width of marks; the others are the
+    user's copy of the table.
+    """
+    if prompt_set == "ours":
+        return resources.yaml("prompts/twbias/ours.json")
+    raw = read_json(resources.path("wording/twbias") / "prompts.json")
+    released = {f"prompt_{number}": raw[str(number)] for number in range(1, 11)}
+    if prompt_set == "released":
+        return released
+    narrow = {name: unicodedata.normalize("NFKC", text) for name, text in released.items()}
+    return narrow | printed(resources, "twbias")

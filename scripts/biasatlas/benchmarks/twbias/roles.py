@@ -6,22 +6,24 @@ import re
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.roles import Roles, text_roles
 
 #: Columns of items whose characters a model's frequencies are counted in.
 TEXTS = ("sentence",)
 
 
-def roles(items: pd.DataFrame, requests: pd.DataFrame, task: str) -> Roles:
+def roles(step: Step) -> Roles:
     """``side`` is half of 1 for a sentence with terms of its own group, else minus half; ``edits`` are swapped places.
 
     A sentence is a cluster; its variants under all prompts are one part each.
     """
-    asked = items.set_index("item_id").loc[requests["item_id"]].reset_index()
+    requests = step.requests
+    asked = step.items.set_index("item_id").loc[requests["item_id"]].reset_index()
     own = (requests["variant"] == 0).to_numpy() | (
         requests["reference_group"].to_numpy() == asked["target_group"].to_numpy()
     )
-    terms = _terms(items)
+    terms = _terms(step.items)
     edits = {
         pair: _edits(terms, *pair)
         for pair in dict.fromkeys(zip(asked["sentence"], requests["continuation"], strict=True))

@@ -5,24 +5,13 @@ import math
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.twbias.columns import SCORE_COLUMNS
-from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
-from biasatlas.resources import Resources
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, SCORE_COLUMNS
 
 _KEYS = ["item_id", "prompt_type"]
 
 
-def score_responses(
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    responses: pd.DataFrame,
-    task: str,
-    category: str,
-    options: TWBiasOptions,
-    resources: Resources,
-    judgements: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def score_responses(step: Step) -> pd.DataFrame:
     """One row per item and prompt type of the direction ``category``; the columns ``SCORE_COLUMNS``.
 
     A perplexity is exp(mean negative log-likelihood per token, in nats) of the sentence's own tokens, at least 1.
@@ -36,14 +25,14 @@ def score_responses(
     and ``status`` and ``detail`` are those of the first request that failed. Variants that are "not_applicable"
     (published only as part of a mean) do not fail a row that has another variant, but leave its minimum missing.
     """
-    target, reference = DIRECTIONS[category]
-    items = items[items["target_group"] == target]
+    target, reference = DIRECTIONS[step.category]
+    items, requests = step.items[step.items["target_group"] == target], step.requests
     asked = requests[
         requests["item_id"].isin(items["item_id"])
         & (requests["reference_group"].isna() | (requests["reference_group"] == reference))
     ]
     answers = asked[["request_id", *_KEYS, "variant", "weight", "change"]].merge(
-        responses[["request_id", "status", "detail", "tokens", "nll_per_token", "log_likelihood"]],
+        step.responses[["request_id", "status", "detail", "tokens", "nll_per_token", "log_likelihood"]],
         on="request_id",
         validate="1:1",
     )

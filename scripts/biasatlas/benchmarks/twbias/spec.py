@@ -1,12 +1,89 @@
-"""What TWBias declares."""
+"""What TWBias declares: its prompts, groups and directions, its columns, and what the workflow plans with."""
 
-from biasatlas.benchmarks.contract import Figure, Metric, Spec, Table, Task
-from biasatlas.benchmarks.needs import Need
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Shown, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import P_VALUE
-from biasatlas.benchmarks.twbias.columns import DESIGN, ITEM_COLUMNS, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.vocabulary import DIRECTIONS
-from biasatlas.benchmarks.views import Headline, Shown
+from biasatlas.columns import Columns, Factor
+
+#: The ten user prompts; only these enter a bias ratio.
+PROMPTS = tuple(f"prompt_{number}" for number in range(1, 11))
+
+#: Prompt types in the paper's order: its type 0 (no template), 00 (the template with an empty user prompt) and 1 to 10
+#: (the user prompts). In words, for 0 and 00 are one number to a CSV reader.
+PROMPT_TYPES = ("no_template", "empty_prompt", *PROMPTS)
+
+GENDERS = ("female", "male")
+ETHNIC_GROUPS = ("indigenous", "hakka", "hoklo", "waishengren")
+
+#: Category of the task -> (target group of the sentences, reference group swapped in). Han has no sentences of its own.
+#: An ethnic group's terms can be swapped for one another, too: what that does is no stereotype. Genders list no
+#: synonyms.
+DIRECTIONS = {
+    f"{target}-{reference}": (target, reference)
+    for groups, references in ((GENDERS, GENDERS), (ETHNIC_GROUPS, (*ETHNIC_GROUPS, "han")))
+    for target in groups
+    for reference in references
+    if reference != target or target in ETHNIC_GROUPS
+}
+
+#: Names of the groups in the paper, which its published tables are keyed by.
+GROUP_NAMES = {
+    "female": "Female",
+    "male": "Male",
+    "indigenous": "Indigenous Peoples",
+    "hakka": "Hakka",
+    "hoklo": "Hoklo",
+    "waishengren": "Waishengren",
+    "han": "Han",
+}
+
+ITEM_COLUMNS: Columns = {
+    "item_id": "string",
+    "target_group": "string",
+    "sentence": "string",
+    "platform": "string",
+    "toxicity": "string",
+    "attribute_categories": "string",
+    "swaps": "string",
+}
+
+#: Key columns of requests beside those of every benchmark.
+REQUEST_KEYS: Columns = {
+    "prompt_type": "string",
+    "reference_group": "string",
+    "variant": "integer",
+    "weight": "integer",
+    "change": "string",
+}
+
+SCORE_COLUMNS = (
+    "item_id",
+    "target_group",
+    "reference_group",
+    "prompt_type",
+    "platform",
+    "toxicity",
+    "attribute_categories",
+    "variants",
+    "variant_changes",
+    "tokens_original",
+    "tokens_replaced",
+    "ppl_original",
+    "ppl_replaced_mean",
+    "ppl_replaced_min",
+    "log_ppl_replaced_mean",
+    "status",
+    "detail",
+)
+
+#: Terms are those that the authors list, and prompts their ten: a claim is for other sentences with these terms.
+DESIGN = {
+    "sentence": Factor(scores=("item_id",), items=("item_id",), sampled=True),
+    "term pair": Factor(scores=("variant_changes",), items=("swaps",)),
+    "prompt": Factor(scores=("prompt_type",)),
+    "attribute": Factor(scores=("attribute_categories",), items=("attribute_categories",)),
+}
+
 
 _TASKS = ("perplexity",)
 _SIGN = "above: the model finds the stereotype likelier of the target group; below: likelier of the reference group"
@@ -71,15 +148,15 @@ SPEC = Spec(
     metrics={
         "own_term_advantage": Metric(
             0.0,
-            "above: sentences are likelier with the term their writer chose than the terms' own likelihood explains; a model "
-            "that finds any edited sentence less likely has it, too",
+            "above: sentences are likelier with the term their writer chose than the terms' own likelihood explains; a "
+            "model that finds any edited sentence less likely has it, too",
             "nats a sentence",
         ),
         "own_term_advantage_per_token": Metric(0.0, "as own_term_advantage, of means over variants", "nats a token"),
         "own_group_advantage": Metric(
             0.0,
-            "above: sentences lose more by a swap for another group's term than by one for another of their own, beyond the "
-            "terms' own likelihood: each group's stereotypes are likelier of it",
+            "above: sentences lose more by a swap for another group's term than by one for another of their own, "
+            "beyond the terms' own likelihood: each group's stereotypes are likelier of it",
             "nats a sentence",
         ),
         "effect_size_prompt_mean": Metric(
@@ -121,7 +198,8 @@ SPEC = Spec(
     headlines=(
         Headline(
             name="ethnic",
-            question="Are an ethnic group's stereotypes likelier with that group's terms? (indigenous peoples and Waishengren)",
+            question="Are an ethnic group's stereotypes likelier with that group's terms? "
+            "(indigenous peoples and Waishengren)",
             table="own_group",
             rows={"group": "indigenous", "other_group": "waishengren", "over": "sentences"},
             metric="own_group_advantage",

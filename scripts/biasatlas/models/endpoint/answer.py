@@ -5,27 +5,30 @@ are made as they are needed and not kept: a million take no more memory than the
 """
 
 import contextlib
+import json
 import logging
+import math
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from operator import itemgetter
+from typing import Any, cast
 
 import pandas as pd
 
 from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.readers.named import whole_reading
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
+from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.endpoint import batch, send
-from biasatlas.models.endpoint.calls import Call, call_of, cost
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.found import Found
-from biasatlas.models.endpoint.job import Job, recount
-from biasatlas.models.endpoint.journal import Journal
-from biasatlas.models.endpoint.limits import Budget
+from biasatlas.models.endpoint.calls import Call, Unsupported, cost, planned_call, sampling
+from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
 from biasatlas.models.endpoint.probe import check
-from biasatlas.models.endpoint.replies import responses, stored
+from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, stored
+from biasatlas.models.endpoint.spending import Budget, Job, Journal, recount
+from biasatlas.models.interface import Opening
 from biasatlas.models.sampling import fill_sampling
 from biasatlas.models.store import ResponseStore
 
@@ -33,6 +36,15 @@ log = logging.getLogger(__name__)
 
 #: Rows of requests that are made into objects at a time.
 _ROWS = 2000
+
+#: A record's status -> what of a choice its sample counts for; any other text is read.
+_OUTCOMES = {"refused": "refused", "failed": "unresolved", "unparseable": "unparseable"}
+
+#: A label's index, "refused", "ambiguous", "unparseable" or "unresolved".
+Outcome = int | str | None
+
+#: Probability by outcome; 0 where there is none.
+Masses = defaultdict[Outcome, float]
 
 
 @dataclass(frozen=True)
@@ -55,7 +67,7 @@ class Endpoint:
         store: ResponseStore | None = None,
         share: tuple[int, int] = (0, 1),
     ) -> tuple[pd.DataFrame, dict]:
-        """Answer requests of one kind, as :class:`biasatlas.models.door.Model` has it; a ``store`` is needed.
+        """Answer requests of one kind, as :class:`biasatlas.models.interface.Model` has it; a ``store`` is needed.
 
         A sampled ``choice`` is one response, the shares of its repeats; an unanswered repeat counts as unresolved. What
         the endpoint cannot answer is ``not_applicable`` with the reason. The dictionary holds what these answers took,
@@ -69,8 +81,7 @@ class Endpoint:
         """
         if store is None:
             raise ValueError(f"{self.name}: what an endpoint answers is paid for, so it needs a store")
-        sampling = {name: settings.model_dump() for name, settings in self.entry.sampling.items()}
-        requests = fill_sampling(requests, sampling, self.name)
+        requests = fill_sampling(requests, sampling(self.entry), self.name)
         journal = Journal(store.folder)
         try:
             failed = self._ask(requests, store, journal)
@@ -120,10 +131,12 @@ class Endpoint:
         columns = list(RESPONSE_COLUMNS[kind])
         taken, parts, part = _Taken(self.entry), [], []
         for row, planned in _planned(requests, self.entry):
-            records: list[dict] | str = planned if isinstance(planned, str) else _records(planned, store, failed)
-            if not isinstance(planned, str) and not isinstance(records, str):
+            if isinstance(planned, Unsupported):
+                part += responses(row, planned, self.readers)
+            else:
+                records = _records(planned, store, failed)
                 taken.count(planned, records)
-            part += responses(row, records, self.readers)
+                part += responses(row, records, self.readers)
             if len(part) >= _ROWS:
                 parts.append(pd.DataFrame(part, columns=columns))
                 part = []
@@ -132,11 +145,16 @@ class Endpoint:
         return frame, taken.metadata(self.found)
 
 
-def _planned(requests: pd.DataFrame, entry: ApiEntry) -> Iterator[tuple[dict, Call | str]]:
+def open_endpoint(opening: Opening) -> Endpoint:
+    """The model of an entry at its endpoint. Raises UserError where what a check found is no such file."""
+    return Endpoint(cast(ApiEntry, opening.entry), opening.name, opening.readers, read_found(opening.ready))
+
+
+def _planned(requests: pd.DataFrame, entry: ApiEntry) -> Iterator[tuple[dict, Call | Unsupported]]:
     """Each request with what is asked for it, or why it is not."""
     for start in range(0, len(requests), _ROWS):
         for row in requests.iloc[start : start + _ROWS].to_dict("records"):
-            yield row, call_of(row, entry)
+            yield row, planned_call(row, entry)
 
 
 def _records(call: Call, store: ResponseStore, failed: Mapping[str, str]) -> list[dict]:
@@ -148,10 +166,10 @@ def _records(call: Call, store: ResponseStore, failed: Mapping[str, str]) -> lis
     ]
 
 
-def _missing(planned: Iterator[tuple[dict, Call | str]], store: ResponseStore, most: int) -> Iterator[Call]:
+def _missing(planned: Iterator[tuple[dict, Call | Unsupported]], store: ResponseStore, most: int) -> Iterator[Call]:
     """The calls whose answers are not in the store, each for at most so many of them."""
     for _, call in planned:
-        if isinstance(call, str):
+        if isinstance(call, Unsupported):
             continue
         keys = [key for key in call.keys if key not in store]
         for start in range(0, len(keys), most):
@@ -170,12 +188,12 @@ class _Plan:
     completion_tokens: int = 0
 
     @classmethod
-    def of(cls, planned: Iterator[tuple[dict, Call | str]], store: ResponseStore, most: int) -> "_Plan":
+    def of(cls, planned: Iterator[tuple[dict, Call | Unsupported]], store: ResponseStore, most: int) -> "_Plan":
         """Of what is ``planned``, with at most so many answers in a call."""
         plan = cls()
         seen: Counter[int] = Counter()  # how many repeats of a body are counted
         for _, call in planned:
-            if isinstance(call, str):
+            if isinstance(call, Unsupported):
                 continue
             new = call.keys[seen[name := int(call.name[:15], 16)] :]
             seen[name] += len(new)
@@ -283,3 +301,105 @@ def _same_model(served: str, asked: str) -> bool:
     """Whether a name that an endpoint answers under is that of the model asked for: with a date after it, or its path cut."""
     served, asked = served.lower(), asked.lower()
     return served.startswith(asked) or asked.endswith(served) or served.endswith(asked)
+
+
+def responses(row: Mapping, records: list[dict] | Unsupported, readers: Mapping[str, Reader]) -> list[dict]:
+    """The responses to one request from the records of its calls, or from the reason why there are none."""
+    if isinstance(records, Unsupported):
+        return [_response(row, 0, "not_applicable", str(records))]
+    if row["kind"] == "generation":
+        return [_generation(row, repeat, record) for repeat, record in enumerate(records)]
+    if row["kind"] == "likelihood":
+        return [_likelihood(row, records[0])]
+    return [_choice(row, records, readers[row["reader"]])]
+
+
+def _response(row: Mapping, repeat: int, status: str, detail: str | None, **values: Any) -> dict:
+    empty = dict.fromkeys(RESPONSE_COLUMNS[row["kind"]])
+    return empty | {"request_id": row["request_id"], "repeat": repeat, "status": status, "detail": detail} | values
+
+
+def _generation(row: Mapping, repeat: int, record: dict) -> dict:
+    values = {name: record.get(name) for name in ("text", "finish_reason", "prompt_tokens", "completion_tokens")}
+    return _response(row, repeat, record["status"], record.get("detail"), **values)
+
+
+def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
+    labels = json.loads(row["labels"])
+    failed = [record["detail"] for record in records if record["status"] == "failed"]
+    if len(failed) == len(records):
+        return _response(row, 0, "failed", failed[0])
+    top = records[0].get("top")
+    masses = _exact(top, row["temperature"], labels, reader) if top else _sampled(records, labels, reader)
+    rest = {name: masses[name] for name in ("refused", "ambiguous", "unparseable", "unresolved")}
+    status, detail = "ok", None
+    if rest["unresolved"] > UNRESOLVED_BOUND:
+        status = "failed"
+        detail = (
+            f"{rest['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not returned "
+            f"(bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
+            if top
+            else f"{len(failed)} of {len(records)} samples failed, as: {failed[0]}"
+        )
+    probabilities = [float(masses[index]) for index in range(len(labels))]
+    said = (
+        None
+        if top
+        else json.dumps([[record["status"], record.get("text", "")] for record in records], ensure_ascii=False)
+    )
+    return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), replies=said, **rest)
+
+
+def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Masses:
+    """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
+    counts: Counter[Outcome] = Counter()
+    for record in records:
+        outcome = _OUTCOMES.get(record["status"])
+        counts[whole_reading(reader, record["text"], labels) if outcome is None else outcome] += 1
+    return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
+
+
+def _exact(top: list[list], temperature: float, labels: list[str], reader: Reader) -> Masses:
+    """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
+
+    A token that is a label counts for it unless another label begins with it; any other that decides nothing is
+    unresolved, and so is the mass that was not returned. Tempering moves that mass: tokens hidden below the least
+    returned probability p, with m in sum, come to at most m p^(1/T - 1), which is what is counted.
+    """
+    if temperature == 0:
+        weights, hidden = [(max(top, key=itemgetter(1))[0], 1.0)], 0.0
+    else:
+        weights = [(token, math.exp(logprob / temperature)) for token, logprob in top]
+        least = math.exp(min(logprob for _, logprob in top))
+        left = max(0.0, 1 - sum(math.exp(logprob) for _, logprob in top))
+        hidden = left * least ** (1 / temperature - 1)
+    total = sum(weight for _, weight in weights) + hidden
+    masses: Masses = defaultdict(float, {"unresolved": hidden / total})
+    for token, weight in weights:
+        masses[_first_token(token, labels, reader)] += weight / total
+    return masses
+
+
+def _first_token(token: str, labels: list[str], reader: Reader) -> int | str:
+    outcome = reader(token, labels, False)
+    if outcome is None:
+        outcome = reader(token, labels, True)
+        if not isinstance(outcome, int) or sum(label.startswith(labels[outcome]) for label in labels) > 1:
+            return "unresolved"
+    return outcome
+
+
+def _likelihood(row: Mapping, record: dict) -> dict:
+    if record["status"] != "ok":
+        return _response(row, 0, record["status"], record.get("detail"))
+    prefix = row["prefix"] if isinstance(row["prefix"], str) else ""
+    try:
+        scored = continuation_logprobs(record, prefix, row["continuation"])
+    except BadReply as error:
+        return _response(row, 0, "failed", str(error))
+    logprobs = [logprob for logprob in scored if logprob is not None]
+    if len(logprobs) < len(scored):
+        return _response(row, 0, "not_applicable", "the endpoint gives no probability for the first token of a text")
+    total = math.fsum(logprobs)
+    nll_per_token = -total / len(logprobs)
+    return _response(row, 0, "ok", None, log_likelihood=total, tokens=len(logprobs), nll_per_token=nll_per_token)

@@ -9,7 +9,8 @@ import itertools
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -20,11 +21,10 @@ from openai.types import Batch
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
 from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost
-from biasatlas.models.endpoint.client import options
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.errors import backoff_s, fatal, is_retryable, retry_after_s, shown
-from biasatlas.models.endpoint.job import Job
 from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
+from biasatlas.models.endpoint.spending import Job
+from biasatlas.models.endpoint.transport import backoff_s, fatal, is_retryable, options, retry_after_s, shown
 from biasatlas.progress import Progress
 
 log = logging.getLogger(__name__)
@@ -134,15 +134,17 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
         for line in _retry(job, partial(_download, client, file)).splitlines():
             try:
-                key, record = _read_row(line, state["wants"])
-                reserved = state["keys"][key]
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                log.warning("batch %s: a row that answers no call (%r)", batch.id, error)
+                key, row = _row_of(line, state["keys"])
+            except ValueError as error:
+                log.warning("batch %s: a row that answers no call (%s)", batch.id, error)
                 continue
-            if isinstance(record, str):
-                reasons[key] = shown(record, job.entry)
+            outcome = _read_row(row, state["wants"])
+            if not isinstance(outcome, Failure):
+                spent += _keep(key, outcome, state["keys"][key], job)
+            elif outcome.final:
+                job.fail([key], shown(outcome.reason, job.entry))
             else:
-                spent += _keep(key, record, reserved, job)
+                reasons[key] = shown(outcome.reason, job.entry)
     job.sync()
     path.unlink()
     job.budget.settle(sum(state["keys"].values()), spent)
@@ -161,9 +163,6 @@ def _download(client: openai.OpenAI, file: str) -> bytes:
 
 def _keep(key: str, record: dict, reserved: float, job: Job) -> float:
     """Keep a row's record; what it cost: all that was set aside where the endpoint counts no tokens."""
-    if record["status"] == "failed":
-        job.fail([key], shown(record["detail"], job.entry))
-        return 0.0
     job.keep({key: record}, 1)
     tokens = record["prompt_tokens"], record["completion_tokens"]
     return reserved if None in tokens else cost(job.entry, *tokens)
@@ -196,26 +195,42 @@ def _wait(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
         time.sleep(POLL_S)
 
 
-def _read_row(line: bytes, wants: Wants) -> tuple[str, dict | str]:
-    """The key of one row of a batch's results, and its record or, where asking again may help, the reason why not.
+@dataclass(frozen=True)
+class Failure:
+    """Why a row of a batch's results holds no answer; a ``final`` one will not be another when it is asked again."""
 
-    Raises ValueError, KeyError or TypeError for what is no such row.
-    """
-    row = json.loads(line)
-    key, response = row["custom_id"], row.get("response")
-    if not response:
-        return key, str(row.get("error"))
-    if response["status_code"] != 200:
-        reason = f"{response['status_code']} {json.dumps(response['body'], ensure_ascii=False)}"
-        if is_retryable(response["status_code"]):
-            return key, reason
-        refusal = filtered(response["status_code"], reason)
-        return key, refusal or {"status": "failed", "detail": reason}
+    reason: str
+    final: bool = False
+
+
+def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
+    """The key, one of ``keys``, and the content of one row of a batch's results. Raises ValueError for what is no such row."""
     try:
-        (record, *_) = read_reply(json.dumps(response["body"]).encode(), wants)
-        return key, record or "no answer"
+        row = json.loads(line)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    key = row.get("custom_id") if isinstance(row, dict) else None
+    if not isinstance(key, str) or key not in keys:
+        raise ValueError("its custom_id is that of no call")
+    return key, row
+
+
+def _read_row(row: dict, wants: Wants) -> dict | Failure:
+    """The record that a row of a batch's results holds, or why it holds none."""
+    response = row.get("response")
+    if not isinstance(response, dict) or "body" not in response:
+        return Failure(str(row.get("error")))
+    status_code, body = response.get("status_code"), response["body"]
+    if status_code != 200:
+        reason = f"{status_code} {json.dumps(body, ensure_ascii=False)}"
+        if not isinstance(status_code, int) or is_retryable(status_code):
+            return Failure(reason)
+        return filtered(status_code, reason) or Failure(reason, final=True)
+    try:
+        (record, *_) = read_reply(json.dumps(body).encode(), wants)
     except BadReply as error:
-        return key, str(error)
+        return Failure(str(error))
+    return record or Failure("no answer")
 
 
 def _retry(job: Job, function: Callable[[], T], advice: str = "") -> T:

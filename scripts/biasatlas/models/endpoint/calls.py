@@ -1,16 +1,22 @@
-"""A request as the calls that an OpenAI-compatible endpoint is sent for it, with what they may cost."""
+"""A request as the calls that an OpenAI-compatible endpoint is sent for it, with what they come to before any is sent."""
 
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+import numpy as np
 import pandas as pd
 
 from biasatlas.models.endpoint import ASKED
-from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.interface import Opening, Preview
+from biasatlas.models.sampling import Settings, fill_sampling
 from biasatlas.models.store import content, keys
+
+#: Requests are sent at this share of the limit: arrivals that the network bunches up still keep below it.
+HEADROOM = 0.95
 
 #: What a call wants of the reply: the text, the first token's top log-probabilities, or those of the prompt's tokens.
 Wants = Literal["text", "first_token", "prompt"]
@@ -51,6 +57,10 @@ DIALECTS = {
 }
 
 
+class Unsupported(ValueError):
+    """Why an endpoint cannot answer a request."""
+
+
 @dataclass(frozen=True)
 class Call:
     """What an endpoint is asked: one ``body``, for an answer to each of the ``keys`` in the store (in the order of repeats).
@@ -76,25 +86,38 @@ class Call:
         return cost(entry, self.prompt_tokens, answers * self.completion_tokens)
 
 
-def call_of(row: Mapping, entry: ApiEntry) -> Call | str:
-    """What is asked to answer one request, once for each of its repeats, or why this endpoint cannot answer it."""
+def call_of(row: Mapping, entry: ApiEntry) -> Call:
+    """What is asked to answer one request, once for each of its repeats.
+
+    Raises :class:`Unsupported` for a request that this endpoint cannot answer.
+    """
     asked = content(row)
     if asked["kind"] == "likelihood":
         return _likelihood_call(asked, entry)
     if asked["prefix"] or not asked["messages"]:
-        return "a chat endpoint takes messages only, no raw prefix"
+        raise Unsupported("a chat endpoint takes messages only, no raw prefix")
     body = _chat_body(asked, entry)
-    if isinstance(body, str):
-        return body
     exact = asked["kind"] == "choice" and entry.top_logprobs > 0
-    if exact and (reason := _not_exact(asked)):
-        return reason
     if exact:
+        _check_exact(asked)
         body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, DIALECTS[entry.dialect].length: 1}
     repeats = 1 if exact or pd.isna(row["repeats"]) else int(row["repeats"])
     prompt = "".join(message["content"] for message in body["messages"])
     wants: Wants = "first_token" if exact else "text"
     return _call(entry, wants, body, repeats, prompt)
+
+
+def planned_call(row: Mapping, entry: ApiEntry) -> Call | Unsupported:
+    """:func:`call_of`, with the error as a value: for those who go on with other requests."""
+    try:
+        return call_of(row, entry)
+    except Unsupported as reason:
+        return reason
+
+
+def sampling(entry: ApiEntry) -> Settings:
+    """The sampling settings of an entry, by their name."""
+    return {name: settings.model_dump() for name, settings in entry.sampling.items()}
 
 
 def _call(entry: ApiEntry, wants: Wants, body: dict, repeats: int, prompt: str) -> Call:
@@ -110,7 +133,7 @@ def estimate_tokens(text: str) -> int:
     return 16 + wide + math.ceil((len(text) - wide) / 3)
 
 
-def _chat_body(asked: dict, entry: ApiEntry) -> dict | str:
+def _chat_body(asked: dict, entry: ApiEntry) -> dict:
     missing = [name for name in ("temperature", "top_p", "max_tokens") if asked[name] is None]
     if missing:
         raise ValueError(f"a request for text says nothing about {', '.join(missing)}: {asked['messages']}")
@@ -122,12 +145,14 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict | str:
     }
     top_k, penalty = max(asked["top_k"] or 0, 0), asked["repetition_penalty"] or 1.0
     if (top_k and not dialect.top_k) or (penalty != 1.0 and not dialect.repetition_penalty):
-        return f"the endpoint's dialect ({entry.dialect}) has no top-k and no repetition penalty"
+        raise Unsupported(f"the endpoint's dialect ({entry.dialect}) has no top-k and no repetition penalty")
     if settings["temperature"] > dialect.most_temperature:
-        return f"the endpoint's dialect ({entry.dialect}) has no temperature above {dialect.most_temperature:g}"
+        raise Unsupported(
+            f"the endpoint's dialect ({entry.dialect}) has no temperature above {dialect.most_temperature:g}"
+        )
     for name, usual in dialect.lacks.items():
         if settings.pop(name) != usual:
-            return f"the endpoint's dialect ({entry.dialect}) has no {name} but {usual:g}"
+            raise Unsupported(f"the endpoint's dialect ({entry.dialect}) has no {name} but {usual:g}")
     if settings.get("temperature") == 0 and dialect.greedy:
         del settings["temperature"]
         settings |= dialect.greedy
@@ -147,22 +172,25 @@ def _system_first(messages: list[dict]) -> list[dict]:
     return rest
 
 
-def _not_exact(asked: dict) -> str:
-    """Why P(label) cannot be had from top log-probabilities, which endpoints give for the untempered distribution."""
+def _check_exact(asked: dict) -> None:
+    """Raise where P(label) cannot be had from top log-probabilities, which are those of the untempered distribution."""
     if asked["temperature"] > 1 or asked["top_p"] < 1 or (asked["top_k"] or 0) > 0:
-        return "top log-probabilities give no exact choice above temperature 1 or with top-p or top-k; sample instead"
+        raise Unsupported(
+            "top log-probabilities give no exact choice above temperature 1 or with top-p or top-k; sample instead"
+        )
     if (asked["repetition_penalty"] or 1.0) != 1.0:
-        return "top log-probabilities give no exact choice with a repetition penalty; sample instead"
-    return ""
+        raise Unsupported("top log-probabilities give no exact choice with a repetition penalty; sample instead")
 
 
-def _likelihood_call(asked: dict, entry: ApiEntry) -> Call | str:
+def _likelihood_call(asked: dict, entry: ApiEntry) -> Call:
     if not entry.prompt_logprobs:
-        return "the endpoint returns no log-probabilities of a prompt"
+        raise Unsupported("the endpoint returns no log-probabilities of a prompt")
     if asked["messages"]:
-        return "the endpoint scores raw text only, no messages"
+        raise Unsupported("the endpoint scores raw text only, no messages")
     if asked["boundary"] != "offsets" or asked["special_tokens"] == "none":
-        return "the endpoint tokenises as it does: boundary by offsets and special tokens of the tokenizer only"
+        raise Unsupported(
+            "the endpoint tokenises as it does: boundary by offsets and special tokens of the tokenizer only"
+        )
     text = (asked["prefix"] or "") + asked["continuation"]
     return _call(entry, "prompt", echo_body(text, entry), 1, text)
 
@@ -177,3 +205,37 @@ def cost(entry: ApiEntry, prompt_tokens: float, completion_tokens: float) -> flo
     """The price of so many tokens, in the entry's currency."""
     price = prompt_tokens * entry.price_input_per_million + completion_tokens * entry.price_output_per_million
     return price / 1_000_000
+
+
+def preview(opening: Opening, requests: pd.DataFrame) -> list[Preview]:
+    """Why the endpoint cannot answer each of ``requests``. Raises UserError for sampling settings that its entry lacks."""
+    entry = cast(ApiEntry, opening.entry)
+    rows = fill_sampling(requests, sampling(entry), opening.name).to_dict("records")
+    planned = (planned_call(row, entry) for row in rows)
+    return [Preview(str(call) if isinstance(call, Unsupported) else "") for call in planned]
+
+
+def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> dict[str, Any]:
+    """Calls, tokens, and what they cost at most, in which currency; minutes by the entry's rates, missing where it has none.
+
+    ``sizes`` counts requests by their settings (:func:`biasatlas.workflow.check.sizes`). As many repeats are in one call as
+    the check ``found`` that the endpoint gives. No call is taken to be in the store, or to be sent twice.
+    """
+    answers = min(found.n, entry.n or found.n) if found else 1
+    single = (sizes["kind"] == "likelihood") | ((sizes["kind"] == "choice") & (entry.top_logprobs > 0))
+    repeats = sizes["repeats"].fillna(1).where(~single, 1)
+    completion = sizes["max_tokens"].fillna(1).where(~single, 1)
+    calls = np.ceil(repeats / answers)
+    sent = float((sizes["requests"] * calls).sum())
+    prompt_tokens = float((sizes["prompt_tokens"] * calls).sum())
+    completion_tokens = float((sizes["requests"] * repeats * completion).sum())
+    per_minute = ((sent, entry.requests_per_minute), (prompt_tokens + completion_tokens, entry.tokens_per_minute))
+    minutes = max((count / (rate * HEADROOM) for count, rate in per_minute if rate), default=np.nan)
+    return {
+        "calls": sent,
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "cost": cost(entry, prompt_tokens, completion_tokens),
+        "currency": entry.currency,
+        "minutes": minutes,
+    }

@@ -1,21 +1,21 @@
-"""An endpoint's entry in the configuration, and what the kind ``api`` can do."""
+"""An endpoint's entry in the configuration, what the kind ``api`` can do, and what the check of an endpoint found."""
 
-import json
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import field_validator
+from pydantic import TypeAdapter, ValidationError, field_validator
 
+from biasatlas.errors import UserError
 from biasatlas.marks import field
 from biasatlas.models.endpoint import VERSION
-from biasatlas.models.endpoint.found import read_found
-from biasatlas.models.entry import Entry, Kind, Preview, SamplingSettings, lacks_setting
+from biasatlas.models.entry import Entry, SamplingSettings, lacks_setting
+from biasatlas.models.interface import Kind
 from biasatlas.validation import masked
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.models.door import Model, Opening
 
 
 class ApiEntry(Entry):
@@ -144,40 +144,48 @@ class ApiEntry(Entry):
         return name
 
 
+@dataclass(frozen=True)
+class Found:
+    """What the check of an endpoint found.
+
+    ``n`` is how many answers it gives in one call (1: it takes no ``n``). ``samples``: whether equal calls at temperature
+    1 are answered differently. ``seed``: whether that takes a seed. ``served_model`` is the name it answers under.
+    """
+
+    n: int = 1
+    samples: bool = True
+    seed: bool = False
+    served_model: str = ""
+
+
+def read_found(ready: Sequence[Path]) -> Found | None:
+    """What an earlier check wrote, from the file among those that are ``ready``; None where there was none.
+
+    Raises UserError for what is no such file.
+    """
+    path = next((path for path in ready if path.suffix == ".checked" and path.stat().st_size), None)
+    if path is None:
+        return None
+    try:
+        return TypeAdapter(Found).validate_json(path.read_bytes())
+    except ValidationError:
+        raise UserError(f"{path}: not what the check of an endpoint writes. Remove it and run again.") from None
+
+
 def _tasks(entry: ApiEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
     return tuple(name for name, task in spec.tasks.items() if entry.prompt_logprobs or task.kind != "likelihood")
 
 
-def _open(opening: "Opening") -> "Model":
-    from biasatlas.models.endpoint.answer import Endpoint  # imports clients
-
-    return Endpoint(cast(ApiEntry, opening.entry), opening.name, opening.readers, read_found(opening.ready))
-
-
-def _check(opening: "Opening") -> str:
-    from dataclasses import asdict
-
-    from biasatlas.models.endpoint.probe import check  # imports clients
-
-    return json.dumps(asdict(check(cast(ApiEntry, opening.entry)))) + "\n"
-
-
-def _preview(opening: "Opening", requests: "pd.DataFrame") -> list[Preview]:
-    from biasatlas.models.endpoint.bound import preview  # imports pandas
-
-    return preview(opening.name, cast(ApiEntry, opening.entry), requests)
-
-
 KIND = Kind(
     entry=ApiEntry,
-    open=_open,
+    open="biasatlas.models.endpoint.answer:open_endpoint",
+    check="biasatlas.models.endpoint.probe:check_model",
+    preview="biasatlas.models.endpoint.calls:preview",
     tasks=_tasks,
     ready=lambda entry: "",
     environment=lambda entry: "api",
     writes=True,
     version=VERSION,
-    check=_check,
-    preview=_preview,
     lacks=lambda entry, setting: setting.startswith("sampling.") and lacks_setting(entry, setting),
     shared_store=True,
     calls_api=True,

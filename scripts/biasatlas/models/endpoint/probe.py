@@ -9,17 +9,17 @@ import json
 import logging
 import math
 import random
+from typing import cast
 
 import httpx2
 import openai
 
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Wants, call_of, echo_body
-from biasatlas.models.endpoint.client import most_seconds, options
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.errors import error_text, fatal, is_retryable, shown
-from biasatlas.models.endpoint.found import Found
+from biasatlas.models.endpoint.entry import ApiEntry, Found
 from biasatlas.models.endpoint.replies import continuation_logprobs, read_reply
+from biasatlas.models.endpoint.transport import error_text, fatal, is_retryable, most_seconds, options, shown
+from biasatlas.models.interface import Opening
 
 log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every request
@@ -34,6 +34,11 @@ _CHECK_TIMEOUT_S = 30
 _SAMPLES = 4
 #: Answers in one call that are tried, most first: what OpenAI takes, what others do.
 _ANSWERS = (128, 8)
+
+
+def check_model(opening: Opening) -> str:
+    """What :func:`check` finds, as :func:`biasatlas.models.endpoint.entry.read_found` reads it."""
+    return json.dumps(dataclasses.asdict(check(cast(ApiEntry, opening.entry)))) + "\n"
 
 
 def check(entry: ApiEntry) -> Found:
@@ -111,9 +116,7 @@ class _Probe:
     def _body(self, **settings: object) -> dict:
         """The body of a request as benchmarks make them, sampled at temperature 1."""
         row = {"kind": "generation", "messages": json.dumps([{"role": "user", "content": RANDOM}]), "temperature": 1.0}
-        call = call_of(row | {"top_p": 1.0, "repeats": 1} | settings, self.entry)
-        assert not isinstance(call, str)
-        return call.body
+        return call_of(row | {"top_p": 1.0, "repeats": 1} | settings, self.entry).body
 
     def _ask(self, body: dict, wants: Wants = "text") -> list[dict]:
         """The answers to a body, with some patience for what passes."""

@@ -1,22 +1,210 @@
-"""What an endpoint said: a reply as the record that the store keeps, and records as the responses to a request."""
+"""What an endpoint said: a reply, strictly read and within bounds, as the record that the store keeps.
+
+What an answer hangs on (text, finish reason, log-probabilities) must be right, or there is no answer. What only says more
+about it (tokens, names) is taken as unknown where it is not right: the answer was paid for.
+"""
 
 import json
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from operator import itemgetter
-from typing import Any, TypeVar
+import unicodedata
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
-from biasatlas.benchmarks.shared.readers import Reader
-from biasatlas.benchmarks.shared.readers.named import whole_reading
-from biasatlas.columns import RESPONSE_COLUMNS
-from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.calls import Wants
-from biasatlas.models.endpoint.schema import ChatChoice, ChatLogprobs, ChatReply, EchoChoice, EchoReply, Record
+
+#: Log-probabilities in nats; rounding may put one just above 0.
+LEAST_LOGPROB, MOST_LOGPROB, _ABSENT = -9998.0, 1e-4, -9999
+#: How far the probabilities of several tokens may add to more than 1.
+MOST_MASS = 1 + 1e-3
+
+_MOST_TOKENS = 100_000_000
+
+#: Control and format characters, halves of pairs, and the two that end a line or a paragraph.
+_UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+T = TypeVar("T")
+
+
+def printable(text: str) -> str:
+    """``text`` without what could steer a terminal or forge a line of a log: control and formatting characters."""
+    return "".join(" " if unicodedata.category(character) in _UNPRINTABLE else character for character in text)
+
+
+def _or_none(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return handler(value)
+    except ValidationError:
+        return None
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+
+
+#: What is None where it is anything else.
+Known = Annotated[T | None, WrapValidator(_or_none)]
+Tokens = Annotated[int, Field(ge=0, le=_MOST_TOKENS)]
+Name = Annotated[str, Field(max_length=300), AfterValidator(printable)]
+Logprob = Annotated[float, Field(ge=LEAST_LOGPROB, le=MOST_LOGPROB)]
+
+
+def _said(content: Any) -> Any:
+    """What is said in a message that comes in parts: those of type text, not what was thought."""
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        return content
+    said = [part.get("text") for part in content if part.get("type") == "text"]
+    return "".join(said) if all(isinstance(text, str) for text in said) else content
+
+
+#: Half a surrogate pair fits no file.
+Text = Annotated[str, BeforeValidator(lambda text: _whole_characters(text))]
+
+
+def _whole_characters(text: Any) -> Any:
+    return text.encode("utf-8", "replace").decode() if isinstance(text, str) else text
+
+
+_Pair = Annotated[tuple[str, Logprob], Strict(False)]
+
+
+class _Top(_Strict):
+    token: Text
+    logprob: Logprob
+
+
+def _without_absent(tops: Any) -> Any:
+    """Tokens that have a value: vLLM lists others with -9999."""
+    absent = [isinstance(top, dict) and top.get("logprob") == _ABSENT for top in tops] if isinstance(tops, list) else []
+    return [top for top, drop in zip(tops, absent, strict=True) if not drop] if any(absent) else tops
+
+
+class _Position(_Strict):
+    top_logprobs: Annotated[list[_Top], BeforeValidator(_without_absent), Field(min_length=1, max_length=1000)]
+
+    @model_validator(mode="after")
+    def _is_a_distribution(self) -> "_Position":
+        mass = math.fsum(math.exp(top.logprob) for top in self.top_logprobs)
+        if mass > MOST_MASS:
+            raise ValueError(f"the top probabilities of a token add to {mass:.4f}")
+        return self
+
+
+class ChatLogprobs(_Strict):
+    """Log-probabilities of what was written, by token; what is used are the most likely first tokens."""
+
+    content: Annotated[list[_Position], Field(min_length=1)]
+
+
+class EchoLogprobs(_Strict):
+    """Log-probabilities of the tokens of a prompt and of what was written after it; the first may have none."""
+
+    tokens: Annotated[list[Text], Field(min_length=1)]
+    token_logprobs: list[Logprob | None]
+
+    @model_validator(mode="after")
+    def _one_for_each(self) -> "EchoLogprobs":
+        if len(self.tokens) != len(self.token_logprobs):
+            raise ValueError(f"{len(self.tokens)} tokens with {len(self.token_logprobs)} log-probabilities")
+        if None in self.token_logprobs[1:]:
+            raise ValueError("a token after the first has no log-probability")
+        return self
+
+
+class Message(_Strict):
+    """What the endpoint says."""
+
+    content: Annotated[Text | None, BeforeValidator(_said)] = None
+    refusal: Text | None = None
+    tool_calls: Any = None
+    function_call: Any = None
+
+
+class ChatChoice(_Strict):
+    """One answer of a chat; ``logprobs`` are read by those who asked for them."""
+
+    finish_reason: Name | None = None
+    message: Message
+    logprobs: Any = None
+
+
+class EchoChoice(_Strict):
+    """A text with its log-probabilities."""
+
+    finish_reason: Name | None = None
+    logprobs: EchoLogprobs
+
+
+class _Usage(_Strict):
+    prompt_tokens: Known[Tokens] = None
+    completion_tokens: Known[Tokens] = None
+
+
+class _Reply(_Strict):
+    id: Known[Name] = None
+    model: Known[Name] = None
+    system_fingerprint: Known[Name] = None
+    usage: Known[_Usage] = None
+
+
+class ChatReply(_Reply):
+    """A reply to a chat; a choice that is no answer is None."""
+
+    choices: Annotated[list[Known[ChatChoice]], Field(min_length=1)]
+
+
+class EchoReply(_Reply):
+    """A reply that echoes a prompt."""
+
+    choices: Annotated[list[EchoChoice], Field(min_length=1)]
+
+
+class Record(_Strict):
+    """What the store keeps of an answer; ``version`` 1 had none of what says where it comes from.
+
+    ``time`` is in seconds since 1970, ``attempt`` counts from 1, ``choice`` is the answer's place among those of one reply,
+    whose tokens are shared out among them. A record with ``tokens`` has ``logprobs``.
+    """
+
+    version: Annotated[int, Field(ge=1)] = 1
+    status: Literal["ok", "truncated", "refused", "unparseable"]
+    finish_reason: str
+    text: str | None = None
+    detail: str | None = None
+    top: Annotated[list[_Pair], Field(min_length=1)] | None = None
+    tokens: list[str] | None = None
+    logprobs: list[Logprob | None] | None = None
+    prompt_tokens: Known[Tokens] = None
+    completion_tokens: Known[Tokens] = None
+    served_model: Known[Name] = None
+    response_id: Known[Name] = None
+    fingerprint: Known[Name] = None
+    time: Annotated[float, Field(ge=0)] = 0.0
+    attempt: Annotated[int, Field(ge=0)] = 0
+    choice: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _holds_an_answer(self) -> "Record":
+        if self.tokens is not None:
+            EchoLogprobs(tokens=self.tokens, token_logprobs=self.logprobs or [])
+        elif self.text is None:
+            raise ValueError("neither a text nor log-probabilities")
+        return self
+
 
 # What services answer instead of text when their filter stops them: finish reasons, and codes or words of an error.
 _FILTERED = {"content_filter", "sensitive"}
@@ -29,15 +217,7 @@ _TOOLS = {"tool_calls", "function_call"}
 #: Why a reply of status 200 has nothing to read.
 NO_TEXT = {"tool": "the endpoint called a tool and said nothing", "empty": "the endpoint said nothing"}
 
-_OUTCOMES = {"refused": "refused", "failed": "unresolved", "unparseable": "unparseable"}
-
-#: A label's index, "refused", "ambiguous", "unparseable" or "unresolved".
-Outcome = int | str | None
-
 Reply = TypeVar("Reply", ChatReply, EchoReply)
-
-#: Probability by outcome; 0 where there is none.
-Masses = defaultdict[Outcome, float]
 
 
 class BadReply(ValueError):
@@ -153,108 +333,6 @@ def filtered(status_code: int, error: str) -> dict | None:
         "served_model": None,
         "choice": 0,
     }
-
-
-def responses(row: Mapping, records: list[dict] | str, readers: Mapping[str, Reader]) -> list[dict]:
-    """The responses to one request from the records of its calls, or from the reason why there are none."""
-    if isinstance(records, str):
-        return [_response(row, 0, "not_applicable", records)]
-    if row["kind"] == "generation":
-        return [_generation(row, repeat, record) for repeat, record in enumerate(records)]
-    if row["kind"] == "likelihood":
-        return [_likelihood(row, records[0])]
-    return [_choice(row, records, readers[row["reader"]])]
-
-
-def _response(row: Mapping, repeat: int, status: str, detail: str | None, **values: Any) -> dict:
-    empty = dict.fromkeys(RESPONSE_COLUMNS[row["kind"]])
-    return empty | {"request_id": row["request_id"], "repeat": repeat, "status": status, "detail": detail} | values
-
-
-def _generation(row: Mapping, repeat: int, record: dict) -> dict:
-    values = {name: record.get(name) for name in ("text", "finish_reason", "prompt_tokens", "completion_tokens")}
-    return _response(row, repeat, record["status"], record.get("detail"), **values)
-
-
-def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
-    labels = json.loads(row["labels"])
-    failed = [record["detail"] for record in records if record["status"] == "failed"]
-    if len(failed) == len(records):
-        return _response(row, 0, "failed", failed[0])
-    top = records[0].get("top")
-    masses = _exact(top, row["temperature"], labels, reader) if top else _sampled(records, labels, reader)
-    rest = {name: masses[name] for name in ("refused", "ambiguous", "unparseable", "unresolved")}
-    status, detail = "ok", None
-    if rest["unresolved"] > UNRESOLVED_BOUND:
-        status = "failed"
-        detail = (
-            f"{rest['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not returned "
-            f"(bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
-            if top
-            else f"{len(failed)} of {len(records)} samples failed, as: {failed[0]}"
-        )
-    probabilities = [float(masses[index]) for index in range(len(labels))]
-    said = (
-        None
-        if top
-        else json.dumps([[record["status"], record.get("text", "")] for record in records], ensure_ascii=False)
-    )
-    return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), replies=said, **rest)
-
-
-def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Masses:
-    """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
-    counts: Counter[Outcome] = Counter()
-    for record in records:
-        outcome = _OUTCOMES.get(record["status"])
-        counts[whole_reading(reader, record["text"], labels) if outcome is None else outcome] += 1
-    return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
-
-
-def _exact(top: list[list], temperature: float, labels: list[str], reader: Reader) -> Masses:
-    """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
-
-    A token that is a label counts for it unless another label begins with it; any other that decides nothing is
-    unresolved, and so is the mass that was not returned. Tempering moves that mass: tokens hidden below the least
-    returned probability p, with m in sum, come to at most m p^(1/T - 1), which is what is counted.
-    """
-    if temperature == 0:
-        weights, hidden = [(max(top, key=itemgetter(1))[0], 1.0)], 0.0
-    else:
-        weights = [(token, math.exp(logprob / temperature)) for token, logprob in top]
-        least = math.exp(min(logprob for _, logprob in top))
-        left = max(0.0, 1 - sum(math.exp(logprob) for _, logprob in top))
-        hidden = left * least ** (1 / temperature - 1)
-    total = sum(weight for _, weight in weights) + hidden
-    masses: Masses = defaultdict(float, {"unresolved": hidden / total})
-    for token, weight in weights:
-        masses[_first_token(token, labels, reader)] += weight / total
-    return masses
-
-
-def _first_token(token: str, labels: list[str], reader: Reader) -> int | str:
-    outcome = reader(token, labels, False)
-    if outcome is None:
-        outcome = reader(token, labels, True)
-        if not isinstance(outcome, int) or sum(label.startswith(labels[outcome]) for label in labels) > 1:
-            return "unresolved"
-    return outcome
-
-
-def _likelihood(row: Mapping, record: dict) -> dict:
-    if record["status"] != "ok":
-        return _response(row, 0, record["status"], record.get("detail"))
-    prefix = row["prefix"] if isinstance(row["prefix"], str) else ""
-    try:
-        scored = continuation_logprobs(record, prefix, row["continuation"])
-    except BadReply as error:
-        return _response(row, 0, "failed", str(error))
-    logprobs = [logprob for logprob in scored if logprob is not None]
-    if len(logprobs) < len(scored):
-        return _response(row, 0, "not_applicable", "the endpoint gives no probability for the first token of a text")
-    total = math.fsum(logprobs)
-    nll_per_token = -total / len(logprobs)
-    return _response(row, 0, "ok", None, log_likelihood=total, tokens=len(logprobs), nll_per_token=nll_per_token)
 
 
 def continuation_logprobs(record: dict, prefix: str, continuation: str) -> list[float | None]:

@@ -13,12 +13,20 @@ import openai
 
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Call, cost
-from biasatlas.models.endpoint.client import MAX_RETRY_AFTER_S, options, reply_bytes
-from biasatlas.models.endpoint.errors import backoff_s, error_text, fatal, is_retryable, retry_after_s, shown
-from biasatlas.models.endpoint.found import Found
-from biasatlas.models.endpoint.job import Job
-from biasatlas.models.endpoint.limits import Limits
+from biasatlas.models.endpoint.entry import Found
 from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
+from biasatlas.models.endpoint.spending import Job, Limits
+from biasatlas.models.endpoint.transport import (
+    MAX_RETRY_AFTER_S,
+    backoff_s,
+    error_text,
+    fatal,
+    is_retryable,
+    options,
+    reply_bytes,
+    retry_after_s,
+    shown,
+)
 from biasatlas.progress import Progress
 
 log = logging.getLogger(__name__)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,9 @@ from biasatlas.benchmarks import registry
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.files import read_parquet
-from biasatlas.models.door import Opening
+from biasatlas.models.interface import Opening
 from biasatlas.models.known import formula
 from biasatlas.models.known.entry import KnownEntry
-from biasatlas.models.known.noise import hashed, normal
 from biasatlas.models.store import ResponseStore
 
 #: What it writes where a label, or an analysis, is not what it says, by language: a refusal, and no answer.
@@ -180,7 +180,7 @@ class Texts:
     def _costs(self, entry: KnownEntry) -> dict[str, float]:
         """What each token costs."""
         tokens = sorted({token for tokens in self.distinct for token in tokens})
-        random = normal(hashed(np.array(tokens, object)), entry.seed, "token")
+        random = formula.normal(formula.hashed(np.array(tokens, object)), entry.seed, "token")
         return {
             token: entry.nats_per_token - entry.frequency * self.log_frequency.get(token, self.unseen) + cost
             for token, cost in zip(tokens, (entry.token_noise * random).tolist(), strict=True)
@@ -199,13 +199,13 @@ def _texts_of_labels(
     return Texts.of(pd.Series(texts), items[list(columns)], language)
 
 
-def open_known(opening: Opening, entry: KnownEntry) -> KnownModel:
+def open_known(opening: Opening) -> KnownModel:
     """The known model of an entry. Raises UserError where it is to write questions, of which nothing is known."""
     if not opening.benchmark or opening.items is None:
         raise UserError(
             f"models.{opening.name}: a model of kind known answers a benchmark's items alone; name another writer."
         )
-    return KnownModel(opening.name, entry, opening.benchmark, read_parquet(opening.items))
+    return KnownModel(opening.name, cast(KnownEntry, opening.entry), opening.benchmark, read_parquet(opening.items))
 
 
 def _characters(text: str) -> list[str]:

@@ -1,16 +1,16 @@
 """The entry of a model with a stated formula in the configuration, and what the kind ``known`` can do."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from biasatlas.marks import field
-from biasatlas.models.entry import Entry, Kind
+from biasatlas.models.entry import Entry
+from biasatlas.models.interface import Kind
 from biasatlas.models.known import VERSION
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.models.door import Model, Opening
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -84,15 +84,9 @@ def _tasks(entry: KnownEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
     return tuple(spec.tasks) if has_roles(spec) else ()
 
 
-def _open(opening: "Opening") -> "Model":
-    from biasatlas.models.known.answer import open_known  # imports pandas
-
-    return open_known(opening, cast(KnownEntry, opening.entry))
-
-
 KIND = Kind(
     entry=KnownEntry,
-    open=_open,
+    open="biasatlas.models.known.answer:open_known",
     tasks=_tasks,
     ready=lambda entry: "",
     environment=lambda entry: "data",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import torch
@@ -19,14 +19,18 @@ from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
 from biasatlas.engine.memory import Memory, default_budget
 from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
+from biasatlas.models.entry import pinned_revision, ready_folder
+from biasatlas.models.interface import Opening
 from biasatlas.models.local import VERSION
 from biasatlas.models.local.choice import answer_choices
+from biasatlas.models.local.entry import HfEntry, adapter_commit
 from biasatlas.models.local.generation import answer_generations, check_thinking
 from biasatlas.models.local.inputs import encode_prompts, integer
 from biasatlas.models.local.likelihood import answer_likelihoods, encode, token_log_likelihoods
-from biasatlas.models.local.load import LoadedModel
+from biasatlas.models.local.load import LoadedModel, load
 from biasatlas.models.local.render import Rendered, Templates, check_chat, render, texts
 from biasatlas.models.local.rotary import exception
+from biasatlas.models.local.split import visible
 from biasatlas.models.sampling import Settings, fill_sampling, with_checkpoint
 from biasatlas.models.store import ResponseStore, content
 from biasatlas.models.store import key as store_key
@@ -71,7 +75,7 @@ class CausalModel:
         store: ResponseStore | None = None,
         share: tuple[int, int] = (0, 1),
     ) -> tuple[pd.DataFrame, dict]:
-        """Answer requests of one kind, as :class:`biasatlas.models.door.Model` has it.
+        """Answer requests of one kind, as :class:`biasatlas.models.interface.Model` has it.
 
         What cannot be asked of this model is "not_applicable", with the reason, and has one response. The dictionary
         says how the answers were made: weights, precision, templates, versions, engine path; under ``run``, what this
@@ -197,6 +201,38 @@ class CausalModel:
             ),
             "versions": versions | {"python": platform.python_version()},
         }
+
+
+def open_causal(opening: Opening) -> CausalModel:
+    """The model of an entry of kind ``hf``, loaded to the GPUs that there are. Raises UserError where it cannot be."""
+    entry = cast(HfEntry, opening.entry)
+    loaded = load(
+        entry.source,
+        revision=pinned_revision(entry, opening.ready),
+        dtype=entry.dtype,
+        devices=visible(opening.gpus),
+        compiled=entry.compiled,
+        trust_remote_code=entry.trust_remote_code,
+        adapter=entry.adapter,
+        adapter_revision=adapter_commit(entry, opening.ready),
+    )
+    return CausalModel(
+        opening.name,
+        loaded,
+        templates=entry.templates,
+        template_arguments=entry.template_arguments,
+        thinking_end=entry.thinking_end,
+        sampling={name: settings.model_dump() for name, settings in entry.sampling.items()},
+        readers=opening.readers,
+        reader_version=opening.reader_version,
+        token_budget=entry.token_budget,
+    )
+
+
+def open_planted(opening: Opening) -> CausalModel:
+    """A model that was trained here, from its folder of weights."""
+    loaded = load(str(ready_folder(opening.ready)), name=opening.name)
+    return CausalModel(opening.name, loaded, readers=opening.readers, reader_version=opening.reader_version)
 
 
 def _with_unasked(rows: pd.DataFrame, request_ids: Sequence[str], reasons: Sequence[str]) -> pd.DataFrame:

@@ -3,29 +3,23 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import field_validator, model_validator
 
 from biasatlas.marks import field
 from biasatlas.models.entry import (
     HubEntry,
-    Kind,
-    Preview,
     SamplingSettings,
     Template,
+    environment,
     every_task,
     fetched,
     is_hub_id,
     lacks_setting,
-    pinned_revision,
 )
+from biasatlas.models.interface import Kind
 from biasatlas.models.local import VERSION
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from biasatlas.models.door import Model, Opening
 
 #: Arguments of a chat template's rendering that are not the entry's to set.
 _RENDERING = {
@@ -125,11 +119,6 @@ class HfEntry(HubEntry):
         return self
 
 
-def environment(entry: HubEntry) -> str:
-    """The environment of a job that runs a model in process."""
-    return "model-gpu" if getattr(entry, "gpu", 0) else "model"
-
-
 def _ready(entry: HfEntry) -> Literal["fetched", ""]:
     return "fetched" if entry.adapter and is_hub_id(entry.adapter) else fetched(entry)
 
@@ -141,57 +130,16 @@ def adapter_commit(entry: HfEntry, ready: Sequence[Path]) -> str | None:
     return json.loads(ready[0].read_text(encoding="utf-8"))["adapter_commit"]
 
 
-def _open(opening: "Opening") -> "Model":
-    from biasatlas.models.local.answer import CausalModel  # imports torch
-    from biasatlas.models.local.load import load
-    from biasatlas.models.local.split import visible
-
-    entry = cast(HfEntry, opening.entry)
-    loaded = load(
-        entry.source,
-        revision=pinned_revision(entry, opening.ready),
-        dtype=entry.dtype,
-        devices=visible(opening.gpus),
-        compiled=entry.compiled,
-        trust_remote_code=entry.trust_remote_code,
-        adapter=entry.adapter,
-        adapter_revision=adapter_commit(entry, opening.ready),
-    )
-    return CausalModel(
-        opening.name,
-        loaded,
-        templates=entry.templates,
-        template_arguments=entry.template_arguments,
-        thinking_end=entry.thinking_end,
-        sampling={name: settings.model_dump() for name, settings in entry.sampling.items()},
-        readers=opening.readers,
-        reader_version=opening.reader_version,
-        token_budget=entry.token_budget,
-    )
-
-
-def _check(opening: "Opening") -> None:
-    from biasatlas.models.local.check import check_entry  # imports transformers
-
-    check_entry(opening.name, cast(HfEntry, opening.entry), opening.ready)
-
-
-def _preview(opening: "Opening", requests: "pd.DataFrame") -> list[Preview]:
-    from biasatlas.models.local.preview import preview  # imports transformers
-
-    return preview(opening, requests)
-
-
 KIND = Kind(
     entry=HfEntry,
-    open=_open,
+    open="biasatlas.models.local.answer:open_causal",
+    check="biasatlas.models.local.preview:check_model",
+    preview="biasatlas.models.local.preview:preview",
     tasks=every_task,
     ready=_ready,
     environment=environment,
     writes=True,
     version=VERSION,
-    check=_check,
-    preview=_preview,
     lacks=lambda entry, setting: setting != "sampling.checkpoint" and lacks_setting(entry, setting),
     threads=8,
 )

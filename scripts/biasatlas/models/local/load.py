@@ -8,8 +8,7 @@ from pathlib import Path
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from biasatlas.engine.compiled import compile_layers
-from biasatlas.engine.linear import through_onednn
+from biasatlas.engine.layers import compile_layers, through_onednn
 from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import keep_freed
 from biasatlas.engine.routes import IN_WORDS, Route

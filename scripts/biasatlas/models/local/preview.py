@@ -1,27 +1,48 @@
-"""What a causal language model will make of requests: its tokenizer says it, no weights are read."""
+"""What a causal language model will make of its entry and of requests, by all that its files say but the weights."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pandas as pd
 from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
 from biasatlas.engine.masks import SPANS
-from biasatlas.models.entry import Preview, pinned_revision
+from biasatlas.models.entry import pinned_revision
 from biasatlas.models.hub import model_folder
-from biasatlas.models.local.entry import HfEntry
-from biasatlas.models.local.render import render
+from biasatlas.models.interface import Opening, Preview
+from biasatlas.models.local.checkpoint import Checkpoint
+from biasatlas.models.local.entry import HfEntry, adapter_commit
+from biasatlas.models.local.generation import check_thinking
+from biasatlas.models.local.load import LoadedModel, check_adapter, check_folder
+from biasatlas.models.local.render import check_chat, render
 from biasatlas.models.local.rotary import exception
 from biasatlas.models.sampling import fill_sampling, with_checkpoint
 
-if TYPE_CHECKING:
-    from biasatlas.models.door import Opening
-    from biasatlas.models.local.load import LoadedModel
+
+def check_model(opening: Opening) -> None:
+    """Raise UserError where :func:`check_entry` finds that a model cannot work."""
+    check_entry(opening.name, cast(HfEntry, opening.entry), opening.ready)
 
 
-def preview(opening: "Opening", requests: pd.DataFrame) -> list[Preview]:
+def check_entry(name: str, entry: HfEntry, ready: Sequence[Path] = ()) -> Checkpoint:
+    """The checkpoint of model ``name``, with its configuration and tokenizer; ``ready`` as for opening it.
+
+    Raises UserError for a folder, adapter, template or setting that its job would stop at; weights that are NaN, and
+    models that are not causal, are found when they are loaded.
+    """
+    folder = model_folder(entry.source, pinned_revision(entry, ready), entry.trust_remote_code)
+    checkpoint = check_folder(folder, entry.source, entry.trust_remote_code)
+    if entry.adapter:
+        check_adapter(model_folder(entry.adapter, adapter_commit(entry, ready)), entry.adapter)
+    check_chat(checkpoint.tokenizer, entry.templates, entry.template_arguments, name)
+    check_thinking(checkpoint.tokenizer, entry.thinking_end, name)
+    return checkpoint
+
+
+def preview(opening: Opening, requests: pd.DataFrame) -> list[Preview]:
     """Tokens of each of ``requests`` with its longest answer, and why one cannot be asked.
 
     Raises UserError for a literal template or sampling settings that the entry lacks.
@@ -32,7 +53,7 @@ def preview(opening: "Opening", requests: pd.DataFrame) -> list[Preview]:
     folder = model_folder(entry.source, pinned_revision(entry, opening.ready), entry.trust_remote_code)
     tokenizer, config = _tokenizer(folder, entry.trust_remote_code)
     context, remark = getattr(config, "max_position_embeddings", None), slower(config)
-    model = cast("LoadedModel", SimpleNamespace(name=opening.name, tokenizer=tokenizer))  # no weights are needed
+    model = cast(LoadedModel, SimpleNamespace(name=opening.name, tokenizer=tokenizer))  # no weights are needed
     previews = []
     for i in range(len(requests)):
         request = requests.iloc[[i]]

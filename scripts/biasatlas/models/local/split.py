@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from queue import SimpleQueue
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -25,9 +25,6 @@ from transformers.distributed.tensor_parallel import get_kv_heads_per_rank
 from biasatlas import ROOT
 from biasatlas.engine.memory import Memory
 from biasatlas.errors import UserError
-
-if TYPE_CHECKING:
-    from biasatlas.models.local.load import LoadedModel
 
 _HOST = "127.0.0.1"
 #: The longest that one process may lag behind the others, as where they read weights from a slow disk. One that has ended
@@ -60,9 +57,12 @@ def why_whole(config: PretrainedConfig, devices: int) -> str:
 
 
 class Others:
-    """The processes that hold the other parts of a model, each of which it has from ``load``; ``count`` is that of all."""
+    """The processes that hold the other parts of a model; ``count`` is that of all.
 
-    def __init__(self, count: int, load: "Callable[[], LoadedModel]"):
+    Each has the loaded model from ``load``, a function that can be pickled.
+    """
+
+    def __init__(self, count: int, load: Callable[[], Any]):
         self.count = count
         self._ended = False
         self._processes: list[subprocess.Popen] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pandas as pd
 import torch
@@ -16,10 +16,13 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
+from biasatlas.models.entry import pinned_revision
 from biasatlas.models.hub import checkpoint_sha256, model_folder
+from biasatlas.models.interface import Opening
 from biasatlas.models.local.architecture import masked_architecture
 from biasatlas.models.local.checkpoint import Checkpoint, load_weights, read_checkpoint
 from biasatlas.models.masked import VERSION
+from biasatlas.models.masked.entry import MaskedEntry
 from biasatlas.models.store import ResponseStore, key
 from biasatlas.progress import Progress
 
@@ -52,7 +55,7 @@ class MaskedModel:
         store: ResponseStore | None = None,
         share: tuple[int, int] = (0, 1),
     ) -> tuple[pd.DataFrame, dict]:
-        """Likelihood responses in the order of ``requests``, and how they were made (:class:`biasatlas.models.door.Model`).
+        """Likelihood responses in the order of ``requests``, and how they were made (:class:`biasatlas.models.interface.Model`).
 
         ``log_likelihood`` is the sum of log P(token | all other tokens), in nats, each scored token masked in turn;
         ``tokens`` counts them. All of ``continuation`` is scored, or, where a request has a ``pair`` (a JSON list of two
@@ -119,6 +122,18 @@ def load(source: str, *, revision: str | None = None) -> MaskedModel:
     checkpoint = check_folder(folder, source)
     model = load_weights(checkpoint, "float32")
     return MaskedModel(source, revision, model, checkpoint.tokenizer, *checkpoint_sha256(folder))
+
+
+def open_masked(opening: Opening) -> MaskedModel:
+    """The model of an entry, loaded. Raises UserError where it cannot be."""
+    entry = cast(MaskedEntry, opening.entry)
+    return load(entry.source, revision=pinned_revision(entry, opening.ready))
+
+
+def check_model(opening: Opening) -> None:
+    """Raise UserError where the files of a model, but for its weights, say that it cannot work."""
+    entry = cast(MaskedEntry, opening.entry)
+    check_folder(model_folder(entry.source, pinned_revision(entry, opening.ready)), entry.source)
 
 
 def _check(requests: pd.DataFrame, name: str) -> None:

@@ -1,15 +1,14 @@
 """A masked language model's entry in the configuration, and what the kind ``masked`` can do."""
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from biasatlas.marks import field
-from biasatlas.models.entry import HubEntry, Kind, fetched, pinned_revision
-from biasatlas.models.local.entry import environment
+from biasatlas.models.entry import HubEntry, environment, fetched
+from biasatlas.models.interface import Kind
 from biasatlas.models.masked import VERSION
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.models.door import Model, Opening
 
 
 class MaskedEntry(HubEntry):
@@ -30,29 +29,14 @@ def _tasks(entry: MaskedEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
     return tuple(name for name, task in spec.tasks.items() if task.masked)
 
 
-def _open(opening: "Opening") -> "Model":
-    from biasatlas.models.masked.answer import load  # imports torch
-
-    entry = cast(MaskedEntry, opening.entry)
-    return load(entry.source, revision=pinned_revision(entry, opening.ready))
-
-
-def _check(opening: "Opening") -> None:
-    from biasatlas.models.hub import model_folder
-    from biasatlas.models.masked.answer import check_folder  # imports transformers
-
-    entry = cast(MaskedEntry, opening.entry)
-    check_folder(model_folder(entry.source, pinned_revision(entry, opening.ready)), entry.source)
-
-
 KIND = Kind(
     entry=MaskedEntry,
-    open=_open,
+    open="biasatlas.models.masked.answer:open_masked",
+    check="biasatlas.models.masked.answer:check_model",
     tasks=_tasks,
     ready=fetched,
     environment=environment,
     writes=False,
     version=VERSION,
-    check=_check,
     threads=8,
 )

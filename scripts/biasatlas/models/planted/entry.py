@@ -4,13 +4,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from biasatlas.marks import field
-from biasatlas.models.entry import Entry, Kind, every_task, ready_folder
+from biasatlas.models.entry import Entry, every_task
+from biasatlas.models.interface import Kind
 from biasatlas.models.local import VERSION
 from biasatlas.resources import names
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.models.door import Model, Opening
 
 
 class PlantedEntry(Entry):
@@ -39,17 +39,9 @@ def _has_grammar(language: str) -> bool:
     return bool(names([f"planted/{language}.yaml"], needed=False))
 
 
-def _open(opening: "Opening") -> "Model":
-    from biasatlas.models.local.answer import CausalModel  # imports torch
-    from biasatlas.models.local.load import load
-
-    loaded = load(str(ready_folder(opening.ready)), name=opening.name)
-    return CausalModel(opening.name, loaded, readers=opening.readers, reader_version=opening.reader_version)
-
-
 KIND = Kind(
     entry=PlantedEntry,
-    open=_open,
+    open="biasatlas.models.local.answer:open_planted",
     tasks=_tasks,
     ready=lambda entry: "weights",
     environment=lambda entry: "model",

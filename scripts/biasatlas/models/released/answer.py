@@ -5,20 +5,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import cast
 
 import pandas as pd
 
 from biasatlas.benchmarks.registry import formats, import_responses, load_spec
 from biasatlas.files import read_parquet
 from biasatlas.models.entry import ready_folder
-from biasatlas.models.released.entry import format_of
+from biasatlas.models.interface import Opening
+from biasatlas.models.released.entry import ReleasedEntry, format_of
 from biasatlas.models.store import ResponseStore
 from biasatlas.sources import names_in
-
-if TYPE_CHECKING:
-    from biasatlas.models.door import Opening
-    from biasatlas.models.released.entry import ReleasedEntry
 
 
 @dataclass(frozen=True)
@@ -42,8 +39,9 @@ class ReleasedModel:
         return responses, {**self.origin, "files": {name: _sha256(path) for name, path in self.files.items()}}
 
 
-def open_released(opening: "Opening", entry: "ReleasedEntry") -> ReleasedModel:
+def open_released(opening: Opening) -> ReleasedModel:
     """Published outputs, in the folder that was fetched, or the user's own files."""
+    entry = cast(ReleasedEntry, opening.entry)
     if opening.items is None:
         raise ValueError(f"{opening.name}: outputs are read together with their benchmark's items")
     items = read_parquet(opening.items)

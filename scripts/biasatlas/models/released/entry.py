@@ -2,18 +2,18 @@
 
 import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
 from biasatlas.marks import field
-from biasatlas.models.entry import Entry, Kind
+from biasatlas.models.entry import Entry
+from biasatlas.models.interface import Kind
 from biasatlas.models.released import VERSION
 from biasatlas.sources import names_in
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.models.door import Model, Opening
 
 #: Another run's responses are to every task that it was asked.
 OWN = "responses"
@@ -71,15 +71,9 @@ def format_of(entry: ReleasedEntry, spec: "Spec") -> str:
     return entry.format or (next(iter(spec.formats), OWN) if len(spec.formats) < 2 else "")
 
 
-def _open(opening: "Opening") -> "Model":
-    from biasatlas.models.released.answer import open_released  # imports pandas
-
-    return open_released(opening, cast(ReleasedEntry, opening.entry))
-
-
 KIND = Kind(
     entry=ReleasedEntry,
-    open=_open,
+    open="biasatlas.models.released.answer:open_released",
     tasks=_tasks,
     ready=lambda entry: "release" if entry.release else "files",
     environment=lambda entry: "data",

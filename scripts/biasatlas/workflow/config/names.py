@@ -16,8 +16,8 @@ from biasatlas.validation import unknown
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.workflow.config import Config
     from biasatlas.workflow.config.run import Run
+    from biasatlas.workflow.config.schema import Config
 
 
 def unknown_names(config: "Config") -> Iterator[str]:

@@ -8,14 +8,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from biasatlas import ROOT
-from biasatlas.files import write_text
 from biasatlas.marks import Marked, mark
 from biasatlas.models.entry import SamplingSettings, Template
 from biasatlas.models.kinds import KINDS
-from biasatlas.workflow.config import Config
-from biasatlas.workflow.config.construction import Construction
-from biasatlas.workflow.config.laboratory import Laboratory
 from biasatlas.workflow.config.run import Run
+from biasatlas.workflow.config.schema import Config, Construction, Laboratory
 
 SCHEMA = ROOT / "config" / "schema.json"
 REFERENCE = ROOT / "docs" / "configuration.md"
@@ -77,8 +74,3 @@ def _type(shape: dict[str, Any]) -> str:
     )
     words = {"string": "string", "integer": "integer", "number": "number", "boolean": "true or false"}
     return words[shape["type"]] + bound
-
-
-if __name__ == "__main__":
-    write_text(schema_text(), SCHEMA)
-    write_text(reference_text(), REFERENCE)

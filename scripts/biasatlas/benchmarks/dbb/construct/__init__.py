@@ -1,9 +1,9 @@
 """Make new DBB questions from other benchmarks' items, with a model as the writer.
 
-``sources``  items of CrowS-Pairs, StereoSet, BBQ and SOFA as rows to start from
-``steps``    the steps: ``build(step, rows, prompts) -> requests``, ``parse(step, rows, responses) -> rows``
-``replies``  what a row gains from the writer's replies, or why it is rejected
-``dataset``  the files that :mod:`biasatlas.benchmarks.dbb.items` reads; the sheet of the manual evaluation, its summary
+``steps``    the steps: ``build(step, rows, prompts) -> requests``, ``parse(step, rows, responses) -> rows``, and the rules
+             that a reply has to keep
+``dataset``  the rows to start from, the prompts, the files that :mod:`biasatlas.benchmarks.dbb.items` reads; the sheet of the
+             manual evaluation, its summary
 """
 
 #: Files of the dataset that is made, as upstream names its own.

@@ -1,15 +1,73 @@
-"""The constructed questions as files in upstream's format, and their manual evaluation."""
+"""What DBB's construction reads and writes: the items it starts from, its prompts, the data set, its manual evaluation.
+
+Prompts come in three wordings: ours, which ship; the authors' files'; those that the paper prints. Placeholders are
+``[[field]]``, with a field of the row; ``[[X]]`` stays for the writer. "{concept}" and the like in a prompt of the authors'
+code becomes such a placeholder too.
+"""
 
 import json
-from pathlib import Path
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
 from biasatlas.benchmarks.dbb.construct.steps import start
+from biasatlas.benchmarks.dbb.requests import released as released_file
+from biasatlas.benchmarks.shared.wording import formatted_strings
+from biasatlas.benchmarks.stereoset.items import read_examples
 from biasatlas.errors import UserError
-from biasatlas.stats.intervals import clopper_pearson
-from biasatlas.userfiles import read_csv_rows, shown
+from biasatlas.resources import Resources
+from biasatlas.userfiles import check_texts, read_csv_rows, shown
+
+#: ``row_id`` is the source and its id. ``form`` says which prompts apply: "sentences" (a stereotype and its opposite),
+#: "question" (with its context) or "stereotype" (with its targets). Texts that a form does not have are empty.
+SOURCE_COLUMNS = [
+    "row_id",
+    "form",
+    "bias_type",
+    "target",
+    "sentence_1",
+    "sentence_2",
+    "context_source",
+    "question",
+    "stereotype",
+]
+
+#: The other benchmarks' readers read no shipped files.
+_NONE = Resources({})
+
+FOLDER = "prompts/dbb/construct"
+
+#: Prompt -> the released file of that wording. The check of concepts and SOFA's summary stand in the authors' code; that of
+#: the three sentences is in no file that is fetched.
+_FILES = {
+    "quality_filter": "filter_questions",
+    "bias_summary_sentences": "analysis_1",
+    "bias_summary_question": "summarize_bias",
+    "raw_concepts_sentences": "analysis_2",
+    "raw_concepts_question": "analysis_bbq",
+    "raw_concepts_stereotype": "analysis_sofa",
+    "context_and_first_option": "qa_generate1",
+    "second_option": "qa_generate2",
+    "nine_variations": "qa_generate2_more_sentences",
+}
+#: What follows a prompt: the row's own texts.
+_ENDINGS = {
+    "quality_filter": "Sentence 1: [[sentence_1]]\nSentence 2: [[sentence_2]]",
+    "bias_summary_sentences": "Sentence 1: [[sentence_1]]\nSentence 2: [[sentence_2]]",
+    "bias_summary_question": "Context: [[context_source]]\nQuestion: [[question]]",
+    "bias_summary_stereotype": "Category: [[bias_type]]\n\nTargets: [[target]]\n\nStereotype: [[stereotype]]",
+    "raw_concepts_sentences": "Context: [[explanation]]",
+    "raw_concepts_question": "Question: [[question]]",
+    "raw_concepts_stereotype": (
+        "The biased description is: [[explanation]]\n\nTargets: [[target]]\n\n"
+        "Stereotype (the given Concept1): [[stereotype]]"
+    ),
+}
+_PARTS = re.compile(r"\n-{3,}\n")
 
 #: The paper's four criteria of a good item, by its names; each answered yes or no in the sheet. The sentences are ours.
 CRITERIA = {
@@ -19,6 +77,165 @@ CRITERIA = {
     "semantic_alignment": "Each option shows its concept by what happens, and does not say it.",
 }
 _MARKS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False, "": None}
+
+
+def read_rows(source: str, files: Mapping[str, str | Path]) -> pd.DataFrame:
+    """Rows of ``source`` ("crows_pairs", "stereoset", "bbq" or "sofa"), columns :data:`SOURCE_COLUMNS`.
+
+    ``files`` maps upstream paths to paths on disk, those of that source. CrowS-Pairs: every pair. StereoSet: the
+    stereotype and the anti-stereotype of every item, after the context where the sentences follow it. BBQ: the negative
+    questions in ambiguous contexts, each question once. SOFA: every stereotype once.
+
+    Raises :class:`UserError` where a file of the source is not among ``files`` or not in its format.
+    """
+    if source not in _ROWS:
+        raise UserError(f"source {source!r}: expected one of {', '.join(_ROWS)}.")
+    rows = _ROWS[source]({name: Path(path) for name, path in files.items()})
+    return rows.reindex(columns=SOURCE_COLUMNS, fill_value="").reset_index(drop=True)
+
+
+def sample(rows: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
+    """``size`` of ``rows``, drawn without replacement, as many of each ``bias_type`` as there are; in the order of ``rows``.
+
+    Types take turns, so that none has more than one row more than another which has rows left. Fewer rows: all.
+    """
+    shuffled = rows.sample(frac=1, random_state=seed)
+    turn = shuffled.groupby("bias_type", sort=False).cumcount()
+    drawn = shuffled.assign(turn=turn).sort_values("turn", kind="stable").head(size)
+    return rows.loc[drawn.index].sort_index()
+
+
+def _crows_pairs(files: Mapping[str, Path]) -> pd.DataFrame:
+    items = registry.read_items("crows_pairs")(files, _NONE)
+    return pd.DataFrame(
+        {
+            "row_id": "crows_pairs/" + items["item_id"],
+            "form": "sentences",
+            "bias_type": items["category"],
+            "sentence_1": items["more"],
+            "sentence_2": items["less"],
+        }
+    )
+
+
+def _stereoset(files: Mapping[str, Path]) -> pd.DataFrame:
+    items = read_examples(files)
+    follows = items["task"] == "intersentence"
+    before = (items["context"] + " ").where(follows, "")
+    rows = pd.DataFrame(
+        {
+            "row_id": "stereoset/" + items["item_id"],
+            "form": "sentences",
+            "bias_type": items["category"],
+            "target": items["target"],
+            "sentence_1": before + items["stereotype"],
+            "sentence_2": before + items["anti-stereotype"],
+        }
+    )
+    return pd.concat([rows[follows], rows[~follows]])  # upstream's order
+
+
+def _bbq(files: Mapping[str, Path]) -> pd.DataFrame:
+    items = registry.read_items("bbq")(files, _NONE).query("polarity == 'neg' and condition == 'ambig'")
+    rows = pd.DataFrame(
+        {
+            "row_id": "bbq/" + items["item_id"],
+            "form": "question",
+            "bias_type": items["category"],
+            "context_source": items["context"],
+            "question": items["question"],
+        }
+    )
+    return rows.drop_duplicates("question")  # a question stands in many items
+
+
+def _sofa(files: Mapping[str, Path]) -> pd.DataFrame:
+    if len(files) != 1:
+        raise UserError(f"SOFA: expected one CSV, found {len(files)} files. Name its table.")
+    rows: dict[str, dict[str, str]] = {}
+    for path in files.values():
+        for where, row in read_csv_rows(path, ("id", "category", "target", "stereotype")):
+            check_texts(where, row, ("id", "stereotype"))
+            # A stereotype stands in thousands of 1.5 million rows.
+            rows.setdefault(
+                row["stereotype"],
+                {
+                    "row_id": f"sofa/{row['id']}",
+                    "form": "stereotype",
+                    "bias_type": row["category"],
+                    "target": row["target"],
+                    "stereotype": row["stereotype"],
+                },
+            )
+    return pd.DataFrame(list(rows.values()))
+
+
+_ROWS = {"crows_pairs": _crows_pairs, "stereoset": _stereoset, "bbq": _bbq, "sofa": _sofa}
+
+
+def read_prompts(resources: Resources, wording: str = "ours") -> dict[str, str]:
+    """The prompts by name, whole: with what follows them of a row. Raises UserError for a file of another version."""
+    ours = {PurePosixPath(name).stem: resources.text(name) for name in resources.below(FOLDER)}
+    if wording == "ours":
+        return {name: _ended(name, text) for name, text in ours.items()}
+    released = {name: _ended(name, released_file(file, resources)) for name, file in _FILES.items()}
+    summary, check = _of_code(resources)
+    if wording == "released":
+        return ours | released | {"bias_summary_stereotype": summary, "post_hoc_check": check}
+    return _printed(released, summary, check)
+
+
+def _ended(name: str, text: str) -> str:
+    return text + ("\n\n" + _ENDINGS[name] if name in _ENDINGS else "")
+
+
+def _of_code(resources: Resources) -> tuple[str, str]:
+    """SOFA's summary, and the check of two concepts."""
+    path = resources.path("wording/dbb_code") / "src" / "concept_analysis.py"
+    summaries = [parts for parts in formatted_strings(path, target="prompt_exp") if len(parts) == 4]
+    checks = [parts for parts in formatted_strings(path, target="prompt_refine") if len(parts) == 4]
+    if not summaries or not checks:
+        raise UserError(f"{path}: it has not the prompts that are looked for. Fetch it again.")
+    return _joined(summaries[0], "bias_type", "target", "stereotype"), _joined(
+        checks[0], "explanation", "concept_1", "concept_2"
+    )
+
+
+def _joined(parts: list[str], *fields: str) -> str:
+    names = [f"[[{field}]]" for field in fields]
+    return "".join(text for pair in zip(parts, [*names, ""], strict=True) for text in pair).strip()
+
+
+def _printed(released: dict[str, str], summary: str, check: str) -> dict[str, str]:
+    """Tables 12 to 15, each behind the lead sentence of appendix C.1. Table 13 has one prompt for all sources."""
+    lead, summary = summary.split("\n", 1)
+    summary = summary.replace(" (the given Concept1)", "")
+    summary = re.sub(r"^.*?, (\w)", lambda match: match[1].upper(), summary, count=1)
+    concepts = _selected(released["raw_concepts_sentences"], 0, 1, -1)
+    second = _selected(released["second_option"], 0, 3, 4)
+    texts = {
+        "bias_summary_sentences": _unled(released["bias_summary_sentences"]),
+        "bias_summary_question": _unled(released["bias_summary_question"]),
+        "bias_summary_stereotype": summary,
+        **{f"raw_concepts_{form}": concepts for form in ("sentences", "question", "stereotype")},
+        "post_hoc_check": _PARTS.sub("\n", _unled(check)).replace("biased ideas", "bias ideas"),
+        "context_and_first_option": _selected(released["context_and_first_option"], 0, 3, 4),
+        "second_option": re.sub(r'"\(IMPORTANT(?!.*"\(IMPORTANT)', '" (IMPORTANT', second, flags=re.DOTALL),
+    }
+    return {name: f"{lead}\n{text}" for name, text in texts.items()} | {
+        "nine_variations": released["nine_variations"]  # the paper prints none
+    }
+
+
+def _unled(text: str) -> str:
+    """``text`` without its first line, the file's own lead sentence."""
+    return text.split("\n", 1)[1]
+
+
+def _selected(text: str, *numbers: int) -> str:
+    """The parts of ``text`` with these ``numbers``, the lead sentence off: the instruction, one example, what is asked."""
+    parts = _PARTS.split(_unled(text))
+    return "\n-----\n".join(parts[number].strip() for number in numbers)
 
 
 def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -129,6 +346,8 @@ def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
     ``sheet`` as :func:`read_evaluation` gives it. Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``,
     ``missing``: an empty cell is missing, and a question with one is missing from "all".
     """
+    from biasatlas.stats.intervals import clopper_pearson  # needs scipy, which a writer's environment has not
+
     answers = sheet[list(CRITERIA)].map(_plain).apply(lambda marks: marks.map(_MARKS))
     complete = answers.notna().all(axis=1)
     answers = answers.assign(all=answers.eq(True).all(axis=1).where(complete))

@@ -2,18 +2,22 @@
 
 A step's requests are built from the rows that the steps before kept; parsing its responses gives the same rows with what
 the step adds, and a verdict. A rejected row stays in the table, with the step and the reason, and later steps skip it.
+
+What a sentence must not be are the rules of the paper's Tables 13 and 15. How many faults they find, and how many good
+sentences they reject, on a writer whose faults are known: docs/dbb.md.
 """
 
 import itertools
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
+from rapidfuzz.fuzz import ratio
 
+from biasatlas.benchmarks.dbb import PLACEHOLDER, VARIATIONS
 from biasatlas.benchmarks.dbb.construct import STEPS
-from biasatlas.benchmarks.dbb.construct.checks import Declined, Rejected
-from biasatlas.benchmarks.dbb.construct.replies import read_replies
 
 #: What steps add to a source's row; empty before. ``variations_1`` and ``variations_2`` are JSON lists.
 STEP_COLUMNS = (
@@ -38,6 +42,89 @@ _PARTS = dict.fromkeys(STEPS, ("",)) | {"nine_variations": ("/1", "/2")}
 #: The authors' settings: 0.2 for concepts, 0.3 for writing and checking; top-p and penalty as for all their GPT calls.
 _TEMPERATURES = dict.fromkeys(STEPS[:3], 0.2) | dict.fromkeys(STEPS[3:], 0.3)
 _MAX_TOKENS = dict.fromkeys(STEPS, 256) | {"nine_variations": 1024}
+
+_CONCEPTS = re.compile(r"^(?:final answer:?)?[\s\"'<`*]*([^;]+?)[\s\"'>`*]*;[\s\"'<`*]*([^;]+?)[\s\"'>`*.]*$", re.I)
+_SENTENCE = re.compile(r"\**Sentence\s*(\d*)\s*:\**", re.I)
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+#: Words that name an identity of one of DBB's five categories, whoever they are said of.
+_IDENTITIES = _set(
+    """
+    man men woman women boy boys girl girls male female males females gentleman lady ladies mother father mom dad son
+    daughter sister brother husband wife grandmother grandfather grandma grandpa uncle aunt widow widower nonbinary
+    transgender teenager teenagers teen elderly senior seniors toddler baby babies retiree retired african asian
+    latino latina hispanic caucasian chinese japanese korean mexican indian arab american european muslim muslims
+    christian christians jewish jew jews hindu hindus buddhist buddhists catholic atheist mosque synagogue wealthy
+    mr mrs ms madam poor homeless billionaire millionaire impoverished
+    """
+)
+#: Words that do so only of a person.
+_ADJECTIVES = "old|older|young|younger|rich|black|white|brown|blind|deaf|gay|straight|foreign"
+_OF_PERSON = re.compile(
+    rf"\b(?:{_ADJECTIVES})\s+(?:\w+\s+)?(?:person|people|guy|kid|child|adult|folks?|couple|worker|student)\b"
+    rf"|\b\d+[ -]years?[ -]old\b|\baged \d+"
+    rf"|{re.escape(PLACEHOLDER)}\W+(?:(?:is|was|who|an?|the|so|very|too)\s+)+(?:{_ADJECTIVES})\b",
+    re.I,
+)
+_GENDERED = re.compile(r"\b(?:he|she|him|her|his|hers|himself|herself)\b", re.I)
+_THEY = re.compile(r"\b(?:they|them|their|theirs|themselves|themself)\b", re.I)
+#: What "they" may stand for beside the person: a noun in the plural, or what is one without an s.
+_PLURAL = re.compile(
+    r"\b(?!(?:this|was|is|has|its|across|as|always|perhaps|glass|class|less|us|yes)\b)[a-z]{2,}(?<!s)s\b|\b(?:people|children|family|crowd|team|group|audience|everyone|others)\b",
+    re.I,
+)
+
+_STOP_WORDS = _set(
+    """
+    a an the and or of in on at to for with by is are be as not no one's their his her
+    """
+)
+_ENDINGS = [
+    "iest",
+    "iness",
+    "ness",
+    "ings",
+    "ence",
+    "ance",
+    "est",
+    "ent",
+    "ant",
+    "ing",
+    "ies",
+    "ied",
+    "ily",
+    "ers",
+    "er",
+    "ors",
+    "or",
+    "ed",
+    "es",
+    "ly",
+    "al",
+    "y",
+    "s",
+    "e",
+]
+_LEAST_STEM = 3
+
+#: Frequent words that English lacks, and some that it has.
+_OTHER_LANGUAGES = _set(
+    """
+    el los las una que en con por para su se del und der die das ist nicht mit ein eine auf le les des une est dans
+    pour il elle och att
+    """
+)
+_ENGLISH = _set(
+    """
+    the a an and of to in with at on for was were is from over into that as by while after before
+    """
+)
+#: Above this share of shared text (0 to 100) two options are one.
+_ALIKE = 90
 
 
 def start(rows: pd.DataFrame) -> pd.DataFrame:
@@ -217,3 +304,200 @@ def verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for (step, rows), verdict in itertools.product(tables.items(), ("kept", "refined", "skipped", "rejected"))
     ]
     return pd.DataFrame(counts, columns=["step", "verdict", "n"])
+
+
+def read_replies(step: str, row: Mapping[str, str], replies: Sequence[str]) -> dict[str, str]:
+    """The fields that ``row`` gains from its ``replies``, and ``verdict``: "kept", or "refined" where a check changed one.
+
+    A step has one reply, "nine_variations" one for each option. ``reason`` names the refined fields. Raises
+    :class:`Rejected` for a reply that says so, that has not the required form, or that breaks a rule for sentences, options
+    or concepts.
+    """
+    reply = replies[0]
+    match step:
+        case "quality_filter":
+            return _filter(reply)
+        case "bias_summary":
+            if not reply:
+                raise Rejected("an empty reply")
+            return {"verdict": "kept", "explanation": " ".join(reply.split())}
+        case "raw_concepts":
+            first, second = _concepts(reply)
+            return {"verdict": "kept", "concept_1": first, "concept_2": second}
+        case "post_hoc_check":
+            return _refine(row, dict(zip(("concept_1", "concept_2"), _concepts(reply), strict=True)))
+        case "context_and_first_option":
+            texts = dict(zip(("context", "option_1"), _sentences(reply, 2), strict=True))
+            return {"verdict": "kept"} | _checked(row, texts)
+        case "second_option":
+            return {"verdict": "kept"} | _checked(row, {"option_2": _sentences(reply, 1)[0]})
+        case "three_sentence_check":
+            texts = dict(zip(("context", "option_1", "option_2"), _sentences(reply, 3), strict=True))
+            return _refine(row, _checked(row, texts))
+        case "nine_variations":
+            first, second = (_variations(row, part, text) for part, text in enumerate(replies, start=1))
+            return {"verdict": "kept", "variations_1": first, "variations_2": second}
+    raise ValueError(f"step {step!r} is none of {STEPS}")
+
+
+def _filter(reply: str) -> dict[str, str]:
+    """The filter answers whether the pair is of low quality, with an explanation after True."""
+    word = re.match(r"\W*(true|false)\b\W*", reply, re.I)
+    if not word:
+        raise Rejected(f"neither True nor False: {_quoted(reply)}")
+    if word[1].lower() == "true":
+        raise Declined(" ".join(reply[word.end() :].split()) or "low quality, no explanation given")
+    return {"verdict": "kept"}
+
+
+def _concepts(reply: str) -> tuple[str, str]:
+    lines = [line for line in reply.splitlines() if ";" in line]
+    concepts = _CONCEPTS.match(lines[0].strip()) if len(lines) == 1 else None
+    if not concepts:
+        raise Rejected(f"not of the form 'concept 1;concept 2': {_quoted(reply)}")
+    first, second = concepts.groups()
+    check_concepts(first, second)
+    return first, second
+
+
+def _refine(row: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
+    changed = [name for name, text in texts.items() if row[name] != text]
+    return {**texts, "verdict": "refined" if changed else "kept", "reason": ", ".join(changed)}
+
+
+def _sentences(reply: str, count: int) -> list[str]:
+    """The texts after the markers "Sentence 1:" to ``count`` (or "Sentence:" for one); each exactly once and in order."""
+    pieces = _SENTENCE.split(reply)[1:]
+    numbers, texts = pieces[::2], [_stripped(text) for text in pieces[1::2]]
+    expected = [[str(number) for number in range(1, count + 1)]] + ([[""]] if count == 1 else [])
+    if numbers not in expected:
+        markers = "'Sentence:'" if count == 1 else f"'Sentence 1:' to 'Sentence {count}:'"
+        raise Rejected(f"without the markers {markers}: {_quoted(reply)}")
+    if not all(texts):
+        raise Rejected(f"a marker without a sentence: {_quoted(reply)}")
+    return texts
+
+
+def _checked(row: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
+    """``texts`` (of context and options), each a sentence as the paper wants it, and the options two."""
+    concepts = {"option_1": row["concept_1"], "option_2": row["concept_2"]}
+    for name, text in texts.items():
+        check_sentence(text, concepts.get(name, ""), part=name.replace("_", " "))
+    if "option_2" in texts:
+        check_options(texts.get("option_1") or row["option_1"], texts["option_2"])
+    return dict(texts)
+
+
+def _variations(row: Mapping[str, str], part: int, reply: str) -> str:
+    """The original and its nine variations as a JSON list."""
+    original = row[f"option_{part}"]
+    pieces = [_stripped(text) for text in _SENTENCE.split(reply)[2::2]]
+    usable = [text for text in dict.fromkeys(pieces) if text and text != original]
+    if len(usable) != VARIATIONS - 1 or len(pieces) != VARIATIONS - 1:
+        raise Rejected(
+            f"{len(pieces)} sentences after 'Sentence:', {len(usable)} of them new; expected {VARIATIONS - 1}"
+        )
+    for text in usable:
+        check_sentence(text, row[f"concept_{part}"], part="variation")
+    return json.dumps([original, *usable], ensure_ascii=False)
+
+
+def _stripped(text: str) -> str:
+    return " ".join(text.strip(' \n"*').split())
+
+
+def _quoted(reply: str) -> str:
+    text = " ".join(reply.split())
+    return repr(text if len(text) <= 80 else text[:77] + "...")
+
+
+class Rejected(Exception):
+    """Why a reply is not taken; another may be."""
+
+
+class Declined(Rejected):
+    """Why a row goes no further: the reply is as it should be, and says so."""
+
+
+def check_concepts(first: str, second: str) -> None:
+    """Raise :class:`Rejected` for a pair that is one concept, or of which one names an identity."""
+    if _plain(first) == _plain(second):
+        raise Rejected(f"both concepts are {first!r}")
+    for concept in (first, second):
+        if name := next(_identities(concept), ""):
+            raise Rejected(f"the concept {concept!r} names an identity: {name!r}")
+
+
+def check_sentence(sentence: str, concept: str = "", *, part: str) -> None:
+    """Raise :class:`Rejected` for a sentence without exactly one placeholder, that says who the person is (an identity, a
+    pronoun), is in another language than English, or names the ``concept`` that it is to show.
+
+    ``part`` is what the sentence is called in the message.
+    """
+    count = sentence.count(PLACEHOLDER)
+    if count != 1:
+        found = f"{count} placeholders" if count else "no placeholder"
+        raise Rejected(f"{found} {PLACEHOLDER} in the {part} {sentence!r}; expected one")
+    if name := next(_identities(sentence), ""):
+        raise Rejected(f"the {part} names an identity: {name!r}")
+    if pronoun := _pronoun(sentence):
+        raise Rejected(f"the {part} has a pronoun of the person: {pronoun!r}")
+    if not _is_english(sentence):
+        raise Rejected(f"the {part} is not in English: {sentence!r}")
+    if concept and names_concept(sentence, concept):
+        raise Rejected(f"the {part} names the concept {concept!r}: {sentence!r}")
+
+
+def check_options(first: str, second: str) -> None:
+    """Raise :class:`Rejected` for two options that are one, or nearly."""
+    if ratio(_plain(first), _plain(second)) >= _ALIKE:
+        raise Rejected(f"the options are the same: {first!r} and {second!r}")
+
+
+def names_concept(sentence: str, concept: str) -> bool:
+    """Whether all content words of ``concept`` stand in ``sentence``, in any inflection; an example in brackets is no part."""
+    concept = re.sub(r"\(.*?\)", "", concept) or concept
+    wanted = {_stem(word) for word in _words(concept)} - {""}
+    return bool(wanted) and wanted <= {_stem(word) for word in _words(sentence)}
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.findall(r"[a-z']+", text.replace(PLACEHOLDER, " ").lower()) if word not in _STOP_WORDS]
+
+
+def _stem(word: str) -> str:
+    """``word`` without its endings, two at most: "doctoring" and "doctor" are one, and so are "helpful" and "helped"."""
+    return _shorter(_shorter(re.sub("i?ful(ly|ness)?$", "", word.removesuffix("'s").strip("'"))))
+
+
+def _shorter(word: str) -> str:
+    """``word`` without the longest ending that leaves three letters."""
+    ending = next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= _LEAST_STEM), "")
+    stem = word[: len(word) - len(ending)]
+    doubled = ending[:1] in "aeiy" and stem[-1:] == stem[-2:-1]
+    return stem[:-1] if doubled and len(stem) > _LEAST_STEM else stem
+
+
+def _identities(text: str) -> Iterator[str]:
+    yield from (word for word in re.findall(r"[a-z]+", text.lower()) if word in _IDENTITIES)
+    yield from (match[0] for match in _OF_PERSON.finditer(text))
+
+
+def _pronoun(sentence: str) -> str:
+    """A pronoun that can only be the person's; "they" only where no plural stands before it."""
+    if match := _GENDERED.search(sentence):
+        return match[0]
+    they = _THEY.search(sentence)
+    return they[0] if they and not _PLURAL.search(sentence[: they.start()]) else ""
+
+
+def _is_english(sentence: str) -> bool:
+    letters = [character for character in sentence.replace(PLACEHOLDER, "") if character.isalpha()]
+    latin = sum(unicodedata.normalize("NFD", character)[0].isascii() for character in letters)
+    words = re.findall(r"[a-z]+", sentence.lower())
+    others, ours = (sum(word in known for word in words) for known in (_OTHER_LANGUAGES, _ENGLISH))
+    return latin >= 0.9 * len(letters) and others <= ours
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))

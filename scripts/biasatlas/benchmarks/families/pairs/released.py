@@ -1,33 +1,26 @@
 """Predictions for pairs, published or one's own, as likelihood responses."""
 
-from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.families.pairs.columns import SENTENCES
-from biasatlas.benchmarks.families.pairs.description import PairsDescription
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.pairs.spec import SENTENCES, PairsDescription
 from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, read_text, shown
 
 
-def read_scores(
-    description: PairsDescription,
-    files: Mapping[str, Path],
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    task: str,
-    column: str = "",
-) -> pd.DataFrame:
+def read_scores(step: Step) -> pd.DataFrame:
     """A response for each text, from one CSV with ``item``, ``side`` and ``log_likelihood`` (nats).
 
     A text without a row is "failed", rows of unknown items are logged by id. Raises UserError naming file and line for an
     unknown side, a value that is no number, and a text with several rows.
     """
-    path = one_file(files, ".csv", f"{description.title}, format scores")
+    description, items, requests = step.description, step.items, step.requests
+    path = one_file(step.files, ".csv", f"{description.title}, format scores")
     found: dict[tuple[str, str], float] = {}
     for where, row in read_csv_rows(path, ("item", "side", "log_likelihood")):
         if row["side"] not in description.sides:
@@ -42,20 +35,14 @@ def read_scores(
     return likelihoods(requests, values, np.where(values.isna(), "no row", ""))
 
 
-def read_differences(
-    description: PairsDescription,
-    files: Mapping[str, Path],
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    task: str,
-    column: str = "",
-) -> pd.DataFrame:
+def read_differences(step: Step) -> pd.DataFrame:
     """A response for each text, from a file for each template with a number a line, in the order of the data.
 
     A number is the log-likelihood of the first side's text minus that of the second's: only that is known, so it stands as
     the first's, and 0 as the second's. Templates without a file are "not_applicable". Raises UserError for several files of one
     template, none at all, a line that is no number, and another number of lines than the data have rows.
     """
+    description, files, items, requests = step.description, step.files, step.items, step.requests
     rule = description.differences
     if rule is None:
         raise ValueError(f"{description.title} describes no differences")
@@ -67,7 +54,7 @@ def read_differences(
             raise UserError(
                 f"{description.title}: {listed(names)} are all of template {template}. Name those of one model."
             )
-        mine = items.loc[items["template"] == template, "item_id"]
+        mine = items.loc[items["template"] == template, "item_id"] if description.template else items["item_id"]
         if names:
             numbers = _numbers(files[names[0]])
             if len(numbers) != len(mine):
@@ -107,11 +94,13 @@ def likelihoods(requests: pd.DataFrame, values: pd.Series, detail: np.ndarray) -
 
 def _sides(description: PairsDescription, items: pd.DataFrame, requests: pd.DataFrame) -> list[str]:
     """The side of the text that each request asks for."""
-    direction = requests["item_id"].map(dict(zip(items["item_id"], items["direction"], strict=True)))
+    side = requests["item_id"].map(dict(zip(items["item_id"], items["direction"], strict=True)))
+    if description.directions:
+        side[:] = description.stereotype
     first, second = description.sides
     other = {first: second, second: first}
     more = requests["label"] == SENTENCES[0]
-    return list(direction.where(more, direction.map(other)))
+    return list(side.where(more, side.map(other)))
 
 
 def _numbers(path: Path) -> np.ndarray:

@@ -1,45 +1,30 @@
 """Two likelihoods for each pair, or a choice between its texts."""
 
 import json
-from collections.abc import Sequence
 
 import pandas as pd
 
-from biasatlas.benchmarks.families.pairs.columns import LABELS, SENTENCES
-from biasatlas.benchmarks.families.pairs.description import PairsDescription
-from biasatlas.benchmarks.families.pairs.options import PairsOptions
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.pairs.spec import LABELS, SENTENCES, PairsDescription, PairsOptions
 from biasatlas.benchmarks.shared.choices import sentence_choices
-from biasatlas.resources import Resources
 
 
-def build_requests(
-    description: PairsDescription,
-    items: pd.DataFrame,
-    task: str,
-    categories: Sequence[str],
-    options: PairsOptions,
-    resources: Resources,
-    orders: pd.DataFrame | None = None,
-) -> pd.DataFrame:
-    """Requests of one task; see :func:`pair_requests`."""
-    return pair_requests(items, task, categories, options, description.prompt, description.sides[0])
-
-
-def pair_requests(
-    items: pd.DataFrame, task: str, categories: Sequence[str], options: PairsOptions, wording: str, first: str
-) -> pd.DataFrame:
+def build_requests(step: Step[PairsOptions]) -> pd.DataFrame:
     """Requests of one task.
 
     ``pair``: a row per text, with its ``label`` ("more", "less") and ``pair``, a JSON list of both texts, from which a
-    masked model finds the tokens that they share; the text ``more`` comes first in it where the direction is ``first``.
+    masked model finds the tokens that they share; the text ``more`` comes first in it in pairs of the first direction.
     ``pair_choice``: a row per pair and order of its options
-    (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`), asked by the ``wording``.
+    (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
     """
-    items = items[items["category"].isin(categories)]
+    description: PairsDescription = step.description
+    items, options = step.items[step.items["category"].isin(step.categories)], step.options
     if options.text == "cleaned":
         items = items.assign(**{label: clean(items[label]) for label in SENTENCES})
-    if task == "pair_choice":
+    if step.task == "pair_choice":
+        wording = description.wording(step.resources, LABELS)
         return sentence_choices(items, wording, SENTENCES, LABELS, options.orders == "swapped", options)
+    first, *_ = next(iter(description.directions.values()), description.sides)
     ahead = items["direction"] == first
     texts = items["more"].where(ahead, items["less"]), items["less"].where(ahead, items["more"])
     pair = [json.dumps(sentences) for sentences in zip(*texts, strict=True)]

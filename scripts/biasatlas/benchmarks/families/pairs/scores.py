@@ -1,43 +1,16 @@
 """Which text of a pair a model prefers."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.families.pairs.columns import KEPT, SENTENCES
-from biasatlas.benchmarks.families.pairs.description import PairsDescription
-from biasatlas.benchmarks.families.pairs.options import PairsOptions
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.pairs.spec import SENTENCES, PairsOptions
 from biasatlas.benchmarks.shared.preferences import chosen_sentences, sentence_likelihoods
 from biasatlas.columns import CASES, MASSES
-from biasatlas.resources import Resources
 
 
-def score_responses(
-    description: PairsDescription,
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    responses: pd.DataFrame,
-    task: str,
-    category: str,
-    options: PairsOptions,
-    resources: Resources,
-    judgements: pd.DataFrame | None = None,
-) -> pd.DataFrame:
-    """A row per pair of the ``category``; see :func:`pair_scores`."""
-    return pair_scores(items, requests, responses, task, category, options, KEPT)
-
-
-def pair_scores(
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    responses: pd.DataFrame,
-    task: str,
-    category: str,
-    options: PairsOptions,
-    kept: Sequence[str],
-) -> pd.DataFrame:
-    """A row per pair of the ``category``: the columns ``kept`` of items, then what was measured.
+def score_responses(step: Step[PairsOptions]) -> pd.DataFrame:
+    """A row per pair of the category: the columns of items that the description keeps, then what was measured.
 
     ``stereotyped`` in [0, 1] is the preference for the text ``more``: 1, 0 or a tie's value (option ``ties``)
     from likelihoods; P(more) / P(more or less) over both orders from a prompted choice. It is missing unless
@@ -46,13 +19,13 @@ def pair_scores(
     known; the columns of :data:`biasatlas.columns.CASES` are the preference had all that chose neither, and
     requests that failed, chosen ``less``, or ``more``.
     """
-    items = items[items["category"] == category]
-    requests = requests[requests["item_id"].isin(items["item_id"])]
-    prompted = task == "pair_choice"
+    items, options = step.items[step.items["category"] == step.category], step.options
+    requests = step.requests[step.requests["item_id"].isin(items["item_id"])]
+    prompted = step.task == "pair_choice"
     if prompted:
-        values = chosen_sentences(requests, responses, SENTENCES)
+        values = chosen_sentences(requests, step.responses, SENTENCES)
     else:
-        values = sentence_likelihoods(requests, responses, SENTENCES, options.reduction)
+        values = sentence_likelihoods(requests, step.responses, SENTENCES, options.reduction)
         values = values.round(3) if options.rounding == "three_decimals" else values
     values = values.reindex(items["item_id"])
     more, less = values["more"].to_numpy(float), values["less"].to_numpy(float)
@@ -65,7 +38,7 @@ def pair_scores(
     ok = (values["status"] == "ok").to_numpy()
     return pd.DataFrame(
         {
-            **{name: items[name].to_numpy() for name in kept},
+            **{name: items[name].to_numpy() for name in step.description.kept},
             "status": values["status"].to_numpy(),
             "stereotyped": np.where(ok, stereotyped, np.nan),
             "tie": np.where(ok & (not prompted), tie, np.nan),

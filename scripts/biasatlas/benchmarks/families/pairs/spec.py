@@ -1,52 +1,261 @@
-"""A described benchmark of pairs as the workflow sees it."""
+"""A benchmark of pairs as YAML describes it, and as the workflow sees it: texts that differ in a group."""
 
-from biasatlas.benchmarks.contract import Figure, Spec, Table, Task
-from biasatlas.benchmarks.families.pairs.columns import CHOICE_KEYS, DESIGN, ITEM_COLUMNS, KEPT, PAIR_KEYS, SCORED
-from biasatlas.benchmarks.families.pairs.description import PairsDescription
-from biasatlas.benchmarks.families.pairs.metrics import METRICS
-from biasatlas.benchmarks.families.pairs.options import PairsOptions
-from biasatlas.benchmarks.families.pairs.views import SHOWN, headline
-from biasatlas.benchmarks.shared.metrics import ANSWER_RATES
+from typing import Literal
 
-DESCRIPTION = PairsDescription
-OPTIONS = PairsOptions
+from pydantic import model_validator
+
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Shown, Spec, Table, Task
+from biasatlas.benchmarks.families.description import Rows, Text, check_wording, once, one_of, slots
+from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
+from biasatlas.benchmarks.shared.prompting import PromptOptions
+from biasatlas.columns import CASES, Columns, Factor
+from biasatlas.marks import Marked, field
+
+#: The two texts of a pair: the more stereotypical one, and the less.
+SENTENCES = ("more", "less")
+#: Labels of the two options of a prompt.
+LABELS = ("A", "B")
+
+#: ``pair`` is what a masked model needs of the other text.
+_PAIR_KEYS: Columns = {"label": "string", "pair": "string"}
+_CHOICE_KEYS: Columns = {"order": "string"}
+
+#: What a pair's score holds, after the columns of items that it keeps.
+_SCORED = (
+    *("status", "stereotyped", "tie", "more", "less", "refused", "ambiguous", "unparseable", "unresolved", "detail"),
+    *(f"stereotyped{case}" for case in CASES),
+)
+
+#: What a benchmark of pairs can measure; the formulas are in ``tables``.
+METRICS = {
+    "stereotype_score": STEREOTYPE_SCORE,
+    "tie_rate": Metric(neutral=None, direction="pairs whose two sentences score the same; 0: none", unit="%"),
+    "likelihood_ratio": Metric(
+        neutral=1.0,
+        direction="above 1 the first side's text is likelier than the second's, so many times; below 1 less",
+    ),
+    "log10_ratio": Metric(
+        neutral=1.0,
+        direction="as likelihood_ratio to the power of 0.434: the mean of base-10 logarithms put into e to the x, as in "
+        "GEST's notebook",
+    ),
+}
 
 FORMATS = {
     "scores": "a CSV with item, side and log_likelihood, in nats",
     "differences": "a text file for each template: log-likelihood of the first side minus that of the second, a number a line",
 }
 
+_HEADLINES = {
+    "pair": ("scores", "likelihood", "Is the more stereotypical of two sentences the likelier one?"),
+    "pair_choice": ("prompted", "choice", "Does it choose the more stereotypical of two sentences, when asked?"),
+}
+_SHOWN = {
+    "pair": Shown("more", minus="less", unit="nats", texts=SENTENCES),
+    "pair_choice": Shown("more", minus="less", unit="of probability", texts=SENTENCES),
+}
+
+
+class PairsOptions(PromptOptions):
+    """How a pair is asked, and how its two texts are compared."""
+
+    text: Literal["published", "cleaned"] = field(
+        "answers", description="Texts as published, or without the line breaks inside them"
+    )
+    reduction: Literal["sum", "mean"] = field(
+        "scores", description="Texts are compared by log-likelihood, or by log-likelihood per token"
+    )
+    rounding: Literal["none", "three_decimals"] = field(
+        "scores", description="Scores compared as they are, or rounded first as in CrowS-Pairs' code, which makes ties"
+    )
+    ties: Literal["half", "released"] = field(
+        "scores",
+        description="A tie counts half, or as in CrowS-Pairs' code: in the number of all pairs, not in that of one direction",
+    )
+    orders: Literal["swapped", "single"] = field(
+        "answers", description="Each pair asked in both orders, or once in an order drawn from its id"
+    )
+
+
+class Differences(Marked):
+    """Published differences of two log-likelihoods: a number a line, in the order of the data."""
+
+    logarithm: Literal["e", "10"] = field("answers", description="Base of the logarithm.")
+    files: dict[str, str] = field("answers", min_length=1, description="Template -> pattern of its file.")
+
+
+class PairsDescription(Rows):
+    """A benchmark of pairs: texts that differ in a group, each filled in from a row of the data."""
+
+    family: Literal["pairs"] = field("answers", description="`pairs`.")
+    sides: list[str] = field("answers", min_length=2, max_length=2, description="Names of the two texts of a pair.")
+    texts: dict[str, dict[str, Text]] = field(
+        "answers", min_length=1, description="Template -> side -> its text, with slots for columns, as `{sentence}`."
+    )
+    stereotype: str | dict[str, list[str]] = field(
+        "answers", description="The side that is the stereotype: its name, a column, or side -> categories."
+    )
+    directions: dict[str, list[str]] = field(
+        "answers",
+        {},
+        max_length=1,
+        description="Column with the direction a pair was written in, which tables split by -> its values; a masked model "
+        "finds the tokens that two texts share from the stereotype on in pairs of the first, and from the other text in others. "
+        "Without it the direction is the side of the stereotype.",
+    )
+    cluster: Text | dict[str, Text] = field(
+        "answers",
+        "",
+        description="What pairs have in common, as `{city}`, or its name -> that; if not given, the row of the data.",
+    )
+    differences: Differences | None = field(
+        "answers", None, description="Published predictions, if they are differences."
+    )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the data that are read."""
+        texts = [text for pair in self.texts.values() for text in pair.values()]
+        named = [column for text in (self.item, *texts, self.cluster_text) for column in slots(text)]
+        rule = self.stereotype
+        return [
+            *named,
+            *(self.category, *self.directions),
+            *([rule] if isinstance(rule, str) and rule not in self.sides else []),
+        ]
+
+    @property
+    def cluster_text(self) -> str:
+        """What pairs have in common; '' if nothing is said."""
+        return self.cluster if isinstance(self.cluster, str) else next(iter(self.cluster.values()))
+
+    @property
+    def cluster_name(self) -> str:
+        """Column of items and scores that names the cluster."""
+        return "cluster" if isinstance(self.cluster, str) else next(iter(self.cluster))
+
+    @property
+    def template(self) -> tuple[str, ...]:
+        """The column of templates, where there are several."""
+        return ("template",) if len(self.texts) > 1 else ()
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns of items that scores keep."""
+        return ("item_id", "direction", *self.template, self.cluster_name)
+
+    @property
+    def design(self) -> dict[str, Factor]:
+        """What items are nested or crossed in: pairs in clusters that have a text, templates with them."""
+        cluster = self.cluster_name
+        design = {cluster: Factor(scores=(cluster,), items=(cluster,), sampled=True)}
+        if self.template:
+            return design | {"template": Factor(scores=self.template, items=self.template)}
+        return design | ({"pair": Factor(("item_id",), ("item_id",), within=cluster)} if self.cluster else {})
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "PairsDescription":
+        once("sides", self.sides)
+        for template, pair in self.texts.items():
+            for side in pair:
+                one_of(f"texts.{template}", side, self.sides)
+            for side in self.sides:
+                one_of(f"texts.{template}", side, pair)
+        self._check_stereotype()
+        if self.directions and self.stereotype not in self.sides:
+            raise ValueError(
+                f"directions: one side must be the stereotype of all pairs; `stereotype` is one of {self.sides}"
+            )
+        if isinstance(self.cluster, dict) and len(self.cluster) != 1:
+            raise ValueError(f"cluster: must have one name, got {len(self.cluster)}")
+        for template in self.differences.files if self.differences else ():
+            one_of("differences.files", template, self.texts)
+        for metric in self.metrics:
+            one_of("metrics", metric, METRICS)
+        check_wording(self.prompt, LABELS if self.prompt else ())
+        return self
+
+    def _check_stereotype(self) -> None:
+        names = list(self.category_names.values())
+        if not isinstance(self.stereotype, dict):
+            return
+        for side, categories in self.stereotype.items():
+            one_of("stereotype", side, self.sides)
+            for category in categories:
+                one_of(f"stereotype.{side}", category, names)
+        of = [category for categories in self.stereotype.values() for category in categories]
+        for category in names:
+            if of.count(category) != 1:
+                raise ValueError(f"stereotype: {category!r} is named {of.count(category)} times; name it once")
+
+
+DESCRIPTION = PairsDescription
+
 
 def make_spec(description: PairsDescription) -> Spec:
     """Tasks, tables, figures and metrics of a description; the choice is asked where it has a ``prompt``."""
-    categories = tuple(description.category_names.values())
-    scores = (*KEPT, *SCORED)
+    categories, of_all = tuple(description.category_names.values()), {"direction": "all"}
+    of_all |= dict.fromkeys(description.template, "all")
+    scores = (*description.kept, *_SCORED)
+    split = " and ".join(["category", *([] if description.template else ["direction"]), *description.template])
     tasks = {
-        "pair": Task(kind="likelihood", categories=categories, scores=scores, requests=PAIR_KEYS, masked=True),
-        "pair_choice": Task(kind="choice", categories=categories, scores=scores, requests=CHOICE_KEYS),
+        "pair": Task(kind="likelihood", categories=categories, scores=scores, requests=_PAIR_KEYS, masked=True),
+        "pair_choice": Task(kind="choice", categories=categories, scores=scores, requests=_CHOICE_KEYS),
     }
     tables = {
         "scores": Table(
-            "Preferences between the two texts, by category and template", ("pair",), description.published
+            f"Share of pairs whose more stereotypical text is preferred, by {split}", ("pair",), description.published
         ),
-        "prompted": Table("The same for the text that a prompted model chooses", ("pair_choice",)),
+        "prompted": Table(
+            "The same for the text that a prompted model chooses, with rates of refusals and unreadable answers",
+            ("pair_choice",),
+        ),
     }
+    tables |= {name: Table(table.caption, ("pair",)) for name, table in description.tables.items()}
     metrics = {name: METRICS[name] for name in dict.fromkeys(("stereotype_score", "tie_rate", *description.metrics))}
+    metrics |= description.own_metrics
     if not description.prompt:
         del tasks["pair_choice"], tables["prompted"]
     else:
         metrics |= ANSWER_RATES
+    formats = {name: what for name, what in FORMATS.items() if name != "differences" or description.differences}
     return Spec(
         **description.head,
-        options=OPTIONS,
-        items=ITEM_COLUMNS,
-        design=DESIGN,
+        options=PairsOptions,
+        items=dict.fromkeys(("item_id", "category", *description.kept, *SENTENCES), "string"),
+        design=description.design,
         tasks=tasks,
         tables=tables,
         figures={"scores": Figure("Stereotype score by category, with intervals", ("scores",))},
         metrics=metrics,
         released_tasks=("pair",),
-        headlines=tuple(headline(task, template="all") for task in tasks),
-        shown={task: SHOWN[task] for task in tasks},
-        formats={name: what for name, what in FORMATS.items() if name != "differences" or description.differences},
+        headlines=tuple(_headline(task, of_all) for task in tasks),
+        shown={task: _SHOWN[task] for task in tasks},
+        formats=description.formats | formats,
+        unit=("item_id",),
+        multiverses=(
+            Multiverse(
+                *("scores", "stereotype_score", {"category": "overall", **of_all}),
+                options=("reduction", "rounding", "ties"),
+                tasks=("pair",),
+                forms="".join(description.template),
+            ),
+        ),
+    )
+
+
+def _headline(task: str, rows: dict[str, str]) -> Headline:
+    """The stereotype score of ``task`` over all categories; ``rows`` are further keys of its row."""
+    table, name, question = _HEADLINES[task]
+    return Headline(
+        name=name,
+        question=question,
+        table=table,
+        rows={"category": "overall", **rows},
+        metric="stereotype_score",
+        null=50.0,
+        smallest=5.0,
+        reason="55 pairs in a hundred for the stereotype, 45 against it",
+        by=("category",),
+        parts=(task,),
     )

@@ -1,24 +1,21 @@
 """Rows of any table as questions with three options."""
 
 import logging
-from collections.abc import Mapping
 from itertools import permutations
-from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.families.questions.columns import LABELS
-from biasatlas.benchmarks.families.questions.description import CONDITIONS, POLARITIES, WORDING, QuestionsDescription
-from biasatlas.benchmarks.families.rows import check, check_ids_and_texts, filled, named, read_rows
-from biasatlas.resources import Resources
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.questions.spec import CONDITIONS, LABELS, POLARITIES, QuestionRows
+from biasatlas.benchmarks.families.rows import check, check_ids, filled, named, read_rows, written
 from biasatlas.userfiles import listed
 
 _ORDERS = np.array(list(permutations(range(len(LABELS)))))
 
 
-def read_items(description: QuestionsDescription, files: Mapping[str, Path], resources: Resources) -> pd.DataFrame:
+def read_items(step: Step) -> pd.DataFrame:
     """A row per record of the data, in their order.
 
     ``item_id``, ``category``, ``template`` (its items share their wording), ``persons`` (the two that are not "unknown", in the
@@ -27,20 +24,23 @@ def read_items(description: QuestionsDescription, files: Mapping[str, Path], res
     says it cannot be known, and the one that follows the stereotype *for this question*. Corrections of the description are
     made. Raises UserError naming file, line and value.
     """
-    raw = read_rows(description, files, description.columns)
+    description: QuestionRows = step.description
+    raw = read_rows(description, step.files, description.columns)
     items = pd.DataFrame(
         {
-            "item_id": filled(description.item, raw),
+            "item_id": written(description.item, raw),
             "category": named(raw, description.category, description.category_names),
             "template": filled(description.template, raw),
             "polarity": named(raw, description.polarity, {name: name for name in POLARITIES}),
             "condition": named(raw, description.condition, {name: name for name in CONDITIONS}),
-            "context": filled(description.context, raw),
-            "question": filled(description.question, raw),
+            "context": written(description.context, raw),
+            "question": written(description.question, raw),
             "label_type": "label",
         }
     )
     shown = _shown(items["item_id"], description.shuffle)
+    for option in description.options:
+        written(f"{{{option}}}", raw)
     texts = raw[description.options].to_numpy(object)
     items[list(LABELS)] = np.take_along_axis(texts, shown, axis=1)
     roles = {
@@ -55,7 +55,7 @@ def read_items(description: QuestionsDescription, files: Mapping[str, Path], res
     persons = np.sort(texts[np.arange(3) != roles["unknown"][:, None]].reshape(len(raw), 2).astype(str), axis=1)
     items["persons"] = pd.Series(persons[:, 0]) + " / " + persons[:, 1]
     items["group"] = filled(description.group, raw) if description.group else items["category"]
-    check_ids_and_texts(raw, items, WORDING)
+    check_ids(raw, items)
     alike = items.loc[items[list(LABELS)].nunique(axis=1) < len(LABELS), "item_id"]
     if len(alike):
         logging.info("%d items have two options alike: %s", len(alike), listed(alike))
@@ -68,14 +68,14 @@ def _shown(ids: pd.Series, shuffle: bool) -> np.ndarray:
     return _ORDERS[order]
 
 
-def _targets(description: QuestionsDescription, raw: pd.DataFrame, polarity: pd.Series) -> np.ndarray:
+def _targets(description: QuestionRows, raw: pd.DataFrame, polarity: pd.Series) -> np.ndarray:
     if isinstance(description.target, str):
         return _option(description, raw, description.target)
     neg, nonneg = (_option(description, raw, description.target[name]) for name in ("neg", "nonneg"))
     return np.where(polarity == "neg", neg, nonneg)
 
 
-def _option(description: QuestionsDescription, raw: pd.DataFrame, name: str) -> np.ndarray:
+def _option(description: QuestionRows, raw: pd.DataFrame, name: str) -> np.ndarray:
     """The option, by its place in the data, that is ``name`` itself or that the column of that name says: its name, number or text."""
     if name in description.options:
         return np.full(len(raw), description.options.index(name))

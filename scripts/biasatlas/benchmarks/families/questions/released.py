@@ -1,33 +1,24 @@
 """Answers to a described benchmark's questions, as choice responses."""
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.families.questions.columns import LABELS
-from biasatlas.benchmarks.families.questions.description import QuestionsDescription
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.shared.predictions import chosen, log_unknown, match_options, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import read_csv_rows
 
 
-def read_answers(
-    description: QuestionsDescription,
-    files: Mapping[str, Path],
-    items: pd.DataFrame,
-    requests: pd.DataFrame,
-    task: str,
-    column: str = "",
-) -> pd.DataFrame:
+def read_answers(step: Step) -> pd.DataFrame:
     """A response for each request, from one CSV with ``item`` and ``answer``.
 
     An answer is the text of an option as it is shown, whatever its case and spaces, or its letter; another one is "unparseable", an
     empty one "refused". An item without a row is "failed", rows of unknown items are logged by id. Raises UserError for an
     item with several rows.
     """
-    path = one_file(files, ".csv", f"{description.title}, format answers")
+    items, requests = step.items, step.requests
+    path = one_file(step.files, ".csv", f"{step.description.title}, format answers")
     found: dict[str, str] = {}
     for where, row in read_csv_rows(path, ("item", "answer")):
         if row["item"] in found:

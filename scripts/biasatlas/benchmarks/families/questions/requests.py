@@ -1,35 +1,29 @@
 """One choice between three options for each item."""
 
 import re
-from collections.abc import Sequence
 from functools import reduce
 from operator import add
 
 import pandas as pd
 
-from biasatlas.benchmarks.families.questions.columns import LABELS
-from biasatlas.benchmarks.families.questions.description import QuestionsDescription
-from biasatlas.benchmarks.families.questions.options import QuestionsOptions
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.questions.spec import LABELS, WORDING, QuestionsDescription, QuestionsOptions
 from biasatlas.benchmarks.shared.choices import choice_columns
-from biasatlas.resources import Resources
+from biasatlas.benchmarks.shared.errata import corrected, shipped_errata
 
 
-def build_requests(
-    description: QuestionsDescription,
-    items: pd.DataFrame,
-    task: str,
-    categories: Sequence[str],
-    options: QuestionsOptions,
-    resources: Resources,
-    orders: pd.DataFrame | None = None,
-) -> pd.DataFrame:
-    """A row per item; ``request_id`` is the item's."""
-    return question_requests(items[items["category"].isin(categories)], description.prompt.strip(), options)
+def build_requests(step: Step[QuestionsOptions]) -> pd.DataFrame:
+    """A row per item; ``request_id`` is the item's. Options keep their order.
 
-
-def question_requests(items: pd.DataFrame, wording: str, options: QuestionsOptions) -> pd.DataFrame:
-    """A row per item, asked in ``wording``; ``request_id`` is the item's. Options keep their order."""
-    fields = {name: items[name] for name in ("context", "question", *LABELS)}
+    With ``text: cleaned`` the corrections that the description names are made, too.
+    """
+    description: QuestionsDescription = step.description
+    items, options = step.items[step.items["category"].isin(step.categories)], step.options
+    if options.text == "cleaned" and description.cleaned:
+        errata = shipped_errata(step.resources, description.cleaned)
+        items = corrected(items, items["item_id"], errata, description.title)
+    wording = description.wording(step.resources, WORDING, getattr(options, "prompt", "")).strip()
+    fields = {name: items[name] for name in WORDING}
     if options.text == "cleaned":
         fields = {name: clean(text) for name, text in fields.items()}
     # Whole columns at once: 58,492 calls of str.format take longer.

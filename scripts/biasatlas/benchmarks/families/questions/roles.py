@@ -3,29 +3,29 @@
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.families.questions.columns import LABELS
-from biasatlas.benchmarks.families.questions.description import QuestionsDescription
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.shared.roles import Roles, label_roles
 
 #: No text of a question is scored by its likelihood.
 TEXTS = ()
 
 
-def roles(description: QuestionsDescription, items: pd.DataFrame, requests: pd.DataFrame, task: str) -> Roles:
-    """``side`` by option; a question template is a cluster, the group that of the item."""
-    asked = items.set_index("item_id").loc[requests["item_id"]].reset_index()
-    return question_roles(asked, asked["group"].to_numpy(object))
-
-
-def question_roles(asked: pd.DataFrame, group: np.ndarray) -> Roles:
+def roles(step: Step) -> Roles:
     """``side`` by option, 0 for all of the items without a target; a question template is a cluster.
 
-    ``asked`` are items, a row a request; ``group`` is the group that each is about.
+    The group is that of the item or, where options have groups, that of the target.
     """
+    asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
     target, gold, unknown = (
         np.column_stack([asked[name] == label for label in LABELS]) for name in ("target", "gold", "unknown")
     )
     other = ~target & ~unknown & asked["target"].notna().to_numpy()[:, None]
+    if step.description.option_groups:
+        groups = np.column_stack([asked[f"group_{label}"].fillna("") for label in LABELS])
+        group = np.where(target.any(axis=1), groups[np.arange(len(asked)), target.argmax(axis=1)], "")
+    else:
+        group = asked["group"].to_numpy(object)
     about = pd.DataFrame(
         {
             "cluster": asked["category"] + "/" + asked["template"].astype(str),

@@ -1,4 +1,4 @@
-"""Accuracy, bias and rates of answers, by category, context and polarity."""
+"""Accuracy, bias and rates of answers, by category, context and polarity, as numbers and as a picture."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from biasatlas.benchmarks.contract import metric, table
-from biasatlas.benchmarks.families.questions.columns import DESIGN, UNTARGETED
-from biasatlas.benchmarks.families.questions.description import QuestionsDescription
-from biasatlas.benchmarks.families.questions.options import QuestionsOptions
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, beside, make_table, row
+from biasatlas.benchmarks.contract import Step, figure, metric, table
+from biasatlas.benchmarks.families.questions.spec import DESIGN, UNTARGETED, QuestionsDescription, QuestionsOptions
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
+from biasatlas.benchmarks.shared.plots import dot_intervals
 from biasatlas.benchmarks.shared.rates import answer_rates, share
 from biasatlas.stats.clusters import cluster_sums, ratio
 from biasatlas.stats.intervals import Inference, too_few, within
@@ -20,41 +20,59 @@ from biasatlas.stats.jackknife import jackknife
 #: Items of a template share their wording; intervals are over templates (or items, see the option ``interval``).
 (_TEMPLATE,) = DESIGN["template"].scores
 
-_KEYS = ["model", "category", "condition"]
-
 
 @table("bias")
-def bias_table(
-    description: QuestionsDescription,
-    scores: pd.DataFrame,
-    options: QuestionsOptions,
-    published: Published,
-    published_as: Mapping[str, str],
-) -> pd.DataFrame:
-    """By category and context; a score that weights both contexts stands beside the context "both"."""
-    scores = pd.concat([scores, scores.assign(category="overall")], ignore_index=True)
+def bias_table(step: Step[QuestionsOptions]) -> pd.DataFrame:
+    """By category and context; proper names apart from descriptions where the description says so and both occur.
+
+    A score that weights both contexts stands beside the context "both".
+    """
+    description: QuestionsDescription = step.description
+    keys = ["model", "category", *(["label_type"] if description.label_types else []), "condition"]
+    scores = step.scores
+    several = scores.groupby("category")["label_type"].transform("nunique") > 1
+    whole = scores.assign(label_type="all")
+    apart = scores[several & description.label_types]
+    scores = pd.concat([whole, apart, whole.assign(category="overall")], ignore_index=True)
     further = [name for name in description.metrics if name in _FURTHER]
-    made = question_table(scores, _KEYS, options, further)
+    made = _table(scores, keys, step.options, further)
     if description.weights:
-        made = pd.concat([made, _weighted(scores, options, description.weights)], ignore_index=True)
+        made = pd.concat([made, _weighted(scores, keys, step.options, description.weights)], ignore_index=True)
         made = made.sort_values("model", kind="stable", ignore_index=True)
-    return beside(made, _KEYS, published(description.published), published_as) if description.published else made
+    if not description.published:
+        return made
+    return beside(made, keys, step.published(description.published), step.published_as)
 
 
 @table("polarity")
-def polarity_table(
-    description: QuestionsDescription,
-    scores: pd.DataFrame,
-    options: QuestionsOptions,
-    published: Published,
-    published_as: Mapping[str, str],
-) -> pd.DataFrame:
+def polarity_table(step: Step[QuestionsOptions]) -> pd.DataFrame:
     """By category, context and polarity of the question."""
-    scores = pd.concat([scores, scores.assign(category="overall")], ignore_index=True)
-    return question_table(scores, ["model", "category", "polarity", "condition"], options)
+    scores = pd.concat([step.scores, step.scores.assign(category="overall")], ignore_index=True)
+    return _table(scores, ["model", "category", "polarity", "condition"], step.options)
 
 
-def question_table(
+@figure("bias")
+def bias_figure(step: Step) -> Figure:
+    """Bias score and interval by category, a panel per context; a cross is the published value."""
+    table, categories = step.tables["bias"], list(step.description.category_names.values())
+    if step.description.label_types:
+        table = table[table["label_type"] == "all"]
+    names = {category: category.replace("_", " ") for category in categories}
+    return dot_intervals(
+        table[table["metric"] == "bias_score"],
+        "category",
+        step.looks,
+        label="bias score (%), 95 % interval",
+        reference=0,
+        order=(*categories, "overall"),
+        names=names | {"ambig": "Ambiguous context", "disambig": "Disambiguated context"},
+        panels="condition",
+        limits=(-100, 100),
+        empty="no answer names a person, and a bias score is a share of those that do",
+    )
+
+
+def _table(
     scores: pd.DataFrame, keys: Sequence[str], options: QuestionsOptions, metrics: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Accuracy, bias score, the further ``metrics`` and rates of answers for each group of ``keys``.
@@ -206,14 +224,17 @@ def weighted_biased_share(scores: pd.DataFrame, unit: pd.Series, weights: Mappin
     )
 
 
-def _weighted(scores: pd.DataFrame, options: QuestionsOptions, weights: Mapping[str, float]) -> pd.DataFrame:
+def _weighted(
+    scores: pd.DataFrame, keys: Sequence[str], options: QuestionsOptions, weights: Mapping[str, float]
+) -> pd.DataFrame:
     rows = []
-    for (model, category), group in scores.groupby(["model", "category"], sort=False):
+    of_both = [key for key in keys if key != "condition"]
+    for values, group in scores.groupby(of_both, sort=False):
         unit = group[_TEMPLATE] if options.interval == "template" else group["item_id"]
         estimate = weighted_biased_share(group, unit, weights)
-        keys = {"model": model, "category": category, "condition": "both"}
-        rows.append(row(keys, "weighted_biased_share", estimate, Counts.of(group)))
-    return make_table(_KEYS, rows)
+        named = {**dict(zip(of_both, values, strict=True)), "condition": "both"}
+        rows.append(row(named, "weighted_biased_share", estimate, Counts.of(group)))
+    return make_table(keys, rows)
 
 
 def _difference_of_ratios(sums: np.ndarray) -> np.ndarray:

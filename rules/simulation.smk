@@ -1,0 +1,100 @@
+# Simulation studies: every metric measured on models whose bias is known, where the configuration asks for it.
+#   REQUIRED INPUTS: items/{benchmark}.parquet
+#   OUTPUTS: laboratory/{benchmark}/{study}/{setting}.csv, a row for each seed and headline; laboratory/settings.csv and
+#            cards.csv; plan/{benchmark}/{protocol}.csv, plan.csv and plan.txt
+#   WILDCARDS: benchmark, study, setting
+
+
+from biasatlas.workflow import laboratory
+
+EXPERIMENTS = laboratory.experiment_files(CONFIG, PATHS)
+
+
+rule run_experiment:
+    """Measure simulated models of one setting, as many as there are seeds."""
+    input:
+        items_file=PATHS.items,
+        resources=find.files_for(find.resources("experiment")),
+    output:
+        runs=PATHS.experiment,
+    log:
+        PATHS.log("run_experiment", "benchmark", "study", "setting"),
+    benchmark:
+        PATHS.run_time("run_experiment", "benchmark", "study", "setting")
+    wildcard_constraints:
+        study=any_of(laboratory.studies(CONFIG)),
+        setting=any_of(dict.fromkeys(each["setting"] for each in EXPERIMENTS)),
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step(
+            "experiment",
+            "run_experiment",
+            study=find.study,
+            seeds=CONFIG.laboratory.seeds if CONFIG.laboratory else 0,
+        ),
+    script:
+        "../scripts/run_experiment.py"
+
+
+rule laboratory:
+    """What every metric says of models whose truth is known: coverage, false alarms, power, and a validity card each."""
+    input:
+        experiments=files(EXPERIMENTS),
+        cards=files(CARDS),
+    output:
+        settings=PATHS.laboratory_settings,
+        cards=PATHS.laboratory_cards,
+        text=PATHS.laboratory_text,
+    log:
+        PATHS.log("laboratory"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step("", "laboratory", experiments=EXPERIMENTS, shipped=find.digest(CARDS)),
+    script:
+        "../scripts/laboratory.py"
+
+
+rule plan_effects:
+    """What a benchmark could find on the configured data: models without bias answer its questions."""
+    input:
+        items_file=PATHS.items,
+        requests=find.files_for(find.planned_requests),
+        resources=find.files_for(find.resources("plan")),
+        cards=files(CARDS),
+    output:
+        table=PATHS.planned_effects,
+    log:
+        PATHS.log("plan_effects", "benchmark", "protocol"),
+    benchmark:
+        PATHS.run_time("plan_effects", "benchmark", "protocol")
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step(
+            "plan",
+            "plan_effects",
+            requests=find.planned_requests,
+            categories=find.categories_of(find.planned_requests),
+            cards=find.digest(CARDS),
+        ),
+    script:
+        "../scripts/plan_effects.py"
+
+
+rule plan:
+    """The smallest effect that each metric of the configuration could find, before any model is asked."""
+    input:
+        tables=[PATHS.planned_effects.format(benchmark=name, protocol=p) for name, p in targets.planned_effects()],
+    output:
+        table=f"{PATHS.plan}.csv",
+        text=f"{PATHS.plan}.txt",
+    log:
+        PATHS.log("plan"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step("", "plan"),
+    script:
+        "../scripts/plan.py"

@@ -1,0 +1,101 @@
+"""What people type: ``python -m biasatlas VERB`` in the checkout. Each verb is a function of :mod:`.commands`."""
+
+import os
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import Any
+
+from biasatlas import commands
+from biasatlas.errors import UserError
+
+
+def _parser() -> ArgumentParser:
+    """The command line. The help of a verb is the docstring of its function."""
+    parser = ArgumentParser(
+        prog="python -m biasatlas",
+        description="Measure social bias in language models. What is not a run, and runs with their results printed.",
+        epilog="python -m biasatlas VERB --help says more. A verb that failed exits with 2 and one sentence.",
+    )
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    for function in (commands.check, commands.plan):
+        verb = _verb(verbs, function)
+        verb.add_argument("configfile", help="configuration of the run")
+        verb.set_defaults(takes_options=True)
+    verb = _verb(verbs, commands.compare_runs)
+    verb.add_argument("before", help="results folder of one run")
+    verb.add_argument("after", help="results folder of the other")
+    verb = _verb(verbs, commands.reparse)
+    verb.add_argument("results", help="results folder of a run")
+    verb.add_argument("parser", help="name of the parser, as letter, label, integer or decimal")
+    verb.add_argument("--examples", type=int, default=10, help="changes of each task that are printed (10)")
+    verb = _verb(verbs, commands.export_token_logprobs)
+    verb.add_argument("configfile", help="configuration of a finished run")
+    verb.add_argument(
+        "--items", type=int, default=200, help="scores of each task and model, farthest from neutral (200)"
+    )
+    verb = _verb(verbs, commands.check_store)
+    verb.add_argument("folder", help="folder with the store of a model, or of all: results/store")
+    verb.add_argument("--repair", action="store_true", help="take damaged lines out of their files")
+    verb = _verb(verbs, commands.new_benchmark)
+    verb.add_argument("name", help="what it shall be called: letters, digits and _")
+    verb.add_argument("family", help="pairs or questions")
+    verb = _verb(verbs, commands.test_benchmark)
+    verb.add_argument("name", help="a benchmark of config/benchmarks")
+    verb.add_argument("data", nargs="?", default="", help="folder with its data; the shipped sample if not given")
+    verb = _verb(verbs, commands.benchmark_page)
+    verb.add_argument("name", help="a benchmark of config/benchmarks")
+    verb = _verb(verbs, commands.list_source)
+    verb.add_argument("name", help="the source's name: letters, digits and _")
+    verb.add_argument("origin", help="folder, tar archive, or a repository's listing as JSON")
+    verb.add_argument("pattern", nargs="?", default="*", help="which files, by path; all of them if not given")
+    verb.add_argument("--url", required=True, help="address of a file, with the commit and the slot {path}")
+    verb.add_argument("--version", required=True, help="the commit")
+    for field, what in (("title", "what it holds"), ("licence", "as stated upstream"), ("citation", "whom to cite")):
+        verb.add_argument(f"--{field}", default="", help=what)
+    verb.add_argument("--mirror", default="", help="its folder, or tar archive, in a mirror")
+    verb.add_argument("--print", action="store_true", dest="only_print", help="print the rows, change no file")
+    _verb(verbs, commands.write_reference)
+    return parser
+
+
+def _verb(verbs: Any, function: Callable[..., int | None]) -> ArgumentParser:
+    """The parser of a verb that is named as its function."""
+    text = cleandoc(function.__doc__ or "")
+    verb = verbs.add_parser(
+        function.__name__.replace("_", "-"),
+        help=text.partition("\n")[0],
+        description=text,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    verb.set_defaults(function=function, takes_options=False)
+    return verb
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line says; the exit status."""
+    parser = _parser()
+    known, options = parser.parse_known_args(arguments)
+    given = vars(known)
+    function, takes_options = given.pop("function"), given.pop("takes_options")
+    if takes_options:
+        given["options"] = options
+    elif options:
+        parser.error(f"unknown: {' '.join(options)}; python -m biasatlas {function.__name__.replace('_', '-')} --help")
+    try:
+        return function(**given) or 0
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+    except BrokenPipeError:  # as of `| head`; what is left to be flushed has nobody to go to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Two texts that differ in a group: which does a model find likelier, and by how much?"""

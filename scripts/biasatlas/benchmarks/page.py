@@ -1,0 +1,104 @@
+"""A described benchmark's page in docs/, made from its description."""
+
+from inspect import getdoc
+from typing import Any
+
+from biasatlas import ROOT
+from biasatlas.benchmarks import contract, registry
+from biasatlas.benchmarks.contract import Spec
+from biasatlas.benchmarks.families.description import Rows
+from biasatlas.benchmarks.languages import LANGUAGES
+from biasatlas.benchmarks.shared.metrics import RATES, REPLY_METRICS
+from biasatlas.errors import UserError
+from biasatlas.sources import load_sources
+
+
+def page_text(benchmark: str) -> str:
+    """What ``docs/{benchmark}.md`` says: data, metrics, design, protocols and corrections, each from where it is declared.
+
+    Raises UserError for a benchmark whose page is written by hand.
+    """
+    described, spec = registry.description(benchmark), registry.load_spec(benchmark)
+    if not isinstance(described, Rows) or registry.packages(benchmark)[0] == benchmark:
+        raise UserError(f"NAME: {benchmark} has a folder of its own; its page is written by hand.")
+    parts = [
+        f"# {spec.title}",
+        f"{' '.join(spec.citation.split())} In {LANGUAGES[spec.language]}. Described in "
+        f"[config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml), which this page is made from by "
+        f"`make benchmark-page NAME={benchmark}`.",
+        *_data(described),
+        described.notes.strip(),
+        "## Metrics",
+        _table(("metric", "neutral", "unit", "meaning", "formula"), _metrics(benchmark, spec)),
+        "## Design",
+        "Intervals (95 %) are over the sampled factor.",
+        _table(
+            ("factor", "sampled", "level"),
+            [
+                (name, "yes" if factor.sampled else "no", ", ".join(factor.scores))
+                for name, factor in spec.design.items()
+            ],
+        ),
+        *_corrections(described),
+        *_predictions(spec),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _data(described: Rows) -> list[str]:
+    lines = ["## Data"]
+    if described.source:
+        source = load_sources()[described.source]
+        lines.append(
+            f"{source.title}: {source.url.format(path='...')}, {source.licence}; files `{described.files}`, pinned in "
+            "[resources/sources](../resources/sources)."
+        )
+    else:
+        lines.append(f"Files `{described.files}` of the folder that the configuration names as `data`.")
+    names = described.category_names.values()
+    return [*lines, f"{len(names)} categories: {', '.join(names)}."]
+
+
+def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
+    registry.tables(benchmark)
+    owners = (*registry.owners(benchmark), "shared", *registry.FAMILIES)
+    rows = []
+    for name, metric in spec.metrics.items():
+        if name in REPLY_METRICS:
+            continue
+        function = next(contract.METRICS[owner, name] for owner in owners if (owner, name) in contract.METRICS)
+        formula = "" if name in RATES else " ".join((getdoc(function) or "").partition("\n\n")[0].split())
+        neutral = "–" if metric.neutral is None else f"{metric.neutral:g}"
+        rows.append((f"`{name}`", neutral, metric.unit, metric.direction, formula))
+    return rows
+
+
+def _corrections(described: Rows) -> list[str]:
+    if not described.errata:
+        return []
+    rows = [(", ".join(erratum.items), " ".join(erratum.reason.split())) for erratum in described.errata]
+    return [
+        "## Corrections",
+        "Made when the data are read; the files stay as published.",
+        _table(("items", "why"), rows),
+    ]
+
+
+def _predictions(spec: Spec) -> list[str]:
+    return [
+        "## Predictions of one's own",
+        "A model of kind `released` with a `path` ([own.md](own.md#predictions)).",
+        _table(("`format`", "files"), [(name, what) for name, what in spec.formats.items()]),
+    ]
+
+
+def _table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    cells = [header, ("---",) * len(header), *rows]
+    return "\n".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in cells)
+
+
+def write_page(benchmark: str) -> str:
+    """Write the page, and say where."""
+    path = ROOT / "docs" / f"{benchmark}.md"
+    path.write_text(page_text(benchmark), encoding="utf-8")
+    return str(path.relative_to(ROOT))

@@ -1,0 +1,198 @@
+"""The verbs of ``python -m biasatlas``. Each takes what was typed, prints, and returns the exit status where it is not 0.
+
+What a verb needs is imported in it: ``--help`` is there at once.
+"""
+
+import csv
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+from biasatlas import ROOT
+from biasatlas.errors import UserError
+
+
+def check(configfile: str, options: list[str]) -> int:
+    """Say what a run will ask of which model, and what that may cost at most.
+
+    It fetches data and the models' settings, and asks each endpoint whether it knows us. Other options go on to Snakemake:
+
+        python -m biasatlas check my.yaml --cores 4
+    """
+    return _run_and_print(configfile, options, ["check"], ["check.txt"])
+
+
+def plan(configfile: str, options: list[str]) -> int:
+    """Say what differences a run could find, then what `check` says.
+
+    Models without bias answer its data to find that out. Other options go on to Snakemake:
+
+        python -m biasatlas plan my.yaml --cores 4
+    """
+    return _run_and_print(configfile, options, ["plan", "check"], ["plan.txt", "check.txt"])
+
+
+def _run_and_print(configfile: str, options: list[str], targets: list[str], files: list[str]) -> int:
+    """Run the workflow to ``targets``, and print ``files`` of the results. Of a run that failed, the status alone."""
+    from biasatlas.validation import read_yaml
+    from biasatlas.workflow.config import Config
+    from biasatlas.workflow.config.files import check_files
+
+    # Snakemake answers a file that is missing, or not UTF-8, with a traceback.
+    check_files([configfile])
+    results = read_yaml(configfile).get("results", Config.model_fields["results"].default)
+    cores = [] if any(option.startswith(("--cores", "-c", "--profile")) for option in options) else ["--cores", "1"]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--configfile", configfile]
+    status = subprocess.run([*command, *cores, *options, "--", *targets], check=False).returncode
+    if status == 0:
+        for name in files:
+            print((Path(results) / name).read_text(encoding="utf-8"), end="")
+    return status
+
+
+def compare_runs(before: str, after: str) -> int:
+    """Print which inputs of two runs differ, and which numbers moved.
+
+        python -m biasatlas compare-runs results/before results/after
+
+    As diff does, it exits with 1 where a number moved.
+    """
+    from biasatlas.workflow.compare import compare
+
+    inputs, numbers = compare(Path(before), Path(after))
+    for title, frame in (("inputs differ", inputs), ("numbers moved", numbers)):
+        print(f"{len(frame)} {title}")
+        if len(frame):
+            print(frame.to_string(index=False, na_rep="-", max_colwidth=60, float_format="{:.7g}".format), end="\n\n")
+    return int(len(numbers) > 0)
+
+
+def reparse(results: str, parser: str, examples: int) -> None:
+    """Parse the replies of a finished run with another parser, and print what changes; nothing is asked again.
+
+        python -m biasatlas reparse results/my_run letter
+
+    All changes go to replies/changes.csv below the results folder. What the replies came to by their own parsers is in the
+    tables named replies, and those that were not parsed in the folder replies.
+    """
+    from biasatlas.workflow.replies import reread
+
+    print(reread(Path(results), parser, examples))
+
+
+def export_token_logprobs(configfile: str, items: int) -> None:
+    """Compute likelihoods token by token for the explorer of a run's report.
+
+        python -m biasatlas export-token-logprobs config.yaml
+        snakemake --cores 2 --configfile config.yaml
+
+    Of a finished run, models of kind hf and planted are asked again, in process, the items that count most; files go to
+    tokens/ below the results. The second command writes the report with them.
+    """
+    from biasatlas.validation import read_yaml
+    from biasatlas.workflow.config import load_config
+    from biasatlas.workflow.config.files import check_files
+    from biasatlas.workflow.tokens import tell_tokens
+
+    check_files([configfile])
+    written = list(tell_tokens(load_config(read_yaml(configfile)), items))
+    print("\n".join(written) or "no model of kind hf or planted has scores of likelihoods here")
+
+
+def check_store(folder: str, repair: bool) -> int:
+    """Look for damaged lines in a response store, and take them out.
+
+        python -m biasatlas check-store results/store/MODEL
+        python -m biasatlas check-store --repair results/store/MODEL
+
+    What was taken out is asked for again by the next run. It exits with 1 where damage was found and not repaired.
+    """
+    from biasatlas.models import store
+    from biasatlas.models.endpoint.spending import alone
+
+    parts = sorted({path.parent for path in Path(folder).rglob("*.jsonl") if path.parent.name != "damaged"})
+    if not parts:
+        raise UserError(
+            f"{folder}: no store there: no file ends in .jsonl. Name the folder results/store/MODEL of a run."
+        )
+    found = 0
+    for part in parts:
+        with alone(part):
+            damaged = store.repair(part) if repair else store.inspect(part)
+        found += len(damaged)
+        for path, line, content in damaged:
+            print(f"{path}, line {line}: damaged ({len(content)} bytes)")
+        done = f"; taken out, and kept in {part / 'damaged'}" if repair and damaged else ""
+        print(f"{part}: {len(damaged)} damaged lines{done}")
+    return int(found > 0 and not repair)
+
+
+def new_benchmark(name: str, family: str) -> None:
+    """Start a benchmark without code: a description, and a few rows of data.
+
+        python -m biasatlas new-benchmark mine questions
+
+    The description works as it is; edit it, then: test-benchmark, benchmark-page. Nothing that is there is touched.
+    """
+    from biasatlas.benchmarks.scaffold import start
+
+    for path in start(name, family):
+        print(path.relative_to(ROOT))
+    print(f"Edit them, then: make test-benchmark NAME={name}")
+
+
+def test_benchmark(name: str, data: str) -> int:
+    """Test a benchmark without code against theory: models whose scores are known answer it.
+
+        python -m biasatlas test-benchmark mine ./folder
+
+    It prints what its data were taken to mean, and exits with 1 where a score is not what theory says.
+    """
+    from biasatlas.laboratory.described import test_description
+
+    text, right = test_description(name, data)
+    print(text)
+    return int(not right)
+
+
+def benchmark_page(name: str) -> None:
+    """Write docs/NAME.md from the description of a benchmark without code."""
+    from biasatlas.benchmarks.page import write_page
+    from biasatlas.benchmarks.scaffold import check_described
+
+    check_described(name)
+    print(write_page(name))
+
+
+def list_source(name: str, origin: str, pattern: str, only_print: bool, **source: str) -> None:
+    """Pin the files of a data source: rows for sources.csv and files.csv.
+
+        python -m biasatlas list-source mine ./copy "data/*.csv" --version COMMIT \\
+            --url "https://raw.githubusercontent.com/owner/name/COMMIT/{path}"
+
+    A folder or a tar archive holds copies of the files under their upstream paths, which are pinned by SHA-256. A listing is
+    what https://api.github.com/repos/OWNER/NAME/git/trees/COMMIT?recursive=1 answers, saved as JSON; its files are pinned by
+    git blob id.
+    """
+    from biasatlas.sources import add_source, listed_files
+
+    files = [file for file in listed_files(Path(origin)) if fnmatch(file.path, pattern)]
+    if not files:
+        raise UserError(f"{origin}: no file matches {pattern!r}. Compare the paths in it.")
+    rows = [[name, file.path, file.sha256, file.bytes, file.git_blob] for file in files]
+    source = {key: source[key] for key in ("title", "version", "url", "licence", "citation", "mirror")}
+    if only_print:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([[name, *source.values()], *rows])
+        return
+    add_source({"source": name} | source, rows)
+    print(f"{name}: {len(files)} files, in resources/sources/sources.csv and files.csv")
+
+
+def write_reference() -> None:
+    """Write docs/configuration.md and config/schema.json from the typed configuration."""
+    from biasatlas.files import write_text
+    from biasatlas.workflow.config import reference
+
+    write_text(reference.schema_text(), reference.SCHEMA)
+    write_text(reference.reference_text(), reference.REFERENCE)

@@ -1,0 +1,419 @@
+"""What calls take, and who may send one: an endpoint's limits, a model's budget, claims on calls, a job's own account.
+
+Limits are kept by all jobs of a user together; a budget and claims by all jobs that see a model's store. Numbers live in
+small files under exclusive locks that the kernel releases when a process dies, whatever killed it. Why not a library:
+aiolimiter counts within one process; limits and throttled-py share counts through a server (Redis); pyrate-limiter shares
+them through SQLite with one row for each token, and its rolling window lets a whole minute's requests go at once.
+
+A call is claimed by one process at a time, whatever becomes of that process: an orphan and its successor, or two jobs with
+equal requests, so share the calls of one store, and none is paid for by both. A claim is a lock on one byte of the file
+``journal``, at a place that the call's name gives. Beside the locks the file has a line for each claim taken and given up,
+which say what may have been answered since the store was last looked at, and what was under way when a process died. Open
+file description locks (``F_OFD_SETLK``) belong to the opened file; the older POSIX locks fall when *any* descriptor of that
+file is closed in the process. Of the libraries tried none locks a part of a file.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import secrets
+import struct
+import tempfile
+import time
+import zlib
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+from biasatlas.errors import UserError
+from biasatlas.models.endpoint.calls import HEADROOM, cost
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.replies import stored
+from biasatlas.models.endpoint.transport import redact_key
+from biasatlas.models.store import ResponseStore
+
+log = logging.getLogger(__name__)
+
+#: The file in a store that holds what was spent.
+SPENT = "spent"
+
+#: Seconds: between two looks for a free place, that a turn may be late, and that anyone asks to wait.
+_POLL_S, _LATE_S, _LONGEST_S = 0.02, 0.01, 24 * 3600
+
+#: Bytes of a journal that are locked for more than one call: by each process at work, and by the one that works through
+#: batches.
+_AT_WORK, _BATCHES = 1 << 62, (1 << 62) + 1
+
+_LINE_BYTES = 27  # "+" or "-", 16 hex digits of the call's name, a blank, 8 hex digits for the process, a line end
+
+#: Characters that are kept of a reply that is no answer.
+_KEPT = 4000
+
+_NUMBER = struct.Struct("dI")
+
+
+class Limits:
+    """Requests and tokens per minute, and requests in flight, of one model at one endpoint.
+
+    The files lie in the user's cache, which all nodes of a cluster see.
+    """
+
+    def __init__(self, entry: ApiEntry):
+        name = hashlib.sha256(f"{entry.base_url} {entry.model}".encode()).hexdigest()[:16]
+        folder = _cache() / "biasatlas-limits" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        self._pace, self._held = folder / "pace", folder / "held"
+        self._request_s = 60 / (entry.requests_per_minute * HEADROOM) if entry.requests_per_minute else 0.0
+        self._token_s = 60 / (entry.tokens_per_minute * HEADROOM) if entry.tokens_per_minute else 0.0
+        self._slots = [_open(folder / f"slot-{index}") for index in range(entry.concurrency)]
+        self._free = deque(self._slots)
+        self._turn, self._queue = asyncio.Lock(), asyncio.Lock()  # one task of this process looks at a time
+
+    @contextlib.asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Hold one of the endpoint's ``concurrency`` slots inside the block; wait for one first."""
+        async with self._turn:
+            while (slot := self._take()) is None:
+                await asyncio.sleep(_POLL_S)
+        try:
+            yield
+        finally:
+            fcntl.flock(slot, fcntl.LOCK_UN)
+            self._free.append(slot)
+
+    def _take(self) -> int | None:
+        for _ in range(len(self._free)):
+            slot = self._free.popleft()
+            try:
+                fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return slot
+            except BlockingIOError:
+                self._free.append(slot)
+        return None
+
+    async def turn(self, tokens: float) -> None:
+        """Wait until one more request of so many ``tokens`` keeps both rates (evenly spaced, no burst)."""
+        async with self._queue:
+            said = False
+            while (wait_s := self._wait_s(tokens)) > 0:
+                if wait_s > 60 and not said:
+                    log.info("waiting %.0f s, as the limits have it or the endpoint asked", wait_s)
+                    said = True
+                await asyncio.sleep(wait_s)
+
+    def _wait_s(self, tokens: float) -> float:
+        """Seconds to wait before asking again; 0: the turn is taken."""
+        now, spacing_s = time.time(), max(self._request_s, self._token_s * tokens)
+        with _number(self._held) as held, _number(self._pace) as due:
+            # What lies further ahead than anyone asks to wait was written by a clock that is wrong, or by nobody.
+            wait_s = max((until - now for until in (*held, *due) if until < now + _LONGEST_S), default=0.0)
+            if wait_s > 0:
+                return wait_s
+            # Who wakes a little late does not lose the time: else the rate would never be reached.
+            due[0] = max(min(due[0], now), now - min(spacing_s, _LATE_S)) + spacing_s
+            return 0.0
+
+    def hold(self, seconds: float) -> None:
+        """Let no job send a request in the next ``seconds``, whatever its turn: the endpoint asked for it."""
+        with _number(self._held) as held:
+            held[0] = max(held[0], time.time() + seconds)
+
+    def close(self) -> None:
+        """Release everything."""
+        for slot in self._slots:
+            os.close(slot)
+
+
+class Budget:
+    """What a model has cost so far, and may cost, over all jobs and runs that share its store's ``folder``.
+
+    ``recount`` says what the stored answers come to, where the file is damaged.
+    """
+
+    def __init__(self, folder: str | os.PathLike, limit: float | None, recount: Callable[[], float] = lambda: 0.0):
+        self._path = Path(folder) / SPENT
+        self._limit, self._recount = limit, recount
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+
+    def raise_to(self, stored: bytes) -> None:
+        """Count what such a file holds elsewhere, where it is more."""
+        with self._spent() as spent:
+            spent[0] = max(spent[0], _unpack(stored) or 0.0)
+
+    @property
+    def stored(self) -> bytes:
+        """The file as it is."""
+        with self._spent():
+            return self._path.read_bytes()
+
+    def reserve(self, cost: float) -> bool:
+        """Set ``cost`` aside before a call that may come to so much; False, and nothing set aside, if it is not there.
+
+        A process that is killed leaves the costs of its calls in flight set aside: they may have been charged.
+        """
+        if cost == 0:
+            return True
+        with self._spent() as spent:
+            if self._limit is not None and spent[0] + cost > self._limit:
+                return False
+            spent[0] += cost
+            return True
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """Replace what was set aside for a call by what it did cost."""
+        if cost != reserved:
+            with self._spent() as spent:
+                spent[0] += cost - reserved
+
+    @property
+    def spent(self) -> float:
+        """The sum so far, with what is set aside."""
+        with self._spent() as spent:
+            return spent[0]
+
+    def _spent(self) -> contextlib.AbstractContextManager[list[float]]:
+        return _number(self._path, self._recount)
+
+
+@contextlib.contextmanager
+def _number(path: Path, damaged: Callable[[], float] = lambda: 0.0) -> Iterator[list[float]]:
+    """The one number in the file ``path`` (0 when new), in a list, for one process at a time to change in the block.
+
+    It is at least 0 and has a checksum; one that is not right is taken to be what ``damaged`` says.
+    """
+    descriptor = _open(path)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        stored = os.pread(descriptor, 64, 0)
+        number = _unpack(stored)
+        if number is None:
+            number = damaged()
+            log.warning("%s: damaged; taken to be %.4f", path, number)
+        value = [number]
+        yield value
+        if value[0] != number or len(stored) != _NUMBER.size:
+            packed = struct.pack("d", max(0.0, value[0]))
+            os.pwrite(descriptor, packed + struct.pack("I", zlib.crc32(packed)), 0)
+            os.ftruncate(descriptor, _NUMBER.size)
+    finally:
+        os.close(descriptor)
+
+
+def _unpack(stored: bytes) -> float | None:
+    """The number in a file; None if it is damaged. Files of earlier versions have no checksum."""
+    if not stored:
+        return 0.0
+    if len(stored) == _NUMBER.size:
+        number, checksum = _NUMBER.unpack(stored)
+        return number if checksum == zlib.crc32(stored[:8]) and number >= 0 else None
+    if len(stored) == 8:
+        (number,) = struct.unpack("d", stored)
+        return number if 0 <= number < 1e15 else None
+    return None
+
+
+def _cache() -> Path:
+    """The user's cache, or the temporary folder where there is none to write to."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.gettempdir())
+    return cache if os.access(cache, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+
+
+class Journal:
+    """The claims of this process on calls of the store in ``folder``. Close it in the end."""
+
+    def __init__(self, folder: Path):
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / "journal"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._own = secrets.token_hex(4).encode()
+        self._claims: Counter[str] = Counter()
+        self._read = 0
+        #: Names that others have claimed, or given up, since the store was looked at.
+        self._touched: set[bytes] = set()
+        if not _lock(self._file, _AT_WORK, fcntl.F_RDLCK, self._path):
+            os.close(self._file)
+            raise UserError(f"{folder}: the store is being repaired; run again when that has ended.")
+
+    def look(self) -> int:
+        """Read what was claimed so far and not given up: how many calls that is. Look at the store after this, not before."""
+        open_claims: set[bytes] = set()
+        for line in self._lines():
+            name = line[1:17]
+            (open_claims.add if line.startswith(b"+") else open_claims.discard)(name)
+        self._touched = open_claims
+        return len(open_claims)
+
+    def claim(self, name: str) -> bool:
+        """Take, or keep, the call of a ``name`` (64 hex digits); False where another process has it."""
+        if not self._claims[name]:
+            if not _lock(self._file, _place(name), fcntl.F_WRLCK, self._path):
+                return False
+            self._write(b"+", name)
+        self._claims[name] += 1
+        return True
+
+    def release(self, name: str) -> None:
+        """Give up a claim: its answer, if there is one, is in the store."""
+        self._claims[name] -= 1
+        if not self._claims[name]:
+            del self._claims[name]
+            self._write(b"-", name)
+            _lock(self._file, _place(name), fcntl.F_UNLCK, self._path)
+
+    def is_touched(self, name: str) -> bool:
+        """Whether another process may have been answered this call since :meth:`look`: the store is to be looked at."""
+        self._touched.update(line[1:17] for line in self._lines() if line[18:26] != self._own)
+        return name[:16].encode() in self._touched
+
+    @contextlib.contextmanager
+    def batches(self) -> Iterator[bool]:
+        """Inside the block no other process works through batches; False where one does."""
+        taken = _lock(self._file, _BATCHES, fcntl.F_WRLCK, self._path)
+        try:
+            yield taken
+        finally:
+            if taken:
+                _lock(self._file, _BATCHES, fcntl.F_UNLCK, self._path)
+
+    def close(self) -> None:
+        """Give up everything."""
+        os.close(self._file)
+
+    def _write(self, sign: bytes, name: str) -> None:
+        os.write(self._file, b"%b%b %b\n" % (sign, name[:16].encode(), self._own))
+
+    def _lines(self) -> Iterator[bytes]:
+        """What was written since the last time, line by line; one that was cut, or damaged, is passed over."""
+        size = os.fstat(self._file).st_size
+        while self._read < size:
+            lines = os.pread(self._file, min(size - self._read, _LINE_BYTES << 16), self._read)
+            end = lines.rfind(b"\n") + 1
+            if not end:
+                return
+            self._read += end
+            yield from (line for line in lines[:end].splitlines() if len(line) == _LINE_BYTES - 1)
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Inside the block no job works with the store in ``folder``. Raises UserError where one does."""
+    path = folder / "journal"
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        if not _lock(file, _AT_WORK, fcntl.F_WRLCK, path):
+            raise UserError(f"{folder}: a job is working with this store. Wait until it has ended.")
+        yield
+    finally:
+        os.close(file)
+
+
+def _place(name: str) -> int:
+    return int(name[:15], 16)
+
+
+def _lock(file: int, place: int, kind: int, path: Path) -> bool:
+    """Lock (or unlock) one byte of ``file``; False where another holds it."""
+    try:
+        if hasattr(fcntl, "F_OFD_SETLK"):
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, place, 1, 0))
+        else:  # elsewhere than on Linux; this module opens the file once a process
+            modes = {fcntl.F_RDLCK: fcntl.LOCK_SH, fcntl.F_WRLCK: fcntl.LOCK_EX, fcntl.F_UNLCK: fcntl.LOCK_UN}
+            fcntl.lockf(file, modes[kind] | (fcntl.LOCK_NB if kind != fcntl.F_UNLCK else 0), 1, place)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError as error:
+        raise UserError(
+            f"{path}: this file system has no locks ({error.strerror}), without which two jobs could pay for the same "
+            "call. Put `results` on another."
+        ) from None
+    return True
+
+
+class Job:
+    """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and a reason to ``stop``, if there is one.
+
+    ``total`` is the number of answers that the job is about, with those that were in the store.
+    """
+
+    def __init__(self, entry: ApiEntry, store: ResponseStore, journal: Journal, total: int):
+        self.entry, self.store, self.journal, self.total = entry, store, journal, total
+        self.budget = Budget(store.folder, entry.budget, lambda: recount(store, entry))
+        if store.objects:
+            self.budget.raise_to(store.objects.get(SPENT))
+        self.failed: dict[str, str] = {}
+        self.reasons: Counter[str] = Counter()
+        self.stop: UserError | None = None
+        self.answered = 0
+        self.cost = 0.0  # of the answers that came, as the endpoint counts their tokens
+
+    def keep(self, records: dict[str, dict], attempt: int) -> None:
+        """Put the records of a reply into the store."""
+        said = {"time": round(time.time(), 3), "attempt": attempt}
+        self.store.put({key: self._redacted(record) | said for key, record in records.items()}, sync=False)
+        for key, record in records.items():
+            self.failed.pop(key, None)
+            self.answered += 1
+            self.cost += cost(self.entry, record["prompt_tokens"] or 0, record["completion_tokens"] or 0)
+
+    def sync(self) -> None:
+        """Put what was stored, and spent, where it outlives this machine."""
+        self.store.sync()
+        if self.store.objects:
+            self.store.objects.put(SPENT, self.budget.stored)
+
+    def _redacted(self, record: dict) -> dict:
+        """A record without the key, should the endpoint have repeated it anywhere."""
+        text = json.dumps(record, ensure_ascii=False)
+        redacted = redact_key(text, self.entry)
+        return record if redacted == text else json.loads(redacted)
+
+    def fail(self, keys: list[str], reason: str) -> None:
+        """Note why there is no answer under ``keys``; too many of those stop the job."""
+        self.failed |= dict.fromkeys(keys, reason)
+        self.reasons[reason] += len(keys)
+        failed = len(self.failed)
+        log.warning("failed: %s", reason)
+        if failed > self.entry.max_failed_share * self.total and not self.stop:
+            reasons = "; ".join(f"{count} x {reason}" for reason, count in self.reasons.most_common(3))
+            self.stop = UserError(
+                f"{self.entry.model} at {self.entry.base_url}: {failed} of {self.total} calls failed, more than "
+                f"`max_failed_share` ({self.entry.max_failed_share:.1%}) allows: {reasons}. All answers are kept; run "
+                "again to ask for the rest."
+            )
+
+    def quarantine(self, key: str, reason: str, content: bytes) -> None:
+        """Keep a reply that is no answer, or its beginning, in the file ``quarantine`` of the store, for a person to see."""
+        text = redact_key(content.decode("utf-8", "replace"), self.entry)[:_KEPT]
+        line = {"time": round(time.time(), 3), "key": key, "reason": reason, "reply": text}
+        with open(self.store.folder / "quarantine", "a", encoding="utf-8") as lines:
+            lines.write(json.dumps(line) + "\n")
+
+    def remark(self) -> str:
+        """Beside the progress of the calls: how many failed, and what the others cost."""
+        return f"{len(self.failed)} failed, {self.cost:.4f} {self.entry.currency}"
+
+    def budget_error(self, worst: float) -> UserError:
+        """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""
+        return UserError(
+            f"{self.entry.model} at {self.entry.base_url}: the budget of {self.entry.budget} {self.entry.currency} is "
+            f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers "
+            "are kept; raise `budget` and run again for the rest."
+        )
+
+
+def recount(store: ResponseStore, entry: ApiEntry) -> float:
+    """What all answers of a store cost, as the endpoint counted their tokens: less than was paid where calls failed."""
+    records = filter(None, (stored(value) for value in store.values()))
+    return sum(cost(entry, record["prompt_tokens"] or 0, record["completion_tokens"] or 0) for record in records)

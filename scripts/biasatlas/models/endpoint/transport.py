@@ -1,0 +1,192 @@
+"""An endpoint over HTTP: calls without redirects, each on a new connection, and what error statuses mean.
+
+A new connection, because a server or proxy that sends a response twice on a kept one answers the next call with it: of
+300 calls up to 46 rows were wrong, and none with ``Connection: close``. It costs up to a millisecond a call.
+"""
+
+import email.utils
+import math
+import os
+import random
+import re
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextvars import ContextVar
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import httpx2
+import openai
+
+from biasatlas.errors import UserError
+from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.replies import filtered, printable
+
+#: An endpoint that asks to wait longer (a day's quota) stops the job instead.
+MAX_RETRY_AFTER_S = 3600
+
+#: Bytes that a reply may have: some, as for thinking that no limit counts, and more for each token of prompt and answers.
+_BYTES, _BYTES_A_TOKEN = 1 << 20, 200
+
+#: Nobody's are kept: sent back they would tell calls apart, and grow until no call is taken.
+_NO_COOKIES = DefaultCookiePolicy(allowed_domains=[])
+
+_most_bytes: ContextVar[int] = ContextVar("_most_bytes", default=64 << 20)
+#: For those who do not set a limit to the whole of a call.
+most_seconds: ContextVar[float] = ContextVar("most_seconds", default=math.inf)
+
+#: Before attempt k a client waits between 0 and this much times 2^k, evenly drawn, and a minute at most.
+BACKOFF_S = 0.5
+
+#: What services say under a status that says less: of a wrong key under 400, of an empty account under 429.
+_WRONG_KEY = re.compile(r"invalid_api_key|API key not valid|API_KEY_INVALID|auth_error|Authentication ?Error")
+_NO_CREDIT = re.compile(r"insufficient_quota|^1113\b")
+
+#: A shorter key is no secret: servers of one's own take "EMPTY" or "test", which are words of answers too.
+_SECRET = 12
+
+#: Characters of a message that are passed on.
+_SHOWN = 300
+
+
+class TooLong(ValueError):
+    """A reply larger than any answer to what was asked, or one that is packed though that was not asked for."""
+
+
+def options(entry: ApiEntry, *, asynchronous: bool = False, timeout_s: float | None = None) -> dict[str, Any]:
+    """Arguments of the openai package's client for an ``entry``. Raises UserError if the key is not there."""
+    hook = _bound_async if asynchronous else _bound
+    make = openai.DefaultAsyncHttpxClient if asynchronous else openai.DefaultHttpxClient
+    return {
+        "api_key": api_key(entry),
+        "base_url": entry.base_url,
+        "max_retries": 0,
+        "timeout": timeout_s,
+        "default_headers": {"Connection": "close", "Accept-Encoding": "identity"},
+        "http_client": make(follow_redirects=False, event_hooks={"response": [hook]}, cookies=CookieJar(_NO_COOKIES)),
+    }
+
+
+async def reply_bytes(client: openai.AsyncOpenAI, path: str, body: dict, tokens: int) -> bytes:
+    """What the endpoint replies to ``body``, of ``tokens`` with its answers. Raises openai.OpenAIError where it fails."""
+    _most_bytes.set(_BYTES + _BYTES_A_TOKEN * tokens)
+    return (await client.post(path, cast_to=httpx2.Response, body=body)).content
+
+
+class _Bounded(httpx2.AsyncByteStream, httpx2.SyncByteStream):
+    """A reply's body, up to so many bytes, and read at once within so many seconds."""
+
+    def __init__(self, stream: Any, most: int, seconds: float):
+        self._stream, self._most, self._until = stream, most, time.monotonic() + seconds
+
+    def __iter__(self) -> Iterator[bytes]:
+        left = self._most
+        for chunk in self._stream:
+            left -= len(chunk)
+            self._check(left)
+            if time.monotonic() > self._until:
+                raise TooLong("a reply that comes byte by byte")
+            yield chunk
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._most
+        async for chunk in self._stream:
+            left -= len(chunk)
+            self._check(left)
+            yield chunk
+
+    def _check(self, left: int) -> None:
+        if left < 0:
+            raise TooLong(f"a reply of more than {self._most} bytes")
+
+    def close(self) -> None:
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _bound(response: httpx2.Response) -> None:
+    encoding = response.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        raise TooLong(f"a reply packed by {encoding!r}, which was not asked for")
+    response.stream = _Bounded(response.stream, _most_bytes.get(), most_seconds.get())
+
+
+async def _bound_async(response: httpx2.Response) -> None:
+    _bound(response)
+
+
+def api_key(entry: ApiEntry) -> str:
+    """The key from the environment variable that ``entry`` names; raises UserError if that is unset or empty."""
+    if not entry.key_env:
+        return "none"
+    key = os.environ.get(entry.key_env, "").strip()
+    if key and key.isascii() and key.isprintable():
+        return key
+    raise UserError(
+        f"{entry.model} at {entry.base_url}: the environment variable {entry.key_env} (`key_env`) "
+        f"{'holds characters that no key has' if key else 'is not set'}. Put the key there: export {entry.key_env}=..."
+    )
+
+
+def shown(text: str, entry: ApiEntry) -> str:
+    """The beginning of a ``text`` that is not ours, without the key and without what steers a terminal."""
+    return printable(redact_key(text, entry)[:_SHOWN])
+
+
+def redact_key(text: str, entry: ApiEntry) -> str:
+    """``text`` without the key: some endpoints repeat it in their errors, and one might in its replies."""
+    key = api_key(entry) if entry.key_env else ""
+    return text.replace(key, "***") if len(key) >= _SECRET else text
+
+
+def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
+    """What an error status says in its body: code, type and message where it has them."""
+    body = error.body
+    if isinstance(body, list) and body and isinstance(body[0], dict):  # Gemini's
+        body = body[0].get("error", body)
+    if isinstance(body, dict):
+        words = dict.fromkeys(str(body[name]) for name in ("code", "type", "message") if body.get(name))
+        body = " ".join(words) or body
+    if 300 <= error.status_code < 400:
+        body = f"sends calls on to {error.response.headers.get('location', 'nowhere')}, which gets no prompt and no key"
+    return shown(str(body or error.response.text), entry)
+
+
+def fatal(error: openai.APIStatusError, entry: ApiEntry) -> str:
+    """What to tell the user if every other call would fail alike, else ''."""
+    where, text = f"{entry.model} at {entry.base_url}", error_text(error, entry)
+    if filtered(error.status_code, text):
+        return ""
+    if error.status_code in (401, 403) or (error.status_code == 400 and _WRONG_KEY.search(text)):
+        variable = f"the key in {entry.key_env}" if entry.key_env else "a call without a key (`key_env` is empty)"
+        return f"{where} does not accept {variable}: {text}"
+    if error.status_code == 404:
+        return f"{where}: unknown `model` or wrong `base_url`: {text}"
+    if error.status_code == 402 or _NO_CREDIT.search(text):
+        return f"{where}: the account has no credit left: {text}. All answers are kept; top it up and run again."
+    return ""
+
+
+def is_retryable(status_code: int) -> bool:
+    """Whether a call with this error status may be answered a little later."""
+    return status_code >= 500 or 300 <= status_code < 400 or status_code in (408, 409, 425, 429)
+
+
+def backoff_s(attempt: int) -> float:
+    """Seconds to wait before ``attempt`` (1 for the second), drawn so that clients do not come back together."""
+    return random.uniform(0, min(60, BACKOFF_S * 2**attempt))
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float:
+    """The seconds that a reply's headers ask to wait, from ``Retry-After`` as a number or a date; 0 if they do not."""
+    value = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else float(value))
+    except ValueError:
+        date = email.utils.parsedate_tz(value)
+    try:
+        return max(0.0, email.utils.mktime_tz(date) - time.time()) if date else 0.0
+    except (ValueError, OverflowError):  # no year of this calendar
+        return 0.0

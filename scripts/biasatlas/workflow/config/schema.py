@@ -1,0 +1,112 @@
+"""The configuration as one typed model; the JSON schema and the reference in docs/ are made from it.
+
+Models' entries are declared with their kinds (:mod:`biasatlas.models.kinds`), protocols with their benchmarks.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from biasatlas.benchmarks.contract import Options, Spec
+from biasatlas.benchmarks.registry import load_options, load_spec
+from biasatlas.marks import Marked, field
+from biasatlas.models.kinds import ModelEntry
+from biasatlas.workflow.config.files import FilePath
+from biasatlas.workflow.config.run import Run
+
+#: Names become parts of paths and of rule names.
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+
+
+class Construction(Marked):
+    """The making of new questions in the manner of DBB from the items of CrowS-Pairs, StereoSet, BBQ and SOFA."""
+
+    writer: str = field("answers", description="Name of the model that writes and checks.")
+    items_per_source: int = field(
+        "answers", 20, ge=1, le=1_000_000, description="Items taken from each configured source benchmark."
+    )
+    seed: int = field(
+        "answers", 0, ge=0, le=2**32 - 1, description="Seed of the draw of those items, as many of each type of bias."
+    )
+    wording: Literal["ours", "released", "paper"] = field(
+        "answers",
+        "ours",
+        description="Wording of the writer's prompts: ours; the released files', which are fetched; or the paper's Tables 12 "
+        "to 15, from those files, whose steps alone are then done.",
+    )
+    sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table as CSV, one more source.")
+    evaluation: FilePath | None = field(
+        "tables",
+        None,
+        description="Your filled-in copy of `construction/evaluation_sheet.csv`; it is summed up, if given. Keep it outside "
+        "the results, where a new construction would replace it.",
+    )
+
+
+class Laboratory(Marked):
+    """Metrics measured on known models (target `laboratory`): `resources/laboratory/studies.yaml` says which and how."""
+
+    seeds: int = field(
+        "scores", 200, ge=2, le=100_000, description="Models of each setting, which differ in their seed."
+    )
+    studies: list[str] | None = field("nothing", None, description="The studies, by name; empty: all of them.")
+
+
+class Config(BaseModel):
+    """The configuration of a run of the workflow."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    results: FilePath = Field("results", description="Folder that everything computed goes to.")
+    data: FilePath = Field("data", description="Folder that downloaded data go to.")
+    mirror: FilePath | None = Field(
+        None,
+        description="Folder with copies of the published data, used in place of downloads. "
+        "The environment variable BIASATLAS_MIRROR serves where this is not given.",
+    )
+    store: str | None = Field(
+        None,
+        pattern=r"^(s3|gs|az)://[^/?#@\s]+(/[^?#\s]*)?$",
+        description="Where answers are kept on object storage, for jobs that share no file system, as `s3://bucket/folder`; "
+        "the folder `store` of the results is then each machine's copy. Changes no result.",
+    )
+    accept_cost: float | None = Field(
+        None,
+        ge=0,
+        description="The most that the run may cost, in the currency of the models' entries: where `check` finds that it "
+        "may come to more, no endpoint is called. Changes no result.",
+    )
+    models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(
+        min_length=1, description="The models to measure, by a name of your choice."
+    )
+    benchmarks: dict[Annotated[str, Field(pattern=NAME)], Run] = Field(
+        min_length=1, description="The benchmarks to run, by name."
+    )
+    construction: Construction | None = Field(
+        None, description="Makes new questions, if given (target `construction`)."
+    )
+    laboratory: Laboratory | None = Field(
+        None, description="Measures the metrics themselves, if given (target `laboratory`)."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, raw: Any) -> Any:
+        """``raw``, with each benchmark's name where it names no other."""
+        runs = raw.get("benchmarks") if isinstance(raw, dict) else None
+        if not isinstance(runs, dict):
+            return raw
+        named = {name: {"benchmark": name} | run if isinstance(run, dict) else run for name, run in runs.items()}
+        return raw | {"benchmarks": named}
+
+    def benchmark(self, name: str) -> str:
+        """The benchmark that a ``name`` in the configuration stands for; a name that is not there stands for itself."""
+        return self.benchmarks[name].benchmark if name in self.benchmarks else name
+
+    def spec(self, name: str) -> Spec:
+        """The declaration of the benchmark of this ``name``."""
+        return load_spec(self.benchmark(name))
+
+    def options(self, name: str, protocol: str) -> Options:
+        """The options of its protocol."""
+        return load_options(self.benchmark(name), protocol)

@@ -1,0 +1,70 @@
+"""Inputs and params of the construction's rules: new questions in the manner of DBB, written by a model."""
+
+from typing import Any
+
+from biasatlas.benchmarks.dbb.construct import STEPS
+from biasatlas.workflow.filetree import File
+from biasatlas.workflow.lookup import Lookup
+
+
+class ConstructionLookup:
+    """What these rules ask the configuration, in which the section `construction` may be missing."""
+
+    def __init__(self, find: Lookup):
+        self.find, self.config, self.paths = find, find.config, find.paths
+        wording = self.setting("wording") or "ours"
+        #: Sources of the templates of others that the writer is asked in.
+        self._sources = [] if wording == "ours" else ["dbb", "dbb_code"]
+
+    def setting(self, name: str) -> Any:
+        """A key of the section, None without it."""
+        return getattr(self.config.construction, name) if self.config.construction else None
+
+    def _benchmarks(self) -> list[str]:
+        """Benchmarks whose items new questions are made from."""
+        possible = ("crows_pairs", "stereoset", "bbq") if self.config.construction else ()
+        return [name for name in possible if name in self.config.benchmarks]
+
+    def raw(self) -> dict[str, dict[str, File]]:
+        """Tree: source -> its raw files, of the items that new questions are made from."""
+        sofa = {"sofa": {"sofa.csv": File(self.setting("sofa"))}} if self.setting("sofa") else {}
+        return {name: self.find.raw(name) for name in self._benchmarks()} | sofa
+
+    def raw_checksums(self) -> list[str]:
+        """Input: checksums of what was fetched of them."""
+        return [path for name in self._benchmarks() for path in self.find.raw_checksums(name)]
+
+    def prompts(self) -> dict[str, File]:
+        """Tree: the prompt templates of the writer, ours and those of others."""
+        folders = {name: self.find.unchanged(self.paths.source.format(source=name)) for name in self._sources}
+        others = {f"wording/{name}": File(folder) for name, folder in folders.items()}
+        return self.find.shipped("prompts/dbb/construct/*") | others
+
+    def prompt_checksums(self) -> list[str]:
+        """Input: checksums of the templates that were fetched."""
+        return self.find.checksums(self._sources)
+
+    def prompt_digest(self) -> str:
+        """Param: what our templates say."""
+        return self.find.digest(self.find.shipped("prompts/dbb/construct/*"))
+
+    def prices(self) -> list[float]:
+        """Param: prices of a million prompt and completion tokens of the writer; 0 for a model that runs here."""
+        entry = self.config.models.get(self.setting("writer") or "")
+        return [getattr(entry, f"price_{kind}_per_million", 0) for kind in ("input", "output")]
+
+    def rows_before(self, wildcards: Any) -> str:
+        """Input: the rows that a step asks about, those of the step before."""
+        return self.paths.constructed.format(step=("items", *STEPS)[STEPS.index(wildcards.step)])
+
+    def questions(self) -> dict[str, File]:
+        """Tree: DBB's raw data, where they are configured."""
+        return self.find.raw("dbb") if "dbb" in self.config.benchmarks else {}
+
+    def question_checksums(self) -> list[str]:
+        """Input: checksums of what was fetched of them."""
+        return self.find.raw_checksums("dbb") if "dbb" in self.config.benchmarks else []
+
+    def step_name(self, wildcards: Any) -> str:
+        """Param: the step of a job; variations are the last one's alone."""
+        return getattr(wildcards, "step", STEPS[-1])

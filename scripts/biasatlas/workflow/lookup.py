@@ -1,0 +1,291 @@
+"""Inputs and params of a benchmark's rules, as functions of a job's wildcards. Snakemake itself is not needed here."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from biasatlas.benchmarks.contract import REPLIES
+from biasatlas.marks import that_change
+from biasatlas.sources import load_sources
+from biasatlas.workflow import across, laboratory, selection
+from biasatlas.workflow.filetree import File, files
+from biasatlas.workflow.identity import digest_of_texts
+from biasatlas.workflow.steps import Steps
+from biasatlas.workflow.targets import Answers, Targets, files_behind
+
+
+class Lookup(Steps):
+    """What a benchmark's rules ask the configuration."""
+
+    def __init__(self, targets: Targets, unchanged: Callable, local: Callable):
+        super().__init__(targets, unchanged, local)
+        self.sources = load_sources()
+
+    # Raw data, items, requests.
+
+    def raw(self, benchmark: str) -> dict[str, File]:
+        """Tree: a benchmark's raw data, by the names of its sources, or by upstream paths in its sample or the user's folder.
+
+        Folders count by their checksums alone: Snakemake knows only a folder's time.
+        """
+        run, spec = self.config.benchmarks[benchmark], self.config.spec(benchmark)
+        if run.data == "full":
+            return {name: File(self.unchanged(self.paths.source.format(source=name))) for name in spec.sources}
+        if run.folder:
+            folder = os.path.normpath(run.folder)
+            return {name: File(self.local(f"{folder}/{name}")) for name in selection.own_names(self.config, benchmark)}
+        sample = f"samples/{spec.sample}/"
+        return {name.removeprefix(sample): file for name, file in self.shipped(f"{sample}**/*").items()}
+
+    def raw_checksums(self, benchmark: str) -> list[str]:
+        """Checksums of what was fetched of a benchmark's raw data; what ships is compared file by file."""
+        fetched = self.config.benchmarks[benchmark].data == "full"
+        return self.checksums(self.config.spec(benchmark).sources) if fetched else []
+
+    def data_files(self, wildcards: Any) -> dict[str, File]:
+        """Tree: the raw data of the items, and the user's own files that are read together with them."""
+        own = selection.data_files(self.config, wildcards.benchmark)
+        return self.raw(wildcards.benchmark) | {name: File(path) for name, path in own.items()}
+
+    def data_checksums(self, wildcards: Any) -> list[str]:
+        """Input: checksums of what was fetched."""
+        return self.raw_checksums(wildcards.benchmark)
+
+    def pins(self, wildcards: Any) -> dict[str, Any]:
+        """Param: the version of a source, and what each of its files that a table lists is known by."""
+        source = self.sources[wildcards.source]
+        return {"version": source.version} | {file.path: file.pin for file in source.files}
+
+    def reading(self, wildcards: Any) -> dict[str, Any]:
+        """Param: the keys of a run that the reader of a benchmark's data takes by name."""
+        return selection.reading(self.config, wildcards.benchmark)
+
+    def orders(self, wildcards: Any) -> str | list[str]:
+        """Input: what a judge says of the order of each item's parts, where it is asked before requests are built."""
+        w = wildcards
+        return self.paths.orders if selection.is_ordered(self.config, w.benchmark, w.protocol, w.task) else []
+
+    def categories(self, wildcards: Any) -> list[str]:
+        """Categories of a task that the configuration asks for."""
+        return selection.categories(self.config, wildcards.benchmark, wildcards.task)
+
+    def request_group(self, wildcards: Any) -> str | None:
+        """Group of a job that builds requests: its items', except where a judge's own job comes between."""
+        return None if self.orders(wildcards) else "requests"
+
+    # Responses and scores.
+
+    def grammar(self, wildcards: Any) -> list[str]:
+        """Input: the grammar that planted models of a language are trained with."""
+        return files(self.shipped(f"planted/{wildcards.language}.yaml"))
+
+    def grammar_digest(self, wildcards: Any) -> str:
+        """Param: what it says."""
+        return self.digest(self.shipped(f"planted/{wildcards.language}.yaml"))
+
+    def tasks(self, wildcards: Any) -> list[str]:
+        """Tasks that a model answers."""
+        return selection.tasks(self.config, wildcards.benchmark, wildcards.model)
+
+    def requests(self, wildcards: Any) -> dict[str, File]:
+        """Tree: task -> its requests, of the tasks that a model answers."""
+        return self._requests_of(self.tasks(wildcards))
+
+    def _requests_of(self, tasks: list[str]) -> dict[str, File]:
+        return {task: File(self.paths.requests.replace("{task}", task)) for task in tasks}
+
+    def simulated_items(self, wildcards: Any) -> str | list[str]:
+        """Input: the items, for models that answer by them rather than by what a request says."""
+        return self.paths.items if self.config.models[wildcards.model].kind in ("released", "known") else []
+
+    def response_group(self, wildcards: Any) -> str | None:
+        """Group of a job that imports published outputs: that of what is made of them."""
+        return "results" if self.config.models[wildcards.model].kind == "released" else None
+
+    def gathering_group(self, wildcards: Any) -> str | None:
+        """Group of a job that joins responses: the scores', except where a judge's own job comes between."""
+        declared = self.config.spec(wildcards.benchmark).tasks
+        return None if any(declared[task].judged for task in self.tasks(wildcards)) else "results"
+
+    def judgements(self, wildcards: Any) -> str | list[str]:
+        """Input: what a judge says of the answers, where a task is scored by one."""
+        judged = self.config.spec(wildcards.benchmark).tasks[wildcards.task].judged
+        return self.paths.judgements if judged else []
+
+    # Tables and figures.
+
+    def models(self, wildcards: Any) -> list[str]:
+        """Models that a table is about, in the order of its rows."""
+        protocol = self.protocol(wildcards)
+        if not hasattr(wildcards, "protocol"):
+            return selection.released_models(self.config)
+        return selection.models(self.config, wildcards.benchmark, protocol)
+
+    def table(self, wildcards: Any) -> dict[str, list[str] | str]:
+        """Inputs of a table: scores and what they were made from, or a file of the user's, or a source of printed data."""
+        w, table = wildcards, self.config.spec(wildcards.benchmark).tables[wildcards.table]
+        scores = self.targets.scores(w.benchmark, self.protocol(w), w.table, self.models(w))
+        own: list[str] | str = self.config.benchmarks[w.benchmark].files.get(table.file or "", [])
+        return {
+            "scores": files_behind(self.paths.scores, scores),
+            "provenance": files_behind(self.paths.scored_from, scores),
+            "resources": files(self.resources("tables")(w)),
+            "own": self.unchanged(self.paths.source.format(source=table.source)) if table.source else own,
+            "checksums": self.checksums([table.source]) if table.source else [],
+        }
+
+    def is_partial_data(self, wildcards: Any) -> bool:
+        """Param: whether a benchmark is measured on some of its categories alone."""
+        return bool(self.config.benchmarks[wildcards.benchmark].categories)
+
+    def published_names(self, models: Callable) -> Callable:
+        """Param of: our name of a model -> its published name, of the models that a table may hold."""
+
+        def names(wildcards: Any) -> dict[str, str]:
+            entries = {name: self.config.models[name] for name in models(wildcards)}
+            return {name: entry.published_as for name, entry in entries.items() if entry.published_as}
+
+        return names
+
+    def colours(self, models: Callable) -> Callable:
+        """Param of: the place of each model that a figure may draw among the configured ones, which gives it its colour."""
+
+        def places_of(wildcards: Any) -> dict[str, int]:
+            drawn = models(wildcards)
+            return {name: place for place, name in enumerate(self.config.models) if name in drawn}
+
+        return places_of
+
+    def answers(self, wildcards: Any) -> list[dict[str, Any]]:
+        """Tree: the answers of a benchmark that can be counted, by model and task: those of models, then of judges."""
+        w, declared = wildcards, self.config.spec(wildcards.benchmark).tasks
+        scores = self.targets.scores(w.benchmark, w.protocol, REPLIES, self.models(w))
+        keys = dict.fromkeys(Answers(s.model, s.benchmark, s.protocol, s.task) for s in scores)
+        roles = [(key, key.task, self.paths.requests, self.paths.responses) for key in keys]
+        judged = [key for key in keys if declared[key.task].judged]
+        roles += [(key, f"{key.task} judge", self.paths.judge_requests, self.paths.judgements) for key in judged]
+        return [
+            {
+                "model": key.model,
+                "name": name,
+                "task": key.task,
+                "requests": File(requests.format(**key._asdict())),
+                "responses": File(responses.format(**key._asdict())),
+            }
+            for key, name, requests, responses in roles
+        ]
+
+    def figure_tables(self, wildcards: Any) -> dict[str, File]:
+        """Tree: the tables of a figure, by name."""
+        names = self.config.spec(wildcards.benchmark).figures[wildcards.figure].tables
+        return {name: File(self.paths.table.replace("{table}", name)) for name in names}
+
+    # Across benchmarks.
+
+    def compared_tables(self, wildcards: Any) -> dict[tuple[str, str], File]:
+        """Tree: the tables that stand side by side, by benchmark and name."""
+        keys = self.targets.compared_tables(wildcards.protocol, wildcards.comparison)
+        return {
+            (name, table): File(self.paths.table.format(benchmark=name, protocol=wildcards.protocol, table=table))
+            for name, table in keys
+        }
+
+    def compared_models(self, wildcards: Any) -> list[str]:
+        """Models of the benchmarks that stand side by side."""
+        protocol = wildcards.protocol
+        names = [name for name, _ in self.targets.compared_tables(protocol, wildcards.comparison)]
+        return list(dict.fromkeys(m for name in names for m in selection.models(self.config, name, protocol)))
+
+    def measured_as_published(self, wildcards: Any) -> list[str]:
+        """Param: the benchmarks that are measured as DBB's paper does."""
+        return across.measured_as_printed(self.config, wildcards.protocol)
+
+    def matched_models(self, wildcards: Any) -> list[str]:
+        """Models that both DBB and BBQ measure."""
+        return across.matched_models(self.config, wildcards.protocol)
+
+    def matched_scores(self, wildcards: Any) -> dict[str, list[str]]:
+        """Inputs: the scores of the models that both DBB and BBQ measure, and what those were made from."""
+        models, inputs = self.matched_models(wildcards), {}
+        for name in ("dbb", "bbq"):
+            scores = self.targets.scores(name, wildcards.protocol, "bias", models)
+            inputs[name] = files_behind(self.paths.scores, scores)
+            inputs[f"{name}_provenance"] = files_behind(self.paths.scored_from, scores)
+        return inputs
+
+    def evidence(self, wildcards: Any) -> list[dict[str, Any]]:
+        """Tree: each benchmark that is evidence, with its score files."""
+        protocol = wildcards.protocol
+        return [
+            {
+                "name": name,
+                "benchmark": self.config.benchmark(name),
+                "scores": list(map(File, files_behind(self.paths.scores, self.targets.all_scores(name, protocol)))),
+            }
+            for name in self.targets.with_evidence(protocol)
+        ]
+
+    def evidence_provenance(self, wildcards: Any) -> list[str]:
+        """Input: what those scores were made from."""
+        names, protocol = self.targets.with_evidence(wildcards.protocol), wildcards.protocol
+        return files_behind(
+            self.paths.scored_from, [score for name in names for score in self.targets.all_scores(name, protocol)]
+        )
+
+    def evidence_options(self, wildcards: Any) -> dict[str, Any]:
+        """Param: the options of those benchmarks that change what their scores say."""
+        protocol = wildcards.protocol
+        names = self.targets.with_evidence(protocol)
+        return {name: that_change(self.config.options(name, protocol), "tables") for name in names}
+
+    def seeds(self) -> list[list[str]]:
+        """Param: groups of models that differ by their seed alone."""
+        return across.seeds(self.config)
+
+    def texts(self, wildcards: Any) -> str:
+        """Param: what pages say of the configured benchmarks."""
+        return digest_of_texts(dict.fromkeys(map(self.config.benchmark, self.config.benchmarks)))
+
+    def findings(self) -> dict[str, File]:
+        """Tree: the table of all tests under each protocol with evidence."""
+        protocols = self.targets.protocols_with_evidence
+        return {p: File(self.paths.comparison.format(protocol=p, comparison="findings")) for p in protocols}
+
+    def multiverses(self) -> dict[str, list[File]]:
+        """Tree: protocol -> the files of numbers under every choice of analysis."""
+        tree: dict[str, list[File]] = {}
+        for protocol, model, name in self.targets.universes():
+            path = self.paths.multiverse.format(model=model, benchmark=name, protocol=protocol)
+            tree.setdefault(protocol, []).append(File(path))
+        return tree
+
+    def unjudged_requests(self, wildcards: Any) -> dict[str, File]:
+        """Tree: task -> its requests, of the tasks that a model answers and that are scored without a judge."""
+        declared = self.config.spec(wildcards.benchmark).tasks
+        return self._requests_of([task for task in self.tasks(wildcards) if not declared[task].judged])
+
+    def replicated_tables(self) -> dict[tuple[str, str], File]:
+        """Tree: (benchmark, table) -> the tables that are validated against print."""
+        template = self.paths.released_table
+        keys = selection.replicable_tables(self.config)
+        return {(name, table): File(template.format(benchmark=name, table=table)) for name, table in keys}
+
+    def planned_requests(self, wildcards: Any) -> dict[str, File]:
+        """Tree: task -> its requests, of the tasks that are asked and scored without a judge."""
+        name, protocol = wildcards.benchmark, wildcards.protocol
+        declared = self.config.spec(name).tasks
+        return self._requests_of(
+            [
+                task
+                for task in selection.tasks_asked(self.config, name)
+                if not declared[task].judged and not selection.is_ordered(self.config, name, protocol, task)
+            ]
+        )
+
+    def study(self, wildcards: Any) -> dict[str, Any]:
+        """Param: what of a study decides its experiments."""
+        return laboratory.study_values(self.config, wildcards.study, wildcards.setting)
+
+    def categories_of(self, requests: Callable) -> Callable:
+        """Param of: categories of each task of a tree of requests."""
+        return lambda w: {task: selection.categories(self.config, w.benchmark, task) for task in requests(w)}

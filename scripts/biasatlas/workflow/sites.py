@@ -1,0 +1,104 @@
+"""The tree of the report: every file that a page shows or opens, by what it is, and what stands beside it."""
+
+from typing import Any
+
+from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
+from biasatlas.benchmarks.comparisons.metrics import CAPTIONS, FIGURE_CAPTION
+from biasatlas.marks import that_change
+from biasatlas.workflow import failures, selection
+from biasatlas.workflow.filetree import File
+from biasatlas.workflow.selection import Scored
+from biasatlas.workflow.targets import Answers, Crossing, Targets
+
+
+def site_tree(targets: Targets) -> dict[str, Any]:
+    """What the site of a run is made from, as :class:`biasatlas.report.run.Study` has it."""
+    config, paths = targets.config, targets.paths
+    return {
+        "runs": [_run(targets, name, protocol) for name, protocol in targets.runs],
+        "models": {name: that_change(entry, "tables") for name, entry in config.models.items()},
+        "comparisons": [_comparison(targets, key) for key in targets.comparisons],
+        "paid": _paid(targets),
+        "missing": _missing(targets),
+        "ledger": File(paths.ledger) if targets.exists(paths.ledger) else "",
+        "summaries": list(map(File, targets.all_summaries())),
+    }
+
+
+def _run(targets: Targets, name: str, protocol: str) -> dict[str, Any]:
+    """A benchmark under a protocol."""
+    config, paths, key = targets.config, targets.paths, {"benchmark": name, "protocol": protocol}
+    tasks: dict[str, list] = {}
+    for answers, scores in targets.evidence.items():
+        if (answers.benchmark, answers.protocol) == (name, protocol):
+            tasks.setdefault(answers.task, []).append(_answers(targets, answers, scores))
+    return {
+        "name": name,
+        "protocol": protocol,
+        "benchmark": config.benchmark(name),
+        "data": config.benchmarks[name].data,
+        "left_out": selection.left_out(config, name),
+        "tables": {
+            t: File(paths.table.format(**key, table=t)) for n, p, t in targets.tables if (n, p) == (name, protocol)
+        },
+        "figures": {
+            f: File(paths.figure.format(**key, figure=f)) for n, p, f in targets.figures if (n, p) == (name, protocol)
+        },
+        "items": File(paths.items.format(**key)) if tasks else "",
+        "asked": [
+            {"task": task, "requests": File(paths.requests.format(**key, task=task)), "answers": answers}
+            for task, answers in tasks.items()
+        ],
+    }
+
+
+def _answers(targets: Targets, key: Answers, scores: list[Scored]) -> dict[str, Any]:
+    """A model's answers to one task, and what was made of them."""
+    paths, names = targets.paths, key._asdict()
+    judged = targets.config.spec(key.benchmark).tasks[key.task].judged
+    tokens = paths.tokens.format(**names)
+    return {
+        "model": key.model,
+        "scores": [File(paths.scores.format(**score._asdict())) for score in scores],
+        "provenance": File(paths.scored_from.format(**names)),
+        "responses": File(paths.responses.format(**names)),
+        "judged": tuple(File(path.format(**names)) for path in (paths.judge_requests, paths.judgements))
+        if judged
+        else None,
+        "tokens": File(tokens) if targets.exists(tokens) else "",
+    }
+
+
+def _comparison(targets: Targets, key: Crossing) -> dict[str, Any]:
+    """A table or figure across benchmarks."""
+    captions = {("table", name): caption for name, caption in (COMPARISONS | CAPTIONS).items()} | MATCHES
+    captions |= {("figure", "pairs"): FIGURE_CAPTION}
+    return {
+        "kind": key.kind,
+        "protocol": key.protocol,
+        "name": key.comparison,
+        "caption": captions.get((key.kind, key.comparison), key.comparison.replace("_", " ").capitalize()),
+        "path": File(targets.comparison_path(key)),
+    }
+
+
+def _paid(targets: Targets) -> dict[str, list[dict[str, Any]]]:
+    """Endpoint -> the responses, judgements and orders that it was paid for.
+
+    Several models and protocols may share one file, which was paid for once.
+    """
+    answers = selection.paid_answers(targets.config)
+    rows = [(each.payer, each.task, getattr(targets.paths, each.role).format(**each._asdict())) for each in answers]
+    paid: dict[str, list] = {}
+    for payer, task, path in dict.fromkeys(rows):
+        if not targets.partial or targets.exists(path):
+            paid.setdefault(payer, []).append({"task": task, "path": File(path)})
+    return paid
+
+
+def _missing(targets: Targets) -> list[str]:
+    """What the report cannot show since jobs failed, a sentence each."""
+    if not targets.partial:
+        return []
+    results = failures.results(targets.config, targets.paths) if targets.partial == "report" else []
+    return failures.gaps(targets.config, targets.paths, results, targets.exists)

@@ -1,0 +1,175 @@
+"""What can change the results of a rule beside its input files, as one param: code, shipped files, options."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple
+
+from biasatlas import ROOT
+from biasatlas.benchmarks.contract import ReadingStep
+from biasatlas.benchmarks.registry import resource_names
+from biasatlas.marks import Changes, that_change
+from biasatlas.resources import names as shipped_names
+from biasatlas.workflow import laboratory, selection
+from biasatlas.workflow.filetree import File, files, places
+from biasatlas.workflow.identity import code_of_step, digest_of
+from biasatlas.workflow.shipped import SHIPPED
+from biasatlas.workflow.targets import Targets
+
+
+class Reads(NamedTuple):
+    """What a stage reads beside its input: shipped files by the steps that name them, options up to a stage, templates."""
+
+    resources: tuple[ReadingStep, ...] = ()
+    options: Changes | None = None
+    templates: ReadingStep | None = None
+
+
+Stage = Literal["", "items", "requests", "orders", "judge", "scores", "tables", "multiverse", "plan", "experiment"]
+
+STAGES: dict[Stage, Reads] = {
+    "": Reads(),
+    "items": Reads(("items",)),
+    "requests": Reads(("requests",), "answers", "requests"),
+    "orders": Reads(("judge",), None, "judge"),
+    "judge": Reads(("judge",), "judgements", "judge"),
+    "scores": Reads(("scores",), "scores"),
+    "tables": Reads(("tables",), "tables"),
+    "multiverse": Reads(("scores", "tables"), "tables"),
+    "plan": Reads(("scores", "tables"), "tables"),
+    "experiment": Reads(laboratory.STEPS),
+}
+
+#: Script -> modules of a benchmark that it calls.
+MODULES: dict[str, tuple[str, ...]] = {
+    "read_items": ("items", "columns"),
+    "build_requests": ("requests", "columns"),
+    "judge_responses": ("judge", "readers"),
+    "order_contexts": ("judge",),
+    "score_responses": ("scores", "columns"),
+    "summarise_scores": ("tables",),
+    "summarise_replies": ("readers",),
+    "draw_figure": ("figures",),
+    "score_again": ("scores", "evidence"),
+    "compare_models": ("evidence",),
+    "run_experiment": laboratory.MODULES,
+    "plan_effects": (*laboratory.MODULES, "evidence"),
+    "start_variations": ("items",),
+}
+
+
+class Steps:
+    """The params of a rule's step, and the files that a step reads of what ships.
+
+    ``unchanged`` marks a folder whose time says nothing (``ancient``), ``local`` a path that is never on remote storage.
+    Where wildcards have no protocol, the rule is one of published outputs, which stand under ``released``.
+    """
+
+    def __init__(self, targets: Targets, unchanged: Callable, local: Callable):
+        self.targets, self.unchanged, self.local = targets, unchanged, local
+        self.config, self.paths = targets.config, targets.paths
+
+    def step(self, stage: Stage, script: str = "", **extras: Any) -> Callable:
+        """Param of: what can change a step's results beside its input files, by name.
+
+        ``code`` identifies the code of ``script``; ``resources`` is a tree of the shipped files of a ``stage`` and
+        ``shipped`` what they say; ``options`` are those of the protocol. ``extras`` are values, trees of files, or
+        functions of the wildcards that give one.
+        """
+
+        def value(wildcards: Any) -> dict[str, Any]:
+            given = {name: extra(wildcards) if callable(extra) else extra for name, extra in extras.items()}
+            said: dict[str, Any] = {"code": self._code(script, wildcards)} if script else {}
+            if STAGES[stage].resources:
+                said["resources"] = self.resources(stage)(wildcards)
+                said["shipped"] = self.digest(self._resource_names(stage, wildcards))
+            if upto := STAGES[stage].options:
+                said["options"] = self.options(wildcards, upto)
+            return {name: places(tree) for name, tree in (said | given).items()}
+
+        return value
+
+    def _code(self, script: str, wildcards: Any) -> str:
+        """A digest of the code behind a job."""
+        if script == "compare_models":
+            benchmarks = [self.config.benchmark(name) for name in self.targets.with_evidence(wildcards.protocol)]
+        else:
+            fixed = "dbb" if script == "start_variations" else ""
+            benchmarks = [fixed or self.config.benchmark(getattr(wildcards, "benchmark", ""))]
+        modules = [f"benchmarks.{{benchmark}}.{module}" for module in MODULES.get(script, ())]
+        return " ".join(code_of_step(script, benchmark, *modules) for benchmark in dict.fromkeys(benchmarks))
+
+    def files_for(self, tree: Any) -> Callable:
+        """Input of: the files of a tree, or of the one that a function of the wildcards gives."""
+        return lambda wildcards: files(tree(wildcards) if callable(tree) else tree)
+
+    def ship(self, names: Iterable[str]) -> list[str]:
+        """Paths of files that ship with the workflow, by their names below resources/."""
+        return [self.local(str(SHIPPED / name)) for name in names]
+
+    def shipped(self, *patterns: str) -> dict[str, File]:
+        """A tree of shipped files: name -> file."""
+        names = shipped_names(patterns)
+        return dict(zip(names, map(File, self.ship(names)), strict=True))
+
+    def shipped_for(self, benchmark: str, step: ReadingStep) -> dict[str, File]:
+        """A tree of the shipped files that a step of a benchmark reads."""
+        names = resource_names(benchmark, step)
+        return dict(zip(names, map(File, self.ship(names)), strict=True))
+
+    def digest(self, names: Iterable[str]) -> str:
+        """What shipped files say, whatever their times."""
+        return digest_of([str(ROOT / "resources" / name) for name in names])
+
+    def options(self, wildcards: Any, upto: Changes) -> dict[str, Any]:
+        """The options of a protocol that can change what is made up to a stage."""
+        return that_change(self.config.options(wildcards.benchmark, self.protocol(wildcards)), upto)
+
+    def protocol(self, wildcards: Any) -> str:
+        """The wildcard's protocol; of a judge's orders, which all protocols share, the first that asks for them."""
+        if hasattr(wildcards, "protocol"):
+            return wildcards.protocol
+        if hasattr(wildcards, "task"):
+            name, task = wildcards.benchmark, wildcards.task
+            return next(p for b, p in self.targets.runs if b == name and selection.is_ordered(self.config, b, p, task))
+        return "released"
+
+    def data(self, wildcards: Any) -> str:
+        """Which data a benchmark is run on: "full", "sample" or the user's folder."""
+        return self.config.benchmarks[wildcards.benchmark].data
+
+    def resources(self, stage: Stage) -> Callable:
+        """Tree of: the files that a stage reads of what ships, and the templates of others that it asks in."""
+
+        def tree(wildcards: Any) -> dict[str, File]:
+            names = self._resource_names(stage, wildcards)
+            shipped = dict(zip(names, map(File, self.ship(names)), strict=True))
+            return shipped | self.template_files(stage, wildcards.benchmark, self.protocol(wildcards))
+
+        return tree
+
+    def _resource_names(self, stage: Stage, wildcards: Any) -> list[str]:
+        benchmark = self.config.benchmark(wildcards.benchmark)
+        return list(dict.fromkeys(n for step in STAGES[stage].resources for n in resource_names(benchmark, step)))
+
+    def template_files(self, stage: Stage, benchmark: str, protocol: str) -> dict[str, File]:
+        """Tree: the prompt templates of others that a stage asks in: folders of sources, files of the user's."""
+        sources, own = self._templates(stage, benchmark, protocol)
+        tree = {name: File(self.unchanged(self.paths.source.format(source=name))) for name in sources}
+        tree |= {name: File(self.local(self.config.benchmarks[benchmark].files[name])) for name in own}
+        return {f"wording/{name}": file for name, file in tree.items()}
+
+    def template_checksums(self, stage: Stage) -> Callable:
+        """Input of: checksums of what was fetched of those templates; a folder counts by these alone."""
+
+        def paths(wildcards: Any) -> list[str]:
+            return self.checksums(self._templates(stage, wildcards.benchmark, self.protocol(wildcards))[0])
+
+        return paths
+
+    def _templates(self, stage: Stage, benchmark: str, protocol: str) -> tuple[list[str], list[str]]:
+        """Names of the sources and of the user's files that hold those templates."""
+        step = STAGES[stage].templates
+        return selection.wording(self.config, benchmark, protocol, step) if step else ([], [])
+
+    def checksums(self, sources: Iterable[str]) -> list[str]:
+        """Paths of the checksums of what is fetched of some sources."""
+        return [self.paths.checksums.format(source=source) for source in sources]

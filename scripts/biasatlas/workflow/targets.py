@@ -1,0 +1,209 @@
+"""What a run makes in the end, and what of it is left where a job failed."""
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from biasatlas.benchmarks.comparison_spec import MATCHES
+from biasatlas.workflow import across, failures, selection
+from biasatlas.workflow.config import Config
+from biasatlas.workflow.paths import Paths
+from biasatlas.workflow.selection import Scored
+
+
+class Answers(NamedTuple):
+    """The answers of a model to one task under a protocol."""
+
+    model: str
+    benchmark: str
+    protocol: str
+    task: str
+
+
+class Crossing(NamedTuple):
+    """A "table" or "figure" across benchmarks."""
+
+    kind: str
+    protocol: str
+    comparison: str
+
+
+def files_behind(template: str, keys: Iterable[NamedTuple]) -> list[str]:
+    """The path of each key by a template, each once."""
+    return list(dict.fromkeys(template.format(**key._asdict()) for key in keys))
+
+
+class Targets:
+    """The results of a configuration.
+
+    ``partial`` is the level of a run that goes on after a failure (:mod:`biasatlas.workflow.failures`), '' for any other;
+    ``exists`` says whether a file is there, on whatever storage.
+    """
+
+    def __init__(self, config: Config, paths: Paths, partial: str, exists: Callable[[str], bool]):
+        self.config, self.paths, self.partial, self.exists = config, paths, partial, exists
+        self.runs = selection.runs(config)
+
+    def is_complete(self, score: Scored) -> bool:
+        """Whether a score file is to be used: in a run that goes on after a failure, only where all behind it is there."""
+        steps = failures.steps(self.config, self.paths, score) if self.partial else ()
+        return all(self.exists(path) for path, _ in steps)
+
+    def is_usable(self, path: str) -> bool:
+        """Whether a result is to be used: where others failed to be made, only if it is there."""
+        return self.partial != "report" or self.exists(path)
+
+    def scores(self, benchmark: str, protocol: str, table: str, models: list[str]) -> list[Scored]:
+        """The scores that a table reads: those of ``models`` that have them."""
+        wanted = selection.scores(self.config, benchmark, protocol, table, models)
+        return [score for score in wanted if self.is_complete(score)]
+
+    @cached_property
+    def evidence(self) -> dict[Answers, list[Scored]]:
+        """The scores of all answers that have any, category by category."""
+        scores = {
+            Answers(model, benchmark, protocol, task): [
+                Scored(model, benchmark, protocol, task, category)
+                for category in selection.categories(self.config, benchmark, task)
+            ]
+            for benchmark, protocol in self.runs
+            for model in selection.models(self.config, benchmark, protocol)
+            for task in selection.tasks(self.config, benchmark, model)
+        }
+        complete = {key: [score for score in part if self.is_complete(score)] for key, part in scores.items()}
+        return {key: part for key, part in complete.items() if part}
+
+    @cached_property
+    def tables(self) -> list[tuple[str, str, str]]:
+        """(benchmark, protocol, table) of every table."""
+        return [
+            (benchmark, protocol, table)
+            for benchmark, protocol in self.runs
+            for table in selection.tables(self.config, benchmark, protocol)
+            if self._has_scores(benchmark, protocol, table)
+            and self.is_usable(self.paths.table.format(benchmark=benchmark, protocol=protocol, table=table))
+        ]
+
+    def _has_scores(self, benchmark: str, protocol: str, table: str) -> bool:
+        if not self.partial or not self.config.spec(benchmark).tables[table].tasks:
+            return True
+        models = selection.models(self.config, benchmark, protocol)
+        return bool(self.scores(benchmark, protocol, table, models))
+
+    @cached_property
+    def figures(self) -> list[tuple[str, str, str]]:
+        """(benchmark, protocol, figure) of every figure."""
+        made = set(self.tables)
+
+        def has_tables(benchmark: str, protocol: str, figure: str) -> bool:
+            needed = self.config.spec(benchmark).figures[figure].tables
+            return made.issuperset((benchmark, protocol, table) for table in needed)
+
+        return [
+            (benchmark, protocol, figure)
+            for benchmark, protocol in self.runs
+            for figure in selection.figures(self.config, benchmark, protocol)
+            if has_tables(benchmark, protocol, figure)
+            and self.is_usable(self.paths.figure.format(benchmark=benchmark, protocol=protocol, figure=figure))
+        ]
+
+    @cached_property
+    def comparisons(self) -> list[Crossing]:
+        """Everything across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, and models beside each other."""
+        keys = [Crossing("table", *key) for key in across.comparisons(self.config) if self.compared_tables(*key)]
+        keys += [Crossing(kind, p, name) for p in self._matched_protocols() for kind, name in MATCHES]
+        keys += [Crossing("table", protocol, "findings") for protocol in self.protocols_with_evidence]
+        keys += [Crossing(kind, p, "pairs") for p in self._shared_protocols(2) for kind in ("table", "figure")]
+        keys += [Crossing("table", protocol, "reliability") for protocol in self._shared_protocols(3)]
+        return [key for key in keys if self.is_usable(self.comparison_path(key))]
+
+    def compared_tables(self, protocol: str, comparison: str) -> list[tuple[str, str]]:
+        """(benchmark, table) that stand side by side."""
+        wanted = across.compared_tables(self.config, protocol, comparison)
+        return [(benchmark, table) for benchmark, table in wanted if (benchmark, protocol, table) in self.tables]
+
+    def _matched_protocols(self) -> list[str]:
+        return [
+            protocol
+            for protocol in across.matches(self.config)
+            if all(
+                self.scores(name, protocol, "bias", across.matched_models(self.config, protocol))
+                for name in ("dbb", "bbq")
+            )
+        ]
+
+    def comparison_path(self, key: Crossing) -> str:
+        """Where a comparison lies."""
+        template = self.paths.comparison if key.kind == "table" else self.paths.comparison_figure
+        return template.format(protocol=key.protocol, comparison=key.comparison)
+
+    def with_evidence(self, protocol: str) -> list[str]:
+        """Names of the benchmarks whose scores are evidence under a protocol."""
+        return [name for name in across.weighed(self.config, protocol) if self.all_scores(name, protocol)]
+
+    def all_scores(self, benchmark: str, protocol: str) -> list[Scored]:
+        """The scores that any table of a benchmark reads, table by table, each once."""
+        models = selection.models(self.config, benchmark, protocol)
+        scores = (self.scores(benchmark, protocol, table, models) for table in self.config.spec(benchmark).tables)
+        return list(dict.fromkeys(score for part in scores for score in part))
+
+    @cached_property
+    def protocols_with_evidence(self) -> list[str]:
+        """Protocols under which there is any evidence."""
+        return [protocol for protocol in dict.fromkeys(p for _, p in self.runs) if self.with_evidence(protocol)]
+
+    def _shared_protocols(self, models: int) -> list[str]:
+        """Those under which as many models answer the same benchmark."""
+        return list(dict.fromkeys(p for p, name in self._evidence_runs() if len(self._models(name, p)) >= models))
+
+    def _evidence_runs(self) -> list[tuple[str, str]]:
+        return [(protocol, name) for protocol in self.protocols_with_evidence for name in self.with_evidence(protocol)]
+
+    def _models(self, benchmark: str, protocol: str) -> list[str]:
+        return selection.models(self.config, benchmark, protocol)
+
+    def universes(self) -> list[tuple[str, str, str]]:
+        """(protocol, model, benchmark) of every file of numbers that are looked at under every choice of analysis."""
+        return [(p, model, name) for p, name in self._evidence_runs() for model in self._models(name, p)]
+
+    def planned_effects(self) -> list[tuple[str, str]]:
+        """(benchmark, protocol) whose findable effects are planned: those whose scores are evidence."""
+        return [(name, p) for name, p in self.runs if name in across.weighed(self.config, p)]
+
+    def all_summaries(self) -> list[str]:
+        """Paths of a summary of each model that there is any evidence about."""
+        return [path for forms in self.summaries().values() for path in forms.values() if self.is_usable(path)]
+
+    def summaries(self) -> dict[str, dict[str, str]]:
+        """Model -> form -> path of its summary."""
+        return {
+            model: {form: self.paths.summary.format(model=model, form=form) for form in ("md", "tex", "json")}
+            for model in across.weighed_models(self.config)
+        }
+
+    def all_tables(self, benchmark: str = "") -> list[str]:
+        """Paths of every table of the configuration, or of one of its benchmarks."""
+        chosen = [key for key in self.tables if benchmark in ("", key[0])]
+        return [self.paths.table.format(benchmark=name, protocol=p, table=table) for name, p, table in chosen]
+
+    def all_figures(self, benchmark: str = "") -> list[str]:
+        """Paths of every figure of the configuration, or of one of its benchmarks."""
+        chosen = [key for key in self.figures if benchmark in ("", key[0])]
+        return [self.paths.figure.format(benchmark=name, protocol=p, figure=figure) for name, p, figure in chosen]
+
+    def all_comparisons(self) -> list[str]:
+        """Paths of everything across benchmarks."""
+        return [self.comparison_path(key) for key in self.comparisons]
+
+    def construction(self) -> list[str]:
+        """The outcome of every item, step by step, and of the manual evaluation, where the configuration asks for them."""
+        if not self.config.construction or self.partial:
+            return []
+        evaluation = ["evaluation"] if self.config.construction.evaluation else []
+        return [f"{self.paths.construction}/{name}.csv" for name in ("costs", "verdicts", *evaluation)]
+
+    def everything(self) -> list[str]:
+        """All that a run makes, and the check before it."""
+        page = [self.paths.report] if self.partial else [self.paths.report, self.paths.check]
+        made = (self.all_tables, self.all_figures, self.all_comparisons, self.all_summaries, self.construction)
+        return [path for paths in made for path in paths()] + page

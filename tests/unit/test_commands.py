@@ -1,0 +1,126 @@
+"""What people type: each verb in one place, faults in one sentence, and nothing that names a verb that is not there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from biasatlas import ROOT
+
+
+def atlas(*arguments):
+    command = [sys.executable, "-m", "biasatlas", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def verbs():
+    """Verb -> its line of help."""
+    return dict(re.findall(r"^    ([a-z-]+)\s+(\S.*)$", atlas("--help").stdout, re.MULTILINE))
+
+
+def test_the_help_has_a_sentence_for_each_verb(verbs):
+    assert len(verbs) > 10
+    assert all(sentence[0].isupper() for sentence in verbs.values())
+
+
+def test_verbs_that_are_named_exist(verbs):
+    files = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "rules").glob("*.smk")]
+    files += [
+        ROOT / ".github/workflows/test.yml",
+        *(ROOT / "config").rglob("*.yaml"),
+        *(ROOT / "scripts").rglob("*.py"),
+    ]
+    named = {
+        (path.relative_to(ROOT).as_posix(), verb)
+        for path in files
+        for verb in re.findall(r"(?:-m biasatlas|\$\(ATLAS\)) ([a-z][a-z-]*)", path.read_text(encoding="utf-8"))
+    }
+    assert {verb for path, verb in named if path == "Makefile"} >= {"check", "plan", "new-benchmark", "write-reference"}
+    assert sorted(pair for pair in named if pair[1] not in verbs) == []
+
+
+def test_scripts_are_those_that_rules_name():
+    named = {name for path in (ROOT / "rules").glob("*.smk") for name in re.findall(r"/(\w+\.py)\"", path.read_text())}
+    assert {path.name for path in (ROOT / "scripts").glob("*.py")} == named
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "none.yaml"], "none.yaml: no such file. Correct the path."),
+        (["export-token-logprobs", "none.yaml"], "none.yaml: no such file. Correct the path."),
+        (["compare-runs", "none", "none"], "none/tables: no tables there."),
+        (["reparse", "none", "leter"], "reader 'leter': there is no such reader; did you mean 'letter'?"),
+        (["check-store", "none"], "none: no store there: no file ends in .jsonl."),
+        (["new-benchmark", "mine", "triples"], "FAMILY: 'triples' is none; expected pairs or questions."),
+        (["new-benchmark", "my bench", "pairs"], "NAME: 'my bench' names files; use letters, digits and _."),
+        (["new-benchmark", "gest", "pairs"], "config/benchmarks/gest.yaml: there already. Take another NAME."),
+        (["test-benchmark", "bbq"], "NAME: bbq is a folder of Python"),
+        (["benchmark-page", "gets"], "NAME: 'gets' is not a benchmark; did you mean 'gest'?"),
+        (["list-source", "x", "none", "--url", "u", "--version", "1"], "none: no such file. Correct the path."),
+    ],
+)
+def test_a_fault_is_one_sentence_and_status_2(arguments, message):
+    done = atlas(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
+def test_an_option_that_no_verb_has_is_named():
+    done = atlas("compare-runs", "a", "b", "--forse")
+    assert done.returncode == 2
+    assert "unknown: --forse; python -m biasatlas compare-runs --help" in done.stderr
+
+
+def test_a_benchmark_is_tested_on_its_sample():
+    done = atlas("test-benchmark", "gest")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("GEST: 192 items") and done.stdout.endswith(" as theory says\n")
+
+
+def test_rows_of_a_source_are_printed_in_the_order_of_its_file(tmp_path):
+    (tmp_path / "one.csv").write_text("a")
+    source = ["--version", "c0ffee", "--url", "https://example.org/c0ffee/{path}", "--licence", "MIT"]
+    done = atlas("list-source", "mine", tmp_path, "*.csv", *source, "--print")
+    columns = (ROOT / "resources/sources/sources.csv").read_text().splitlines()[0].split(",")
+    row = dict(zip(columns, done.stdout.splitlines()[0].split(","), strict=True))
+    assert row == {
+        "source": "mine",
+        "title": "",
+        "version": "c0ffee",
+        "url": "https://example.org/c0ffee/{path}",
+        "licence": "MIT",
+        "citation": "",
+        "mirror": "",
+    }
+    assert done.stdout.splitlines()[1].startswith("mine,one.csv,ca978112ca1bbdcafac2")
+
+
+def test_the_library_at_the_top_of_the_checkout_is_that_of_the_scripts():
+    assert (ROOT / "biasatlas").is_symlink()
+    assert (ROOT / "biasatlas").resolve() == Path(__file__).resolve().parents[2] / "scripts" / "biasatlas"
+
+
+def test_every_skip_is_announced_at_the_start():
+    """Tests are skipped by tests/needs.py alone, whose table makes the first lines of a run."""
+    skipping = re.compile(r"pytest\.(?:skip|importorskip|mark\.skip)|unittest\.skip|importorskip\(")
+    tests = [path for path in (ROOT / "tests").rglob("*.py") if path not in (ROOT / "tests/needs.py", Path(__file__))]
+    assert [path.name for path in tests if skipping.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_a_run_says_first_what_it_skips_and_skips_that():
+    test = "tests/unit/test_described.py::test_esbbq_has_27320_questions_and_the_pregnant_woman_first"
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", test]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"BIASATLAS_MIRROR": ""}, capture_output=True, text=True, check=False
+    )
+    reason = "real data: BIASATLAS_MIRROR names no mirror (make test MIRROR=folder)"
+    first, _, last = done.stdout.partition("collected ")
+    assert f"  {reason}\n" in first
+    assert f": {reason}\n" in last
