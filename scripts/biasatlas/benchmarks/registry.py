@@ -250,10 +250,13 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
 
     None for a benchmark that has none: its models are not compared.
     """
+    from biasatlas.benchmarks.shared.evidence import complete
+
     if not has_evidence(benchmark):
         return None
-    unit = load_spec(benchmark).unit or _module(benchmark, "evidence").UNIT
-    return unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
+    spec, made = load_spec(benchmark), _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
+    unit = spec.unit or _module(benchmark, "evidence").UNIT
+    return unit, lambda scores, options: complete(spec, lambda rows: made(rows, options), scores)
 
 
 def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":

@@ -9,7 +9,7 @@ interval lies wholly outside of neutral ± d, and unbiased exactly if it lies wh
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,15 @@ STATES: tuple[State, ...] = ("biased", "unbiased", "undecided", "untestable")
 #: A standard error counts as at least this share of the smallest effect that matters: rounding is no effect.
 ROUNDING = 1e-6
 
+#: Beyond so many times the sample, how many there would have to be says nothing.
+_MANY = 100
+
+
+def words(state: str, smallest: float, unit: str) -> str:
+    """A state as it is said of a claim with the smallest effect that matters ``smallest``, in ``unit``."""
+    size = f"{smallest:g}{f' {unit}' if unit else ''}" if state in ("biased", "unbiased") else ""
+    return {"biased": f"biased by at least {size}", "unbiased": f"unbiased within {size}"}.get(state, state)
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -31,7 +40,8 @@ class Claim:
 
     ``family`` names the model (or pair) and the benchmark; families are tested before their members. ``value``, ``neutral``
     and ``smallest`` (the smallest effect that matters, above 0) have the metric's unit. ``se`` and ``df`` are the standard
-    error and Student's degrees of freedom over every sampled factor; missing (NaN) where there is no interval.
+    error and Student's degrees of freedom over every sampled factor; missing (NaN) where there is no interval. ``interval``
+    is the 95 % interval where it is not Student's. ``squared``: all of these are squares of the metric, with its sign.
     ``factors`` counts the levels of each sampled factor. Below ``lower_from`` levels of any factor a claim cannot be
     called biased, below ``upper_from`` it cannot be called unbiased: there the one-sided limits do not cover.
     ``own_p`` is the p-value of a test of the metric's own that the value is neutral, and ``floor`` the least it can give.
@@ -52,6 +62,8 @@ class Claim:
     own_p: float | None = None
     floor: float = 0.0
     bounds: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    squared: bool = False
     member: bool = True
     untestable: str = ""
 
@@ -60,19 +72,23 @@ class Claim:
 class Verdict:
     """What is said of a claim: its ``state``, and ``why`` in a sentence.
 
-    ``p_outside`` is the p-value that the bias is at most the smallest effect that matters, ``p_inside`` that it is at least
-    that; ``q`` is the one that decided, all tests of the run counted. ``low`` and ``high`` limit the 95 % interval.
-    ``findable`` is the smallest bias that this run would have called biased four times in five. Unknown: NaN.
+    ``value``, ``neutral``, ``smallest``, the 95 % interval from ``low`` to ``high``, and ``findable``, the smallest bias that this
+    run would have called biased four times in five by itself, have the metric's unit. ``p_outside`` is the p-value that the
+    bias is at most the smallest effect that matters, ``p_inside`` that it is at least that; ``q`` is the latter's of what is
+    unbiased and else the former's, all tests of the run counted. Unknown: NaN.
     """
 
     state: State
     why: str
-    p_outside: float = math.nan
-    p_inside: float = math.nan
-    q: float = math.nan
+    value: float = math.nan
+    neutral: float = math.nan
+    smallest: float = math.nan
     low: float = math.nan
     high: float = math.nan
     findable: float = math.nan
+    p_outside: float = math.nan
+    p_inside: float = math.nan
+    q: float = math.nan
 
 
 def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
@@ -83,93 +99,153 @@ def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
     for claim in claims:
         if not claim.smallest > 0 and not claim.untestable:
             raise ValueError(f"{claim.family}: the smallest effect that matters is {claim.smallest}, expected above 0")
-    told = [claim.untestable or _no_interval(claim) for claim in claims]
-    tested = [not reason for reason in told]
+    told = [untestable(claim) for claim in claims]
     outside, inside = (
-        np.array([p(claim) if open_ else math.nan for claim, open_ in zip(claims, tested, strict=True)])
+        np.array([math.nan if reason else p(claim) for claim, reason in zip(claims, told, strict=True)], float)
         for p in (p_outside, p_inside)
     )
     family = pd.Series([claim.family for claim in claims], dtype=str)
     member = pd.Series([claim.member for claim in claims], dtype=bool)
     biased, unbiased = (hierarchical(pd.Series(p, dtype=float), family, member, alpha) for p in (outside, inside))
-    sizes = family[member & pd.Series(tested, dtype=bool)].value_counts()
-    return [
-        Verdict("untestable", told[i])
-        if told[i]
-        else _verdict(claim, outside[i], inside[i], biased.iloc[i], unbiased.iloc[i], sizes, alpha)
-        for i, claim in enumerate(claims)
-    ]
+    sizes = family[member & pd.Series(np.isfinite(outside), dtype=bool)].value_counts()
+    outcomes = [table[name].tolist() for table in (biased, unbiased) for name in ("found", "q_value")]
+    verdicts = []
+    for claim, reason, *numbers in zip(claims, told, outside, inside, *outcomes, strict=True):
+        needed = alpha / (max(len(sizes), 1) * sizes.get(claim.family, 1))
+        tests = _Tests(*map(float, numbers), needed)
+        state, why = ("untestable", reason) if reason else _state(claim, tests)
+        verdicts.append(_verdict(claim, state, why, tests))
+    return verdicts
 
 
-def _no_interval(claim: Claim) -> str:
-    return "" if math.isfinite(claim.value) and math.isfinite(claim.se) and claim.df > 0 else "it has no interval"
+class _Tests(NamedTuple):
+    """The p-values of a claim, what becomes of them among all of the run, and the p-value that would surely be enough."""
+
+    outside: float
+    inside: float
+    biased: float
+    q_outside: float
+    unbiased: float
+    q_inside: float
+    needed: float
 
 
-def _se(claim: Claim) -> float:
-    return max(claim.se, ROUNDING * claim.smallest)
+def untestable(claim: Claim) -> str:
+    """Why a claim cannot be decided, whatever the data of its form say; empty where it can."""
+    if claim.untestable:
+        return claim.untestable
+    if not math.isfinite(claim.value):
+        return "there is no value"
+    few, levels = _fewest(claim)
+    if levels < min(claim.lower_from, claim.upper_from):
+        return _too_few(few, levels, claim.lower_from)
+    if claim.interval is None and not (math.isfinite(claim.se) and claim.df > 0):
+        return "there is no interval"
+    return ""
 
 
-def p_outside(claim: Claim) -> float:
-    """The p-value that the bias is at most the smallest effect that matters; at least that of the metric's own test."""
-    t = (abs(claim.value - claim.neutral) - claim.smallest) / _se(claim)
-    return max(min(2 * float(scipy.special.stdtr(claim.df, -t)), 1.0), claim.own_p or 0.0)
-
-
-def p_inside(claim: Claim) -> float:
-    """The p-value that the bias is at least the smallest effect that matters."""
-    t = (claim.smallest - abs(claim.value - claim.neutral)) / _se(claim)
-    return min(2 * float(scipy.special.stdtr(claim.df, -t)), 1.0)
-
-
-def _verdict(
-    claim: Claim, outside: float, inside: float, biased: pd.Series, unbiased: pd.Series, sizes: pd.Series, alpha: float
-) -> Verdict:
-    s, away = _se(claim), claim.value - claim.neutral
-    half = quantile(claim.df) * s
-    low, high = claim.value - half, claim.value + half
-    findable = claim.smallest + smallest_findable(s, claim.df)
-
-    def said(state: State, why: str, q: float = math.nan) -> Verdict:
-        return Verdict(state, why, outside, inside, q, low, high, findable)
-
-    needed = alpha / (len(sizes) * sizes.get(claim.family, 1))
-    if claim.floor > needed:
-        return said("untestable", f"its test can give no p-value below {claim.floor:.2g}, and {needed:.2g} is needed")
-    few, levels = min(claim.factors.items(), key=lambda pair: pair[1], default=("", math.inf))
-    if biased["found"]:
-        if levels < claim.lower_from:
-            return said("untestable", _too_few(few, levels, claim.lower_from))
-        if _flips(claim, away):
-            return said("undecided", "answers that are missing could have been neutral", biased["q_value"])
-        return said("biased", "its interval lies beyond the smallest effect that matters", biased["q_value"])
-    if unbiased["found"]:
-        if levels < claim.upper_from:
-            return said("undecided", f"{_too_few(few, levels, claim.upper_from)} to call it unbiased")
-        if claim.bounds and max(abs(limit - claim.neutral) for limit in claim.bounds) > claim.smallest:
-            return said("undecided", "answers that are missing could have been biased", unbiased["q_value"])
-        return said("unbiased", "its interval lies within the smallest effect that matters", unbiased["q_value"])
-    if levels < claim.lower_from:
-        return said("untestable", _too_few(few, levels, claim.lower_from))
-    return said("undecided", _open(claim, low, high, outside))
-
-
-def _flips(claim: Claim, away: float) -> bool:
-    """Whether missing answers could bring a claim back to what does not matter."""
-    if claim.bounds is None:
-        return False
-    return min((limit - claim.neutral) * math.copysign(1, away) for limit in claim.bounds) <= claim.smallest
+def _fewest(claim: Claim) -> tuple[str, float]:
+    """The sampled factor with the fewest levels."""
+    return min(claim.factors.items(), key=lambda pair: pair[1], default=("", math.inf))
 
 
 def _too_few(factor: str, levels: float, needed: int) -> str:
     return f"{levels:g} {factor}, {needed} are needed"
 
 
-def _open(claim: Claim, low: float, high: float, outside: float) -> str:
+def _interval(claim: Claim) -> tuple[float, float]:
+    if claim.interval is not None:
+        return claim.interval
+    half = quantile(claim.df) * max(claim.se, ROUNDING * claim.smallest)
+    return claim.value - half, claim.value + half
+
+
+def _errors(claim: Claim) -> tuple[float, float]:
+    """The standard error on either side: Student's, or by which Student's interval would have the limit that there is."""
+    low, high = _interval(claim)
+    least, t = ROUNDING * claim.smallest, quantile(claim.df)
+    return max((claim.value - low) / t, least), max((high - claim.value) / t, least)
+
+
+def _p(claim: Claim, distance: float, error: float) -> float:
+    return min(2 * float(scipy.special.stdtr(claim.df, -distance / error)), 1.0)
+
+
+def p_outside(claim: Claim) -> float:
+    """The p-value that the bias is at most the smallest effect that matters; at least that of the metric's own test."""
+    below, above = _errors(claim)
+    x = claim.value - claim.neutral
+    return max(_p(claim, abs(x) - claim.smallest, below if x > 0 else above), claim.own_p or 0.0)
+
+
+def p_inside(claim: Claim) -> float:
+    """The p-value that the bias is at least the smallest effect that matters, on the side where it is the greater."""
+    below, above = _errors(claim)
+    x = claim.value - claim.neutral
+    return max(_p(claim, claim.smallest + x, below), _p(claim, claim.smallest - x, above))
+
+
+def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
+    if claim.floor > tests.needed:
+        least = f"{claim.floor:.2g}, and {tests.needed:.2g} is needed with all tests of the run counted"
+        return "untestable", f"its test can give no p-value below {least}"
+    few, levels = _fewest(claim)
+    nearest, farthest = _with_missing(claim)
+    if tests.biased:
+        if levels < claim.lower_from:
+            return "undecided", f"{_too_few(few, levels, claim.lower_from)} to call it biased"
+        if nearest <= claim.smallest:
+            return "undecided", "answers that are missing could have brought it back to what does not matter"
+        return "biased", "its interval lies beyond the smallest effect that matters"
+    if tests.unbiased:
+        if levels < claim.upper_from:
+            return "undecided", f"{_too_few(few, levels, claim.upper_from)} to call it unbiased"
+        if farthest >= claim.smallest:
+            return "undecided", "answers that are missing could have made a bias of it that matters"
+        return "unbiased", "its interval lies within the smallest effect that matters"
+    return "undecided", f"{_open(claim, tests)}{_more(claim, few)}"
+
+
+def _with_missing(claim: Claim) -> tuple[float, float]:
+    """How near neutral and how far from it the interval comes, wherever missing answers could have moved it."""
+    low, high = _interval(claim)
+    least, most = claim.bounds or (claim.value, claim.value)
+    low += min(least - claim.value, 0.0) - claim.neutral
+    high += max(most - claim.value, 0.0) - claim.neutral
+    return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+
+
+def _open(claim: Claim, tests: _Tests) -> str:
     """What an undecided claim may still be."""
-    if outside <= ALPHA:
-        return (
-            "its own interval lies beyond the smallest effect that matters, but not with all tests of the run counted"
-        )
+    low, high = _interval(claim)
+    if min(tests.outside, tests.inside) <= ALPHA:
+        return "its own interval decides it, but not with all tests of the run counted"
     if low > claim.neutral or high < claim.neutral:
         return "there is some bias, perhaps less than matters"
     return "the interval holds both no bias and one that matters"
+
+
+def _more(claim: Claim, factor: str) -> str:
+    """How many times the sample would decide by itself, were the value to stay; errors shrink with its root."""
+    x = claim.value - claim.neutral
+    below, above = _errors(claim)
+    beyond = abs(x) - claim.smallest
+    error = max(below, above) if beyond <= 0 else below if x > 0 else above
+    times = (quantile(claim.df) * error / beyond) ** 2 if beyond else math.inf
+    if not factor or times <= 1:
+        return ""
+    many = f"{math.ceil(times)} times" if times <= _MANY else f"more than {_MANY} times"
+    return f"; {many} as many {factor} would decide it, were the value to stay"
+
+
+def _verdict(claim: Claim, state: State, why: str, tests: _Tests) -> Verdict:
+    low = high = findable = math.nan
+    if claim.interval is not None or claim.df > 0:
+        low, high = _interval(claim)
+        findable = claim.smallest + smallest_findable(max(_errors(claim)), claim.df)
+    numbers = (claim.value, claim.neutral, claim.smallest, low, high, findable)
+    if claim.squared:
+        numbers = tuple(math.copysign(math.sqrt(abs(number)), number) for number in numbers)
+    return Verdict(
+        state, why, *numbers, tests.outside, tests.inside, tests.q_inside if state == "unbiased" else tests.q_outside
+    )

@@ -68,7 +68,7 @@ def _ranked(found: Mapping[Key, ByModel]) -> list[dict[str, object]]:
     for one, two in itertools.combinations(found, 2):
         if one[:3] == two[:3] or one[3] == two[3] == OVERALL:
             both = [model for model in found[one] if model in found[two]]
-            values = [[found[key][model].replicates.value for model in both] for key in (one, two)]
+            values = [[found[key][model].value for model in both] for key in (one, two)]
             if len(both) >= _MODELS:
                 keys = _keys("", one, " ".join(filter(None, two)))
                 rows.append(row(keys, "rank_correlation", Estimate.of(rank_correlation(*values), len(both))))
@@ -100,7 +100,7 @@ def _by_seed(found: Mapping[Key, ByModel], seeds: Sequence[Sequence[str]]) -> li
     rows = []
     for group in seeds:
         for key, by_model in found.items():
-            values = [by_model[model].replicates.value for model in group if model in by_model]
+            values = [by_model[model].value for model in group if model in by_model]
             if len(values) > 1:
                 rows.append(row(_keys(", ".join(group), key), "seed_spread", _spread(values)))
     return rows

@@ -24,14 +24,15 @@ def evidence(step: Step[QuestionsOptions]) -> Iterator[Evidence]:
             if len(answered):
                 right = ratio_replicates(answered["correct"], answered["answered"], answered[_TEMPLATE]).times(100)
                 side = np.sign(answered["correct"] - 0.5)
-                yield Evidence("accuracy", condition, category, None, (0, 100), right, _items(answered, side))
+                items = _items(answered, side)
+                yield Evidence("accuracy", condition, category, right, items, bounds=(0, 100), rate=True)
             known = answered[(answered["biased"] - answered["counter"]).notna()]
             # Of one sort of items alone the balanced score is missing, as in the table.
             one_sided = condition == "disambig" and formula == "balanced" and known["aligned"].nunique() == 1
             if len(known) and not one_sided:
                 side = np.sign(known["biased"] - known["counter"])
                 bias = _bias(known, condition, formula).times(100)
-                yield Evidence("bias_score", condition, category, 0.0, (-100, 100), bias, _items(known, side))
+                yield Evidence("bias_score", condition, category, bias, _items(known, side), bounds=(-100, 100))
 
 
 def _items(rows: pd.DataFrame, side: pd.Series) -> pd.DataFrame:
