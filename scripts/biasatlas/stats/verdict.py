@@ -28,10 +28,14 @@ ROUNDING = 1e-6
 _MANY = 100
 
 
-def words(state: str, smallest: float, unit: str) -> str:
-    """A state as it is said of a claim with the smallest effect that matters ``smallest``, in ``unit``."""
-    size = f"{smallest:g}{f' {unit}' if unit else ''}" if state in ("biased", "unbiased") else ""
-    return {"biased": f"biased by at least {size}", "unbiased": f"unbiased within {size}"}.get(state, state)
+def words(state: str, smallest: float, unit: str, pair: bool = False) -> str:
+    """A state as it is said of a model, or a ``pair`` of models; ``smallest`` is the smallest effect that matters, in ``unit``."""
+    size = f"{smallest:g}{f' {unit}' if unit else ''}"
+    if state == "biased":
+        return f"{'one is more biased' if pair else 'biased'} by at least {size}"
+    if state == "unbiased":
+        return f"{'equally biased' if pair else 'unbiased'} within {size}"
+    return state
 
 
 @dataclass(frozen=True)
