@@ -8,11 +8,11 @@ BIN := $(VENV)/bin
 ATLAS := $(BIN)/python -m biasatlas
 READY := $(VENV)/.ready
 
-.PHONY: demo check plan test pytest replicate laboratory lint docs lock clean new-benchmark test-benchmark benchmark-page
+.PHONY: demo check plan test pytest replicate simulation lint docs lock clean new-benchmark test-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	$(BIN)/snakemake --cores $(CORES) demo
-	@echo "The report: results/demo/report/index.html. Look at the column TWBias first, and click its numbers."
+	@echo "The report: results/demo/report/index.html. Style at the column TWBias first, and click its numbers."
 
 check: $(READY) ## look at CONFIG=file before a run: models, endpoints, data; what will be asked, and what that may cost
 	@$(ATLAS) check "$(CONFIG)" --cores $(CORES)
@@ -24,9 +24,9 @@ replicate: $(READY) ## check the papers' tables against released outputs (downlo
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate
 	@sed '/^## Why/,$$d' results/papers/replication/ledger.md
 
-laboratory: $(READY) ## measure the metrics themselves on models whose truth is known (hours; goes on where it stopped)
-	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/laboratory.yaml --rerun-incomplete -- laboratory
-	@echo "The tables: results/laboratory/laboratory/validity.md; cards.csv there is what ships in resources/laboratory/"
+simulation: $(READY) ## measure the metrics themselves on models whose truth is known (hours; goes on where it stopped)
+	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/simulation.yaml --rerun-incomplete -- simulation
+	@echo "The tables: results/simulation/simulation/validity.md; cards.csv there is what ships in resources/simulation/"
 
 test: $(READY) ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
 	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/python tests/needs.py

@@ -1,6 +1,6 @@
 """Do exact choices and sampled ones agree? The mass of each outcome beside the frequency in 20,000 sampled replies.
 
-python bench/agreement.py [MODELS]      (20 tiny random models by default, each reader; docs/replies.md holds the result)
+python bench/agreement.py [MODELS]      (20 tiny random models by default, each parser; docs/replies.md holds the result)
 """
 
 import sys
@@ -16,14 +16,14 @@ from unit.engine.agreement import ASKED, compare  # noqa: E402
 
 def main() -> None:
     models = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    print("| reader | largest difference | read whole | labels | refused | ambiguous | unresolved |")
+    print("| parser | largest difference | read whole | labels | refused | ambiguous | unresolved |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for reader in ASKED:
-        found = [compare(reader, seed) for seed in range(models)]
+    for parser in ASKED:
+        found = [compare(parser, seed) for seed in range(models)]
         most = [max(each.gap for each in found), max(each.whole for each in found)]
         means = [np.mean([getattr(each, name) for each in found]) for name in ("labels", "refused", "ambiguous")]
         cells = [f"{value:.4f}" for value in (*most, *means, max(each.unresolved for each in found))]
-        print(f"| {reader} | {' | '.join(cells)} |", flush=True)
+        print(f"| {parser} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

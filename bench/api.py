@@ -27,7 +27,7 @@ import openai
 import pandas as pd
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.models.endpoint import send, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry, Found
@@ -283,9 +283,9 @@ def memory(answers: int = 1_000_000, n: int = 1) -> None:
 
     send.reply_bytes = sent
     entry = ApiEntry(kind="api", base_url="http://127.0.0.1:9/v1", model=api_server.MODEL, concurrency=32)
-    settings = {"kind": "choice", "labels": '["A", "B"]', "reader": "letter", "repeats": 100}
+    settings = {"kind": "choice", "labels": '["A", "B"]', "parser": "letter", "repeats": 100}
     prompts = [f"{index}: {'which of the two is it? ' * 10}" for index in range(answers // 100)]
-    endpoint = Endpoint(entry, readers=READERS, found=Found(n=n))
+    endpoint = Endpoint(entry, parsers=PARSERS, found=Found(n=n))
     with tempfile.TemporaryDirectory() as folder:
         endpoint.answer(api_server.requests_for(prompts[:1], **settings), "bench", ResponseStore(Path(folder) / "one"))
         base, started = peak(), time.perf_counter()

@@ -21,7 +21,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS, TASK
 from biasatlas.benchmarks.contamination.tables import order_estimates
 from biasatlas.files import read_parquet
-from biasatlas.models.interface import Opening
+from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import open_model
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.models.planted.train import train_tokenizer
@@ -108,7 +108,7 @@ def main():
         folder = given.folder / f"{ordered}-of-{given.copies}-seed{seed}"
         loss = train(listed["text"].to_numpy(object), folder, given.copies, ordered, seed)
         entry = HfEntry(kind="hf", source=str(folder), size_billion=0.001, gpu=0, dtype="float32")
-        responses, _ = open_model(Opening(folder.name, entry, ready=(folder,))).answer(requests, TASK)
+        responses, _ = open_model(ModelContext(folder.name, entry, ready=(folder,))).answer(requests, TASK)
         rows = requests.merge(responses[["request_id", "log_likelihood", "status"]], on="request_id")
         found = order_estimates(pd.DataFrame(rows))
         advantage, p_value = found["order_advantage"], found["order_p"].value

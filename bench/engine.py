@@ -14,7 +14,7 @@ be saved, at the rate of the best matrix product that the machine has (:func:`ma
 products alone" is the same for nothing but the model's own matrix products, at the shapes in which it has them.
 
 A random model answers nothing, so for choices its head gets a bias: the labels' first tokens and the end are likely, each
-label less so than the one before it. "steps" are readers that decide after so many tokens, whatever these are.
+label less so than the one before it. "steps" are parsers that decide after so many tokens, whatever these are.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item, mcbe_labels
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.engine import plain, plan
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.encode import encode_pairs, encode_texts
@@ -45,8 +45,8 @@ from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.layers import compile_layers, through_onednn
 from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import Memory, default_budget, keep_freed
-from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.sampling import Sampling
+from biasatlas.engine.token_parser import TokenParser
 from biasatlas.engine.tree import ROW_WORTH, WIDEST, Tree
 
 SHAPES = {  # hidden, layers, heads, key-value heads, intermediate, tied embeddings
@@ -243,7 +243,7 @@ def thinned(length: int, tokens: int, of: int) -> np.ndarray:
     return at[at // 2 % every == 0]
 
 
-class Bench:
+class Harness:
     """What all workloads share: model, tokenizer, machine, and the arguments of the command line."""
 
     def __init__(self, arguments: argparse.Namespace, mirror: Path):
@@ -285,7 +285,7 @@ class Bench:
         return np.asarray([body, _seconds(self.model.lm_head, self.device, max(1, self.budget // 4))])
 
 
-def likelihoods(bench: Bench) -> None:
+def likelihoods(bench: Harness) -> None:
     """Likelihoods: milliseconds a token asked, against one at a time, the harness and padded batches."""
     arguments, engine = bench.arguments, Engine(bench.budget)
     peers = {
@@ -348,7 +348,7 @@ def scored_states(trie: plan.Trie) -> int:
     return len({ids[:at].tobytes() for ids, start in pairs for at in range(start, len(ids))})
 
 
-def choices(bench: Bench) -> None:
+def choices(bench: Harness) -> None:
     """Choices: seconds against those of the likelihoods of the same prompts' labels by the engine, in the same run."""
     arguments = bench.arguments
     kinds = ["labels", *(f"{steps} steps" for steps in arguments.steps)]
@@ -381,7 +381,7 @@ def choices(bench: Bench) -> None:
                 (answers, _), took, memory = _measured(bench.device, run)
                 seconds[kind].append(took)
                 peak[kind] = max(peak[kind], memory)
-                expanded[kind] = sum(question.reader.expanded for question in questions[:1]) / len(questions)
+                expanded[kind] = sum(question.parser.expanded for question in questions[:1]) / len(questions)
                 unresolved = max(unresolved, *(open_mass for _, open_mass in answers))
         median = {run: statistics.median(took) for run, took in seconds.items()}
         asked = len(prompts) * np.asarray([expanded[kind] for kind in kinds])
@@ -401,17 +401,17 @@ def choices(bench: Bench) -> None:
         print_row([*row, ", ".join(f"{peak[kind]:.0f}" for kind in kinds), f"{unresolved:.4f}"])
 
 
-class CountingReader(TokenReader):
-    """A reader that counts the texts that were expanded."""
+class CountingParser(TokenParser):
+    """A parser that counts the texts that were expanded."""
 
     expanded = 0
 
-    def read_next(self, asked):
+    def parse_next(self, asked):
         self.expanded += len(asked)
-        return super().read_next(asked)
+        return super().parse_next(asked)
 
 
-def asked_as(bench: Bench, workload: Choices, prompts: list[np.ndarray], kind: str) -> list[Question]:
+def asked_as(bench: Harness, workload: Choices, prompts: list[np.ndarray], kind: str) -> list[Question]:
     """The prompts as choices, and the bench's model with a head that answers them."""
     labels = workload.labels
     outside = {name: len(labels) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
@@ -436,12 +436,12 @@ def asked_as(bench: Bench, workload: Choices, prompts: list[np.ndarray], kind: s
 
     bench.model.lm_head.bias = torch.nn.Parameter(bias.to(bench.model.dtype).to(bench.device))
     decode = functools.partial(bench.tokenizer.backend_tokenizer.decode_batch, skip_special_tokens=True)
-    reader = CountingReader(read, len(labels) + 3, decode, [0])
+    parser = CountingParser(read, len(labels) + 3, decode, [0])
     guesses = tuple((token,) for token in first[:16]) if kind == "labels" else ()
-    return [Question(ids, reader, Sampling(), workload.max_tokens, guesses) for ids in prompts]
+    return [Question(ids, parser, Sampling(), workload.max_tokens, guesses) for ids in prompts]
 
 
-def generations(bench: Bench) -> None:
+def generations(bench: Harness) -> None:
     """Generation: seconds against the library's `generate` at several batch sizes, the best of which counts.
 
     A sixteenth of all tokens end an answer, so that a random model's lengths are uneven as a trained one's are.
@@ -488,7 +488,7 @@ def generations(bench: Bench) -> None:
         print_row([*row, ", ".join(f"{mib:.0f}" for mib in peak.values())])
 
 
-def least_s(bench: Bench, tokens: list[np.ndarray], lengths: list[int], made: int, rate: float) -> float:
+def least_s(bench: Harness, tokens: list[np.ndarray], lengths: list[int], made: int, rate: float) -> float:
     """The least seconds in which answers of such ``lengths`` can be written, ``made`` tokens with those that end them.
 
     Each distinct token of the prompts and each of the answers but the last goes through the layers once, each that is made
@@ -504,7 +504,7 @@ def least_s(bench: Bench, tokens: list[np.ndarray], lengths: list[int], made: in
 class Vllm:
     """vLLM on random weights of the bench's shape, beside the model. Its answers are as long as it is told to make them."""
 
-    def __init__(self, bench: Bench):
+    def __init__(self, bench: Harness):
         from vllm import LLM
 
         with tempfile.TemporaryDirectory() as folder:
@@ -576,7 +576,7 @@ def main() -> None:
     parser.add_argument("--workload", type=int, action="append", help="position in the list, from 0; default all")
     parser.add_argument("--harness", type=int, nargs="*", default=[1, 8], help="its batch sizes; the better one counts")
     parser.add_argument(
-        "--steps", type=int, nargs="*", default=[3, 5], help="tokens after which synthetic readers decide"
+        "--steps", type=int, nargs="*", default=[3, 5], help="tokens after which synthetic parsers decide"
     )
     parser.add_argument("--questions", type=int, default=0, help="choices and texts of a workload at most; 0: all")
     parser.add_argument("--batch", type=int, nargs="*", default=[8, 32], help="batch sizes of the library's `generate`")
@@ -587,7 +587,7 @@ def main() -> None:
     mirror = Path(os.environ.get("BIASATLAS_MIRROR") or sys.exit("set BIASATLAS_MIRROR to the folder of the datasets"))
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
-    bench = Bench(arguments, mirror)
+    bench = Harness(arguments, mirror)
     processor = next(
         (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
         "",

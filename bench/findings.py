@@ -1,8 +1,8 @@
 """What findings and paired comparisons say of known models: how often anything is found without bias, how well intervals cover.
 
-    PYTHONPATH=scripts python bench/findings.py results/laboratory/items --seeds 200
+    PYTHONPATH=scripts python bench/findings.py results/simulation/items --seeds 200
 
-Of BBQ (Age and Religion), CrowS-Pairs and StereoSet on the items that `make laboratory` reads. A run is one model on all
+Of BBQ (Age and Religion), CrowS-Pairs and StereoSet on the items that `make simulation` reads. A run is one model on all
 three; a pair is two models with the same noise, one of them with a bias, so that the true difference is that of the formula.
 """
 
@@ -13,13 +13,13 @@ import pandas as pd
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import findings_table
-from biasatlas.benchmarks.comparisons.pairs import Answers, Weighed
+from biasatlas.benchmarks.comparisons.pairs import Answers, BenchmarkEvidence
 from biasatlas.files import read_parquet
-from biasatlas.laboratory.bench import Bench
-from biasatlas.laboratory.studies import load_studies
-from biasatlas.laboratory.truth import truth
 from biasatlas.resources import Resources
-from biasatlas.workflow.laboratory import STEPS
+from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.studies import load_studies
+from biasatlas.workflow.simulation import STEPS
 
 #: Study -> the categories asked about, all where none is named.
 STUDIES = {"crows_pairs_pair": (), "stereoset_likelihood": (), "bbq": ("Age", "Religion")}
@@ -39,7 +39,7 @@ def benches(folder):
         shipped = {file for step in STEPS for file in registry.resource_names(study.benchmark, step)}
         items = read_parquet(Path(folder) / f"{study.benchmark}.parquet")
         resources = Resources.shipped(*shipped)
-        yield name, Bench.of(study.benchmark, study.protocol, resources, items, study.tasks, categories)
+        yield name, Harness.of(study.benchmark, study.protocol, resources, items, study.tasks, categories)
 
 
 def main():
@@ -68,7 +68,7 @@ def main():
             study = load_studies()[name]
             _, dose, key = PAIRED[name]
             fair, biased = (bench.scores(study.entry(setting, seed, bench.groups), "m") for setting in ("bias-0", dose))
-            runs.append(Weighed.of(fair, name, bench.benchmark, bench.options))
+            runs.append(BenchmarkEvidence.of(fair, name, bench.benchmark, bench.options))
             one, other = (
                 Answers.by_model(scores, bench.benchmark, bench.options)["m"].evidence()[key]
                 for scores in (fair, biased)

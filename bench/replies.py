@@ -1,12 +1,12 @@
-"""Precision and recall of the readers on replies with their truth (tests/replies), as the tables of docs/replies.md.
+"""Precision and recall of the parser on replies with their truth (tests/replies), as the tables of docs/replies.md.
 
-python bench/replies.py [SET]            the set that was sealed last, or another (sealed, sealed_second ...)
-python bench/replies.py development      the half that readers are developed on, with every misreading
+python bench/replies.py [SET ...]     sets by name (real_discrim_eval, sealed, development ...), or real and sealed (given: the last six)
+python bench/replies.py SET --wrong   with every misreading
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -15,14 +15,13 @@ from statsmodels.stats.proportion import proportion_confint
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
-from replies.corpus import SEALED, reading, rows  # noqa: E402
+from replies.corpus import LATEST, REAL, SEALED, parsed, real_rows, rows  # noqa: E402
 
-from biasatlas.benchmarks.mcbe.readers import MCBE_REPLIES  # noqa: E402
-from biasatlas.benchmarks.shared.readers import REFUSED, Reading  # noqa: E402
-from biasatlas.benchmarks.shared.readers.named import READERS, REPLIES  # noqa: E402
+from biasatlas.benchmarks.mcbe.parsers import MCBE_REPLIES  # noqa: E402
 
 NO_LABEL = ("refused", "ambiguous", "unparseable")
-#: The authors' readers, and the rows they are held against.
+GROUPS = {"real": list(REAL), "sealed": LATEST}
+#: The parsers of McBE's authors, and the rows they are held against.
 AUTHORS = {
     "mcbe_first_five_characters": ("letter", "zh-Hans"),
     "mcbe_substring": ("label", "zh-Hans"),
@@ -30,27 +29,19 @@ AUTHORS = {
 }
 
 
-def opening(name: str) -> Callable[[str, Sequence[str]], Reading]:
-    """The reader of choices on a whole reply: it looks at the beginning alone, as exact probabilities do."""
-
-    return lambda text, labels: READERS[name](text, labels, True)
-
-
-def readings(half: str) -> pd.DataFrame:
-    """A row per reply and reader: ``reader``, ``language``, ``form``, ``text``, ``truth``, ``found``."""
+def answers(names: Sequence[str]) -> pd.DataFrame:
+    """A row per reply and parser: ``set``, ``parser``, ``language``, ``text``, ``truth``, ``found``."""
     found = []
-    for row in rows(half):
-        columns = {name: row[name] for name in ("language", "form", "text", "truth")}
-        found.append({"reader": row["reader"], **columns, "found": reading(row, REPLIES[row["reader"]])})
-        if row["reader"] in READERS:
-            choice = reading(row, opening(row["reader"]))
-            found.append({"reader": f"{row['reader']}, as a choice", **columns, "found": choice})
-        for name, of in AUTHORS.items():
-            if of == (row["reader"], row["language"]):
-                labels = [*row["labels"], "AB"] if name == "mcbe_first_five_characters" else row["labels"]
-                found.append(
-                    {"reader": name, **columns, "found": reading(row | {"labels": labels}, MCBE_REPLIES[name])}
-                )
+    for name in names:
+        for row in real_rows(name) if name in REAL else rows(name):
+            columns = {"set": name, "language": row["language"], "text": row["text"], "truth": row["truth"]}
+            found.append({"parser": row["parser"], **columns, "found": parsed(row)})
+            for author, of in AUTHORS.items():
+                if of == (row["parser"], row["language"]):
+                    labels = [*row["labels"], "AB"] if author == "mcbe_first_five_characters" else row["labels"]
+                    answer = MCBE_REPLIES[author](row["text"], labels).answer
+                    label = labels[answer] if isinstance(answer, int) else answer
+                    found.append({"parser": author, **columns, "found": label})
     return pd.DataFrame(found)
 
 
@@ -59,16 +50,15 @@ def share(hits: pd.Series) -> str:
     if not len(hits):
         return "–"
     low, high = proportion_confint(hits.sum(), len(hits), method="wilson")
-    return f"{hits.mean():.3f} [{low:.3f}, {high:.3f}] ({len(hits)})"
+    return f"{hits.mean():.4f} [{low:.3f}, {high:.3f}] ({len(hits)})"
 
 
-def summary(found: pd.DataFrame, keys: Sequence[str]) -> Iterable[tuple[str, ...]]:
-    """Of each group: precision of labels, recall of labels, recall of refusals, precision of refusals."""
-    for names, group in found.groupby(list(keys), sort=False):
-        read, answers = ~group["found"].isin(NO_LABEL), ~group["truth"].isin(NO_LABEL)
-        refused, refusals = group["found"] == REFUSED, group["truth"] == REFUSED
+def summary(found: pd.DataFrame, key: str) -> Iterable[tuple[str, ...]]:
+    """Of each group: precision of labels, recall of labels, recall of refusals."""
+    for name, group in found.groupby(key, sort=False):
+        read, said = ~group["found"].isin(NO_LABEL), ~group["truth"].isin(NO_LABEL)
         hit = group["found"] == group["truth"]
-        yield (*names, *(share(hit[of]) for of in (read, answers, refusals, refused)))
+        yield (str(name), *(share(hit[of]) for of in (read, said, group["truth"] == "refused")))
 
 
 def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -77,30 +67,24 @@ def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("half", nargs="?", default=[*SEALED][-1], choices=(*SEALED, "development"))
-    half = parser.parse_args().half
-    found = readings(half)
-    measures = ("precision", "recall", "refusal recall", "refusal precision")
-    header = ("reader", "language", *measures)
-    print(f"{len(rows(half))} replies: {half}.\n")
-    whole = found.assign(language="all")
-    own = whole[whole["reader"].isin(REPLIES)].assign(reader="all")
-    choices, authors = found["reader"].str.endswith(", as a choice"), found["reader"].isin(MCBE_REPLIES)
-    print(table(header, summary(pd.concat([own, whole[~choices & ~authors], found[~choices & ~authors]]), header[:2])))
-    print("\nReaders of choices, on the same replies as a whole:\n")
-    print(table(header, summary(whole[choices], header[:2])))
-    print("\nThe authors' readers, on the Chinese replies:\n")
-    print(table(header, summary(whole[authors], header[:2])))
-    forms = found[found["reader"].isin(REPLIES)]
-    wrong = forms[
-        (forms["found"] != forms["truth"]) & ~(forms["found"].isin(NO_LABEL[1:]) & forms["truth"].isin(NO_LABEL[1:]))
-    ]
-    print("\nForms with a misreading:\n")
-    missed = forms.merge(wrong[["reader", "form"]].drop_duplicates())
-    print(table(("reader", "form", *measures), summary(missed, ("reader", "form"))))
-    print("\nMisreadings:\n")
-    lines = ([row.reader, row.form, row.truth, row.found, repr(row.text)] for row in wrong.itertuples())
-    print(table(("reader", "form", "truth", "read as", "reply"), lines))
+    parser.add_argument("sets", nargs="*", default=["real", "sealed"], metavar="SET")
+    parser.add_argument("--wrong", action="store_true", help="list every misreading")
+    given = parser.parse_args()
+    for group in given.sets:
+        names = GROUPS.get(group, [group])
+        if set(names) - {*SEALED, *REAL, "development"}:
+            parser.error(f"{group}: no such set: expected one of {', '.join([*GROUPS, 'development', *SEALED, *REAL])}")
+        found = answers(names)
+        own = found[~found["parser"].isin(AUTHORS)]
+        measures = ("precision", "recall", "refusal recall")
+        print(f"\n{group}: {len(own)} replies\n")
+        print(table(("parser", *measures), summary(pd.concat([own.assign(parser="all"), found]), "parser")))
+        if len(names) > 1:
+            print("\n" + table(("set", *measures), summary(own, "set")))
+        wrong = own[(own["found"] != own["truth"]) & ~(own["found"].isin(NO_LABEL) & own["truth"].isin(NO_LABEL))]
+        if given.wrong:
+            lines = ([row.parser, row.truth, row.found, repr(row.text)] for row in wrong.itertuples())
+            print("\n" + table(("parser", "truth", "parsed as", "reply"), lines))
 
 
 if __name__ == "__main__":

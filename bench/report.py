@@ -56,7 +56,7 @@ def main(folder: Path, task: str = "MCQ", models: int = MODELS) -> None:
 
 def known(n: int) -> dict:
     """The ``n``-th model: no two are alike."""
-    return {"kind": "known", "bias": round(n / 10, 1), "seed": n, **NUISANCES[n % len(NUISANCES)]}
+    return {"kind": "simulated", "bias": round(n / 10, 1), "seed": n, **NUISANCES[n % len(NUISANCES)]}
 
 
 def write_variations(folder: Path) -> Path:

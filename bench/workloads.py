@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 
-from biasatlas.benchmarks.shared.readers import Reader
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
 PROMPTS = Path(__file__).resolve().parents[1] / "resources/prompts"
 CHAT = (
@@ -158,7 +158,7 @@ class Choices(NamedTuple):
 
     make: Callable[[Path], list[Item]]
     labels: list[str]
-    read: Reader
+    read: Parser
     max_tokens: int
 
 
@@ -170,9 +170,9 @@ LIKELIHOODS = {
     "five words in a template": templates_of_five,
 }
 CHOICES = {
-    "DBB multiple choice": Choices(dbb_multiple_choice, ["a", "b"], READERS["letter"], 16),
-    "BBQ": Choices(bbq, ["A", "B", "C"], READERS["letter"], 16),
-    "McBE SC, 60 labels": Choices(mcbe_categories, mcbe_labels(), READERS["label"], 16),
+    "DBB multiple choice": Choices(dbb_multiple_choice, ["a", "b"], PARSERS["letter"], 16),
+    "BBQ": Choices(bbq, ["A", "B", "C"], PARSERS["letter"], 16),
+    "McBE SC, 60 labels": Choices(mcbe_categories, mcbe_labels(), PARSERS["label"], 16),
 }
 #: Texts, and how many replies a task asks to each of them.
 GENERATIONS = {"DBB construction": (dbb_construction, 1), "McBE BA": (mcbe_analyses, 4)}

@@ -14,7 +14,7 @@ from biasatlas.workflow.filetree import files
 from biasatlas.workflow.lookup import Lookup
 from biasatlas.workflow.model_jobs import ModelJobs
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
-from biasatlas.workflow.preflight import check_feasible
+from biasatlas.workflow.preflight import check_preflight
 from biasatlas.workflow.shipped import link_shipped_files
 from biasatlas.workflow.targets import Targets
 
@@ -30,7 +30,7 @@ try:
         check_files(workflow.configfiles)
     CONFIG = load_config(config, workflow.configfiles)
     if workflow.is_main_process:
-        check_feasible(CONFIG, ", ".join(map(str, workflow.configfiles)))
+        check_preflight(CONFIG, ", ".join(map(str, workflow.configfiles)))
     PATHS = Paths(CONFIG.results, CONFIG.data)
     # Where jobs failed, the environment says what is still to be made of what is left.
     targets = Targets(CONFIG, PATHS, os.environ.get(failures.LEVEL, ""), file_exists)

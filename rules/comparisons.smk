@@ -39,27 +39,27 @@ rule compare_benchmarks:
         "../scripts/compare_benchmarks.py"
 
 
-rule match_bbq:
+rule compare_dbb_bbq:
     """Put DBB's concepts beside the questions of BBQ that they were made from."""
     input:
         unpack(find.matched_scores),
         dbb_items=PATHS.items.format(benchmark="dbb"),
         bbq_items=PATHS.items.format(benchmark="bbq"),
     output:
-        table=report(PATHS.compared("bbq_match"), **shown("table bbq_match", "comparison")),
+        table=report(PATHS.compared("dbb_bbq"), **shown("table dbb_bbq", "comparison")),
         distribution=PATHS.compared("bbq_distribution"),
         examples=PATHS.compared("bbq_examples"),
-        provenance=PATHS.compared_from("bbq_match"),
+        provenance=PATHS.compared_from("dbb_bbq"),
     log:
-        PATHS.log("match_bbq", "protocol"),
+        PATHS.log("compare_dbb_bbq", "protocol"),
     group:
         "report"
     conda:
         "../envs/data.yaml"
     params:
-        step=find.step("", "match_bbq", models=find.matched_models),
+        step=find.step("", "compare_dbb_bbq", models=find.matched_models),
     script:
-        "../scripts/match_bbq.py"
+        "../scripts/compare_dbb_bbq.py"
 
 
 rule draw_match:
@@ -163,7 +163,7 @@ rule summarise_models:
 MULTIVERSES = find.multiverses()
 
 
-rule tell_sensitivity:
+rule analyse_sensitivity:
     """Say what holds whatever the choice, and which choice moves a number most."""
     input:
         tables=files(MULTIVERSES),
@@ -172,18 +172,18 @@ rule tell_sensitivity:
         sensitivity=PATHS.compared("sensitivity"),
         figure=PATHS.compared_figure("multiverse"),
     log:
-        PATHS.log("tell_sensitivity", "protocol"),
+        PATHS.log("analyse_sensitivity", "protocol"),
     conda:
         "../envs/figures.yaml"
     params:
         step=find.step(
             "",
-            "tell_sensitivity",
+            "analyse_sensitivity",
             tables=MULTIVERSES,
             benchmarks={name: CONFIG.benchmark(name) for name in CONFIG.benchmarks},
         ),
     script:
-        "../scripts/tell_sensitivity.py"
+        "../scripts/analyse_sensitivity.py"
 
 
 rule comparison:

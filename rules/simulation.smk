@@ -1,13 +1,13 @@
 # Simulation studies: every metric measured on models whose bias is known, where the configuration asks for it.
 #   REQUIRED INPUTS: items/{benchmark}.parquet
-#   OUTPUTS: laboratory/{benchmark}/{study}/{setting}.csv, a row for each seed and headline; laboratory/settings.csv and
+#   OUTPUTS: simulation/{benchmark}/{study}/{setting}.csv, a row for each seed and headline; simulation/settings.csv and
 #            cards.csv; plan/{benchmark}/{protocol}.csv, plan.csv and plan.txt
 #   WILDCARDS: benchmark, study, setting
 
 
-from biasatlas.workflow import laboratory
+from biasatlas.workflow import simulation
 
-EXPERIMENTS = laboratory.experiment_files(CONFIG, PATHS)
+EXPERIMENTS = simulation.experiment_files(CONFIG, PATHS)
 
 
 rule run_experiment:
@@ -22,7 +22,7 @@ rule run_experiment:
     benchmark:
         PATHS.run_time("run_experiment", "benchmark", "study", "setting")
     wildcard_constraints:
-        study=any_of(laboratory.studies(CONFIG)),
+        study=any_of(simulation.studies(CONFIG)),
         setting=any_of(dict.fromkeys(each["setting"] for each in EXPERIMENTS)),
     conda:
         "../envs/data.yaml"
@@ -31,29 +31,29 @@ rule run_experiment:
             "experiment",
             "run_experiment",
             study=find.study,
-            seeds=CONFIG.laboratory.seeds if CONFIG.laboratory else 0,
+            seeds=CONFIG.simulation.seeds if CONFIG.simulation else 0,
         ),
     script:
         "../scripts/run_experiment.py"
 
 
-rule laboratory:
+rule simulation:
     """What every metric says of models whose truth is known: coverage, false alarms, power, and a validity card each."""
     input:
         experiments=files(EXPERIMENTS),
         cards=files(CARDS),
     output:
-        settings=PATHS.laboratory_settings,
-        cards=PATHS.laboratory_cards,
-        text=PATHS.laboratory_text,
+        settings=PATHS.simulation_settings,
+        cards=PATHS.simulation_cards,
+        text=PATHS.simulation_text,
     log:
-        PATHS.log("laboratory"),
+        PATHS.log("simulation"),
     conda:
         "../envs/data.yaml"
     params:
-        step=find.step("", "laboratory", experiments=EXPERIMENTS, shipped=find.digest(CARDS)),
+        step=find.step("", "simulation", experiments=EXPERIMENTS, shipped=find.digest(CARDS)),
     script:
-        "../scripts/laboratory.py"
+        "../scripts/simulation.py"
 
 
 rule plan_effects:

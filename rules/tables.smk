@@ -62,8 +62,8 @@ rule summarise_replies:
     output:
         table=report(PATHS.replies, **shown("table replies")),
         provenance=PATHS.replies_from,
-        unread=PATHS.unread,
-        examples=PATHS.unread_examples,
+        unparsed=PATHS.unparsed,
+        examples=PATHS.unparsed_examples,
     log:
         PATHS.log("summarise_replies", "benchmark", "protocol"),
     benchmark:
@@ -126,7 +126,7 @@ rule replicate:
 
 
 SITE = site_tree(targets)
-CARDS = find.shipped("laboratory/cards.csv")
+CARDS = find.shipped("simulation/cards.csv")
 PAGE_FILES = sorted((ROOT / "scripts/biasatlas/report").glob("[tw]e*/*"))
 
 
@@ -145,9 +145,7 @@ rule write_report:
     conda:
         "../envs/figures.yaml"
     params:
-        step=find.step(
-            "", "write_report", site=SITE, shipped=find.digest(CARDS), page=digest_of(PAGE_FILES), texts=find.texts
-        ),
+        step=find.step("", "write_report", site=SITE, shipped=find.digest(CARDS), page=digest_of(PAGE_FILES)),
     script:
         "../scripts/write_report.py"
 

@@ -1,8 +1,8 @@
-"""Stop where a run may cost more than its configuration accepts (rule accept_cost)."""
+"""Stop where a run may cost more than its configuration accepts (rule max_cost)."""
 
 from biasatlas.files import read_csv
 from biasatlas.workflow import check
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
-    check.accept(read_csv(snakemake.input.table), this.step["accept_cost"])
+    check.accept(read_csv(snakemake.input.table), this.step["max_cost"])

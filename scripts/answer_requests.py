@@ -1,7 +1,7 @@
 """Let one model answer every task of a benchmark that it can, or one shard of each (rules answer_requests, answer_shard)."""
 
 from biasatlas.files import read_requests, write_responses
-from biasatlas.models.turns import answer_in_turns
+from biasatlas.models.scheduling import answer_batches
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
@@ -15,7 +15,7 @@ with job(snakemake) as this:
         # Tasks of one batch each go to different shards.
         share = ((number + place) % shards, shards)
         store = this.store(name, this.name, this.protocol, task)
-        responses, metadata = answer_in_turns(model, requests, task, store, share)
+        responses, metadata = answer_batches(model, requests, task, store, share)
         parts[task] = responses, requests["kind"].iloc[0], metadata
     this.count_run(name, (metadata for _, _, metadata in parts.values()), this.benchmark, this.protocol)
     write_responses(parts, snakemake.output.responses, snakemake.output.run)

@@ -14,4 +14,5 @@ with job(snakemake) as this:
         this.resources,
         read_responses(snakemake.input.orders, task) if snakemake.input.orders else None,
     )
-    write_requests(requests, snakemake.output.requests, registry.load_spec(this.benchmark).tasks[task].requests)
+    spec = registry.spec_view(this.benchmark, "build_requests", task=task)
+    write_requests(requests, snakemake.output.requests, spec.tasks[task].requests)

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from biasatlas.benchmarks import registry
 from biasatlas.files import read_csv, read_parquet, write_csv, write_text
-from biasatlas.models.interface import Opening
+from biasatlas.models.interface import ModelContext
 from biasatlas.resources import Resources
 from biasatlas.workflow import check, selection, sizes
 from biasatlas.workflow.job import job
@@ -48,7 +48,7 @@ with job(snakemake) as this:
         ready = tuple(
             Path(paths[planned.model]) for paths in (given["fetched"], given["checked"]) if planned.model in paths
         )
-        rows.append(check.row(planned, requests, Opening(planned.model, config.models[planned.model], ready)))
+        rows.append(check.row(planned, requests, ModelContext(planned.model, config.models[planned.model], ready)))
     if given["construction"]:
         writer = this.step["writer"]
         rows.append(check.writer_row(writer, config.models[writer], read_csv(given["construction"])))

@@ -3,7 +3,7 @@
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.metrics import METRICS
-from biasatlas.benchmarks.comparisons.pairs import Weighed, pairs_table
+from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.comparisons.reliability import reliability_table
 from biasatlas.files import read_csv, read_scores, write_table
 from biasatlas.workflow import provenance
@@ -11,7 +11,7 @@ from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
     runs = [
-        Weighed.of(
+        BenchmarkEvidence.of(
             read_scores(run["scores"]),
             run["name"],
             run["benchmark"],

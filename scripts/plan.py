@@ -3,7 +3,7 @@
 import pandas as pd
 
 from biasatlas.files import read_csv, write_csv, write_text
-from biasatlas.laboratory.planning import COLUMNS, as_text
+from biasatlas.simulation.planning import COLUMNS, as_text
 from biasatlas.workflow.job import job
 
 with job(snakemake):

@@ -27,7 +27,9 @@ with job(snakemake) as this:
     if this.config.benchmarks[this.name].folder:
         groups = items["category" if "category" in items else "target_group"]
         counts = ", ".join(f"{count} of {name}" for name, count in groups.value_counts(sort=False).items())
-        unread = listed(name for name, path in files.items() if str(path) not in opened)
-        print(f"{this.name}: {len(items)} items ({counts}); files that were not read: {unread}", file=sys.stderr)
+        unparsed = listed(name for name, path in files.items() if str(path) not in opened)
+        print(f"{this.name}: {len(items)} items ({counts}); files that were not read: {unparsed}", file=sys.stderr)
     checksums = {name: provenance.sha256(path) for name, path in files.items()}
-    write_items(items, snakemake.output.items_file, registry.load_spec(this.benchmark).items, {"files": checksums})
+    write_items(
+        items, snakemake.output.items_file, registry.spec_view(this.benchmark, "read_items").items, {"files": checksums}
+    )

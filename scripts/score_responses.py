@@ -10,7 +10,7 @@ with job(snakemake) as this:
     given = snakemake.input
     answers = read_parquet(given.items_file), read_asked(given.requests), read_responses(given.responses, task)
     judgements = read_responses(given.judgements, task) if given.judgements else None
-    columns = registry.load_spec(this.benchmark).tasks[task].scores
+    columns = registry.spec_view(this.benchmark, "score_responses", task=task).tasks[task].scores
     score, resources = registry.score_responses(this.benchmark), this.resources
     for category, path in zip(this.step["categories"], snakemake.output.scores, strict=True):
         scores = score(*answers, task, category, this.options, resources, judgements)

@@ -9,30 +9,30 @@ from biasatlas.files import read_asked, read_parquet, read_responses, write_csv,
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
-#: Replies of each unread form that are shown.
+#: Replies of each unparsed form that are shown.
 EXAMPLES = 10
 
 with job(snakemake) as this:
-    spec, readers = registry.load_spec(this.benchmark), registry.readers(this.benchmark)
+    spec, parsers = registry.spec_view(this.benchmark, "replies"), registry.parsers(this.benchmark)
     items = read_parquet(snakemake.input.items_file)
     asked = [
         (each["model"], each["name"], each["task"], each["requests"], each["responses"])
         for each in this.given("answers")
     ]
-    rows, unread, texts = [], [], []
+    rows, unparsed, texts = [], [], []
     for model, name, task, requests, responses in asked:
         answered = read_responses(responses, task)
         # Of likelihoods, which may be millions, no request is looked at.
         questions = pd.DataFrame() if "log_likelihood" in answered else read_asked(requests)
-        kind, found = replies.answers(questions, answered, readers)
+        kind, found = replies.answers(questions, answered, parsers)
         rows += replies.reply_rows({"model": model, "task": name, "answers": kind}, found, items)
-        lost = replies.unread(found)
-        unread.append(lost.assign(model=model, task=name)[["model", "task", *lost]])
+        lost = replies.unparsed(found)
+        unparsed.append(lost.assign(model=model, task=name)[["model", "task", *lost]])
         if len(lost):
             texts.append(f"== {model}, {name}\n\n{replies.examples(lost, EXAMPLES)}\n")
     rows.sort(key=lambda row: row["grouped_by"] is not None)  # stable: whole tasks first, then their groups
     write_table(make_table(replies.KEYS, rows), snakemake.output.table, spec.metrics)
-    write_csv(pd.concat(unread, ignore_index=True), snakemake.output.unread)
+    write_csv(pd.concat(unparsed, ignore_index=True), snakemake.output.unparsed)
     write_text(
         "\n".join(texts) or "Every reply in words could be read, or none was asked for.\n", snakemake.output.examples
     )

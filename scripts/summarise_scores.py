@@ -4,7 +4,7 @@ import math
 from functools import partial
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared.worst_cases import with_worst_cases
+from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.files import read_scores, write_table
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
@@ -17,10 +17,12 @@ with job(snakemake) as this:
         published=this.resources.published,
         published_as=this.step["published_as"],
     )
-    table = make(given.own) if given.own else with_worst_cases(make, read_scores(given.scores))
-    spec = registry.load_spec(this.benchmark)
+    table = make(given.own) if given.own else with_missing_answer_bounds(make, read_scores(given.scores))
+    spec = registry.spec_view(this.benchmark, "table", table=name)
     # What was printed is about the published data, and of models about the authors' protocols.
-    if given.scores and (this.step["data"] != "full" or ("model" in table and this.protocol not in spec.printed_under)):
+    if given.scores and (
+        this.step["data"] != "full" or ("model" in table and this.protocol not in spec.published_under)
+    ):
         table = table.assign(published=None, difference=math.nan)
     if this.step["part"] and "category" in table:  # of some categories: what is over all of them is not in print
         over_all = table["category"].isin(["overall", "All"])

@@ -3,9 +3,9 @@
 import datetime
 from pathlib import Path
 
-from biasatlas.benchmarks.shared.palette import looks
+from biasatlas.benchmarks.shared.styles import model_styles
 from biasatlas.files import read_csv, read_metadata
-from biasatlas.report.run import Answered, Asked, Comparison, Run, Study
+from biasatlas.report.run import Comparison, ModelRun, Run, Study, TaskRun
 from biasatlas.report.site import Site
 from biasatlas.workflow.job import job
 from biasatlas.workflow.provenance import workflow_version
@@ -14,7 +14,8 @@ with job(snakemake) as this:
     site = this.given("site")
     for run in site["runs"]:
         run["asked"] = [
-            Asked(**{**task, "answers": [Answered(**answers) for answers in task["answers"]]}) for task in run["asked"]
+            TaskRun(**{**task, "answers": [ModelRun(**answers) for answers in task["answers"]]})
+            for task in run["asked"]
         ]
     study = Study(
         [Run(**run) for run in site["runs"]],
@@ -28,4 +29,4 @@ with job(snakemake) as this:
         workflow_version(),
         datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
-    Site(study, looks(list(study.models)), Path(snakemake.output.pages)).write(Path(snakemake.output.page))
+    Site(study, model_styles(list(study.models)), Path(snakemake.output.pages)).write(Path(snakemake.output.page))

@@ -22,7 +22,7 @@ from collections import Counter, deque
 import pandas as pd
 
 from biasatlas.columns import REQUEST_COLUMNS
-from biasatlas.models.endpoint.probe import RANDOM
+from biasatlas.models.endpoint.capability_check import RANDOM
 
 MODEL = "loopback"
 

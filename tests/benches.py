@@ -5,11 +5,11 @@ from functools import cache
 import standins
 
 from biasatlas.benchmarks import registry
-from biasatlas.laboratory.bench import Bench
-from biasatlas.laboratory.responders import RESPONDERS
-from biasatlas.models.known.entry import KnownEntry
+from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources, names
-from biasatlas.workflow.laboratory import STEPS
+from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.simulated_models import RESPONDERS
+from biasatlas.workflow.simulation import STEPS
 
 
 @cache
@@ -26,13 +26,13 @@ def bench(benchmark, tasks=None, wanted=(), protocol="recommended"):
     """A bench on the sample; of all tasks unless they are named."""
     shipped = {name for step in STEPS for name in registry.resource_names(benchmark, step)}
     asked = tasks or registry.load_spec(benchmark).tasks
-    return Bench.of(
+    return Harness.of(
         benchmark, protocol, standins.resources(benchmark, *shipped), sample_items(benchmark), asked, wanted
     )
 
 
-def known(**settings):
-    return KnownEntry(kind="known", **settings)
+def simulated(**settings):
+    return SimulatedEntry(kind="simulated", **settings)
 
 
-__all__ = ["RESPONDERS", "bench", "known", "sample_items"]
+__all__ = ["RESPONDERS", "bench", "sample_items", "simulated"]

@@ -4,28 +4,28 @@ from pathlib import Path
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
 from biasatlas.benchmarks.comparisons.metrics import CAPTIONS
-from biasatlas.benchmarks.shared.palette import looks
+from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv
-from biasatlas.report.run import Answered, Asked, Comparison, Run, Study
+from biasatlas.report.run import Comparison, ModelRun, Run, Study, TaskRun
 from biasatlas.report.site import PAGES, Site
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import Paths
 
-CARDS = Path(__file__).parents[1] / "resources" / "laboratory" / "cards.csv"
+CARDS = Path(__file__).parents[1] / "resources" / "simulation" / "cards.csv"
 
 
 def study_of(config: Config, results: Path) -> Study:
     """All of ``config`` that lies in ``results``."""
     paths = Paths(str(results), "")
 
-    def answered(name: str, protocol: str, task: str, model: str) -> Answered | None:
+    def answered(name: str, protocol: str, task: str, model: str) -> ModelRun | None:
         key = {"model": model, "benchmark": name, "protocol": protocol}
         files = [paths.scores.format(**key, task=task, category=c) for c in selection.categories(config, name, task)]
         files = [path for path in files if Path(path).exists()]
         judged = (paths.judge_requests.format(**key, task=task), paths.judgements.format(**key, task=task))
         return (
-            Answered(
+            ModelRun(
                 model,
                 files,
                 paths.scored_from.format(**key, task=task),
@@ -48,7 +48,7 @@ def study_of(config: Config, results: Path) -> Study:
         for task in selection.tasks_asked(config, name):
             found = [answered(name, protocol, task, m) for m in models if task in selection.tasks(config, name, m)]
             requests = paths.requests.format(benchmark=name, protocol=protocol, task=task)
-            asked += [Asked(task, requests, [a for a in found if a])] if any(found) else []
+            asked += [TaskRun(task, requests, [a for a in found if a])] if any(found) else []
         keys = {"benchmark": name, "protocol": protocol}
         runs.append(
             Run(
@@ -65,7 +65,7 @@ def study_of(config: Config, results: Path) -> Study:
                 asked=asked,
             )
         )
-    captions = {**COMPARISONS, **CAPTIONS, "bbq_match": MATCHES["table", "bbq_match"]}
+    captions = {**COMPARISONS, **CAPTIONS, "dbb_bbq": MATCHES["table", "dbb_bbq"]}
     comparisons = [
         Comparison("table", protocol, name, captions[name], path)
         for protocol in dict.fromkeys(protocol for _, protocol in selection.runs(config))
@@ -85,5 +85,5 @@ def study_of(config: Config, results: Path) -> Study:
 def write_site(config: Config, results: Path, folder: Path) -> Path:
     """The site of ``config`` in ``folder``; the path of its index."""
     study = study_of(config, results)
-    Site(study, looks(list(study.models)), folder / PAGES).write(folder / "index.html")
+    Site(study, styles(list(study.models)), folder / PAGES).write(folder / "index.html")
     return folder / "index.html"

@@ -12,7 +12,7 @@ TARGET = "results/tables/twbias/recommended/gender.csv"
 #: A configuration whose run goes from a known model to the report.
 KNOWN = {
     "results": "results",
-    "models": {"known": {"kind": "known"}},
+    "models": {"simulated": {"kind": "simulated"}},
     "benchmarks": {"crows_pairs": {"data": "sample", "tasks": ["pair"]}},
 }
 

@@ -13,7 +13,7 @@ import yaml
 from needs import PAPERS, need
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.shared.wording import checksum
+from biasatlas.benchmarks.shared.templates import checksum
 from biasatlas.resources import Resources, names
 
 _EVAL = (
@@ -95,7 +95,7 @@ def printed(folder: Path, benchmark: str, prompts: dict[str, str]) -> dict[str, 
     file.write_text(yaml.safe_dump(prompts, allow_unicode=True), encoding="utf-8")
     with table.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["prompt", "printed_in", "sha256"])
+        writer.writerow(["prompt", "published_in", "sha256"])
         writer.writerows([name, "a table", checksum(text)] for name, text in prompts.items())
     return {"wording/prompts": file, f"prompts/{benchmark}/printed.csv": table}
 
@@ -116,7 +116,7 @@ def copied_prompts() -> dict[str, str]:
     }
 
 
-def printed_prompts(paper: str) -> dict:
+def published_prompts(paper: str) -> dict:
     """What a paper prints, by table; skips the test where it is not there."""
     need("prompts")
     return yaml.safe_load((PAPERS / "prompts" / f"{paper}.yaml").read_text(encoding="utf-8"))

@@ -30,6 +30,9 @@ def _parser() -> ArgumentParser:
     verb.add_argument("results", help="results folder of a run")
     verb.add_argument("parser", help="name of the parser, as letter, label, integer or decimal")
     verb.add_argument("--examples", type=int, default=10, help="changes of each task that are printed (10)")
+    verb = _verb(verbs, commands.parse_report)
+    verb.add_argument("results", help="results folder of a run")
+    verb.add_argument("--examples", type=int, default=5, help="replies of each form that are printed (5)")
     verb = _verb(verbs, commands.export_token_logprobs)
     verb.add_argument("configfile", help="configuration of a finished run")
     verb.add_argument(

@@ -37,7 +37,8 @@ SCORE_KEYS = ("model", "task", "category")
 #: the literal templates in the model's entry. ``prefix`` is raw text after the rendered messages (or alone).
 #: ``special_tokens``: "once" (the begin token exactly once), "tokenizer" (whatever the tokenizer adds) or "none".
 #: ``boundary`` between prefix and continuation: "offsets", "prefix_length" or "separate".
-#: ``labels`` is a JSON list, ``reader`` a name in :mod:`biasatlas.benchmarks.shared.readers`. Sampling settings are all explicit.
+#: ``labels`` is a JSON list; ``options`` what the prompt showed for each of them, a text or a list of it and other names
+#: (JSON; missing: the labels say all). ``parser`` a name in :mod:`biasatlas.benchmarks.shared.parsing`. Sampling settings are all explicit.
 REQUEST_COLUMNS: Columns = {
     "request_id": "string",
     "item_id": "string",
@@ -49,7 +50,8 @@ REQUEST_COLUMNS: Columns = {
     "special_tokens": "string",
     "boundary": "string",
     "labels": "string",
-    "reader": "string",
+    "options": "string",
+    "parser": "string",
     "temperature": "float",
     "top_p": "float",
     "top_k": "integer",
@@ -65,7 +67,7 @@ MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 #: A column of scores may stand twice more, with these behind its name: what it would be had all answers to the item that gave
 #: none, and those that failed to come, been counter-stereotyped, and had they been stereotyped. Where nothing is missing it is
 #: the same.
-CASES = ("_if_least_biased", "_if_most_biased")
+CASES = ("_lower_bound", "_upper_bound")
 
 #: What became of a request, and of the score that is made from it; only "ok" has a value.
 STATUSES = ("ok", "ambiguous", "unparseable", "refused", "truncated", "not_applicable", "failed")
@@ -101,9 +103,9 @@ RESPONSE_COLUMNS: Mapping[str, Columns] = {
 }
 
 #: Columns that end every table; key columns (model, target group, prompt type ...) come before them. ``n`` counts the
-#: units behind ``value``, ``clusters`` those of them that may differ freely (0 where nothing is sampled); ``no_interval`` says
-#: why an estimate has no interval, and is null elsewhere. ``unread`` is the percentage of the answers to those units that gave
-#: none, ``if_least_biased`` and ``if_most_biased`` what ``value`` would be had they all been such (:data:`CASES`), missing where
+#: units behind ``value``, ``clusters`` those of them that may differ freely (0 where nothing is sampled); ``no_interval_reason`` says
+#: why an estimate has no interval, and is null elsewhere. ``unparsed`` is the percentage of the answers to those units that gave
+#: none, ``lower_bound`` and ``upper_bound`` what ``value`` would be had they all been such (:data:`CASES`), missing where
 #: that changes nothing. ``refused`` to ``not_applicable`` count the units without a value; ``reason`` is, in words, why most of them
 #: have none, where more is known than the status.
 TABLE_COLUMNS = (
@@ -113,10 +115,10 @@ TABLE_COLUMNS = (
     "ci_high",
     "n",
     "clusters",
-    "no_interval",
-    "unread",
-    "if_least_biased",
-    "if_most_biased",
+    "no_interval_reason",
+    "unparsed",
+    "lower_bound",
+    "upper_bound",
     "refused",
     "ambiguous",
     "unparseable",

@@ -81,6 +81,19 @@ def reparse(results: str, parser: str, examples: int) -> None:
     print(reread(Path(results), parser, examples))
 
 
+def parse_report(results: str, examples: int) -> None:
+    """Print the replies of a finished run that give no answer, by form; write them down, ready to label.
+
+        python -m biasatlas parse-report results/my_run
+
+    All of them go to replies/unparsed.jsonl below the results folder, with an empty truth: label them, and they are rows of
+    tests/replies.
+    """
+    from biasatlas.workflow.replies import unparsed
+
+    print(unparsed(Path(results), examples))
+
+
 def export_token_logprobs(configfile: str, items: int) -> None:
     """Compute likelihoods token by token for the explorer of a run's report.
 
@@ -93,15 +106,15 @@ def export_token_logprobs(configfile: str, items: int) -> None:
     from biasatlas.validation import read_yaml
     from biasatlas.workflow.config import load_config
     from biasatlas.workflow.config.files import check_files
-    from biasatlas.workflow.tokens import tell_tokens
+    from biasatlas.workflow.tokens import export_token_logprobs
 
     check_files([configfile])
-    written = list(tell_tokens(load_config(read_yaml(configfile)), items))
+    written = list(export_token_logprobs(load_config(read_yaml(configfile)), items))
     print("\n".join(written) or "no model of kind hf or planted has scores of likelihoods here")
 
 
 def check_store(folder: str, repair: bool) -> int:
-    """Look for damaged lines in a response store, and take them out.
+    """Style for damaged lines in a response store, and take them out.
 
         python -m biasatlas check-store results/store/MODEL
         python -m biasatlas check-store --repair results/store/MODEL
@@ -149,7 +162,7 @@ def test_benchmark(name: str, data: str) -> int:
 
     It prints what its data were taken to mean, and exits with 1 where a score is not what theory says.
     """
-    from biasatlas.laboratory.described import test_description
+    from biasatlas.simulation.described import test_description
 
     text, right = test_description(name, data)
     print(text)

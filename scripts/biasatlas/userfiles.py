@@ -85,7 +85,7 @@ def read_csv_rows(
                 yield where, {name: cells[position] for name, position in positions.items()}
         except csv.Error as error:
             raise UserError(
-                f"{path}, line {line}: not CSV ({error}). Look for a quotation mark that is not closed, or that stands "
+                f"{path}, line {line}: not CSV ({error}). Style for a quotation mark that is not closed, or that stands "
                 "in a quoted cell and is not doubled."
             ) from None
     if empty:

@@ -22,8 +22,8 @@ from needs import need
 
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.answer import Endpoint
+from biasatlas.models.endpoint.capability_check import check
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.probe import check
 from biasatlas.models.store import ResponseStore
 
 

@@ -8,7 +8,7 @@ from browser import browsing
 from conftest import ROOT, snakemake
 from unit.dbb_cases import RECOMMENDED, files_of, read_items, score
 
-from biasatlas.benchmarks.registry import readers
+from biasatlas.benchmarks.registry import parsers
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load
 
@@ -67,7 +67,7 @@ def test_the_bias_of_the_demo_s_models_shows_on_real_questions(demo, mirror):
     items = items[items["template_id"].isin(chosen) & (items["category"] == "Gender")]
 
     def mean_score(name):
-        model = CausalModel(name, load(str(demo / f"results/demo/models/{name}/en")), readers=readers("dbb"))
+        model = CausalModel(name, load(str(demo / f"results/demo/models/{name}/en")), parsers=parsers("dbb"))
         scores = score(items, RECOMMENDED, lambda requests: model.answer(requests)[0], categories=["Gender"])["score"]
         assert scores.notna().all()
         return scores.mean()

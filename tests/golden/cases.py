@@ -15,9 +15,9 @@ from unittest.mock import patch
 import benches
 from golden import calls, questions, replies, texts, tiny_models
 
-from biasatlas.benchmarks.mcbe.readers import READERS as MCBE_READERS
-from biasatlas.benchmarks.shared.readers.named import READERS
-from biasatlas.models.known.entry import KnownEntry
+from biasatlas.benchmarks.mcbe.parsers import PARSERS as MCBE_READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.models.simulated.entry import SimulatedEntry
 
 FOLDER = Path(__file__).parent
 
@@ -99,7 +99,7 @@ def _causal_model(config: Mapping = tiny_models.NOTHING, generation: Mapping = t
 
     with tempfile.TemporaryDirectory() as folder, ON_CPU:
         tiny_models.save_causal(Path(folder), config, generation)
-        return CausalModel("tiny", load(folder), templates=questions.TEMPLATES, sampling=questions.OWN, readers=READERS)
+        return CausalModel("tiny", load(folder), templates=questions.TEMPLATES, sampling=questions.OWN, parsers=PARSERS)
 
 
 def masked() -> dict:
@@ -113,7 +113,7 @@ def masked() -> dict:
 def known() -> dict:
     """The first answers of a known model to every task on the samples."""
     settings = {"bias": 0.7, "icc": 0.3, "prompt_correlation": 0.6, "token_noise": 0.5, "edit": 0.2, "letter": 0.3}
-    entry = KnownEntry(kind="known", **settings, label_length=0.1, refused=0.2, unreadable=0.1, affected=0.8)
+    entry = SimulatedEntry(kind="simulated", **settings, label_length=0.1, refused=0.2, unreadable=0.1, affected=0.8)
     return {
         benchmark: {
             task: json.loads(asked.answer(entry).head(3).to_json(orient="records", double_precision=15))
@@ -124,7 +124,7 @@ def known() -> dict:
 
 
 def shared_readings() -> dict:
-    return texts.readings(READERS, texts.SHARED)
+    return texts.readings(PARSERS, texts.SHARED)
 
 
 def mcbe_readings() -> dict:
@@ -132,13 +132,13 @@ def mcbe_readings() -> dict:
 
 
 GOLDEN = [
-    Golden("local", ("biasatlas.models.local", "biasatlas.benchmarks.shared.readers"), causal),
-    Golden("local_limits", ("biasatlas.models.local", "biasatlas.benchmarks.shared.readers"), causal_at_limits),
+    Golden("local", ("biasatlas.models.local", "biasatlas.benchmarks.shared.parsing"), causal),
+    Golden("local_limits", ("biasatlas.models.local", "biasatlas.benchmarks.shared.parsing"), causal_at_limits),
     Golden("masked", ("biasatlas.models.masked",), masked),
-    Golden("known", ("biasatlas.models.known",), known),
+    Golden("simulated", ("biasatlas.models.simulated",), known),
     Golden("endpoint", ("biasatlas.models.endpoint",), replies.records),
     Golden("calls", ("biasatlas.models.endpoint",), calls.bodies),
-    Golden("responses", ("biasatlas.models.endpoint", "biasatlas.benchmarks.shared.readers"), replies.responded),
-    Golden("readers", ("biasatlas.benchmarks.shared.readers",), shared_readings),
-    Golden("mcbe_readers", ("biasatlas.benchmarks.mcbe.spec", "biasatlas.benchmarks.shared.readers"), mcbe_readings),
+    Golden("responses", ("biasatlas.models.endpoint", "biasatlas.benchmarks.shared.parsing"), replies.responded),
+    Golden("parsers", ("biasatlas.benchmarks.shared.parsing",), shared_readings),
+    Golden("mcbe_parsers", ("biasatlas.benchmarks.mcbe.spec", "biasatlas.benchmarks.shared.parsing"), mcbe_readings),
 ]

@@ -38,8 +38,8 @@ LABELS = {
     "decimal": [f"{value / 2:.1f}" for value in range(21)],
 }
 CHOICES = [
-    {"messages": USER, "template": "tokenizer", "reader": reader, "labels": json.dumps(labels), **settings}
-    for reader, labels in LABELS.items()
+    {"messages": USER, "template": "tokenizer", "parser": parser, "labels": json.dumps(labels), **settings}
+    for parser, labels in LABELS.items()
     for settings in ({"top_k": 6, "max_tokens": 3}, {"temperature": 0.5, "top_p": 0.6, "max_tokens": 2})
 ]
 GENERATIONS = [
@@ -54,8 +54,8 @@ TEXTS += [{"continuation": PAIR[0]}, {"continuation": "Work!"}]
 
 #: Labels that are some or hardly any of the answers, and answers of which little or much is left open.
 OPEN_CHOICES = [
-    {"messages": USER, "template": "tokenizer", "reader": reader, "labels": json.dumps(labels), **settings}
-    for reader, labels, settings in (
+    {"messages": USER, "template": "tokenizer", "parser": parser, "labels": json.dumps(labels), **settings}
+    for parser, labels, settings in (
         ("letter", ["3"], {"top_k": 6, "max_tokens": 3}),
         ("letter", ["3", "B"], {"top_k": 6, "max_tokens": 3}),
         ("letter", ["B"], {"top_k": 6, "max_tokens": 3}),
@@ -67,7 +67,7 @@ OPEN_CHOICES = [
 #: Prompts and answers that fill a context of 32 tokens exactly, and one token more; "x" is a token, after a begin token.
 FULL_LIKELIHOODS = [{"prefix": "x" * prefix, "continuation": "xx"} for prefix in (30, 31)]
 FULL_CHOICES = [
-    {"prefix": "x" * prefix, "reader": "integer", "labels": json.dumps(LABELS["integer"]), "top_k": 4, "max_tokens": 3}
+    {"prefix": "x" * prefix, "parser": "integer", "labels": json.dumps(LABELS["integer"]), "top_k": 4, "max_tokens": 3}
     for prefix in (28, 29, 30, 31)
 ]
 FULL_GENERATIONS = [{"prefix": "x" * prefix, "temperature": 1.0, "max_tokens": 12} for prefix in (19, 20)]

@@ -2,7 +2,7 @@
 
 import json
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.models.endpoint.answer import responses
 from biasatlas.models.endpoint.calls import Unsupported
 from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
@@ -68,8 +68,8 @@ REFUSED = {"status": "refused", "text": ""}
 CUT = {"status": "truncated", "text": "A", "finish_reason": "length", "prompt_tokens": 11, "completion_tokens": 3}
 
 TEXT = {"kind": "generation"}
-LETTERS = {"kind": "choice", "reader": "letter", "labels": '["A", "B"]'}
-NUMBERS = {"kind": "choice", "reader": "integer", "labels": '["1", "10", "2"]'}
+LETTERS = {"kind": "choice", "parser": "letter", "labels": '["A", "B"]'}
+NUMBERS = {"kind": "choice", "parser": "integer", "labels": '["1", "10", "2"]'}
 CONTINUATION = {"kind": "likelihood", "prefix": "He said", "continuation": " that."}
 LETTERS_ALL = {"A": -0.5, " B": -1.5, "Sorry": -2.0, "C": -3.5}
 LETTERS_MOST = {"A": -0.2, " B": -1.8}
@@ -101,7 +101,7 @@ RECORDS: list[tuple[dict, list[dict] | Unsupported]] = [
 def responded() -> dict:
     """The responses to each request, without what is missing in them."""
     rows = [{"request_id": "r", "temperature": 1.0} | asked for asked, _ in RECORDS]
-    made = [responses(row, given, READERS) for row, (_, given) in zip(rows, RECORDS, strict=True)]
+    made = [responses(row, given, PARSERS) for row, (_, given) in zip(rows, RECORDS, strict=True)]
     return {"responses": [[_present(response) for response in repeats] for repeats in made]}
 
 

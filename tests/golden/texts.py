@@ -1,8 +1,8 @@
-"""Replies to be read: by each reader, as a whole and as the beginning of more."""
+"""Replies to be read: by each parser, as a whole and as the beginning of more."""
 
 from collections.abc import Mapping, Sequence
 
-from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.parsing import Parser
 
 AB = ["A", "B"]
 TEN = [str(value) for value in range(11)]
@@ -80,7 +80,7 @@ NUMBERS = [
     "7分。如果能改正第二点，可以给到9分。",
 ]
 
-#: Reader -> (labels, texts).
+#: Parser -> (labels, texts).
 Cases = Mapping[str, tuple[Sequence[str], Sequence[str]]]
 
 SHARED: Cases = {
@@ -97,10 +97,10 @@ MCBE: Cases = {
 }
 
 
-def readings(readers: Mapping[str, Reader], cases: Cases) -> dict:
-    """Reader -> text -> how it is read while more may follow, and as a whole."""
-    own = {name: cases[name] for name in readers if name in cases}
+def readings(parsers: Mapping[str, Parser], cases: Cases) -> dict:
+    """Parser -> text -> how it is read while more may follow, and as a whole."""
+    own = {name: cases[name] for name in parsers if name in cases}
     return {
-        name: {text: [readers[name](text, labels, complete) for complete in (False, True)] for text in texts}
+        name: {text: [parsers[name](text, labels, complete) for complete in (False, True)] for text in texts}
         for name, (labels, texts) in own.items()
     }

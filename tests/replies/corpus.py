@@ -10,11 +10,13 @@ From sealed_third.jsonl on the scale of decimals and grades is [lowest, highest]
 them (7.25) is the nearer one or the larger, as readers are to say.
 """
 
-import itertools
 import json
 import re
 from decimal import Decimal
 from pathlib import Path
+
+from biasatlas.benchmarks.shared.parsing.named import REPLIES
+from biasatlas.benchmarks.shared.parsing.options import Options
 
 FOLDER = Path(__file__).parent
 #: SHA-256 of the sealed files. In the first four 26 truths were changed after they had been opened, when a reply that takes an answer back and gives
@@ -40,11 +42,37 @@ SEALED = {
 }
 
 
+#: SHA-256 of the replies of real models; REAL.md says where they come from, and under which licences.
+REAL = {
+    "real_bbq_content": "cb679bb732168324b39494d932102f6a769333cf819858de3095262619f51e82",
+    "real_decision_absolute": "fdf0c46bca4da92e1e74dd4cdc0e9cefec88f703c85bcd9d511443ccfb22ea59",
+    "real_difference_awareness": "38d1a3295ced92c18b0febe845b8b781e840463038c0470454eb46b9be915ea4",
+    "real_discrim_eval": "6cee6d322c726f8b3226accbaa1aa12c3015245ef44b1c29f37ef5688fd76a87",
+    "real_gaokao_zh": "371b792b8534b8d6aff20ea36ca7700251d41f554694919a1b76a4b345055311",
+    "real_resume_ranking": "5e5536686282b0343f7e0d93cc15c4498205184067d5b466d817a2c1d8283501",
+    "real_resume_score": "3682600ec4307d5a82a0de285bc475f8f9ce378a71b5de76b7c3ddd290d1482f",
+}
+#: The sets that bars are held against.
+LATEST = [*SEALED][-6:]
+
+
+def real_rows(name: str) -> list[dict]:
+    """The rows of a set in :data:`REAL` on whose truth both labellers agree."""
+    lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [row | {"labels": _labels(row)} for row in map(json.loads, lines) if not row.get("disputed")]
+    return [row | {"asked": _asked(row)} for row in found]
+
+
+def _asked(row: dict) -> Options:
+    shown = row.get("options") if row["reader"] == "letter" else None
+    return Options.of(row["labels"], shown or ())
+
+
 def rows(half: str) -> list[dict]:
     """The rows of "development" or of a set in :data:`SEALED`, with the labels that a request would have."""
     lines = (FOLDER / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()
     found = [row | {"labels": _labels(row)} for row in map(json.loads, lines)]
-    return [row | {"truth": _on_scale(row)} for row in found]
+    return [row | {"truth": _on_scale(row), "asked": _asked(row)} for row in found]
 
 
 def _on_scale(row: dict) -> str:
@@ -56,8 +84,6 @@ def _on_scale(row: dict) -> str:
 
 def _labels(row: dict) -> list[str]:
     labels = row["labels"]
-    if row["reader"] == "ranking":
-        return [">".join(order) for order in itertools.permutations(labels)]
     if row["reader"] in ("decimal", "grade"):
         labels = [*map(float, labels), 0.1][:3]
     if isinstance(labels[0], str):
@@ -66,7 +92,9 @@ def _labels(row: dict) -> list[str]:
     return [f"{low + i * step:g}" for i in range(round((high - low) / step) + 1)]
 
 
-def reading(row: dict, read) -> str:
-    """What ``read`` finds in a row, as its truth is written."""
-    found = read(row["text"], row["labels"])
-    return row["labels"][found] if isinstance(found, int) else found
+def parsed(row: dict) -> str:
+    """What the row's parser finds in its reply, as its truth is written."""
+    answer = REPLIES[row["reader"]](row["text"], row["asked"]).answer
+    if isinstance(answer, tuple):
+        return ">".join(row["labels"][i] for i in answer)
+    return row["labels"][answer] if isinstance(answer, int) else answer

@@ -248,7 +248,7 @@ SHEET = [{"id": number, "Context": "[[X]] sat."} | dict.fromkeys(dataset.CRITERI
 TABLE = ("metric", "value", "n")
 SENTENCES_OF_DBB = "Questions/sample_all_data_questions.csv"
 
-READERS = {
+PARSERS = {
     "bbq": items_reader(
         "bbq",
         ["data/Age.jsonl", "analysis_scripts/additional_metadata.csv"],

@@ -10,8 +10,8 @@ from biasatlas.errors import UserError
 from biasatlas.models.endpoint import transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.calls import Unsupported, call_of
+from biasatlas.models.endpoint.capability_check import check
 from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
-from biasatlas.models.endpoint.probe import check
 from biasatlas.models.store import ResponseStore
 
 

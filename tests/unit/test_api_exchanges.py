@@ -7,7 +7,7 @@ import pytest
 import yaml
 from api_server import Server, requests_for
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry, Found
@@ -23,7 +23,7 @@ class Provider(Server):
         super().__init__()
         self.exchange, self.came = (status, reply), []
 
-    async def _route(self, writer, reader, method, path, headers, body) -> bool:
+    async def _route(self, writer, parser, method, path, headers, body) -> bool:
         self.came.append((path, json.loads(body)))
         return self._json(writer, *self.exchange)
 
@@ -35,7 +35,7 @@ def test_exchange(row, tmp_path, monkeypatch):
     with Provider(row.get("status", 200), row.get("reply")) as server:
         url = server.url.removesuffix("/v1") + row["path"]
         entry = ApiEntry(kind="api", base_url=url, attempts=1, max_failed_share=1, **row["entry"])
-        endpoint = Endpoint(entry, readers=READERS, found=Found(**row.get("found", {})))
+        endpoint = Endpoint(entry, parsers=PARSERS, found=Found(**row.get("found", {})))
         requests, store = requests_for(["Who?"], **row.get("asked", {})), ResponseStore(tmp_path / "store")
         if "error" in row:
             with pytest.raises(UserError, match=row["error"]):

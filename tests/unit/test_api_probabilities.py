@@ -9,8 +9,8 @@ from api_server import MODEL, Server, requests_for, token_logprob
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import answer, replies
 from biasatlas.models.endpoint.answer import Endpoint
+from biasatlas.models.endpoint.capability_check import RANDOM
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.probe import RANDOM
 from biasatlas.models.store import ResponseStore
 
 
@@ -21,7 +21,7 @@ def own_limits(monkeypatch, tmp_path):
 
 
 def letter(text, labels, complete):
-    """A reader of the library's kind: the label that the reply begins with; "I" begins a refusal."""
+    """A parser of the library's kind: the label that the reply begins with; "I" begins a refusal."""
     if not text:
         return "unparseable" if complete else None
     for index in sorted(range(len(labels)), key=lambda index: -len(labels[index])):
@@ -33,12 +33,12 @@ def letter(text, labels, complete):
 
 def ask(server, requests, folder, **settings):
     entry = ApiEntry(**{"kind": "api", "base_url": server.url, "model": MODEL, "timeout_s": 1} | settings)
-    return Endpoint(entry, readers={"letter": letter}).answer(requests, "task", ResponseStore(folder))
+    return Endpoint(entry, parsers={"letter": letter}).answer(requests, "task", ResponseStore(folder))
 
 
 def test_a_choice_is_the_shares_of_its_samples(tmp_path):
     answers = iter("AABXA")
-    requests = requests_for(["which?"], "choice", labels='["A", "B"]', reader="letter", repeats=5)
+    requests = requests_for(["which?"], "choice", labels='["A", "B"]', parser="letter", repeats=5)
     with Server(reply=lambda body, prompt: next(answers)) as server:
         frame, _ = ask(server, requests, tmp_path / "store", concurrency=1)
     assert json.loads(frame["probabilities"][0]) == [0.6, 0.2]
@@ -49,13 +49,13 @@ def test_a_choice_is_the_shares_of_its_samples(tmp_path):
 def test_samples_and_texts_of_one_prompt_are_the_same_calls(tmp_path):
     with Server() as server:
         ask(server, requests_for(["which?"], repeats=3), tmp_path / "store")
-        ask(server, requests_for(["which?"], "choice", labels='["A"]', reader="letter", repeats=3), tmp_path / "store")
+        ask(server, requests_for(["which?"], "choice", labels='["A"]', parser="letter", repeats=3), tmp_path / "store")
         assert server.calls["/chat/completions"] == 3
 
 
 def test_refusals_and_unparseable_samples_are_counted_apart(tmp_path):
     answers = iter(["I would rather not", "Apples", "B", "A"])
-    requests = requests_for(["FILTER", "which?"], "choice", labels='["A ", "B"]', reader="letter", repeats=4)
+    requests = requests_for(["FILTER", "which?"], "choice", labels='["A ", "B"]', parser="letter", repeats=4)
     with Server(reply=lambda body, prompt: next(answers)) as server:
         frame, _ = ask(server, requests, tmp_path / "store", concurrency=1)
     assert frame["status"].tolist() == ["ok", "ok"]
@@ -75,7 +75,7 @@ def test_a_choice_with_an_unanswered_sample_fails_and_is_whole_on_the_next_run(t
                 return 200, {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
             return 400, {"error": {"message": "not today"}}
 
-    requests = requests_for(["which?"], "choice", labels='["A", "B"]', reader="letter", repeats=4)
+    requests = requests_for(["which?"], "choice", labels='["A", "B"]', parser="letter", repeats=4)
     with Once() as server:
         frame, metadata = ask(server, requests, tmp_path / "store", concurrency=1, max_failed_share=0.5)
         again, _ = ask(server, requests, tmp_path / "store")
@@ -93,7 +93,7 @@ def test_a_choice_with_an_unanswered_sample_fails_and_is_whole_on_the_next_run(t
 def test_an_exact_choice_bounds_what_it_was_not_told(tmp_path, temperature, returned):
     """Against the whole distribution, which the server knows: with all of it equal, with a part never above it."""
     labels = list("0123456789")
-    requests = requests_for(["n?"], "choice", labels=json.dumps(labels), reader="letter", temperature=temperature)
+    requests = requests_for(["n?"], "choice", labels=json.dumps(labels), parser="letter", temperature=temperature)
     with Server() as server:
         frame, _ = ask(server, requests, tmp_path / "store", top_logprobs=returned)
         assert server.bodies[0]["max_tokens"] == 1
@@ -113,7 +113,7 @@ def test_an_exact_choice_bounds_what_it_was_not_told(tmp_path, temperature, retu
 
 
 def test_an_exact_choice_at_temperature_zero_is_the_likeliest(tmp_path):
-    requests = requests_for(["n?"], "choice", labels='["7", "8"]', reader="letter", temperature=0.0)
+    requests = requests_for(["n?"], "choice", labels='["7", "8"]', parser="letter", temperature=0.0)
     with Server() as server:
         frame, _ = ask(server, requests, tmp_path / "store", top_logprobs=5)
     best = max("0123456789", key=lambda digit: token_logprob("", digit))
@@ -148,7 +148,7 @@ def test_what_a_first_token_decides(token, labels, outcome):
     ],
 )
 def test_what_an_endpoint_cannot_answer_is_not_applicable(tmp_path, kind, columns, settings, reason):
-    requests = requests_for(["one"], kind, labels='["A"]', reader="letter", **columns)
+    requests = requests_for(["one"], kind, labels='["A"]', parser="letter", **columns)
     with Server() as server:
         frame, _ = ask(server, requests, tmp_path / "store", **settings)
         assert not server.calls  # found out without a call

@@ -12,7 +12,7 @@ from needs import need, needs
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig, LlamaConfig, Phi3Config
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load
@@ -32,7 +32,7 @@ def test_composite_models_answer_as_their_text_forward_does(name, tmp_path):
     whole = save(name, tmp_path)
     loaded = load(str(tmp_path))
     assert loaded.route.name == "tree" and loaded.eos_token_ids == (0,)
-    model = CausalModel(name, loaded, readers=READERS, token_budget=64)
+    model = CausalModel(name, loaded, parsers=PARSERS, token_budget=64)
     texts = ["The nurse said that she would help.", "The nurse said that he could not.", "The doctor", "女人比較理性。"]
     asked = [{"prefix": "Answer: ", "continuation": text} for text in texts]
     asked += [{"messages": USER, "template": "tokenizer", "continuation": "The doctor", "special_tokens": "none"}]
@@ -43,7 +43,7 @@ def test_composite_models_answer_as_their_text_forward_does(name, tmp_path):
         ids = np.asarray(loaded.tokenizer(prefix + text, add_special_tokens=False)["input_ids"])
         start = len(ids) - row.tokens
         assert row.log_likelihood == pytest.approx(tiny.one_at_a_time(whole, ids, start), abs=1e-4)
-    choice = {"messages": USER, "template": "tokenizer", "reader": "letter", "labels": '["A", "B"]', "top_k": 4}
+    choice = {"messages": USER, "template": "tokenizer", "parser": "letter", "labels": '["A", "B"]', "top_k": 4}
     responses, _ = model.answer(requests([choice | {"max_tokens": 2}], "choice"))
     row = responses.iloc[0]
     assert sum(json.loads(row["probabilities"])) + row[
@@ -83,7 +83,7 @@ def test_longrope_scales_each_text_by_its_own_length(tmp_path):
     model.save_pretrained(tmp_path)
     tiny.tokenizer(True).save_pretrained(tmp_path)
     loaded = load(str(tmp_path))
-    ours = CausalModel("phi", loaded, readers=READERS)
+    ours = CausalModel("phi", loaded, parsers=PARSERS)
     words = "The nurse said that he could not. "
     texts = [words * 2, words * 4, words * 12, words * 13 + "She", words * 2 + "She"]
     responses, metadata = ours.answer(requests([{"continuation": text} for text in texts]))
@@ -95,7 +95,7 @@ def test_longrope_scales_each_text_by_its_own_length(tmp_path):
         lengths.append(len(ids))
         assert row.log_likelihood == pytest.approx(tiny.one_at_a_time(model, ids, 1), abs=1e-3)
     assert min(lengths) < 64 < max(lengths)
-    ask = {"reader": "letter", "labels": '["A", "B"]', "top_k": 3, "max_tokens": 4, "special_tokens": "none"}
+    ask = {"parser": "letter", "labels": '["A", "B"]', "top_k": 3, "max_tokens": 4, "special_tokens": "none"}
     prompts = [words * 2, words * 12]
     together, _ = ours.answer(requests([ask | {"prefix": prompt} for prompt in prompts], "choice"))
     for i, prompt in enumerate(prompts):

@@ -12,14 +12,14 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from openpyxl import load_workbook
-from reader_cases import READERS, Files
+from reader_cases import PARSERS, Files
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.files import check_files
-from biasatlas.workflow.preflight import check_feasible
+from biasatlas.workflow.preflight import check_preflight
 
 
 def rows_of(name: str):
@@ -68,7 +68,7 @@ def test_configuration(row, tmp_path, monkeypatch):
     with pytest.raises(UserError) as error:
         check_files([path])
         config = load_config(yaml.safe_load(path.read_bytes()), [path])
-        check_feasible(config, str(path))
+        check_preflight(config, str(path))
     assert_says(str(error.value), row)
     assert all(line.startswith(f"{path}") for line in str(error.value).splitlines())
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["README.md", path.name])
@@ -83,8 +83,8 @@ def test_what_the_rows_change_is_valid(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_bytes(configuration({}))
     check_files([path])
-    check_feasible(load_config(yaml.safe_load(path.read_bytes()), [path]), str(path))
-    for name, reader in READERS.items():
+    check_preflight(load_config(yaml.safe_load(path.read_bytes()), [path]), str(path))
+    for name, reader in PARSERS.items():
         (tmp_path / name).mkdir()
         assert len(reader.read(reader.write(tmp_path / name))), name
 
@@ -176,8 +176,8 @@ def changed_workbook(data: bytes, row: Mapping) -> bytes:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Reader -> the folder and the files that it reads; they are written once."""
-    folders = {name: tmp_path_factory.mktemp("files") for name in READERS}
-    return {name: (folder, READERS[name].write(folder)) for name, folder in folders.items()}
+    folders = {name: tmp_path_factory.mktemp("files") for name in PARSERS}
+    return {name: (folder, PARSERS[name].write(folder)) for name, folder in folders.items()}
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def files(row, written, tmp_path) -> Files:
     folder, valid = written[row["reader"]]
     shutil.copytree(folder, tmp_path / "raw")
     copies = {name: tmp_path / "raw" / path.relative_to(folder) for name, path in valid.items()}
-    name = row.get("file", READERS[row["reader"]].file)
+    name = row.get("file", PARSERS[row["reader"]].file)
     if row.get("gone"):
         copies.pop(name).unlink()
     else:
@@ -197,7 +197,7 @@ def files(row, written, tmp_path) -> Files:
 @pytest.mark.parametrize("row", rows_of("data"))
 def test_data(row, files):
     with pytest.raises(UserError) as error:
-        READERS[row["reader"]].read(files)
+        PARSERS[row["reader"]].read(files)
     assert_says(str(error.value), row)
 
 

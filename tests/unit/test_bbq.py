@@ -27,7 +27,7 @@ from mirrored import mirrored
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.families.questions.tables import accuracy
-from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.shared.predictions import match_options
 from biasatlas.columns import TABLE_COLUMNS
 
@@ -244,7 +244,7 @@ def test_models_without_bias_score_0_where_the_papers_formula_does_not(items, re
 
 
 def draw(tables):
-    return registry.figures("bbq")["bias"](tables, palette.looks(["oracle"]))
+    return registry.figures("bbq")["bias"](tables, styles.styles(["oracle"]))
 
 
 def test_sample_goes_from_files_to_figure(sample):

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from biasatlas.files import read_csv
-from biasatlas.laboratory.studies import load_studies
-from biasatlas.laboratory.validity import cards_as_markdown, named
+from biasatlas.simulation.studies import load_studies
+from biasatlas.simulation.validity import cards_as_markdown, named
 
 ROOT = Path(__file__).parents[2]
-CARDS = read_csv(ROOT / "resources" / "laboratory" / "cards.csv")
+CARDS = read_csv(ROOT / "resources" / "simulation" / "cards.csv")
 
 
 def test_a_card_is_of_a_headline_of_a_study():

@@ -54,7 +54,7 @@ def test_scripts_are_those_that_rules_name():
         (["check", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["export-token-logprobs", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["compare-runs", "none", "none"], "none/tables: no tables there."),
-        (["reparse", "none", "leter"], "reader 'leter': there is no such reader; did you mean 'letter'?"),
+        (["reparse", "none", "leter"], "parser 'leter': there is no such parser; did you mean 'letter'?"),
         (["check-store", "none"], "none: no store there: no file ends in .jsonl."),
         (["new-benchmark", "mine", "triples"], "FAMILY: 'triples' is none; expected pairs or questions."),
         (["new-benchmark", "my bench", "pairs"], "NAME: 'my bench' names files; use letters, digits and _."),

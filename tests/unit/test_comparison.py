@@ -5,8 +5,8 @@ import pytest
 
 from biasatlas.benchmarks.comparison import METRICS, compare_refusals, compare_scores, compare_sizes
 from biasatlas.benchmarks.dbb.figures import draw_distribution, draw_match
-from biasatlas.benchmarks.dbb.tables import match_bbq, match_distribution, match_examples
-from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.dbb.tables import compare_dbb_bbq, match_distribution, match_examples
+from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate
 from biasatlas.benchmarks.shared.estimates import row as table_row
 from biasatlas.columns import TABLE_COLUMNS
@@ -103,13 +103,13 @@ def test_match_bbq():
             "status": "ok",
         }
     )
-    table, looks = match_bbq(dbb, bbq), palette.looks(["m"])
+    table, model_styles = compare_dbb_bbq(dbb, bbq), styles.model_styles(["m"])
     assert table[["metric", "value", "n"]].to_numpy().tolist() == [["dbb_score", 20.0, 2], ["bbq_bias", 62.5, 2]]
     assert set(table["metric"]) <= set(METRICS)
-    assert len(draw_match(table, looks).axes) == 1
-    none = match_bbq(dbb.iloc[3:], bbq)
+    assert len(draw_match(table, model_styles).axes) == 1
+    none = compare_dbb_bbq(dbb.iloc[3:], bbq)
     assert none.empty
-    assert "Nothing to draw" in draw_match(none, looks).texts[0].get_text()
+    assert "Nothing to draw" in draw_match(none, model_styles).texts[0].get_text()
 
 
 def test_an_item_without_target_is_not_applicable():
@@ -126,7 +126,7 @@ def test_an_item_without_target_is_not_applicable():
             "status": ["ok", "ok", "refused"],
         }
     )
-    table = match_bbq(dbb.assign(concept_1="a", concept_2="b"), bbq).set_index("metric")
+    table = compare_dbb_bbq(dbb.assign(concept_1="a", concept_2="b"), bbq).set_index("metric")
     assert table.loc["bbq_bias", ["value", "n", "refused", "not_applicable"]].tolist() == [25.0, 1, 1, 1]
 
 
@@ -163,11 +163,11 @@ def instances():
 
 def test_instances_stand_apart_where_the_question_shows_no_bias():
     dbb, bbq = instances()
-    table = match_distribution(dbb, bbq, match_bbq(dbb, bbq)).set_index(["bbq", "score_low"])
+    table = match_distribution(dbb, bbq, compare_dbb_bbq(dbb, bbq)).set_index(["bbq", "score_low"])
     assert set(table["metric"]) <= set(METRICS)
     assert table.loc["no bias", "value"].loc[[0, 90]].tolist() == [0.5, 0.5]
     assert table.loc["bias", "value"][10] == 1 and table.loc["bias", "n"].eq(1).all()
-    assert len(draw_distribution(table.reset_index(), palette.looks(["m"])).axes) == 1
+    assert len(draw_distribution(table.reset_index(), styles.model_styles(["m"])).axes) == 1
 
 
 def test_an_example_is_the_strongest_instance_of_a_concept_without_bias_in_bbq():
@@ -176,7 +176,7 @@ def test_an_example_is_the_strongest_instance_of_a_concept_without_bias_in_bbq()
     items = pd.DataFrame({"item_id": names, "context": "[[X]] sat.", "option_1": "One", "option_2": "Two"})
     items["descriptor_paper"] = items["item_id"]
     asked = bbq[["item_id", "template", "condition"]].assign(context="A bench.", question="Who?")
-    (row,) = match_examples(dbb, bbq, match_bbq(dbb, bbq), items, asked).to_dict("records")
+    (row,) = match_examples(dbb, bbq, compare_dbb_bbq(dbb, bbq), items, asked).to_dict("records")
     assert (row["bbq"], row["dbb"]) == ("A bench. Who?", "[[X]] sat. A) One B) Two")
     assert (row["described_as"], row["value"], row["bbq_bias"]) == ("t1/Age 1/Old / t1/Age 1/Young", 95.0, 0.0)
 
@@ -184,10 +184,10 @@ def test_an_example_is_the_strongest_instance_of_a_concept_without_bias_in_bbq()
 def test_without_a_shared_concept_both_are_empty():
     dbb, bbq = instances()
     none = dbb.iloc[:0]
-    matched = match_bbq(none, bbq)
+    matched = compare_dbb_bbq(none, bbq)
     assert match_distribution(none, bbq, matched).empty
     assert match_examples(none, bbq, matched, pd.DataFrame({"item_id": []}), bbq).empty
-    assert "Nothing to draw" in draw_distribution(matched, palette.looks(["m"])).texts[0].get_text()
+    assert "Nothing to draw" in draw_distribution(matched, styles.model_styles(["m"])).texts[0].get_text()
 
 
 def test_cbbq_enters_what_mcbe_says_of_size():

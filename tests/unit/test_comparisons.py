@@ -5,18 +5,18 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from benches import bench, known
+from benches import bench, simulated
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.figures import draw_pairs
 from biasatlas.benchmarks.comparisons.findings import closed, findings_table
 from biasatlas.benchmarks.comparisons.multiverse import multiverse_table, sensitivity_table, with_protocols
-from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, Weighed, pairs_table
+from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.comparisons.summary import latex, markdown, reasons, sentence, summary
 from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import read_csv
-from biasatlas.marks import mark
+from biasatlas.stages import mark
 from biasatlas.stats.verdict import STATES
 
 TASKS = {
@@ -26,6 +26,9 @@ TASKS = {
     "dbb": ("MCQ",),
     "mcbe": ("PC", "SC"),
     "twbias": ("perplexity",),
+    "gest": ("pair", "pair_choice"),
+    "esbbq": ("question",),
+    "cbbq": ("question",),
 }
 #: A few of those whose names tables go by: enough to compare, and quick.
 CATEGORIES = {
@@ -33,7 +36,7 @@ CATEGORIES = {
     "mcbe": ("gender",),
     "twbias": ("hakka-hoklo", "hoklo-hakka", "hakka-hakka", "hoklo-hoklo"),
 }
-MODELS = {"fair": known(), "biased": known(bias=6.0)}
+MODELS = {"fair": simulated(), "biased": simulated(bias=6.0)}
 OPTIONS = {name: registry.load_options(name, "recommended") for name in TASKS}
 
 
@@ -52,7 +55,7 @@ def scores():
 
 
 def pairs_of(scores, benchmark, cards=()):
-    return pairs_table([Weighed.of(scores, benchmark, benchmark, OPTIONS[benchmark])], "recommended", cards)
+    return pairs_table([BenchmarkEvidence.of(scores, benchmark, benchmark, OPTIONS[benchmark])], "recommended", cards)
 
 
 def rows(table, **wanted):
@@ -77,6 +80,30 @@ def test_every_benchmark_s_evidence_is_what_its_tables_say(scores, benchmark):
         assert np.isclose(values, each.value, rtol=1e-9, atol=1e-9).any(), each.key
 
 
+#: Part of evidence of pairs (a task) -> the table that has it.
+OF_TASK = {"pair": "scores", "pair_choice": "prompted"}
+
+
+@pytest.mark.parametrize("benchmark", ["crows_pairs", "gest", "bbq", "esbbq", "cbbq"])
+def test_a_family_s_evidence_has_the_value_and_clusters_of_its_row(scores, benchmark):
+    """Of a model that answers by chance in part; what has no value in the table is no evidence."""
+    tried = bench_of(benchmark)
+    mixed = tried.scores(simulated(bias=1.0, certain=True, seed=3), "mixed")
+    answers = Answers.by_model(mixed, benchmark, OPTIONS[benchmark])["mixed"]
+    whole = {"direction": "all", "template": "all", "label_type": "all"}
+    seen = 0
+    for each in answers.evidence().values():
+        table = tried.table(OF_TASK.get(each.part, "bias"), mixed)
+        wanted = {"category": each.category, "metric": each.metric}
+        wanted |= {key: value for key, value in whole.items() if key in table}
+        wanted |= {"condition": each.part} if "condition" in table else {}
+        (row,) = rows(table, **wanted).to_dict("records")
+        found = each.inference()
+        assert (row["value"], row["clusters"]) == (pytest.approx(found.value), found.clusters), each.key
+        seen += 1
+    assert seen > 3
+
+
 @pytest.mark.parametrize("benchmark", TASKS)
 def test_twins_do_not_differ_and_a_biased_model_does(scores, benchmark):
     table = pairs_of(scores[benchmark], benchmark)
@@ -85,7 +112,7 @@ def test_twins_do_not_differ_and_a_biased_model_does(scores, benchmark):
     assert np.allclose(twins.loc[twins["metric"] == "difference", "value"], 0)
     # Nothing varies: no interval and a reason, or, of what is bounded, what as many clusters can hide.
     same = twins[twins["metric"] == "difference"]
-    assert (same["ci_low"].lt(0) & same["ci_high"].gt(0) | same["no_interval"].notna()).all()
+    assert (same["ci_low"].lt(0) & same["ci_high"].gt(0) | same["no_interval_reason"].notna()).all()
     assert (twins.loc[twins["metric"] == "flipped", "value"] == 0).all()
     biased = rows(table, model="fair", other_model="biased", metric="difference")
     assert biased["value"].abs().max() > 0
@@ -149,7 +176,7 @@ CARD = {
 
 
 def found_in(scores, cards=(CARD,)):
-    return findings_table([Weighed.of(scores["bbq"], "bbq", "bbq", OPTIONS["bbq"])], "recommended", cards)
+    return findings_table([BenchmarkEvidence.of(scores["bbq"], "bbq", "bbq", OPTIONS["bbq"])], "recommended", cards)
 
 
 def test_a_strong_bias_is_found_and_none_in_a_fair_model(scores):
@@ -203,13 +230,13 @@ def test_missing_answers_that_could_turn_a_verdict_leave_it_open():
     """A biased model that refuses half of what it is asked: its other answers might have gone against the stereotype."""
     said = {}
     for refused in (0.0, 0.5):
-        made = bench_of("bbq").scores(known(bias=6.0, refused=refused, certain=True), "m")
+        made = bench_of("bbq").scores(simulated(bias=6.0, refused=refused, certain=True), "m")
         (said[refused],) = rows(found_in({"bbq": made}), metric="value", part="ambig", category="overall").to_dict(
             "records"
         )
     assert said[0.0]["verdict"] == "biased"
     assert said[0.5]["verdict"] == "undecided" and said[0.5]["ci_low"] > 5
-    assert said[0.5]["why"] == "answers that are missing could have brought it back to what does not matter"
+    assert said[0.5]["why"] == "answers that are missing could have local_model_files it back to what does not matter"
 
 
 ROW = {
@@ -287,10 +314,10 @@ def score_of(tried, name, entry):
 def test_what_a_multiverse_crosses_can_be_scored_again(name):
     """Each option is one of the protocol's that no model is asked anew for, and each row is in its table."""
     spec = registry.load_spec(name)
-    for looked_at in registry.multiverses(name):
-        assert all(mark(spec.options, option) in ("scores", "tables") for option in looked_at.options)
-        assert looked_at.metric in spec.metrics
-        assert set(looked_at.tasks) <= set(spec.tables[looked_at.table].tasks)
+    for referenced_names in registry.multiverses(name):
+        assert all(mark(spec.options, option) in ("scores", "tables") for option in referenced_names.options)
+        assert referenced_names.metric in spec.metrics
+        assert set(referenced_names.tasks) <= set(spec.tables[referenced_names.table].tasks)
 
 
 def test_a_multiverse_holds_the_table_s_own_value_and_names_what_moves_it():
@@ -310,16 +337,16 @@ def test_a_multiverse_holds_the_table_s_own_value_and_names_what_moves_it():
 
 
 def test_each_form_alone_and_what_is_unread_are_specifications(monkeypatch):
-    """Of pairs whose replies are unread by a quarter, and, as forms, of each direction of the pairs alone."""
+    """Of pairs whose replies are unparsed by a quarter, and, as forms, of each direction of the pairs alone."""
     keys = {"category": "overall", "direction": "all"}
-    looked_at = Multiverse("prompted", "stereotype_score", keys, ("ties",), ("pair_choice",), forms="direction")
-    monkeypatch.setattr(registry, "multiverses", lambda name: (looked_at,))
-    tried, entry = bench_of("crows_pairs"), known(unreadable=0.25, bias=1.0, certain=True)
+    referenced_names = Multiverse("prompted", "stereotype_score", keys, ("ties",), ("pair_choice",), forms="direction")
+    monkeypatch.setattr(registry, "multiverses", lambda name: (referenced_names,))
+    tried, entry = bench_of("crows_pairs"), simulated(unreadable=0.25, bias=1.0, certain=True)
     score = score_of(tried, "crows_pairs", entry)
     universe = multiverse_table(*("crows_pairs",) * 2, score, tried.options, tried.resources, ("pair_choice",))
     values = universe.set_index("specification")["value"]
     stated = values[values.index.str.startswith("protocol: ")].iloc[0]
-    assert values["unread=least biased"] < stated < values["unread=most biased"]
+    assert values["unparsed=least biased"] < stated < values["unparsed=most biased"]
     prompted = tried.table("prompted", score("pair_choice", tried.options).query("direction == 'stereo'"))
     (stereo,) = rows(prompted, metric="stereotype_score", **keys)["value"]
     assert values["direction=stereo"] == stereo
@@ -328,6 +355,6 @@ def test_each_form_alone_and_what_is_unread_are_specifications(monkeypatch):
     assert asked["value"].tolist() == [pytest.approx(stated + 5)]
     moves = rows(sensitivity_table(other, {}), metric="moves").set_index("option")["value"]
     assert moves["other protocol"] == pytest.approx(5)
-    assert moves["unread"] == pytest.approx(values["unread=most biased"] - values["unread=least biased"])
+    assert moves["unparsed"] == pytest.approx(values["unparsed=most biased"] - values["unparsed=least biased"])
     forms = [stated, stereo, values["direction=antistereo"]]
     assert moves["direction"] == pytest.approx(max(forms) - min(forms))

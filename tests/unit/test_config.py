@@ -6,9 +6,9 @@ import yaml
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
-from biasatlas.workflow import across, selection
+from biasatlas.workflow import cross_benchmark, selection
 from biasatlas.workflow.config import load_config, reference
-from biasatlas.workflow.preflight import check_feasible
+from biasatlas.workflow.preflight import check_preflight
 
 PLANTED = {"kind": "planted", "odds_ratio": 4}
 HF = {"kind": "hf", "source": "./model", "size_billion": 7}
@@ -206,7 +206,7 @@ def test_a_protocol_that_asks_a_judge_needs_one(protocols):
 def test_a_setting_that_a_protocol_needs_is_missed_when_the_file_is_read():
     """Of the models, of a judge behind an endpoint, and not of what answers without it."""
     endpoint = {"kind": "api", "base_url": "http://localhost:1/v1", "model": "m"}
-    models = {"local": HF, "service": endpoint, "known": {"kind": "known"}}
+    models = {"local": HF, "service": endpoint, "simulated": {"kind": "simulated"}}
     run = {"protocols": ["released"], "judge": "service"}
     with pytest.raises(UserError) as error:
         load_config({"models": models, "benchmarks": {"mcbe": run, "twbias": {"protocols": ["released"]}}})
@@ -224,7 +224,7 @@ def test_a_setting_that_a_protocol_needs_is_missed_when_the_file_is_read():
 
 def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):
     def config(**run):
-        return load_config({"models": {"known": {"kind": "known"}}, "benchmarks": {"mcbe": run}})
+        return load_config({"models": {"simulated": {"kind": "simulated"}}, "benchmarks": {"mcbe": run}})
 
     both = config(protocols=["paper", "recommended"])
     assert selection.runs(both) == [("mcbe", "recommended")]
@@ -234,21 +234,26 @@ def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):
     assert selection.wording(with_file, "mcbe", "paper", "requests") == (["mcbe_code"], ["prompts"])
     assert selection.runs(config(protocols=["paper"], tasks=["PC"])) == [("mcbe", "paper")]
     with pytest.raises(UserError, match=r"nothing would be measured: .*protocol paper is left out"):
-        check_feasible(config(protocols=["paper"]), "mine.yaml")
+        check_preflight(config(protocols=["paper"]), "mine.yaml")
     (tmp_path / "prompts.yaml").write_text("ss: something else\n")
     mine = config(protocols=["paper"], files={"prompts": str(tmp_path / "prompts.yaml")})
     with pytest.raises(UserError, match=r"benchmarks\.mcbe\.files\.prompts: .*ss is not the text of Table 7"):
-        check_feasible(mine, "mine.yaml")
+        check_preflight(mine, "mine.yaml")
 
 
 def test_print_stands_beside_its_own_population_alone():
     """DBB's Table 1: BBQ's eight categories, the protocol `paper`, the published data."""
     papers = yaml.safe_load((ROOT / "config" / "papers.yaml").read_text())
-    assert across.measured_as_printed(load_config(papers), "paper") == ["dbb", "bbq", "crows_pairs", "stereoset"]
-    assert across.measured_as_printed(load_config(papers), "recommended") == []
+    assert cross_benchmark.measured_as_published(load_config(papers), "paper") == [
+        "dbb",
+        "bbq",
+        "crows_pairs",
+        "stereoset",
+    ]
+    assert cross_benchmark.measured_as_published(load_config(papers), "recommended") == []
     del papers["benchmarks"]["bbq"]["categories"]
     papers["benchmarks"]["dbb"]["data"] = "sample"
-    assert across.measured_as_printed(load_config(papers), "paper") == ["crows_pairs", "stereoset"]
+    assert cross_benchmark.measured_as_published(load_config(papers), "paper") == ["crows_pairs", "stereoset"]
 
 
 def test_protocol_message(protocols):

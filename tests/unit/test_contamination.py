@@ -7,14 +7,14 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from benches import known, sample_items
+from benches import sample_items, simulated
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS
 from biasatlas.benchmarks.contamination.tables import order_estimates
 from biasatlas.errors import UserError
-from biasatlas.laboratory.bench import Bench
 from biasatlas.resources import Resources
+from biasatlas.simulation.harness import Harness
 from biasatlas.stats.tests import exchanged
 
 read_items = registry.read_items("contamination")
@@ -30,7 +30,7 @@ def made_up(count, seed=0):
     return pd.DataFrame({"item_id": [f"i{n}" for n in range(count)], "category": CROWS_PAIRS, "text": texts})
 
 
-BENCH = Bench.of("contamination", "recommended", Resources({}), made_up(410), ["order"])
+BENCH = Harness.of("contamination", "recommended", Resources({}), made_up(410), ["order"])
 
 
 def estimates(entry):
@@ -110,7 +110,7 @@ def test_known_models_have_the_advantage_that_their_formula_says():
     """A bias is what a block gains by its published order: here 4 nats, over 410 items in 21 blocks."""
     for bias in (0.0, 4.0):
         truth = bias * 21 / 410
-        found = [estimates(known(seed=seed, noise=1.0, bias=bias)) for seed in range(8)]
+        found = [estimates(simulated(seed=seed, noise=1.0, bias=bias)) for seed in range(8)]
         assert np.mean([each["order_advantage"].value for each in found]) == pytest.approx(truth, abs=0.02)
         assert sum(each["order_p"].value < 0.01 for each in found) == (8 if bias else 0)
 

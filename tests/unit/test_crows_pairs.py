@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from mirrored import mirrored
-from responders import choose, prefer
+from simulated_models import choose, prefer
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.pairs.tables import stereotype_score
-from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.shared import styles
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
@@ -243,7 +243,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
     ("change", "message"),
     [
         (lambda rows: rows.drop(columns="sent_less"), "no column 'sent_less'"),
-        (lambda rows: rows.assign(bias_type="looks"), "bias_type is 'looks'"),
+        (lambda rows: rows.assign(bias_type="styles"), "bias_type is 'styles'"),
         (lambda rows: rows.assign(stereo_antistereo="pro"), "stereo_antistereo is 'pro'"),
         (lambda rows: rows.assign(sent_more=""), "sent_more is ''"),
         (lambda rows: pd.concat([rows, rows]), "item '0' is there already"),
@@ -258,7 +258,7 @@ def test_bad_items_stop_with_file_and_pair(tmp_path, change, message):
 
 
 def draw(table):
-    return registry.figures("crows_pairs")["scores"]({"scores": table}, palette.looks(["oracle"]))
+    return registry.figures("crows_pairs")["scores"]({"scores": table}, styles.styles(["oracle"]))
 
 
 def test_sample_goes_from_files_to_figure(sample):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from biasatlas.benchmarks.dbb.construct.steps import Rejected, names_concept, read_replies
+from biasatlas.benchmarks.dbb.construct.steps import Rejected, names_concept, parse_replies
 
 #: Good replies: concept 1, concept 2, context, option 1, option 2. None breaks a rule.
 GOOD = [
@@ -64,7 +64,7 @@ def accepted(texts: list[str]) -> bool:
     row = {"concept_1": concept_1, "concept_2": concept_2, "context": "", "option_1": "", "option_2": ""}
     reply = "\n".join(f"Sentence {number}: {text}" for number, text in enumerate(sentences, start=1))
     try:
-        read_replies("three_sentence_check", row, [reply])
+        parse_replies("three_sentence_check", row, [reply])
     except Rejected:
         return False
     return True

@@ -26,7 +26,7 @@ from scipy.stats import fisher_exact
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb.evidence import noise_floor
-from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.shared import styles
 from biasatlas.columns import TABLE_COLUMNS
 
 
@@ -163,7 +163,7 @@ def test_printed_association_is_found_in_either_order():
     published = {"dbb_top_associations": printed, "dbb_further_associations": PUBLISHED("dbb_further_associations")}
     table = TABLES["published_associations"](pd.DataFrame([exchanged]), EXACT, published.get, {})
     assert table["value"].dropna().tolist() == [30.0]
-    assert table["printed_in"].tolist() == ["Table 6", *["Table 7"] * 5]
+    assert table["published_in"].tolist() == ["Table 6", *["Table 7"] * 5]
 
 
 @pytest.mark.parametrize("models", [1, 2, 20])
@@ -172,7 +172,7 @@ def test_figures_are_drawn(tables, models):
     for name, entry in SPEC.figures.items():
         (source,) = entry.tables
         table = pd.concat([tables[source].assign(model=model) for model in names], ignore_index=True)
-        figure = registry.figures("dbb")[name]({source: table}, palette.looks(names))
+        figure = registry.figures("dbb")[name]({source: table}, styles.styles(names))
         columns = {axis.get_subplotspec().get_gridspec().ncols for axis in figure.axes if axis.get_subplotspec()}
         assert max(columns) <= 4, name
         drawn = [axis.get_title() for axis in figure.axes]
@@ -186,9 +186,9 @@ def test_figures_without_a_value_say_so(tables):
         (source,) = entry.tables
         table = tables[source].assign(value=np.nan, ci_low=np.nan, ci_high=np.nan)
         draw = registry.figures("dbb")[name]
-        assert "Nothing to draw" in draw({source: table}, palette.looks(["model"])).texts[0].get_text()
+        assert "Nothing to draw" in draw({source: table}, styles.styles(["model"])).texts[0].get_text()
         both = pd.concat([tables[source], table.assign(model="silent")], ignore_index=True)
-        figure = draw({source: both}, palette.looks(["model", "silent"]))
+        figure = draw({source: both}, styles.styles(["model", "silent"]))
         texts = [text.get_text() for axis in figure.axes for text in axis.texts]
         texts += [text.get_text() for legend in figure.legends for text in legend.get_texts()]
         assert any("no value" in text for text in texts), name
@@ -203,9 +203,9 @@ def matches_print(row: pd.Series) -> bool:
 def test_printed_tables_against_one_another():
     table = TABLES["replication"](None, PAPER, PUBLISHED, {})
     assert len(table) == 62
-    assert list(table) == ["printed_in", "quantity", *TABLE_COLUMNS]
+    assert list(table) == ["published_in", "quantity", *TABLE_COLUMNS]
     assert set(table["metric"]) <= set(SPEC.metrics)
-    checks = table.assign(match=table.apply(matches_print, axis=1)).set_index(["printed_in", "quantity"])
+    checks = table.assign(match=table.apply(matches_print, axis=1)).set_index(["published_in", "quantity"])
     assert checks.loc["Table 3", "match"].all()
     sums = checks.loc["Table 1"]
     assert sums[sums["metric"] == "count"]["match"].all()
@@ -265,7 +265,7 @@ def test_what_an_identity_does_in_every_description_is_found():
     assert rate["ci_low"] > 0
     shift = result.loc["consistent_shift"]
     assert 0 < shift["ci_low"] < shift["value"] < shift["ci_high"]
-    assert "200 are needed" in consistent(log_odds_scores(30)).loc["consistent_shift", "no_interval"]
+    assert "200 are needed" in consistent(log_odds_scores(30)).loc["consistent_shift", "no_interval_reason"]
 
 
 def test_a_place_preference_that_depends_on_identity_moves_probabilities_and_not_log_odds(sample):

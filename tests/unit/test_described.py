@@ -14,8 +14,8 @@ from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.page import page_text
 from biasatlas.errors import UserError
-from biasatlas.laboratory.responders import hold_against_theory
 from biasatlas.resources import Resources
+from biasatlas.simulation.simulated_models import validate_against_theory
 from biasatlas.sources import names_in, raw_files
 
 SCAFFOLD = ROOT / "resources/scaffold"
@@ -158,7 +158,7 @@ def test_data_that_the_description_does_not_fit_are_named_by_file_line_and_value
 def test_responders_with_a_known_answer_score_what_theory_says(benchmark):
     items = read(benchmark, ROOT / "resources/samples" / benchmark)
     items = items[items["template"] == "he_said"].reset_index(drop=True) if benchmark == "gest" else items
-    found = hold_against_theory(benchmark, items)
+    found = validate_against_theory(benchmark, items)
     assert len(found) >= 10
     assert found["right"].all(), found[~found["right"]].to_string()
 
@@ -166,14 +166,14 @@ def test_responders_with_a_known_answer_score_what_theory_says(benchmark):
 @pytest.mark.parametrize("family", registry.FAMILIES)
 def test_a_scaffold_works_as_it_is_written(tmp_path, family):
     path = described(tmp_path, family)
-    found = hold_against_theory(path, read(path, tmp_path / "data"))
+    found = validate_against_theory(path, read(path, tmp_path / "data"))
     assert found["right"].all(), found[~found["right"]].to_string()
 
 
 def test_a_right_option_that_is_none_is_found_out(tmp_path):
     """Without the fact that settles it, "neither" is right, and not "old"."""
     path = described(tmp_path, "questions", right="old")
-    assert not hold_against_theory(path, read(path, tmp_path / "data"))["right"].all()
+    assert not validate_against_theory(path, read(path, tmp_path / "data"))["right"].all()
 
 
 def test_a_number_in_the_description_is_the_text_of_a_cell(tmp_path):

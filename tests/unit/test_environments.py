@@ -44,9 +44,9 @@ DECLARATIONS = ("models/*/entry.py", "benchmarks/*/spec.py")
 STEPS = {
     "read_items": ("items",),
     "build_requests": ("requests",),
-    "answer_requests": ("readers",),
-    "judge_responses": ("judge", "readers"),
-    "order_contexts": ("judge", "readers"),
+    "answer_requests": ("parsers",),
+    "judge_responses": ("judge", "parsers"),
+    "order_contexts": ("judge", "parsers"),
     "score_responses": ("scores",),
     "summarise_scores": ("tables", "tables/*"),
     "draw_figure": ("figures",),
@@ -59,7 +59,7 @@ OPENED = {
     "api": ("models/endpoint/*.py",),
     "data": ("models/released/*.py", "benchmarks/*/released.py"),
 }
-DOOR = ("models/kinds.py", "models/store.py", "models/objects.py", "workflow/lease.py")
+DOOR = ("models/kinds.py", "models/store.py", "models/objects.py", "workflow/gpu_lock.py")
 
 
 def locked() -> dict[str, str]:

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openpyxl import load_workbook
-from reader_cases import READERS, Reader, resources
+from reader_cases import PARSERS, Reader, resources
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
@@ -140,16 +140,16 @@ def read_gender(files):
 
 def reader_of(name: str) -> Reader:
     if name != "mcbe":
-        return READERS[name]
+        return PARSERS[name]
     return replace(
-        READERS[name],
+        PARSERS[name],
         read=read_gender,
-        columns=tuple(name for name in READERS[name].columns if name != "sentence_id"),  # across workbooks
+        columns=tuple(name for name in PARSERS[name].columns if name != "sentence_id"),  # across workbooks
         rows=lambda path: sum(any(row) for row in load_workbook(path).active.iter_rows(min_row=2, values_only=True)),
     )
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", PARSERS)
 def test_damaged_files(name, tmp_path):
     reader = reader_of(name)
     files = reader.write(tmp_path)

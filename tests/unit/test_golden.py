@@ -6,8 +6,8 @@ import pytest
 from golden import texts
 from golden.cases import GOLDEN, same
 
-from biasatlas.benchmarks.mcbe.readers import READERS as MCBE_READERS
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.mcbe.parsers import PARSERS as MCBE_READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
 PINNED = pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.name)
 
@@ -41,7 +41,7 @@ def test_an_answer_that_changed_asks_for_a_version_and_a_version_for_new_answers
 
 
 def test_every_reader_is_pinned():
-    assert set(READERS) == set(texts.SHARED)
+    assert set(PARSERS) == set(texts.SHARED)
     assert set(MCBE_READERS) == set(texts.MCBE)
 
 

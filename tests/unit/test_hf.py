@@ -7,7 +7,7 @@ import pytest
 import torch
 from engine import tiny
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND, batches
@@ -35,7 +35,7 @@ def model(folder):
 
 
 def answer(requests, loaded, store=None, share=(0, 1), **settings):
-    return CausalModel("tiny", loaded, **{"readers": READERS} | settings).answer(requests, "task", store, share)
+    return CausalModel("tiny", loaded, **{"parsers": PARSERS} | settings).answer(requests, "task", store, share)
 
 
 def requests(rows: list[dict], kind: str = "likelihood") -> pd.DataFrame:
@@ -113,7 +113,7 @@ def test_a_nan_names_model_and_request(model, folder, tmp_path):
 
 
 def test_choices_hold_every_label_and_all_of_the_mass(model):
-    ask = {"messages": USER, "template": "tokenizer", "reader": "letter", "labels": '["A", "B", "C"]', "max_tokens": 2}
+    ask = {"messages": USER, "template": "tokenizer", "parser": "letter", "labels": '["A", "B", "C"]', "max_tokens": 2}
     asked = requests([ask | {"top_k": 5}, ask | {"temperature": 0.0}, ask | {"top_k": 5}, ask], "choice")
     responses, metadata = answer(asked, model)
     assert list(responses.columns) == list(RESPONSE_COLUMNS["choice"])
@@ -130,13 +130,13 @@ def test_choices_hold_every_label_and_all_of_the_mass(model):
 
 
 def test_labels_that_are_hardly_ever_said_are_no_answer(model, monkeypatch):
-    ask = {"messages": USER, "template": "tokenizer", "reader": "length", "labels": '["even", "odd"]', "top_k": 5}
-    readers = {"length": lambda text, labels, complete: len(text) % 2}
-    before = answer(requests([ask], "choice"), model, readers=readers)[0].iloc[0]
+    ask = {"messages": USER, "template": "tokenizer", "parser": "length", "labels": '["even", "odd"]', "top_k": 5}
+    parsers = {"length": lambda text, labels, complete: len(text) % 2}
+    before = answer(requests([ask], "choice"), model, parsers=parsers)[0].iloc[0]
     labelled = sum(json.loads(before["probabilities"]))
     assert labelled > choice.LEAST_ANSWERED
     monkeypatch.setattr(choice, "LEAST_ANSWERED", 1.01)
-    after = answer(requests([ask], "choice"), model, readers=readers)[0].iloc[0]
+    after = answer(requests([ask], "choice"), model, parsers=parsers)[0].iloc[0]
     assert json.loads(after["probabilities"]) == [0, 0]
     assert after["unparseable"] == pytest.approx(before["unparseable"] + labelled)
 
@@ -161,7 +161,7 @@ def test_generations_are_kept_whole_and_repeat(model):
 @pytest.mark.parametrize("kind", ["choice", "generation"])
 def test_prompts_that_cannot_be_answered_fail_alone(model, kind):
     limited = dataclasses.replace(model, model=tiny.model("gpt2"))
-    ask = {"reader": "letter", "labels": '["A", "B"]', "max_tokens": 2, "special_tokens": "none", "top_k": 3}
+    ask = {"parser": "letter", "labels": '["A", "B"]', "max_tokens": 2, "special_tokens": "none", "top_k": 3}
     texts = ["", "The nurse said that he could not. " * 200, "The nurse"]
     responses, _ = answer(requests([ask | {"prefix": text} for text in texts], kind), limited)
     assert list(responses["status"][:2]) == ["failed", "failed"] and responses["status"][2] != "not_applicable"
@@ -173,7 +173,7 @@ def test_a_choice_may_use_what_the_prompt_leaves_of_the_context(model):
     prompt = "The nurse said that he could not. " * 200
     ids = model.tokenizer(prompt, add_special_tokens=False)["input_ids"]
     texts = {left: model.tokenizer.decode(ids[: 1024 - left]) for left in (0, 2)}
-    ask = {"reader": "letter", "labels": '["A", "B"]', "special_tokens": "none", "top_k": 3}
+    ask = {"parser": "letter", "labels": '["A", "B"]', "special_tokens": "none", "top_k": 3}
     asked = [
         ask | {"prefix": texts[2], "max_tokens": 2048},
         ask | {"prefix": texts[2], "max_tokens": 2},
@@ -224,7 +224,7 @@ def test_answers_are_kept_and_not_computed_again(model, tmp_path, monkeypatch):
     assert metadata["run"]["computed"] == 1
 
 
-LETTER = {"reader": "letter", "labels": '["A", "B"]', "max_tokens": 2, "top_k": 5}
+LETTER = {"parser": "letter", "labels": '["A", "B"]', "max_tokens": 2, "top_k": 5}
 
 
 @pytest.mark.parametrize(

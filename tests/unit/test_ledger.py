@@ -23,7 +23,7 @@ from biasatlas.report.ledger import (
     explanations,
     make_ledger,
     matches_printed_digits,
-    printed_cells,
+    published_cells,
     read_papers,
     stale,
     summarise,
@@ -32,7 +32,7 @@ from biasatlas.resources import Resources
 
 SHIPPED = Resources.shipped("published/*")
 PAPERS = read_papers(SHIPPED)
-CELLS = printed_cells(PAPERS, SHIPPED)
+CELLS = published_cells(PAPERS, SHIPPED)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def _names(benchmark):
     return [benchmark, *spec.tables, *spec.figures, *COMPARED]
 
 
-COMPARED = ("bbq_distribution", "bbq_examples", "bbq_match")
+COMPARED = ("bbq_distribution", "bbq_examples", "dbb_bbq")
 
 
 def test_every_published_file_is_in_the_ledger():
@@ -173,7 +173,7 @@ def test_printed_numbers_that_imply_one_another():
         )
         for paper in papers.values()
     }
-    ledger = make_ledger(papers, printed_cells(papers, SHIPPED), tables, {})
+    ledger = make_ledger(papers, published_cells(papers, SHIPPED), tables, {})
     assert list(ledger) == list(COLUMNS)
     assert ledger[ledger["status"] == UNEXPLAINED].empty
     assert stale(papers, ledger) == []
@@ -209,7 +209,7 @@ def small(values, **changes):
     papers = {"A paper": Paper.model_validate({"benchmark": "bench", "tables": {"Table 1": SMALL | changes}})}
     rows = [{"cell": cell, "metric": "ratio", "value": value, "published": "1"} for cell, value in values.items()]
     table = pd.DataFrame(rows, columns=["cell", "metric", "value", "published"])
-    return papers, make_ledger(papers, printed_cells(papers, SHIPPED), {("bench", "ratios"): table}, {})
+    return papers, make_ledger(papers, published_cells(papers, SHIPPED), {("bench", "ratios"): table}, {})
 
 
 def test_each_cell_says_what_it_came_to_and_why():

@@ -16,7 +16,7 @@ from biasatlas.workflow.targets import Targets
 CONFIG = {
     "results": "results",
     "data": "data",
-    "accept_cost": 5,
+    "max_cost": 5,
     "models": {
         "planted": {"kind": "planted", "odds_ratio": 4},
         "judge": {"kind": "planted", "odds_ratio": 1, "seed": 2},

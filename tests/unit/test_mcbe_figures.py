@@ -7,12 +7,12 @@ from matplotlib.colors import to_hex
 from mcbe_cases import SPEC, measured_scores, tables_of
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared.palette import looks
 from biasatlas.benchmarks.shared.style import style
+from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv, write_csv
 
 FIGURES = registry.figures("mcbe")
-LOOKS = looks(["small", "large", "black-box"])
+LOOKS = styles(["small", "large", "black-box"])
 #: What is drawn of the dataset, whoever answered.
 OF_THE_DATASET = {"composition", "similarity", "word_clouds"}
 
@@ -30,9 +30,9 @@ def as_read(tables, folder):
     return read
 
 
-def draw(name, tables, looks=LOOKS):
+def draw(name, tables, styles=LOOKS):
     with style():
-        figure = FIGURES[name]({table: tables[table] for table in SPEC.figures[name].tables}, looks)
+        figure = FIGURES[name]({table: tables[table] for table in SPEC.figures[name].tables}, styles)
         figure.canvas.draw()
     return figure
 
@@ -80,7 +80,7 @@ def with_models(tables, number):
 def test_figures_of_many_models_stay_on_a_page(tables, number):
     names, of_models = with_models(tables, number)
     for name in set(SPEC.figures) - OF_THE_DATASET:
-        width, height = draw(name, of_models, looks(names)).get_size_inches()
+        width, height = draw(name, of_models, styles(names)).get_size_inches()
         assert width <= 16 and height <= 18, (name, number, width, height)
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 import yaml
-from benches import known
+from benches import simulated
 from mcbe_cases import PUBLISHED, SPEC
 from rehearsal import write_workbooks
 from standins import resources
@@ -11,11 +11,11 @@ from standins import resources
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe import CATEGORIES, SUBSTITUTABLE, TASKS
-from biasatlas.benchmarks.shared.palette import looks
 from biasatlas.benchmarks.shared.style import style
+from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv, write_table
-from biasatlas.laboratory.bench import Bench
-from biasatlas.workflow.laboratory import STEPS
+from biasatlas.simulation.harness import Harness
+from biasatlas.workflow.simulation import STEPS
 
 PAPERS = yaml.safe_load((ROOT / "config/papers.yaml").read_text(encoding="utf-8"))
 MODELS = {name: PAPERS["models"][name] for name in PAPERS["benchmarks"]["mcbe"]["models"]}
@@ -24,7 +24,7 @@ PUBLISHED_AS = {name: entry["published_as"] for name, entry in MODELS.items()}
 ENDPOINTS = [name for name, entry in MODELS.items() if entry["kind"] == "api"]
 #: The first is the least biased, and writes the best analyses.
 ENTRIES = {
-    name: known(bias=place / 10, quality=1 - place / 20, right=1.0, noise=0.0, seed=place)
+    name: simulated(bias=place / 10, quality=1 - place / 20, right=1.0, noise=0.0, seed=place)
     for place, name in enumerate(MODELS)
 }
 
@@ -44,7 +44,7 @@ def items(tmp_path_factory):
 def run(request, items, tmp_path_factory):
     """The tables of a protocol as files hold them, and its options."""
     needed = {name for step in STEPS for name in registry.resource_names("mcbe", step)}
-    bench = Bench.of("mcbe", request.param, resources("mcbe", *needed), items, TASKS)
+    bench = Harness.of("mcbe", request.param, resources("mcbe", *needed), items, TASKS)
     scores = scores_of(bench)
     folder, tables = tmp_path_factory.mktemp(request.param), {}
     for name in [name for name, table in SPEC.tables.items() if not table.file]:
@@ -57,7 +57,7 @@ def run(request, items, tmp_path_factory):
 
 def scores_of(bench):
     """Scores of the models in the tasks that they have; the judge knows what each analysis is worth."""
-    judge = known(quality=1.0, right=100.0, noise=0.0)
+    judge = simulated(quality=1.0, right=100.0, noise=0.0)
     local = {name: entry for name, entry in ENTRIES.items() if name not in ENDPOINTS}
     parts = [bench.only(task).scores_of(local if task == "PC" else ENTRIES, judge) for task in TASKS]
     return pd.concat(parts, ignore_index=True)
@@ -73,7 +73,7 @@ def test_the_papers_models_are_eleven():
 
 def test_every_table_has_every_model(run):
     tables, options = run
-    assert (len(tables["robustness"]) > 0) == (options.prompt_sets == "both")  # of two wordings
+    assert (len(tables["robustness"]) > 0) == (options.prompt_sets == "both")  # of two templates_of
     for name in tables.keys() - {"robustness"}:
         table = tables[name]
         assert table["value"].notna().any(), name
@@ -100,7 +100,7 @@ def test_every_figure_is_drawn(run):
     tables, options = run
     for name, figure in SPEC.figures.items():
         with style():
-            drawn = registry.figures("mcbe")[name]({part: tables[part] for part in figure.tables}, looks(list(MODELS)))
+            drawn = registry.figures("mcbe")[name]({part: tables[part] for part in figure.tables}, styles(list(MODELS)))
             if options.wording == "paper":  # laid out, too, which takes as long and does not depend on the protocol
                 drawn.draw_without_rendering()
         words = " ".join(text.get_text() for axis in drawn.axes for text in axis.texts)

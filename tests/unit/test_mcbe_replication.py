@@ -48,20 +48,20 @@ def test_friedman_from_printed_scores(table, reading):
 
 
 def test_every_reading_is_checked(table):
-    assert set(table.loc[table["printed_in"] == "Appendix E.2", "quantity"]) == set(FRIEDMAN)
+    assert set(table.loc[table["published_in"] == "Appendix E.2", "quantity"]) == set(FRIEDMAN)
 
 
 def test_correlations_from_printed_scores(table):
-    rows = table[table["printed_in"] == "Table 12"]
+    rows = table[table["published_in"] == "Table 12"]
     assert len(rows) == 8 and rows.apply(match, axis=1).all()
     assert row(rows, quantity="BS", metric="pearson_p")["value"] == pytest.approx(2.762e-11, rel=1e-3)
     assert row(rows, quantity="SC", metric="pearson")["value"] == pytest.approx(0.99870, abs=5e-6)
 
 
 def test_means_from_printed_scores(table):
-    found = row(table, printed_in="Table 13")
+    found = row(table, published_in="Table 13")
     assert found["value"] == pytest.approx(83.74) and match(found)
-    rows = table[table["printed_in"] == "Section 5.2"]
+    rows = table[table["published_in"] == "Section 5.2"]
     assert rows["value"].round(3).tolist() == [87.687, 80.490, 77.829, 77.113]
     assert rows.apply(match, axis=1).tolist() == [True, True, False, True]  # 77.82 is printed for 77.829
 
@@ -69,4 +69,4 @@ def test_means_from_printed_scores(table):
 def test_replication_needs_no_scores(table):
     assert len(table) == 36 + 1 + 8 + 1 + 4 + 24
     assert SPEC.tables["replication"].tasks == ()
-    assert not table.duplicated(["printed_in", "quantity", "metric"]).any()
+    assert not table.duplicated(["published_in", "quantity", "metric"]).any()

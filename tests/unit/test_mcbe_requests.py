@@ -29,9 +29,9 @@ from biasatlas.benchmarks.mcbe.judge import rubric, score_labels
 from biasatlas.benchmarks.mcbe.scores import criterion_weights
 from biasatlas.columns import REQUEST_COLUMNS
 from biasatlas.files import write_requests
-from biasatlas.marks import that_change
+from biasatlas.stages import fields_affecting
 
-READERS = registry.readers("mcbe")
+PARSERS = registry.parsers("mcbe")
 ITEMS = sample_items()
 PLACEHOLDER = re.compile(r"\[PLH\]|\{[a-z_]+\}")
 
@@ -48,7 +48,7 @@ def test_every_placeholder_is_filled(task, protocol, tmp_path):
     requests = requests_of(ITEMS, task, categories(task), PROTOCOLS[protocol])
     for request in requests.reindex(columns=list(REQUEST_COLUMNS)).itertuples():
         assert not PLACEHOLDER.search(said(request)), request.request_id
-        assert not isinstance(request.reader, str) or request.reader in READERS
+        assert not isinstance(request.parser, str) or request.parser in PARSERS
     write_requests(requests, tmp_path / "requests.parquet", SPEC.tasks[task].requests)  # unique ids, declared columns
 
 
@@ -232,16 +232,16 @@ def test_the_page_tells_every_option():
 def test_what_an_option_changes():
     """An option that requests hold changes answers, one that only the judge's requests hold judgements, else scores."""
     options = PROTOCOLS["recommended"]
-    answers, judged = that_change(options, "answers"), that_change(options, "judgements")
+    answers, judged = fields_affecting(options, "answers"), fields_affecting(options, "judgements")
     assert set(judged) - set(answers) == {
         "ba_refused",
-        "judge_wording",
+        "judge_template",
         "judge_answers",
         "judge_attempts",
         "judge_grades",
         "judge_parse",
     }
-    assert set(that_change(options, "scores")) - set(judged) == {
+    assert set(fields_affecting(options, "scores")) - set(judged) == {
         "nll_reduction",
         "pc_decay",
         "pc_spread",
@@ -251,14 +251,14 @@ def test_what_an_option_changes():
         "ba_aggregate",
         "bs_unparsed",
     }
-    for name in set(that_change(options, "scores")) - set(answers):
+    for name in set(fields_affecting(options, "scores")) - set(answers):
         for value in get_args(type(options).model_fields[name].annotation) or (7,):
             for task in TASKS:
                 same = requests_of(ITEMS, task, ["gender"], changed(options, **{name: value}))
                 assert same.equals(requests_of(ITEMS, task, ["gender"], options)), (name, value)
 
 
-ANSWERS = [name for name in that_change(PROTOCOLS["recommended"], "answers") if name != "sc_text"]
+ANSWERS = [name for name in fields_affecting(PROTOCOLS["recommended"], "answers") if name != "sc_text"]
 
 
 @pytest.mark.parametrize("name", ANSWERS)

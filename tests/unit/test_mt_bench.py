@@ -1,4 +1,4 @@
-"""MT-Bench: questions of two turns, the second after the model's own reply, and the grades of a stub judge."""
+"""MT-Harness: questions of two turns, the second after the model's own reply, and the grades of a stub judge."""
 
 import json
 
@@ -9,9 +9,9 @@ import pytest
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mt_bench.spec import FIELDS, GRADES
-from biasatlas.benchmarks.shared.palette import looks
+from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.errors import UserError
-from biasatlas.models.turns import NO_REPLY, answer_in_turns
+from biasatlas.models.scheduling import NO_REPLY, answer_batches
 from biasatlas.resources import Resources
 
 SAMPLE = ROOT / "resources/samples/mt_bench/question.jsonl"
@@ -93,7 +93,7 @@ def scored(items, requests, responses, judgements):
 
 def test_the_second_turn_goes_on_from_the_models_own_reply(items, requests):
     model = Echo()
-    responses, metadata = answer_in_turns(model, requests, "answer")
+    responses, metadata = answer_batches(model, requests, "answer")
     first = items.iloc[0]
     texts = responses.set_index("request_id")["text"]
     assert texts["1/1"] == f"1: {first['turn_1']}" and texts["1/2"] == f"3: {first['turn_2']}"
@@ -110,7 +110,7 @@ def test_what_the_second_turn_is_shown(requests):
             seen.extend(requests["messages"])
             return super().answer(requests, task, store, share)
 
-    answer_in_turns(Seen(), requests[requests["item_id"] == "1"], "answer")
+    answer_batches(Seen(), requests[requests["item_id"] == "1"], "answer")
     roles = [[turn["role"] for turn in json.loads(messages)] for messages in seen]
     assert roles == [["user"], ["user"], ["user", "assistant", "user"]]
     assert json.loads(seen[-1])[1]["content"].startswith("1: ")
@@ -118,7 +118,7 @@ def test_what_the_second_turn_is_shown(requests):
 
 def test_a_turn_without_a_reply_before_it_is_not_asked(requests):
     model = Echo(silent=("3/1",))
-    responses, _ = answer_in_turns(model, requests, "answer")
+    responses, _ = answer_batches(model, requests, "answer")
     after = responses.set_index("request_id").loc["3/2"]
     assert (after["status"], after["detail"]) == ("failed", NO_REPLY)
     assert "3/2" not in model.asked[-1] and len(responses) == 32
@@ -126,17 +126,17 @@ def test_a_turn_without_a_reply_before_it_is_not_asked(requests):
 
 def test_requests_without_turns_are_answered_as_they_are(requests):
     model = Echo()
-    answer_in_turns(model, requests.drop(columns="reply_to"), "answer", share=(0, 1))
+    answer_batches(model, requests.drop(columns="reply_to"), "answer", share=(0, 1))
     assert len(model.asked) == 1
 
 
 def test_turns_in_shards_are_refused(requests):
     with pytest.raises(UserError, match="remove `shards`"):
-        answer_in_turns(Echo(), requests, "answer", share=(0, 2))
+        answer_batches(Echo(), requests, "answer", share=(0, 2))
 
 
 def test_the_judge_sees_both_turns_and_the_reference(items, requests):
-    responses, _ = answer_in_turns(Echo(), requests, "answer")
+    responses, _ = answer_batches(Echo(), requests, "answer")
     asked = judge_requests(items, requests, responses).set_index("request_id")["messages"].map(json.loads)
     (first,), (second,) = asked["7/1"], asked["7/2"]
     assert "72 平方公分" in first["content"] and "21%" not in first["content"]
@@ -147,7 +147,7 @@ def test_the_judge_sees_both_turns_and_the_reference(items, requests):
 
 @pytest.mark.parametrize("grade", [1, 7, 10])
 def test_a_judge_of_one_grade_gives_it_everywhere(items, requests, grade):
-    responses, _ = answer_in_turns(Echo(), requests, "answer")
+    responses, _ = answer_batches(Echo(), requests, "answer")
     judgements = graded(judge_requests(items, requests, responses), lambda _: grade, mass=0.6)
     table = TABLES["scores"](scored(items, requests, responses, judgements), OPTIONS, SHIPPED.published, {})
     assert table["value"].tolist() == pytest.approx([grade] * 3 * 9)
@@ -155,7 +155,7 @@ def test_a_judge_of_one_grade_gives_it_everywhere(items, requests, grade):
 
 def test_the_mean_is_over_fields_and_turns_stand_apart(items, requests):
     fields = items.set_index("item_id")["category"]
-    responses, _ = answer_in_turns(Echo(), requests, "answer")
+    responses, _ = answer_batches(Echo(), requests, "answer")
     asked = judge_requests(items, requests, responses)
 
     def grade(request):
@@ -170,7 +170,7 @@ def test_the_mean_is_over_fields_and_turns_stand_apart(items, requests):
 
 
 def test_the_interval_is_over_questions(items, requests):
-    responses, _ = answer_in_turns(Echo(), requests, "answer")
+    responses, _ = answer_batches(Echo(), requests, "answer")
     judgements = graded(judge_requests(items, requests, responses), lambda r: 3 + int(r.item_id) % 5)
     table = TABLES["scores"](scored(items, requests, responses, judgements), OPTIONS, SHIPPED.published, {})
     mean = table[table["category"] == "mean"].set_index("turn")
@@ -180,7 +180,7 @@ def test_the_interval_is_over_questions(items, requests):
 
 
 def test_what_has_no_grade_is_counted_and_scores_nothing(items, requests):
-    responses, _ = answer_in_turns(Echo(silent=("1/1",)), requests, "answer")
+    responses, _ = answer_batches(Echo(silent=("1/1",)), requests, "answer")
     judgements = graded(judge_requests(items, requests, responses), lambda _: 5)
     judgements.loc[judgements["request_id"] == "2/1", ["status", "probabilities"]] = [
         "unparseable",
@@ -192,7 +192,7 @@ def test_what_has_no_grade_is_counted_and_scores_nothing(items, requests):
 
 
 def test_the_printed_grades_are_named_as_another_translations(items, requests):
-    responses, _ = answer_in_turns(Echo(), requests, "answer")
+    responses, _ = answer_batches(Echo(), requests, "answer")
     judgements = graded(judge_requests(items, requests, responses), lambda _: 5)
     table = TABLES["other_translation"](
         scored(items, requests, responses, judgements), OPTIONS, SHIPPED.published, {"m": "TAIDE"}
@@ -204,10 +204,10 @@ def test_the_printed_grades_are_named_as_another_translations(items, requests):
 
 
 def test_the_figure_draws_fields_and_mean(items, requests):
-    responses, _ = answer_in_turns(Echo(), requests, "answer")
+    responses, _ = answer_batches(Echo(), requests, "answer")
     judgements = graded(judge_requests(items, requests, responses), lambda _: 5)
     table = TABLES["scores"](scored(items, requests, responses, judgements), OPTIONS, SHIPPED.published, {})
-    axis = registry.figures("mt_bench")["scores"]({"scores": table}, looks(["m"])).axes[0]
+    axis = registry.figures("mt_bench")["scores"]({"scores": table}, styles(["m"])).axes[0]
     assert [label.get_text() for label in axis.get_yticklabels()] == [*FIELDS, "mean"]
 
 

@@ -3,9 +3,9 @@
 import pytest
 from benches import bench
 
-from biasatlas.laboratory.planning import COLUMNS, as_text, bases, plan
-from biasatlas.laboratory.studies import load_studies
-from biasatlas.models.known.entry import KnownEntry
+from biasatlas.models.simulated.entry import SimulatedEntry
+from biasatlas.simulation.planning import COLUMNS, as_text, bases, plan
+from biasatlas.simulation.studies import load_studies
 from biasatlas.stats.intervals import quantile, smallest_findable
 
 
@@ -18,7 +18,7 @@ def test_the_smallest_effect_is_found_four_times_in_five():
 def test_models_of_a_plan_are_those_of_the_laboratory():
     found = bases(["intrasentence", "intersentence"], load_studies(), "stereoset")
     assert found["intrasentence"].right == load_studies()["stereoset_likelihood"].base["right"]
-    assert found["intersentence"] == KnownEntry(kind="known")
+    assert found["intersentence"] == SimulatedEntry(kind="simulated")
 
 
 CARD = {"benchmark": "bbq", "protocol": "recommended", "data": "full", "metric": "bias_score", "of": ""}

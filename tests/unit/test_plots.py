@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars
 from biasatlas.benchmarks.shared.style import save, style
 
 MODELS = [f"model-{number}-of-20" for number in range(1, 20)] + ["汉语模型"]
 ROWS = [f"category_{number}" for number in range(1, 13)] + ["社会经济地位"]
-LOOKS = palette.looks(MODELS)
+LOOKS = styles.styles(MODELS)
 
 
 def results(models=2, rows=3, panels=("ambig",), value=None):
@@ -41,7 +41,7 @@ def texts(figure):
 def test_bars_stand_side_by_side_and_a_missing_one_says_so():
     values = pd.DataFrame({"a": [1.0, 4.0], "b": [2.0, np.nan]}, index=["x", "y"])
     axis = Figure().subplots()
-    at = grouped_bars(axis, values, palette.looks(["a", "b"]))
+    at = grouped_bars(axis, values, styles.styles(["a", "b"]))
     bars = {tuple(map(float, (bar.get_x() + bar.get_width() / 2, bar.get_height()))) for bar in axis.patches}
     assert {(0 - 0.2, 1.0), (1 - 0.2, 4.0), (0 + 0.2, 2.0)} <= {(round(x, 9), y) for x, y in bars}
     assert [(text.get_text().strip(), text.get_position()[0]) for text in axis.texts] == [("no value", 1.2)]

@@ -18,7 +18,7 @@ from biasatlas.files import write_responses
 from biasatlas.resources import Resources
 from biasatlas.sources import names_in, raw_files
 from biasatlas.workflow.config import load_config
-from biasatlas.workflow.preflight import check_feasible
+from biasatlas.workflow.preflight import check_preflight
 
 UNKNOWN = ("Unknown", "Cannot answer", "Can't be determined", "Not known", "Not enough info")
 
@@ -227,7 +227,7 @@ def test_the_configurations_of_the_page_are_read_as_they_are_printed(tmp_path, m
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/own.md").read_text(), re.DOTALL)
     data, predictions = (load_config(yaml.safe_load(block)) for block in blocks)
     for config in (data, predictions):
-        check_feasible(config, "config.yaml")
+        check_preflight(config, "config.yaml")
     assert data.benchmarks["bbq-mine"].folder == "./mine"
     assert {name: list(entry.files) for name, entry in predictions.models.items()} == {
         "theirs": ["predictions.json"],

@@ -11,8 +11,8 @@ from biasatlas.benchmarks.contract import Figure, Step, Table
 from biasatlas.benchmarks.registry import check_spec
 from biasatlas.columns import Factor
 from biasatlas.errors import UserError
-from biasatlas.marks import mark
 from biasatlas.resources import Resources
+from biasatlas.stages import mark
 
 SPEC = registry.load_spec("crows_pairs")
 TASK = SPEC.tasks["pair"]
@@ -164,12 +164,14 @@ def test_a_step_has_what_it_is_given_and_says_what_it_lacks():
 
 
 def test_a_function_of_one_argument_gets_a_step_by_place_and_by_name():
-    function = registry._stepwise("mcbe", "read_items", lambda step: (step.files, step.resources, step.run, step.spec))
+    function = registry._stepwise(
+        "mcbe", "read_items", lambda step: (step.files, step.resources, step.run, step.spec.items)
+    )
     assert function({"a": 1}, "r", categories=["x"]) == (
         {"a": 1},
         "r",
         {"categories": ["x"]},
-        registry.load_spec("mcbe"),
+        registry.load_spec("mcbe").items,
     )
     function = registry._stepwise("gest", "table", lambda step: (step.scores, step.options, step.description.title))
     assert function("s", options="o") == ("s", "o", "GEST")

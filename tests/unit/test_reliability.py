@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from benches import bench, known
+from benches import bench, simulated
 from scipy.stats import spearmanr
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.comparisons.pairs import Weighed
+from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
 from biasatlas.benchmarks.comparisons.reliability import (
     KEYS,
     agreement,
@@ -49,11 +49,11 @@ def test_a_table_has_reliabilities_and_rank_correlations():
         model: {each.key: each for each in (evidence(mean, 0.1, "x"), evidence(-mean, 0.1, "y"))}
         for model, mean in means.items()
     }
-    table = reliability_table([Weighed("bench", "bbq", {}, found)])
+    table = reliability_table([BenchmarkEvidence("bench", "bbq", {}, found)])
     assert table[list(KEYS)].isna().sum().sum() == 0
     assert table["metric"].tolist() == ["reliability", "reliability", "rank_correlation"]
     (row,) = table[table["metric"] == "rank_correlation"].to_dict("records")
-    assert (row["value"], row["other"], row["no_interval"]) == (-1.0, "bench m y", "3 clusters, 5 are needed")
+    assert (row["value"], row["other"], row["no_interval_reason"]) == (-1.0, "bench m y", "3 clusters, 5 are needed")
 
 
 def test_halves_of_a_mean_are_as_reliable_as_theory_says():
@@ -69,7 +69,7 @@ def test_categories_alike_in_both_halves_and_models_of_other_clusters():
     assert split_half(categories, shared=False).value > 0.95
     other = replace(categories[0].replicates, without=categories[0].replicates.without.iloc[1:])
     found = split_half([*categories[1:], replace(categories[0], replicates=other)], shared=True)
-    assert math.isnan(found.value) and found.no_interval == "the models answered different clusters"
+    assert math.isnan(found.value) and found.no_interval_reason == "the models answered different clusters"
 
 
 @pytest.mark.parametrize(("flipped", "kappa"), [(0.0, 1.0), (0.25, 0.5), (0.5, 0.0)])
@@ -85,8 +85,8 @@ def test_two_forms_agree_by_cohen_s_kappa(flipped, kappa):
 
 def test_known_models_that_differ_by_their_seed_vary_as_their_standard_error_says():
     made = bench("crows_pairs", ("pair",))
-    scores = pd.concat([made.scores(known(seed=seed, noise=1.0), f"s{seed}") for seed in range(5)])
-    run = Weighed.of(scores, "crows_pairs", "crows_pairs", made.options)
+    scores = pd.concat([made.scores(simulated(seed=seed, noise=1.0), f"s{seed}") for seed in range(5)])
+    run = BenchmarkEvidence.of(scores, "crows_pairs", "crows_pairs", made.options)
     table = reliability_table([run], [list(run.found)])
     (row,) = table[(table["metric"] == "seed_spread") & (table["category"] == "overall")].to_dict("records")
     pairs = int(scores["item_id"].nunique())
@@ -96,7 +96,9 @@ def test_known_models_that_differ_by_their_seed_vary_as_their_standard_error_say
 
 def test_a_prompted_and_a_likelihood_form_of_the_same_pairs_are_compared():
     made = bench("crows_pairs", ("pair", "pair_choice"))
-    run = Weighed.of(made.scores(known(bias=0.5, seed=2), "m"), "crows_pairs", "crows_pairs", made.options)
+    run = BenchmarkEvidence.of(
+        made.scores(simulated(bias=0.5, seed=2), "m"), "crows_pairs", "crows_pairs", made.options
+    )
     table = reliability_table([run])
     (row,) = table[table["metric"] == "form_agreement"].to_dict("records")
     assert (row["model"], row["part"], row["other"]) == ("m", "pair", "pair_choice")
@@ -105,7 +107,7 @@ def test_a_prompted_and_a_likelihood_form_of_the_same_pairs_are_compared():
 
 def test_two_models_have_no_reliability():
     found = {model: {("m", "", "overall"): evidence(mean, 0.1)} for model, mean in (("a", 0.0), ("b", 1.0))}
-    assert reliability_table([Weighed("bench", "bbq", {}, found)]).empty
+    assert reliability_table([BenchmarkEvidence("bench", "bbq", {}, found)]).empty
 
 
 def test_a_rank_correlation_is_scipy_s_and_its_interval_covers():

@@ -1,4 +1,4 @@
-"""What answers came to, by hand: outcomes, forms, rates with reasons, groups, worst cases, and another reader."""
+"""What answers came to, by hand: outcomes, forms, rates with reasons, groups, worst cases, and another parser."""
 
 import json
 import math
@@ -11,8 +11,8 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe.scores import variance_limits
 from biasatlas.benchmarks.shared import replies as kit
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
-from biasatlas.benchmarks.shared.readers.named import READERS
-from biasatlas.benchmarks.shared.worst_cases import with_worst_cases
+from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.files import read_csv, write_parquet
 from biasatlas.workflow.replies import reread
 
@@ -23,7 +23,7 @@ KEYS = {"model": "m", "task": "t"}
 
 def asked(count: int = 1) -> pd.DataFrame:
     rows = [
-        {"request_id": f"r{i}", "item_id": f"i{i}", "reader": "letter", "labels": '["A", "B"]'} for i in range(count)
+        {"request_id": f"r{i}", "item_id": f"i{i}", "parser": "letter", "labels": '["A", "B"]'} for i in range(count)
     ]
     return pd.DataFrame(rows).assign(kind="choice")
 
@@ -33,8 +33,8 @@ def chosen(said: list[list[list[str]]]) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(detail="", probabilities="[1, 0]")
 
 
-def found(said: list[list[list[str]]], reader: str | None = None) -> pd.DataFrame:
-    kind, rows = kit.answers(asked(len(said)), chosen(said), READERS, reader)
+def found(said: list[list[list[str]]], parser: str | None = None) -> pd.DataFrame:
+    kind, rows = kit.answers(asked(len(said)), chosen(said), PARSERS, parser)
     assert kind == "replies"
     return rows
 
@@ -49,7 +49,7 @@ def test_every_reply_comes_to_something():
         "ok", "ambiguous", "refused", "unparseable", "unparseable", "truncated", "failed"
     ]  # fmt: skip
     assert rows["found"].tolist() == ["A", *[None] * 6]
-    forms = kit.unread(rows).set_index("text")["form"]
+    forms = kit.unparsed(rows).set_index("text")["form"]
     assert forms.to_dict() == {
         "A or B": "a few words",
         "I'm sorry, I can't choose.": "one line",
@@ -57,10 +57,10 @@ def test_every_reply_comes_to_something():
         "<think>A": "thinking only",
         "Let me compare": "a few words",
     }
-    assert "ambiguous, a few words: 1\n     1  'A or B'" in kit.examples(kit.unread(rows), 10)
-    steering = kit.unread(rows.replace({"text": {"Neither": "\x1b[2J\x00red\tor\n"}}))["text"]
+    assert "ambiguous, a few words: 1\n     1  'A or B'" in kit.examples(kit.unparsed(rows), 10)
+    steering = kit.unparsed(rows.replace({"text": {"Neither": "\x1b[2J\x00red\tor\n"}}))["text"]
     assert "\ufffd[2J\ufffdred\tor\n" in steering.tolist()
-    assert kit.unread(rows.assign(text=math.nan)).empty  # of likelihoods
+    assert kit.unparsed(rows.assign(text=math.nan)).empty  # of likelihoods
 
 
 def test_replies_are_counted_and_their_contradictions():
@@ -68,16 +68,16 @@ def test_replies_are_counted_and_their_contradictions():
     rate, disagreement = table(found([*ONE_OF_EACH, [["ok", "B"]] * 4]), items).to_dict("records")
     assert (rate["metric"], rate["n"], rate["value"]) == ("read_rate", 5, pytest.approx(50.0))
     counts = ["refused", "ambiguous", "unparseable", "truncated", "failed"]
-    assert [rate[name] for name in counts] == [1, 1, 2, 1, 1] and rate["unread"] == pytest.approx(50)
+    assert [rate[name] for name in counts] == [1, 1, 2, 1, 1] and rate["unparsed"] == pytest.approx(50)
     assert (disagreement["metric"], disagreement["value"], disagreement["n"]) == ("disagreement_rate", 50, 2)
 
 
 def test_a_samples_text_and_a_generated_one_are_read_alike():
     said = pd.DataFrame({"request_id": ["r0"] * 2, "repeat": [0, 1], "status": ["ok", "refused"], "text": ["A", None]})
-    kind, rows = kit.answers(asked(), said.assign(detail=""), READERS)
+    kind, rows = kit.answers(asked(), said.assign(detail=""), PARSERS)
     assert (kind, rows["outcome"].tolist(), rows["found"].tolist()) == ("replies", ["ok", "refused"], ["A", None])
-    free = asked().assign(reader=None, labels=None)
-    assert kit.answers(free, said.assign(detail="", text="It is a stereotype."), READERS)[1]["found"][0] == "answered"
+    free = asked().assign(parser=None, labels=None)
+    assert kit.answers(free, said.assign(detail="", text="It is a stereotype."), PARSERS)[1]["found"][0] == "answered"
 
 
 def test_probabilities_and_likelihoods_are_counted_with_the_reason_of_what_is_none():
@@ -95,12 +95,12 @@ def test_probabilities_and_likelihoods_are_counted_with_the_reason_of_what_is_no
             "replies": None,
         }
     )
-    kind, rows = kit.answers(asked(3), masses, READERS)
+    kind, rows = kit.answers(asked(3), masses, PARSERS)
     rate = table(rows, pd.DataFrame({"item_id": ["i0", "i1", "i2"]}), kind).iloc[0]
     assert (kind, rate["value"], rate["n"], rate["ambiguous"]) == ("probabilities", pytest.approx(47.5), 1, 1)
     assert (rate["not_applicable"], rate["reason"]) == (1, "no chat template (1)")
     likelihoods = masses[["request_id", "repeat", "status", "detail"]]
-    kind, rows = kit.answers(asked(), likelihoods.assign(log_likelihood=-1.0), READERS)
+    kind, rows = kit.answers(asked(), likelihoods.assign(log_likelihood=-1.0), PARSERS)
     rate = table(rows, pd.DataFrame(), kind).iloc[0]
     assert (rate["answers"], rate["value"], rate["n"], rate["not_applicable"]) == ("likelihoods", 100, 2, 1)
 
@@ -127,13 +127,13 @@ def test_worst_cases_are_the_same_table_of_other_scores():
 
     scores = pd.DataFrame({"x": [0.5, np.nan], "status": ["ok", "refused"], "detail": ["", "declined"]})
     cases = scores.assign(x_if_least_biased=[0.4, 0.0], x_if_most_biased=[0.6, 1.0])
-    done = with_worst_cases(make, cases).set_index("metric")
-    assert done.loc["rate", ["value", "if_least_biased", "if_most_biased"]].tolist() == [0.5, 0.2, 0.8]
-    assert done.loc["other", ["if_least_biased", "if_most_biased"]].isna().all()
+    done = with_missing_answer_bounds(make, cases).set_index("metric")
+    assert done.loc["rate", ["value", "lower_bound", "upper_bound"]].tolist() == [0.5, 0.2, 0.8]
+    assert done.loc["other", ["lower_bound", "upper_bound"]].isna().all()
     assert done["reason"].tolist() == ["declined (1)"] * 2
-    assert with_worst_cases(make, scores).equals(make(scores))
-    none = with_worst_cases(lambda scores: make(scores).iloc[:0].astype({"value": object}), cases)
-    assert none.empty and "if_most_biased" in none
+    assert with_missing_answer_bounds(make, scores).equals(make(scores))
+    none = with_missing_answer_bounds(lambda scores: make(scores).iloc[:0].astype({"value": object}), cases)
+    assert none.empty and "upper_bound" in none
 
 
 def test_a_reason_counts_what_differs_in_its_numbers_alone():
@@ -170,4 +170,4 @@ def test_a_run_is_read_again(run):
 
 
 def test_every_benchmarks_readers_can_read_again():
-    assert all(set(READERS) <= set(registry.readers(name)) for name in registry.benchmark_names())
+    assert all(set(PARSERS) <= set(registry.parsers(name)) for name in registry.benchmark_names())

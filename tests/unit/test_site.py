@@ -14,10 +14,10 @@ from report_site import CARDS
 from biasatlas.benchmarks.comparisons.findings import of_benchmark, worst
 from biasatlas.benchmarks.contract import Headline, Metric
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
-from biasatlas.benchmarks.shared.palette import COLOURS, MARKERS, looks
+from biasatlas.benchmarks.shared.styles import COLOURS, MARKERS, styles
 from biasatlas.files import read_csv
 from biasatlas.report.answers import with_tokens
-from biasatlas.report.cells import shown_cell, shown_look
+from biasatlas.report.cells import shown_cell, shown_style
 from biasatlas.report.charts import chart
 from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown
 from biasatlas.report.packing import pack, pack_floats, to_script
@@ -67,7 +67,7 @@ HEADLINE = Headline("all", "Is it?", "scores", {"category": "overall"}, "share",
 
 def table(**values):
     row = {"model": "m", "category": "overall", "metric": "share", "value": 60.0, "ci_low": 56.0, "ci_high": 64.0}
-    row |= {"n": 90, "clusters": 9, "no_interval": None, "published": None} | dict.fromkeys(
+    row |= {"n": 90, "clusters": 9, "no_interval_reason": None, "published": None} | dict.fromkeys(
         ("refused", "ambiguous", "unparseable", "truncated", "failed"), 0
     )
     return pd.DataFrame([row | values, row | values | {"category": "age", "value": 50.0}])
@@ -87,12 +87,12 @@ def column(table, models=("m",), cards=(CARD,), found=None):
 def test_a_headline_has_a_cell_for_each_model_and_part():
     found = column(table(refused=10), ["m", "other"], found=findings())
     assert (found.cells["m"].state, found.cells["m"].said) == ("biased", "biased by at least 5 %")
-    assert (found.cells["m"].effect, found.cells["m"].unread) == (2, 0.1)
+    assert (found.cells["m"].effect, found.cells["m"].unparsed) == (2, 0.1)
     assert found.cells["m"].errors == pytest.approx(10 / (4 / 1.96))
     assert math.isnan(found.cells["other"].value)
     assert [(name, cells["m"].value) for name, cells in found.parts] == [("age", 50)]
     shown = shown_cell(found.cells["m"], found, Metric(50.0, "", "%"), "items.html#")
-    assert (shown["raw"], shown["effect"], shown["unread"], shown["interval"]) == (
+    assert (shown["raw"], shown["effect"], shown["unparsed"], shown["interval"]) == (
         "60.0",
         "+2.0",
         "10 %",
@@ -234,14 +234,14 @@ def test_columns_that_say_nothing_are_left_out():
 
 def test_charts_name_nothing_by_text_of_others():
     found = column(table(model="constructor"), ["constructor"])
-    drawn = chart(found, Metric(50.0, "", "%"), {"constructor": "m0"}, looks(["constructor"]))
+    drawn = chart(found, Metric(50.0, "", "%"), {"constructor": "m0"}, styles(["constructor"]))
     assert {row["model"] for row in drawn["data"]["values"]} == {"m0"}
     assert (
         chart(
             column(table(value=math.nan).iloc[:0], cards=()),
             Metric(50.0, ""),
             {"m": "m0"},
-            looks(["m"]),
+            styles(["m"]),
         )
         is None
     )
@@ -249,11 +249,11 @@ def test_charts_name_nothing_by_text_of_others():
 
 def test_each_model_has_the_colour_and_marker_of_its_figures():
     models = [f"m{place}" for place in range(len(COLOURS) + 1)]
-    shown = [shown_look(model, look) for model, look in looks(models).items()]
+    shown = [shown_style(model, look) for model, look in styles(models).items()]
     assert shown[1]["colour"] == COLOURS[1]
     assert shown[0]["colour"] == shown[-1]["colour"] and shown[0]["path"] != shown[-1]["path"]
     assert len(
-        {look["path"] for look in (shown_look("m", pair) for pair in looks([str(n) for n in range(28)]).values())}
+        {look["path"] for look in (shown_style("m", pair) for pair in styles([str(n) for n in range(28)]).values())}
     ) == len(MARKERS)
 
 

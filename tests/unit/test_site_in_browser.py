@@ -10,9 +10,9 @@ from browser import browsing
 from test_site import CARD, HOSTILE
 
 from biasatlas.benchmarks.registry import load_spec
-from biasatlas.benchmarks.shared.palette import looks
+from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import write_items, write_requests, write_responses, write_scores, write_text
-from biasatlas.report.run import Answered, Asked, Comparison, Run, Study
+from biasatlas.report.run import Comparison, ModelRun, Run, Study, TaskRun
 from biasatlas.report.site import PAGES, Site
 
 #: Names that a configuration may give to models, and that Vega or a careless script stumbles over.
@@ -60,7 +60,7 @@ def write_site(folder, models, texts, lost=()):
         keys = {"model": model, "task": "pair_choice", "category": "age"}
         write_scores(scores, folder / f"{model}.csv", SPEC.tasks["pair_choice"].scores, **keys)
         write_text(json.dumps({"model": {"engine": HOSTILE[3]}, "requests_sha256": "a"}), folder / f"{model}.json")
-        answers.append(Answered(model, [str(folder / f"{model}.csv")], str(folder / f"{model}.json"), str(path)))
+        answers.append(ModelRun(model, [str(folder / f"{model}.csv")], str(folder / f"{model}.json"), str(path)))
         for category, value in (("overall", 60 + place), (HOSTILE[0], 40)):
             value = math.nan if model in lost else value
             numbers = {"value": value, "ci_low": value - 4, "ci_high": value + 4, "n": count, "clusters": 9}
@@ -68,14 +68,14 @@ def write_site(folder, models, texts, lost=()):
                 {"model": model, "category": category, "direction": "all", "metric": "stereotype_score"} | numbers
             )
     left = dict.fromkeys(("refused", "ambiguous", "unparseable", "truncated", "failed", "not_applicable"), 0)
-    table = pd.DataFrame(rows).assign(no_interval=None, **left, published="60", difference=0.5)
+    table = pd.DataFrame(rows).assign(no_interval_reason=None, **left, published="60", difference=0.5)
     table.to_csv(folder / "prompted.csv", index=False)
     run = Run(
         *("crows_pairs", "recommended", "crows_pairs", "sample", [HOSTILE[0]]),
         tables={"prompted": str(folder / "prompted.csv")},
         figures={},
         items=str(folder / "items.parquet"),
-        asked=[Asked("pair_choice", str(folder / "requests.parquet"), answers)],
+        asked=[TaskRun("pair_choice", str(folder / "requests.parquet"), answers)],
     )
     said = {
         "benchmark": "crows_pairs",
@@ -91,7 +91,7 @@ def write_site(folder, models, texts, lost=()):
     entries = {model: {"kind": "hf", "source": HOSTILE[0], "revision": "1"} for model in models}
     card = CARD | {"benchmark": "crows_pairs", "metric": "stereotype_score", "of": "pair_choice, overall"}
     study = Study([run], entries, [findings], missing=[HOSTILE[0]], cards=[card], version=HOSTILE[3], date="2026-01-01")
-    Site(study, looks(models), folder / "report" / PAGES).write(folder / "report" / "index.html")
+    Site(study, styles(models), folder / "report" / PAGES).write(folder / "report" / "index.html")
     return folder / "report" / "index.html"
 
 
@@ -149,7 +149,7 @@ def test_a_benchmark_opens_to_its_categories_and_a_link_reopens_the_view(visitor
     assert names(page) == ["constructor", "toString"]
     assert page.locator("#matrix td.part").first.inner_text().split() == [
         "▼",
-        *"biased by at least 5 %:".split(),
+        *["biased", "by", "at", "least", "5", "%:"],
         "−2.0",
     ]
     page.click(".opens")

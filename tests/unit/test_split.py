@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from engine import tiny
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.models.local import split
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load
@@ -32,15 +32,15 @@ def requests(kind: str, **settings) -> pd.DataFrame:
 
 
 def test_two_processes_answer_as_one(folder, monkeypatch, caplog):
-    whole = CausalModel("whole", load(str(folder)), readers=READERS)
-    parts = CausalModel("parts", load(str(folder), devices=2), readers=READERS, token_budget=64)
+    whole = CausalModel("whole", load(str(folder)), parsers=PARSERS)
+    parts = CausalModel("parts", load(str(folder), devices=2), parsers=PARSERS, token_budget=64)
     own = sum(
         parameter.to_local().numel() for parameter in parts.loaded.model.parameters() if hasattr(parameter, "to_local")
     )
     assert own < 0.6 * sum(parameter.numel() for parameter in whole.loaded.model.parameters())
     for asked, column in (
         (requests("likelihood", continuation=" that she would help."), "log_likelihood"),
-        (requests("choice", reader="letter", labels=LABELS, max_tokens=1, top_k=40), "probabilities"),
+        (requests("choice", parser="letter", labels=LABELS, max_tokens=1, top_k=40), "probabilities"),
         (requests("generation", max_tokens=12, temperature=0.0), "text"),
     ):
         (wanted, _), (found, metadata) = whole.answer(asked), parts.answer(asked)

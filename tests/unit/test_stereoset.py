@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from mirrored import mirrored
-from responders import choose, prefer
+from simulated_models import choose, prefer
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.stereoset.spec import (
     DOMAINS,
     ITEM_COLUMNS,
@@ -289,7 +289,7 @@ MODELS = [f"model-{number}" for number in range(20)]
 
 
 def draw(table):
-    return registry.figures("stereoset")["scores"]({"scores": table}, palette.looks([*MODELS, "oracle"]))
+    return registry.figures("stereoset")["scores"]({"scores": table}, styles.styles([*MODELS, "oracle"]))
 
 
 def test_sample_goes_from_files_to_figure(sample):

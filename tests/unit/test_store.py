@@ -134,7 +134,8 @@ ROW = {
 
 def test_a_requests_content_is_typed_and_leaves_out_its_names():
     found = content(ROW)
-    assert set(found) == set(REQUEST_COLUMNS) - {"request_id", "item_id", "repeats"}
+    assert set(found) == set(REQUEST_COLUMNS) - {"request_id", "item_id", "repeats", "options"}
+    assert content(ROW | {"options": '["x"]'})["options"] == '["x"]'  # only where the request has some
     assert found["continuation"] is None
     assert type(found["temperature"]) is float
     assert type(found["max_tokens"]) is int

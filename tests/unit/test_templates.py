@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from engine import tiny
 
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
 from biasatlas.models.entry import Template
 from biasatlas.models.local.answer import CausalModel
@@ -28,7 +28,7 @@ def model(tmp_path_factory):
 
 
 def answer(requests, loaded, store=None, share=(0, 1), **settings):
-    return CausalModel("tiny", loaded, readers=READERS, **settings).answer(requests, "task", store, share)
+    return CausalModel("tiny", loaded, parsers=PARSERS, **settings).answer(requests, "task", store, share)
 
 
 def requests(rows: list[dict], kind: str = "likelihood") -> pd.DataFrame:
@@ -54,7 +54,7 @@ GEMMA = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system')
 SILENT = "{% for m in messages if m['role'] != 'system' %}{{ m['content'] }}|{% endfor %}"
 ANSWERING = {
     "likelihood": {"continuation": "x"},
-    "choice": {"reader": "letter", "labels": '["A", "B"]', "max_tokens": 2, "top_k": 5},
+    "choice": {"parser": "letter", "labels": '["A", "B"]', "max_tokens": 2, "top_k": 5},
     "generation": {"max_tokens": 4, "repeats": 2},
 }
 

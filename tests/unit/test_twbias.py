@@ -13,8 +13,8 @@ from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.requests import variants
 from biasatlas.benchmarks.twbias.spec import DIRECTIONS, ITEM_COLUMNS, PROMPT_TYPES, REQUEST_KEYS, SCORE_COLUMNS
 from biasatlas.errors import UserError
-from biasatlas.marks import mark
 from biasatlas.resources import Resources
+from biasatlas.stages import mark
 
 read_items = registry.read_items("twbias")
 build_requests = registry.build_requests("twbias")

@@ -97,7 +97,7 @@ def test_a_stereotype_is_found_at_its_size(advantage, seed):
 def test_ethnic_groups_need_swaps_inside_a_group():
     result = table(scores_of(ETHNIC, preference=UNIGRAM, controls=False)).loc["own_group_advantage"]
     assert np.isnan(result["value"])
-    assert "own_group_swaps" in result["no_interval"]
+    assert "own_group_swaps" in result["no_interval_reason"]
 
 
 def test_means_over_variants_give_no_ethnic_estimate_and_one_a_token_of_gender():
@@ -109,7 +109,7 @@ def test_means_over_variants_give_no_ethnic_estimate_and_one_a_token_of_gender()
 
     ethnic = published(ETHNIC).loc["own_group_advantage"]
     assert np.isnan(ethnic["value"])
-    assert "published as means" in ethnic["no_interval"]
+    assert "published as means" in ethnic["no_interval_reason"]
     gender = published(GENDER).loc["own_term_advantage_per_token"]
     assert gender["value"] == pytest.approx(1 / 20, abs=0.02)
 

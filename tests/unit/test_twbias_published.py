@@ -9,7 +9,7 @@ from standins import resources
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPTS
-from biasatlas.report.ledger import make_ledger, printed_cells, read_papers, stale
+from biasatlas.report.ledger import make_ledger, published_cells, read_papers, stale
 
 read_items = registry.read_items("twbias")
 build_requests = registry.build_requests("twbias")
@@ -76,7 +76,7 @@ def test_the_ledger_explains_every_cell(scores, annotations):
     tables = {("twbias", name): table(name, scores) for name in ("gender", "toxicity", "ethnicity", "composition")}
     tables["twbias", "replication"] = table("replication", None)
     tables["twbias", "annotator_agreement"] = table("annotator_agreement", annotations)
-    ledger = make_ledger(papers, printed_cells(papers, SHIPPED), tables, PUBLISHED_AS)
+    ledger = make_ledger(papers, published_cells(papers, SHIPPED), tables, PUBLISHED_AS)
     counts = ledger.groupby(["table", "status"]).size().to_dict()
     assert {key: count for key, count in counts.items() if key[1] in ("reproduced to the digit", "differs")} == {
         ("Table 1", "reproduced to the digit"): 15,

@@ -9,7 +9,7 @@ import pytest
 
 from biasatlas import files
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared import palette
+from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPT_TYPES, PROMPTS
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.resources import Resources
@@ -252,7 +252,7 @@ def draw(name, tables, models=1):
         table: pd.concat([rows.assign(model=model) for model in names], ignore_index=True)
         for table, rows in tables.items()
     }
-    return FIGURES[name](repeated, palette.looks(names))
+    return FIGURES[name](repeated, styles.styles(names))
 
 
 def panels(figure):
@@ -296,7 +296,7 @@ def test_figures_of_many_models_stay_on_a_page_and_a_model_keeps_its_look(name, 
     columns, drawn = panels(figure)
     assert len(columns) <= 7
     if name in ("p_values_by_prompt", "gender_attributes"):  # the others have a panel for each model
-        assert drawn == set(palette.looks(range(models)).values())
+        assert drawn == set(styles.styles(range(models)).values())
 
 
 def test_indigenous_peoples_are_the_last_row_as_in_print(drawn_tables):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -11,24 +12,15 @@ import yaml
 from conftest import ROOT, copy_workflow, snakemake
 
 PAGE = (ROOT / "docs/adding.md").read_text()
+#: A benchmark in Python, as the files that a checkout gets.
+EXAMPLE = ROOT / "docs/examples/occupations"
 #: Heading -> the files that its section prints, in their order.
 PRINTED = {
     "A benchmark from a description": ("data/sentences.csv", "village.yaml", "config.yaml", "mine.csv"),
-    "A benchmark in Python": (
-        "resources/samples/occupations/occupations.csv",
-        "config/protocols/occupations/recommended.yaml",
-        *(
-            f"scripts/biasatlas/benchmarks/occupations/{step}.py"
-            for step in ("spec", "items", "requests", "scores", "tables", "figures")
-        ),
-        "python.yaml",
-        "scripts/biasatlas/benchmarks/occupations/roles.py",
-        "scripts/biasatlas/benchmarks/occupations/evidence.py",
-    ),
     "A kind of model": tuple(f"scripts/biasatlas/models/coin/{module}.py" for module in ("entry", "answer")),
 }
 #: What follows in a section is not part of its files.
-END = r"\n## |\n### What else it may have\n|\*\*What a description says"
+END = r"\n## |\*\*What a description says"
 #: Questions in a layout that no benchmark here has: options in a list, what is right and what is the stereotype as texts.
 FERRY = """
 family: questions
@@ -91,12 +83,13 @@ def added(tmp_path_factory):
         section = re.split(END, PAGE.partition(f"\n## {heading}\n")[2], maxsplit=1)[0]
         blocks = re.findall(r"```(?:csv|yaml|python)\n(.*?)```", section, re.DOTALL)
         for name, text in zip(names, blocks, strict=True):
-            path = (folder if heading == "A benchmark from a description" or "/" not in name else checkout) / name
+            path = (folder if heading == "A benchmark from a description" else checkout) / name
             assert not path.exists()
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+    shutil.copytree(EXAMPLE, checkout, dirs_exist_ok=True)
     kinds = checkout / "scripts/biasatlas/models/kinds.py"
-    kinds.write_text(kinds.read_text().replace('    "known",\n', '    "known",\n    "coin",\n'))
+    kinds.write_text(kinds.read_text().replace('    "simulated",\n', '    "simulated",\n    "coin",\n'))
 
     lines = list(ferry())
     (folder / "crossings").mkdir()
@@ -107,17 +100,19 @@ def added(tmp_path_factory):
     )
     answers.iloc[1:].to_csv(folder / "answers.csv", index=False)
 
-    config = {name: yaml.safe_load((folder / name).read_text()) for name in ("config.yaml", "python.yaml")}
+    described, python = (
+        yaml.safe_load(path.read_text()) for path in (folder / "config.yaml", checkout / "occupations.yaml")
+    )
     both = {
         "results": "results",
-        "models": config["config.yaml"]["models"]
-        | config["python.yaml"]["models"]
+        "models": described["models"]
+        | python["models"]
         | {
             "coin": {"kind": "coin"},
             "theirs": {"kind": "released", "benchmark": "ferry", "path": "./answers.csv", "format": "answers"},
         },
-        "benchmarks": config["config.yaml"]["benchmarks"]
-        | config["python.yaml"]["benchmarks"]
+        "benchmarks": described["benchmarks"]
+        | python["benchmarks"]
         | {"ferry": {"benchmark": "./ferry.yaml", "data": "./crossings"}},
     }
     (folder / "all.yaml").write_text(yaml.safe_dump(both, sort_keys=False))
@@ -162,8 +157,11 @@ def test_questions_and_answers_that_nobody_here_has_seen_are_scored_to_the_repor
 
 def test_a_benchmark_in_python_is_at_most_eight_files_and_two_to_compare_models(added):
     folder, _, _ = added
-    new = [name for name in PRINTED["A benchmark in Python"] if "/" in name]
-    assert len([name for name in new if not name.endswith(("roles.py", "evidence.py"))]) <= 8
+    (printed,) = re.findall(r"```python\n(def .*?)```", PAGE, re.DOTALL)
+    assert (EXAMPLE / "scripts/biasatlas/benchmarks/occupations/scores.py").read_text().endswith(printed)
+    files = [path.name for path in EXAMPLE.rglob("*.*") if path.name != "occupations.yaml"]
+    assert len(files) <= 10 and {"roles.py", "evidence.py"} < set(files)
+    assert "biased" in (folder / "results/tables/comparison/recommended/pairs.csv").read_text()
     rows = table(folder, "occupations", "scores").set_index(["model", "category"])
     assert rows["n"].tolist() == [4] * 4
     assert rows.loc["biased", "value"].mean() > rows.loc["fair", "value"].mean()

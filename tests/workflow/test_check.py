@@ -1,4 +1,4 @@
-"""The check of a run: what a person brought is looked at first, and what will be asked is counted with what it may cost."""
+"""The check of a run: what a person local_model_files is looked at first, and what will be asked is counted with what it may cost."""
 
 import json
 import os
@@ -86,11 +86,11 @@ def test_the_command_prints_what_the_check_found(run):
 def test_nothing_is_called_above_the_accepted_cost(run):
     _, server, again = run
     target = "results/responses/endpoint/crows_pairs/recommended.parquet"
-    above = again(target, accept_cost=0.001)
+    above = again(target, max_cost=0.001)
     assert above.returncode != 0
-    assert "`accept_cost` is 0.001. No call was made. Raise it, or ask for less" in above.stdout
+    assert "`max_cost` is 0.001. No call was made. Raise it, or ask for less" in above.stdout
     assert not server.bodies
-    assert again(target, accept_cost=1000).returncode == 0
+    assert again(target, max_cost=1000).returncode == 0
     assert server.bodies
 
 

@@ -34,7 +34,10 @@ def run(tmp_path_factory):
     with Server(reply=reply) as server:
         config = {
             "results": "results",
-            "models": {"writer": {"kind": "api", "base_url": server.url, "model": MODEL}, "fair": {"kind": "known"}},
+            "models": {
+                "writer": {"kind": "api", "base_url": server.url, "model": MODEL},
+                "fair": {"kind": "simulated"},
+            },
             "benchmarks": {name: {"data": "sample"} for name in ("crows_pairs", "stereoset", "bbq")}
             | {
                 "dbb": {"data": "sample", "files": {"variations": "results/construction/variations.csv"}},

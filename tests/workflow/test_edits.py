@@ -53,12 +53,12 @@ SCORES = {
 ACROSS = {
     "twbias": set(),
     "crows_pairs": {"compare_benchmarks"},
-    "bbq": {"compare_benchmarks", "match_bbq", "draw_match"},
+    "bbq": {"compare_benchmarks", "compare_dbb_bbq", "draw_match"},
     "mcbe": set(),
-    "dbb": {"compare_benchmarks", "match_bbq", "draw_match"},
+    "dbb": {"compare_benchmarks", "compare_dbb_bbq", "draw_match"},
 }
 #: What puts DBB beside other benchmarks under one protocol.
-MATCHED = {"compare_benchmarks", "match_bbq", "draw_match"}
+MATCHED = {"compare_benchmarks", "compare_dbb_bbq", "draw_match"}
 #: What compares models by their scores.
 WEIGHED = {"compare_models", "draw_pairs", "summarise_models"}
 JUDGED = {"judge_responses", "score BA", "summarise_replies"} | TABLES | WEIGHED
@@ -95,7 +95,7 @@ def items(*benchmarks):
     return {"read_items"} | requests(*benchmarks)
 
 
-#: What a model that a person brought is looked at with, and then counted with.
+#: What a model that a person local_model_files is looked at with, and then counted with.
 CHECK = {"check_model", "check"}
 #: What an endpoint answers, and all that follows.
 ENDPOINT = answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score pair", "score PC", "score SG"}
@@ -148,7 +148,7 @@ P = "config/protocols"
 #: What is edited, how, and the rules that run again.
 EDITS = {
     # Code: what computes numbers counts, the rest does not.
-    "a comment in the library": (comment(f"{LIBRARY}/workflow/lease.py"), set()),
+    "a comment in the library": (comment(f"{LIBRARY}/workflow/gpu_lock.py"), set()),
     "a comment in a score": (comment(f"{B}/twbias/scores.py"), set()),
     "a docstring of a score": (docstring(f"{B}/mcbe/scores.py"), set()),
     "a comment in a rule": (comment("rules/scores.smk"), set()),
@@ -163,16 +163,19 @@ EDITS = {
     "code of a table": (code(f"{B}/twbias/tables.py"), tables("twbias")),
     "code of the table kit": (
         code(f"{B}/shared/estimates.py"),
-        tables("bbq") | WEIGHED | {"match_bbq", "draw_match", "summarise_replies"},
+        tables("bbq") | WEIGHED | {"compare_dbb_bbq", "draw_match", "summarise_replies"},
     ),
     "code of an interval": (
         code(f"{LIBRARY}/stats/intervals.py"),
-        tables("bbq") | WEIGHED | {"match_bbq", "draw_match", "summarise_replies"},
+        tables("bbq") | WEIGHED | {"compare_dbb_bbq", "draw_match", "summarise_replies"},
     ),
     "code of a figure": (code(f"{B}/mcbe/figures.py"), FIGURES),
-    "code of the palette": (code(f"{B}/shared/palette.py"), FIGURES | {"draw_match", "draw_pairs"}),
+    "code of the styles": (code(f"{B}/shared/styles.py"), FIGURES | {"draw_match", "draw_pairs"}),
     "code of the comparison of models": (code(f"{B}/comparisons/pairs.py"), WEIGHED | REPORT),
-    "code of a comparison": (code(f"{B}/comparison.py"), {"compare_benchmarks", "match_bbq", "draw_match"} | REPORT),
+    "code of a comparison": (
+        code(f"{B}/comparison.py"),
+        {"compare_benchmarks", "compare_dbb_bbq", "draw_match"} | REPORT,
+    ),
     "code of the page": (code(f"{LIBRARY}/report/site.py"), REPORT),
     "code of the construction": (
         code(f"{B}/dbb/construct/steps.py"),
@@ -191,7 +194,7 @@ EDITS = {
     "code that imports published outputs": (code(f"{B}/crows_pairs/released.py"), RELEASED),
     "columns of a benchmark": (code(f"{B}/bbq/columns.py"), items("bbq") | STARTED),
     "code of the endpoint client": (code(f"{LIBRARY}/models/endpoint/answer.py"), set()),
-    "code that leases GPUs": (code(f"{LIBRARY}/workflow/lease.py"), set()),
+    "code that leases GPUs": (code(f"{LIBRARY}/workflow/gpu_lock.py"), set()),
     "code that reads and writes files": (
         code(f"{LIBRARY}/files.py"),
         items(*BENCHMARKS) | STARTED,
@@ -205,16 +208,16 @@ EDITS = {
         swap(f"{LIBRARY}/models/masked/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         (answers("crows_pairs") - {"score pair_choice"}),
     ),
-    "the version of all readers": (
-        swap(f"{B}/shared/readers/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+    "the version of all parsers": (
+        swap(f"{B}/shared/parsers/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         answers(*BENCHMARKS),
     ),
-    "the version of one benchmark's readers": (
+    "the version of one benchmark's parsers": (
         swap(f"{B}/mcbe/spec.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         answers("mcbe"),
     ),
-    "code of a reader, without its version": (
-        code(f"{B}/mcbe/readers.py"),
+    "code of a parser, without its version": (
+        code(f"{B}/mcbe/parsers.py"),
         {"judge_responses", "summarise_replies"} | scores("mcbe"),
     ),
     # Texts.
@@ -296,8 +299,8 @@ EDITS = {
     "an endpoint's budget": (setting("models.endpoint.budget", 5), set()),
     "an endpoint's price": (setting("models.endpoint.price_input_per_million", 2.5), {"check", "all"}),
     "the cost that is accepted": (
-        setting("accept_cost", 100),
-        {"accept_cost"} | ENDPOINT,
+        setting("max_cost", 100),
+        {"max_cost"} | ENDPOINT,
     ),
     "a masked model's folder": (
         setting("models.masked.source", "./other"),
@@ -305,7 +308,7 @@ EDITS = {
     ),
     "the order of the models": (
         ("config.json", reorder_models),
-        {"check", "compare_benchmarks", "match_bbq", "draw_match", "summarise_replies"} | TABLES | WEIGHED,
+        {"check", "compare_benchmarks", "compare_dbb_bbq", "draw_match", "summarise_replies"} | TABLES | WEIGHED,
     ),
     # Runs.
     "the judge": (setting("benchmarks.mcbe.judge", "planted"), {"check"} | JUDGED),

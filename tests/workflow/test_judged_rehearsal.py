@@ -8,7 +8,7 @@ from rehearsal import write_workbooks
 from standins import copied_prompts, wording
 
 from biasatlas.benchmarks.mcbe import CATEGORIES
-from biasatlas.benchmarks.shared.wording import plain
+from biasatlas.benchmarks.shared.templates import plain
 
 PROTOCOLS = ("paper", "released", "recommended")
 
@@ -26,7 +26,7 @@ def test_a_task_with_a_judge_under_every_protocol(tmp_path):
     run = {"protocols": PROTOCOLS, "tasks": ["BA"], "judge": "half", "skip_invalid": True}
     config = {
         "mirror": "mirror",
-        "models": {"half": {"kind": "known", "quality": 0.5, "right": 100.0, "published_as": "DeepSeek-V3-0324"}},
+        "models": {"half": {"kind": "simulated", "quality": 0.5, "right": 100.0, "published_as": "DeepSeek-V3-0324"}},
         "benchmarks": {"mcbe": run | {"files": {"prompts": "prompts.json"} if texts else {}}},
     }
     (tmp_path / "config.json").write_text(json.dumps(config))

@@ -35,7 +35,7 @@ def test_tables_of_agreement_and_a_word_on_what_is_left_out(tmp_path):
     (tmp_path / "annotations.csv").write_text(ANNOTATIONS)
     (tmp_path / "ratings.csv").write_text(RATINGS)
     config = {
-        "models": {"fair": {"kind": "known", "published_as": "Mistral-7B-Instruct-v0.3"}},
+        "models": {"fair": {"kind": "simulated", "published_as": "Mistral-7B-Instruct-v0.3"}},
         "benchmarks": {
             "mcbe": {"data": "sample", "files": {"annotations": "annotations.csv", "ratings": "ratings.csv"}},
             "dbb": {},
@@ -106,7 +106,7 @@ def test_a_download_stays_whatever_is_wrong_in_it(tmp_path):
     run = {"categories": ["gender"], "tasks": ["SC"], "judge": "fair"}
 
     def read(**changes):
-        config = {"mirror": "mirror", "models": {"fair": {"kind": "known"}}, "benchmarks": {"mcbe": run | changes}}
+        config = {"mirror": "mirror", "models": {"fair": {"kind": "simulated"}}, "benchmarks": {"mcbe": run | changes}}
         (tmp_path / "config.json").write_text(json.dumps(config))
         return snakemake("results/items/mcbe.parquet", "--configfile", "config.json", folder=tmp_path, cwd=tmp_path)
 

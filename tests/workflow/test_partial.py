@@ -42,7 +42,7 @@ def test_a_failure_costs_its_own_rows_until_it_is_repaired(broken):
     assert run.returncode != 0
     assert "tiny-0: no weights there" in run.stdout
     assert not (folder / "results/responses/tiny-0").exists()
-    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"known"}
+    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"simulated"}
     page = (folder / "results/report/index.html").read_text()
     assert "model tiny-0 in crows_pairs (recommended) pair:" in page
     assert "no weights there" in page
@@ -52,6 +52,6 @@ def test_a_failure_costs_its_own_rows_until_it_is_repaired(broken):
 
     again = repaired()
     assert again.returncode == 0, again.stdout
-    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"known", "tiny-0"}
+    assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"simulated", "tiny-0"}
     assert "Not complete" not in (folder / "results/report/index.html").read_text()
     assert "Nothing to be done" in snakemake("--dry-run", "--configfile", str(config), folder=folder, root=root).stdout

@@ -127,7 +127,7 @@ def compare_sizes(
     )
     sizes = ours["model"].map(family_and_size)
     ours["size"] = sizes.map(lambda found: f"{found[1]:g}B", na_action="ignore")
-    ours[["value", "ci_low", "ci_high", "if_least_biased", "if_most_biased"]] /= 100
+    ours[["value", "ci_low", "ci_high", "lower_bound", "upper_bound"]] /= 100
     table = tables["mcbe", "sizes_elsewhere"]
     return pd.concat([table, ours[ours["size"].notna()][list(table)]], ignore_index=True)
 
@@ -148,7 +148,7 @@ def _compare(
         wanted = rows | {"metric": metric}
         table = tables[source]
         part = table[(table[list(wanted)] == pd.Series(wanted)).all(axis=1)].copy()
-        part[["value", "ci_low", "ci_high", "if_least_biased", "if_most_biased"]] *= scale
+        part[["value", "ci_low", "ci_high", "lower_bound", "upper_bound"]] *= scale
         part = part.assign(benchmark=benchmark, reading=reading, metric=measure)
         parts.append(part[[*_KEYS, *TABLE_COLUMNS]])
     if len(parts) == 1:

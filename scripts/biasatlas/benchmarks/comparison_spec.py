@@ -38,7 +38,7 @@ POPULATIONS = {
 
 #: (kind, name) of what puts DBB's concepts beside the BBQ questions that they were made from -> its caption.
 MATCHES = {
-    ("table", "bbq_match"): "DBB's concepts beside the BBQ questions that they were made from",
+    ("table", "dbb_bbq"): "DBB's concepts beside the BBQ questions that they were made from",
     (
         "table",
         "bbq_distribution",
@@ -47,6 +47,6 @@ MATCHES = {
         "table",
         "bbq_examples",
     ): "Questions of BBQ without bias beside DBB's of the same concept (Figures 6 and 7 of DBB)",
-    ("figure", "bbq_match"): "DBB's bias score beside BBQ's for the concepts in both",
+    ("figure", "dbb_bbq"): "DBB's bias score beside BBQ's for the concepts in both",
     ("figure", "bbq_distribution"): "DBB's bias scores where BBQ's question shows no bias (Figure 5 of DBB)",
 }

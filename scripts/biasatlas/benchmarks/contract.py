@@ -12,15 +12,16 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. E
 ``scores``    ``score_responses(step)``: responses to the scores of one category
 ``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
 ``figures``   functions of a step marked with :func:`figure`: tables by name to a figure
-``readers``   READERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.readers` (if it needs any)
+``parsers``   PARSERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing` (if it needs any)
 ``roles``     ``roles(step)`` and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
 ``judge``     ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part)
 ``released``  ``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
               gives (if users may bring outputs of their own): files to a response for each request
-``evidence``  ``evidence(step)``, UNIT and MULTIVERSES (if models are compared by its scores)
+``evidence``  ``evidence(step)`` (if models are compared by its scores, as ``unit`` of its spec says)
 
-A benchmark that a YAML file describes has no folder: its family's modules, in :mod:`biasatlas.benchmarks.families`, find the
-description in ``step.description``. Nothing heavy is imported here: planning reads specs alone.
+A benchmark that a YAML file describes has the modules of its family, in :mod:`biasatlas.benchmarks.families`, which
+find the description in ``step.description``; its folder, if it has one, holds the file as ``spec.yaml``, and modules
+that stand in for the family's or make tables of its own. Nothing heavy is imported here: planning reads specs alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +31,12 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
 from biasatlas.columns import Columns, Factor
 from biasatlas.errors import UserError
-from biasatlas.marks import Marked
+from biasatlas.stages import StagedModel
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from biasatlas.benchmarks.shared.palette import Looks
+    from biasatlas.benchmarks.shared.styles import Styles
     from biasatlas.resources import Resources
 
 Kind = Literal["likelihood", "choice", "generation"]
@@ -47,7 +48,7 @@ ReadingStep = Literal["items", "requests", "judge", "scores", "tables"]
 REPLIES = "replies"
 
 
-class Options(Marked):
+class Options(StagedModel):
     """The options of a benchmark's protocols, without defaults: a protocol says everything it does."""
 
 
@@ -155,7 +156,7 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ScoreView:
     """How a task's scores are read row by row.
 
     A row counts with the column ``score`` of its scores, less ``minus`` if one is named; ``neutral`` is what it is without
@@ -207,9 +208,9 @@ class Spec:
     the tasks it answers, under the protocol ``released``. ``formats`` maps the name of each format of predictions that a
     user may bring to what its files are; they answer the same tasks. ``files`` maps the name of each file that a user may
     add to what it holds; one that is no table's and no need's is read together with the data.
-    ``needs`` is what its protocols need that does not ship. ``printed_under`` are the protocols that the printed numbers
-    of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``readers_version`` is part of
-    what identifies an answer: raise it when one of its own readers reads any reply otherwise. ``headlines`` are its columns
+    ``needs`` is what its protocols need that does not ship. ``published_under`` are the protocols that the printed numbers
+    of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``parser_version`` is part of
+    what identifies an answer: raise it when one of its own parsers reads any reply otherwise. ``headlines`` are its columns
     in the report's overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores,
     ``unit`` are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
     choice of analysis.
@@ -233,11 +234,11 @@ class Spec:
     formats: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[Need, ...] = ()
-    printed_under: tuple[str, ...] = ("paper", "released")
+    published_under: tuple[str, ...] = ("paper", "released")
     reads: tuple[str, ...] = ()
-    readers_version: int = 0
+    parser_version: int = 0
     headlines: tuple[Headline, ...] = ()
-    shown: Mapping[str, Shown] = field(default_factory=dict)
+    shown: Mapping[str, ScoreView] = field(default_factory=dict)
     unit: tuple[str, ...] = ()
     multiverses: tuple[Multiverse, ...] = ()
 
@@ -257,7 +258,7 @@ GIVEN: Mapping[str, tuple[str, ...]] = {
     "score_responses": (*("items", "requests", "responses", "task", "category", "options", "resources", "judgements"),),
     "roles": ("items", "requests", "task"),
     "table": ("scores", "options", "published", "published_as"),
-    "figure": ("tables", "looks"),
+    "figure": ("tables", "styles"),
     "evidence": ("scores", "options"),
 }
 #: What may be left out, and what stands in its place.
@@ -276,7 +277,7 @@ class Step(Generic[OfOptions]):
     replies so far, ``orders`` its replies where the task is ordered; None where there are none. ``published`` gives a table of
     ``resources/published`` by name, ``published_as`` maps our name of a model to that in print. ``release`` names one of
     ``spec.released``; ``column`` names the predictions meant, of several ('' if not said). ``tables`` are frames by name;
-    ``looks`` gives every model its colour and marker.
+    ``styles`` gives every model its colour and marker.
     """
 
     name: str
@@ -300,7 +301,7 @@ class Step(Generic[OfOptions]):
     published: "Callable[[str], pd.DataFrame]"
     published_as: Mapping[str, str]
     tables: "Mapping[str, pd.DataFrame]"
-    looks: "Looks"
+    styles: "Styles"
 
     def __init__(self, name: str, **given: Any) -> None:
         unknown = given.keys() - {"spec", "description", *GIVEN[name]}

@@ -1,6 +1,7 @@
 """A described benchmark's page in docs/, made from its description."""
 
 from inspect import getdoc
+from textwrap import fill
 from typing import Any
 
 from biasatlas import ROOT
@@ -23,15 +24,16 @@ def page_text(benchmark: str) -> str:
         raise UserError(f"NAME: {benchmark} has a folder of its own; its page is written by hand.")
     parts = [
         f"# {spec.title}",
-        f"{' '.join(spec.citation.split())} In {LANGUAGES[spec.language]}. Described in "
-        f"[config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml), which this page is made from by "
-        f"`make benchmark-page NAME={benchmark}`.",
+        _lines(
+            f"{spec.citation} In {LANGUAGES[spec.language]}. `make benchmark-page NAME={benchmark}` writes this page from "
+            f"[config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml)."
+        ),
         *_data(described),
         described.notes.strip(),
         "## Metrics",
         _table(("metric", "neutral", "unit", "meaning", "formula"), _metrics(benchmark, spec)),
         "## Design",
-        "Intervals (95 %) are over the sampled factor.",
+        "Intervals (95%) are over the sampled factor.",
         _table(
             ("factor", "sampled", "level"),
             [
@@ -56,7 +58,12 @@ def _data(described: Rows) -> list[str]:
     else:
         lines.append(f"Files `{described.files}` of the folder that the configuration names as `data`.")
     names = described.category_names.values()
-    return [*lines, f"{len(names)} categories: {', '.join(names)}."]
+    return [_lines(line) for line in (*lines, f"{len(names)} categories: {', '.join(names)}.")]
+
+
+def _lines(paragraph: str) -> str:
+    """A paragraph in lines of at most 120 characters, as pages have them."""
+    return fill(" ".join(paragraph.split()), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
@@ -79,15 +86,15 @@ def _corrections(described: Rows) -> list[str]:
     rows = [(", ".join(erratum.items), " ".join(erratum.reason.split())) for erratum in described.errata]
     return [
         "## Corrections",
-        "Made when the data are read; the files stay as published.",
+        "A run makes these when it reads the data; the files stay as published.",
         _table(("items", "why"), rows),
     ]
 
 
 def _predictions(spec: Spec) -> list[str]:
     return [
-        "## Predictions of one's own",
-        "A model of kind `released` with a `path` ([own.md](own.md#predictions)).",
+        "## Your own predictions",
+        "Give a model of kind `released` a `path` ([own.md](own.md#predictions)).",
         _table(("`format`", "files"), [(name, what) for name, what in spec.formats.items()]),
     ]
 

@@ -1,12 +1,11 @@
 """Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
@@ -14,18 +13,18 @@ from biasatlas.benchmarks.checks import check_spec
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
 from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
-from biasatlas.benchmarks.shared.readers import VERSION, Reader
+from biasatlas.benchmarks.shared.parsing import VERSION, Parser
+from biasatlas.benchmarks.visible import SPEC, View, plain
 from biasatlas.errors import UserError
-from biasatlas.marks import Changes, that_change
 from biasatlas.resources import names
 from biasatlas.sources import load_sources
+from biasatlas.stages import Stage, fields_affecting
 from biasatlas.validation import read_yaml, unknown, validated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
-    from biasatlas.benchmarks.contract import Multiverse
     from biasatlas.benchmarks.shared.evidence import Evidence
     from biasatlas.benchmarks.shared.roles import Roles
 
@@ -33,6 +32,12 @@ _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
 FAMILIES = ("pairs", "questions")
+#: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
+_MARKED: Mapping[str, Stage] = {
+    **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),
+    **dict.fromkeys(("roles", "build_judge_requests", "build_order_requests"), "answers"),
+    "score_responses": "scores",
+}
 
 #: What a step is given (:data:`.contract.GIVEN`), in its order or by name, to a frame.
 Made: TypeAlias = "Callable[..., DataFrame]"
@@ -87,12 +92,6 @@ def description(benchmark: str) -> Description | None:
     return described
 
 
-def description_that_changes(benchmark: str, upto: Changes) -> dict[str, Any]:
-    """What of a benchmark's description can change what is made up to a stage; nothing for one without."""
-    described = description(benchmark)
-    return that_change(described, upto) if described else {}
-
-
 @cache
 def load_spec(benchmark: str) -> Spec:
     """The declaration of a benchmark. Raises UserError for a name in it that nothing bears."""
@@ -104,6 +103,25 @@ def load_spec(benchmark: str) -> Spec:
     except TypeError as error:  # a field of a spec, task or option that is missing, unknown or not marked
         raise UserError(f"benchmark {benchmark}: {error}.") from error
     return check_spec(benchmark, spec, load_sources())
+
+
+def spec_view(benchmark: str, step: str, **chosen: str) -> Spec:
+    """What a step of :data:`.visible.SPEC` may see of the declaration: of the task, table or figure ``chosen``, if one is."""
+    return cast(Spec, View(load_spec(benchmark), SPEC[step], step, chosen))
+
+
+def visible(benchmark: str, step: str, **chosen: str) -> list[Any]:
+    """What of the declaration, and of a description, is in the identity of a step, as JSON holds it."""
+    described = _description_view(benchmark, step)
+    return [plain(spec_view(benchmark, step, **chosen)), plain(described) if described else {}]
+
+
+def _description_view(benchmark: str, step: str) -> Description | None:
+    """What a step may see of a description: the fields that are marked with what it makes, or with what is made before."""
+    described, upto = description(benchmark), _MARKED.get(step, "tables")
+    if described is None:
+        return None
+    return cast(Description, View(described, dict.fromkeys(fields_affecting(described, upto)), step))
 
 
 def resource_names(benchmark: str, step: contract.ReadingStep) -> list[str]:
@@ -195,7 +213,7 @@ def texts(benchmark: str) -> tuple[str, ...]:
 
 
 def formats(benchmark: str) -> dict[str, Made]:
-    """How predictions that a user brings become responses, by the name of their format. UserError: spec and readers differ."""
+    """How predictions that a user brings become responses, by the name of their format. UserError: spec and parsers differ."""
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
 
     described = description(benchmark)
@@ -221,10 +239,8 @@ def score_responses(benchmark: str) -> Made:
 
 def tables(benchmark: str) -> dict[str, Made]:
     """The makers of its tables by name, but for that of its replies. Raises UserError where spec and functions differ."""
-    _module(benchmark, "tables")
     spec, described = load_spec(benchmark), description(benchmark)
-    for name in described.tables if described else ():
-        _module(benchmark, name)
+    _read_marks(benchmark, ("tables", *(described.tables if described else ())))
     for name in spec.metrics.keys() - REPLY_METRICS.keys():
         if not any((owner, name) in contract.METRICS for owner in (*owners(benchmark), "shared", *FAMILIES)):
             raise UserError(f"benchmark {benchmark}: metric {name!r} is in its spec, but no function computes it.")
@@ -234,15 +250,14 @@ def tables(benchmark: str) -> dict[str, Made]:
 
 def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
     """The painters of its figures by name. Raises UserError where spec and functions differ."""
-    _module(benchmark, "tables")  # small figures need no module of their own
-    if load_spec(benchmark).figures and _has(benchmark, "figures"):
-        _module(benchmark, "figures")
+    # Small figures need no module of their own.
+    _read_marks(benchmark, ("tables", *(("figures",) if _has(benchmark, "figures") else ())))
     return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
 
 
 def has_evidence(benchmark: str) -> bool:
     """Whether models are compared by a benchmark's scores."""
-    return bool(load_spec(benchmark).unit) or _has(benchmark, "evidence")
+    return bool(load_spec(benchmark).unit)
 
 
 def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[Evidence]]] | None":
@@ -254,27 +269,26 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
 
     if not has_evidence(benchmark):
         return None
-    spec, made = load_spec(benchmark), _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
-    unit = spec.unit or _module(benchmark, "evidence").UNIT
-    return unit, lambda scores, options: complete(spec, lambda rows: made(rows, options), scores)
+    spec, made = spec_view(benchmark, "evidence"), _function(benchmark, "evidence", "evidence")
+    one = _stepwise(benchmark, "evidence", made)
+    return spec.unit, lambda scores, options: complete(spec, lambda rows: one(rows, options), scores)
 
 
-def multiverses(benchmark: str) -> "tuple[Multiverse, ...]":
+def multiverses(benchmark: str) -> tuple[contract.Multiverse, ...]:
     """Rows of its tables that are looked at under every choice of analysis."""
-    spec = load_spec(benchmark)
-    return spec.multiverses if spec.unit or not has_evidence(benchmark) else _module(benchmark, "evidence").MULTIVERSES
+    return spec_view(benchmark, "evidence").multiverses
 
 
-def readers(benchmark: str) -> dict[str, Reader]:
-    """The readers of choices that a benchmark's requests may name: those of all, and its own."""
-    from biasatlas.benchmarks.shared.readers.named import READERS
+def parsers(benchmark: str) -> dict[str, Parser]:
+    """The parsers of choices that a benchmark's requests may name: those of all, and its own."""
+    from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
-    return READERS | (_module(benchmark, "readers").READERS if _has(benchmark, "readers") else {})
+    return PARSERS | (_module(benchmark, "parsers").PARSERS if _has(benchmark, "parsers") else {})
 
 
-def reader_version(benchmark: str) -> str:
-    """Changes whenever a reader of :func:`readers` does: part of what makes an answer stale."""
-    return f"{VERSION}.{load_spec(benchmark).readers_version}"
+def parser_version(benchmark: str) -> str:
+    """Changes whenever a parser of :func:`parsers` does: part of what makes an answer stale."""
+    return f"{VERSION}.{load_spec(benchmark).parser_version}"
 
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:
@@ -329,26 +343,29 @@ def _module(benchmark: str, step: str) -> ModuleType:
     return import_module(own[0])
 
 
+def _read_marks(benchmark: str, modules: Iterable[str]) -> None:
+    """Import modules of a benchmark, so that what is marked in them is known."""
+    for name in modules:
+        _module(benchmark, name)
+
+
 def _function(benchmark: str, step: str, name: str) -> Any:
     """The function ``name`` in a step's module."""
     return getattr(_module(benchmark, step), name)
 
 
 def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., Any]:
-    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name.
-
-    A function of several parameters is called with them as they are, its description before all else.
-    """
-    described = description(benchmark)
-    if len(signature(function).parameters) != 1:
-        return partial(function, described) if described else function
+    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name."""
+    described = _description_view(benchmark, step)
     names = contract.GIVEN[step]
-    fixed = {"spec": load_spec(benchmark)} | ({"description": described} if described else {})
 
     def call(*values: Any, **named: Any) -> Any:
         if "run" in names:
             named = {"run": named}
-        return function(contract.Step(step, **fixed, **dict(zip(names[: len(values)], values, strict=True)), **named))
+        given = dict(zip(names[: len(values)], values, strict=True)) | named
+        chosen = {"task": given["task"]} if "task" in given else {}
+        given["spec"] = spec_view(benchmark, step, **chosen)
+        return function(contract.Step(step, **given, **({"description": described} if described else {})))
 
     return call
 

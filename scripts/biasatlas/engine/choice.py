@@ -1,4 +1,4 @@
-"""Exact probabilities of answers: texts are expanded token by token, with the answer's reader as the stop rule."""
+"""Exact probabilities of answers: texts are expanded token by token, with the answer's parser as the stop rule."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,10 +12,10 @@ from biasatlas.engine import plan
 from biasatlas.engine.expansion import Answer, Expansion, State
 from biasatlas.engine.live import LiveRows, Node
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.plain import blamed
-from biasatlas.engine.reading import TokenReader
+from biasatlas.engine.plain import attributed
 from biasatlas.engine.routes import TREE, Route, next_logits
 from biasatlas.engine.sampling import Sampling, likely, penalise
+from biasatlas.engine.token_parser import TokenParser
 from biasatlas.engine.tree import Tree
 from biasatlas.progress import Progress
 
@@ -31,7 +31,7 @@ class Question:
     """A prompt, how its answers are read and drawn, and answers likely enough to be looked at in the first round."""
 
     tokens: np.ndarray
-    reader: TokenReader
+    parser: TokenParser
     sampling: Sampling
     max_tokens: int | None
     guesses: tuple[Answer, ...] = ()
@@ -43,7 +43,7 @@ def answer_probabilities(
     """The mass of each outcome of each question, and the mass that was not resolved; together they are 1.
 
     The mass of an outcome is the frequency to which sampling under the question's settings tends: the probability of
-    all texts that its reader maps to it. Texts open after ``max_tokens`` are read as complete, as sampled ones are.
+    all texts that its parser maps to it. Texts open after ``max_tokens`` are read as complete, as sampled ones are.
     The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts or MOST_READINGS of tokens were not enough, or
     the question was given up (HOPELESS). Raises NotFiniteError.
     """
@@ -79,7 +79,7 @@ class _Choice:
 
     def __init__(self, questions: Sequence[Question], memory: Memory):
         self.questions, self.memory = questions, memory
-        self.states = [State(np.zeros(question.reader.outcomes)) for question in questions]
+        self.states = [State(np.zeros(question.parser.outcomes)) for question in questions]
         self.asked = 0
         self.live: LiveRows | None = None
         self.nodes: dict[_Pair, Node] = {}
@@ -175,7 +175,7 @@ class _Choice:
                 self.expand([pair for _, pair in part], logits)
         except NotFiniteError as error:
             texts = [(i, np.append(self.questions[i].tokens, np.asarray(a, np.int32))) for _, (i, a) in slots]
-            raise blamed(error, tree.model, texts, self.memory) from None
+            raise attributed(error, tree.model, texts, self.memory) from None
 
     @torch.inference_mode()
     def expand(self, pairs: Sequence[_Pair], logits: torch.Tensor) -> None:
@@ -199,19 +199,19 @@ class _Choice:
 
     def _read(self, pairs: list[_Pair], ids: np.ndarray, mass: np.ndarray, kept: np.ndarray) -> None:
         """What the first ``kept`` of the next tokens (pairs × k, with their mass) make of each answer."""
-        by_reader: dict[int, list[int]] = {}
+        by_parser: dict[int, list[int]] = {}
         for row, (i, _) in enumerate(pairs):
-            by_reader.setdefault(id(self.questions[i].reader), []).append(row)
-        for rows in by_reader.values():
-            reader = self.questions[pairs[rows[0]][0]].reader
+            by_parser.setdefault(id(self.questions[i].parser), []).append(row)
+        for rows in by_parser.values():
+            parser = self.questions[pairs[rows[0]][0]].parser
             asked = []
             for row in rows:
                 i, answer = pairs[row]
                 longest = self.questions[i].max_tokens
                 asked.append((answer, ids[row, : kept[row]], longest is not None and len(answer) + 1 >= longest))
-            for row, (answer, tokens, _), outcome in zip(rows, asked, reader.read_next(asked), strict=True):
+            for row, (answer, tokens, _), outcome in zip(rows, asked, parser.parse_next(asked), strict=True):
                 weight, still = mass[row, : kept[row]], outcome < 0
-                outcomes = np.bincount(outcome[~still], weight[~still], minlength=reader.outcomes)
+                outcomes = np.bincount(outcome[~still], weight[~still], minlength=parser.outcomes)
                 expansion = Expansion(len(tokens), outcomes, tokens[still], weight[still])
                 self.states[pairs[row][0]].add(answer, expansion)
 

@@ -12,7 +12,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList,
 from biasatlas.engine import plan
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.plain import blamed
+from biasatlas.engine.plain import attributed
 from biasatlas.engine.routes import TREE, Route
 from biasatlas.engine.sampling import Sampling, draw, seed_of
 from biasatlas.engine.slots import Slots
@@ -124,7 +124,7 @@ class _SideBySide:
                     drawn.update(self._draw([answer for _, answer in part], states))
                 except NotFiniteError as error:
                     prompts = [(answer.index, answer.prompt.tokens) for _, answer in pairs]
-                    raise blamed(error, self.tree.model, prompts, self.memory) from None
+                    raise attributed(error, self.tree.model, prompts, self.memory) from None
             return np.zeros(len(layout.slot))
 
         def follow(live: LiveRows, layout: plan.Layout) -> None:

@@ -27,7 +27,7 @@ def layer_types(decoder: PreTrainedModel) -> set[str]:
 
 
 def span(config: PretrainedConfig, layer_type: str) -> int | None:
-    """How many tokens a layer of this type looks back over (chunked: the length of a chunk), None without a limit."""
+    """How many tokens a layer of this type styles back over (chunked: the length of a chunk), None without a limit."""
     field = SPANS.get(layer_type)
     return getattr(config, field, None) if field else None
 

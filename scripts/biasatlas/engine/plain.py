@@ -102,7 +102,7 @@ def _logits(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray)
     return logits.float()
 
 
-def blamed(
+def attributed(
     error: NotFiniteError, model: PreTrainedModel, texts: Sequence[tuple[int, np.ndarray]], memory: Memory
 ) -> NotFiniteError:
     """``error``, or that of the one of ``texts`` (index and token ids) after which logits are not finite by itself.

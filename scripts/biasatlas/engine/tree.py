@@ -197,7 +197,7 @@ class Tree:
     ) -> None:
         """Add what was found for some rows, and what their prefix has of it, to the ``values`` of their sequences."""
         if not np.isfinite(found).all():
-            self._blame(trie, members, layout, found)
+            self._attribute(trie, members, layout, found)
         np.add.at(values, layout.sequence, found)
         for i in members[trie.start[members] < len(cached.log_probabilities)]:
             values[i] += cached.log_probabilities[trie.start[i] :].sum()
@@ -230,7 +230,7 @@ class Tree:
             states.append(hidden.flatten(0, 1)[to_device(layout.parent, hidden.device)])
         return Arriving(torch.as_tensor(head(torch.cat(states), layout)) if states else torch.zeros(0))
 
-    def _blame(self, trie: plan.Trie, members: np.ndarray, layout: plan.Layout, found: np.ndarray) -> None:
+    def _attribute(self, trie: plan.Trie, members: np.ndarray, layout: plan.Layout, found: np.ndarray) -> None:
         """Raise NotFiniteError for the sequence at fault: attention may have carried its NaN to others of its row."""
         try:
             plain.log_likelihoods(self.model, [trie.tokens[i] for i in members], trie.start[members], self.memory)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
-from biasatlas.marks import Marked, field
+from biasatlas.stages import StagedModel, field
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
 
 
-class Template(Marked):
+class Template(StagedModel):
     """A chat template as two literal strings, in place of the tokenizer's own.
 
     A system message goes before the user's, a blank line between.
@@ -23,7 +23,7 @@ class Template(Marked):
     empty: str = field("answers", description="The same where the user's message is empty.")
 
 
-class SamplingSettings(Marked):
+class SamplingSettings(StagedModel):
     """Sampling settings of a model, for protocols that leave them to it."""
 
     temperature: float = field("answers", ge=0, description="Temperature; 0 is greedy.")
@@ -41,7 +41,7 @@ class SamplingSettings(Marked):
     )
 
 
-class Entry(Marked):
+class Entry(StagedModel):
     """A model in the configuration; each kind is a class of its own, told apart by ``kind``."""
 
     kind: str = field("tables", description="What the model is.")

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.benchmarks.shared.readers import Reader
+    from biasatlas.benchmarks.shared.parsing import Parser
     from biasatlas.models.store import ResponseStore
 
 
 @dataclass(frozen=True)
-class Opening:
+class ModelContext:
     """What a model is opened with.
 
     ``entry`` is that of model ``name`` in the configuration. ``ready`` are the files or folders that its kind declares
     must be ready: weights, the commit that was fetched, a release. ``gpus`` are visible to this process already.
-    ``readers`` are those that choice requests may name, ``reader_version`` says when one of them changed. Published
+    ``parsers`` are those that choice requests may name, ``parser_version`` says when one of them changed. Published
     outputs are those of ``benchmark`` and answer the instances in the file ``items``.
     """
 
@@ -29,8 +29,8 @@ class Opening:
     entry: Entry
     ready: tuple[Path, ...] = ()
     gpus: int = 0
-    readers: "Mapping[str, Reader]" = field(default_factory=dict)
-    reader_version: str = ""
+    parsers: "Mapping[str, Parser]" = field(default_factory=dict)
+    parser_version: str = ""
     benchmark: str = ""
     items: Path | None = None
 
@@ -81,7 +81,7 @@ class Kind:
 
     What needs torch, transformers or clients is named, as "package.module:function", and imported when it is called, by
     :mod:`biasatlas.models.kinds`: ``open(opening)`` gives the :class:`Model`. ``check(opening)`` raises UserError, within
-    seconds and before any other job of the model, where it cannot work ('': nothing that a person brought can be amiss),
+    seconds and before any other job of the model, where it cannot work ('': nothing that a person local_model_files can be amiss),
     and gives what was found, which the model is opened with, or None. ``preview(opening, requests)`` gives a
     :class:`Preview` for each of the requests ('': none is needed).
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from biasatlas.models.entry import Entry
-from biasatlas.models.interface import Kind, Model, Opening, Preview
+from biasatlas.models.interface import Kind, Model, ModelContext, Preview
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ _FOLDERS = (
     "local",
     "masked",
     "planted",
-    "known",
+    "simulated",
     "endpoint",
     "released",
 )
@@ -38,7 +38,7 @@ else:
     ModelEntry = Annotated[reduce(or_, (kind.entry for kind in KINDS.values())), Field(discriminator="kind")]
 
 
-def open_model(opening: Opening) -> Model:
+def open_model(opening: ModelContext) -> Model:
     """The model of an entry, ready to answer. Raises UserError where it cannot be loaded, with what to do.
 
     GPUs are leased by the caller, before.
@@ -47,13 +47,13 @@ def open_model(opening: Opening) -> Model:
     return resolve_name(KINDS[opening.entry.kind].open)(opening)
 
 
-def check_model(opening: Opening) -> str | None:
+def check_model(opening: ModelContext) -> str | None:
     """What the check of a model finds, for its file, None for nothing. Raises UserError where the model cannot work."""
     check = KINDS[opening.entry.kind].check
     return resolve_name(check)(opening) if check else None
 
 
-def preview_requests(opening: Opening, requests: "pd.DataFrame") -> list[Preview]:
+def preview_requests(opening: ModelContext, requests: "pd.DataFrame") -> list[Preview]:
     """What a model will make of each of ``requests``, without being asked; empty for a kind that takes them all."""
     name = KINDS[opening.entry.kind].preview
     return resolve_name(name)(opening, requests) if name else []

@@ -54,7 +54,7 @@ def content(row: Mapping) -> dict:
     return {
         name: None if pd.isna(value := row.get(name)) else _PLAIN[type_](value)
         for name, type_ in REQUEST_COLUMNS.items()
-        if name not in _NOT_CONTENT
+        if name not in _NOT_CONTENT and not (name == "options" and pd.isna(row.get(name)))
     }
 
 
@@ -128,7 +128,7 @@ class ResponseStore:
                 yield json.loads(line)["value"]
 
     def refresh(self) -> None:
-        """Look up what other processes have put since the last time.
+        """Style up what other processes have put since the last time.
 
         Damaged lines are passed over, with a warning that says where. Of two answers to one key the one in the older
         shard counts, always, unless it was taken back.

@@ -11,7 +11,7 @@ from biasatlas.benchmarks.shared.preferences import parse_probabilities
 from biasatlas.columns import REQUEST_COLUMNS
 from biasatlas.files import read_parquet, read_responses
 from biasatlas.report.packing import pack, pack_codes, pack_floats, put
-from biasatlas.report.run import Answered
+from biasatlas.report.run import ModelRun
 
 #: Items, or rows, whose details lie in one file.
 CHUNK = 4096
@@ -20,7 +20,7 @@ _FEW_LABELS = 6
 
 
 def write_answers(
-    answered: Answered,
+    answered: ModelRun,
     task: str,
     numbers: pd.DataFrame,
     items: pd.DataFrame,
@@ -91,7 +91,7 @@ def _labels(text: str) -> list[str]:
     return [str(label) for label in json.loads(text)]
 
 
-def _judged(answered: Answered, items: pd.DataFrame) -> pd.DataFrame:
+def _judged(answered: ModelRun, items: pd.DataFrame) -> pd.DataFrame:
     """A judge's requests about a model's answers with its responses; ``item`` is the place of each one's item."""
     requests, responses = (read_parquet(path) for path in answered.judged or ())
     own = [name for name in requests if name not in REQUEST_COLUMNS]

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from biasatlas.benchmarks.contract import Metric, Spec
-from biasatlas.benchmarks.shared.palette import Look
+from biasatlas.benchmarks.shared.styles import Style
 from biasatlas.report.run import Run
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Cell, Column
@@ -23,7 +23,7 @@ _SHAPES = {
 }
 
 
-def shown_look(model: str, look: Look) -> dict[str, str]:
+def shown_style(model: str, look: Style) -> dict[str, str]:
     """How a model's name is shown: its colour and marker before it. Black, which the dark theme hides, is left to the text's colour."""
     colour = "currentColor" if look.colour == "#000000" else look.colour
     return {"name": model, "colour": colour, "path": _SHAPES[look.marker]}
@@ -39,8 +39,8 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     if cell.null is not None:
         said.append(f"{number(cell.null)} without bias")
     said.append(f"n {cell.n}" + (f" in {cell.clusters} clusters" if cell.clusters else ""))
-    if cell.unread > 0:
-        said.append(f"{_percent(cell.unread)} refused or unread")
+    if cell.unparsed > 0:
+        said.append(f"{_percent(cell.unparsed)} refused or unparsed")
     if cell.published:
         said.append(f"printed {cell.published}")
     why = cell.why
@@ -57,7 +57,7 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
         "errors": _signed(cell.errors),
         "order": "" if math.isnan(cell.value) else repr(cell.effect if math.isfinite(cell.effect) else cell.value),
         "strip": _strip(cell, column),
-        "unread": _percent(cell.unread) if cell.unread >= _FEW else "",
+        "unparsed": _percent(cell.unparsed) if cell.unparsed >= _FEW else "",
         "title": visible("; ".join([cell.said, *said, why]) + ("." if not href else ". Open the items.")),
         "why": why,
         "interval": interval,
@@ -90,12 +90,12 @@ def badge(column: Column, data: str) -> dict[str, str]:
     if column.headline.null is None:
         return {"css": "none", "text": "no null is known"}
     if not column.cards:
-        return {"css": "none", "text": "not measured in the laboratory"}
+        return {"css": "none", "text": "not measured in the simulation"}
     elsewhere = any(card["verdict"] == "undecided" and isinstance(card["reason"], str) for card in column.cards)
     words = {
         "descriptive": "descriptive",
         "undecided": f"measured {'under another protocol' if elsewhere else 'on few models'}",
-        "passed": "holds up in the laboratory",
+        "passed": "holds up in the simulation",
     }
     others = {card["data"] for card in column.cards} - {data}
     on = {"full": ", on the full data", "sample": ", on the sample"}.get(next(iter(others), ""), "")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from biasatlas.benchmarks.contract import Metric
-from biasatlas.benchmarks.shared.palette import Look, Looks
+from biasatlas.benchmarks.shared.styles import Style, Styles
 from biasatlas.report.text import visible
 from biasatlas.report.verdicts import Cell, Column, whole
 
@@ -25,7 +25,7 @@ _ESCAPED = re.compile(r"[\\']")
 _FONT = "system-ui, 'Noto Sans CJK TC', 'Noto Sans CJK SC', 'PingFang TC', 'Microsoft JhengHei', sans-serif"
 
 
-def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) -> dict[str, Any] | None:
+def chart(column: Column, metric: Metric, ids: Mapping[str, str], model_styles: Styles) -> dict[str, Any] | None:
     """The chart of a headline by its parts; None where no cell has a value."""
     rows = _rows(column, ids)
     if not rows:
@@ -40,7 +40,7 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], looks: Looks) 
         "title": visible(f"{column.headline.metric.replace('_', ' ')}{f' ({metric.unit})' if metric.unit else ''}"),
     }
     y = _y(models, parts, label, together)
-    styles = _styles(models, {ids[model]: look for model, look in looks.items()}, label)
+    styles = _styles(models, {ids[model]: look for model, look in model_styles.items()}, label)
     layers = [*_band(column, x), *_estimates(x, y, **styles)]
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -96,11 +96,11 @@ def _y(models: list[str], parts: list[str], label: dict[str, str], together: boo
     return {"y": y} | ({"yOffset": {"field": "model", "sort": models}} if together else {})
 
 
-def _styles(models: list[str], looks: Mapping[str, Look], label: dict[str, str]) -> dict[str, Any]:
+def _styles(models: list[str], model_styles: Mapping[str, Style], label: dict[str, str]) -> dict[str, Any]:
     """``shape`` of each model, and ``by_model``: its colour, pale where the reader chose another one."""
     legend = {"title": None, **label, "orient": "top", "symbolLimit": 0}
-    colours = [_GREY if looks[model].colour == "#000000" else looks[model].colour for model in models]
-    shapes = [_SHAPES[looks[model].marker] for model in models]
+    colours = [_GREY if model_styles[model].colour == "#000000" else model_styles[model].colour for model in models]
+    shapes = [_SHAPES[model_styles[model].marker] for model in models]
     return {
         "by_model": {
             "color": {"field": "model", "scale": {"domain": models, "range": colours}, "legend": legend},

@@ -14,34 +14,34 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from biasatlas.benchmarks.contract import Shown, Spec
+from biasatlas.benchmarks.contract import ScoreView, Spec
 from biasatlas.columns import SCORE_KEYS, STATUSES
 from biasatlas.files import read_repeated, read_scores
 from biasatlas.report.answers import CHUNK, write_answers
 from biasatlas.report.packing import pack, pack_codes, pack_floats, pack_text, put
-from biasatlas.report.run import Asked, Run
+from biasatlas.report.run import Run, TaskRun
 
 #: Requests whose details are kept; of a task with more, those of the items that count most.
 KEPT_REQUESTS = 200_000
 
 _SETTINGS = ["temperature", "top_p", "top_k", "repetition_penalty", "frequency_penalty", "max_tokens", "repeats"]
-_SETTINGS += ["template", "special_tokens", "boundary", "reader"]
+_SETTINGS += ["template", "special_tokens", "boundary", "parser"]
 
 
-def shown_of(spec: Spec, task: str) -> Shown:
+def shown_of(spec: Spec, task: str) -> ScoreView:
     """How a task's scores are read: as declared, else by their first column that may be a score."""
     if task in spec.shown:
         return spec.shown[task]
     columns = [name for name in spec.tasks[task].scores if name not in {"status", "item_id", *spec.items}]
     score = "score" if "score" in columns else columns[0] if columns else "status"
     texts = tuple(name for name, kind in spec.items.items() if kind == "string" and name != "category")
-    return Shown(score, texts=texts)
+    return ScoreView(score, texts=texts)
 
 
 class Rows:
     """The rows of all models' scores, each once; a row that a later model brings comes last."""
 
-    def __init__(self, shown: Shown):
+    def __init__(self, shown: ScoreView):
         self._shown = shown
         self.frame = pd.DataFrame()
         self._index = pd.Index([], dtype=object)
@@ -67,7 +67,7 @@ def _tells(values: pd.Series) -> bool:
     return first is not None and not str(values[first]).startswith(("[{", "{"))
 
 
-def write_task(run: Run, asked: Asked, folder: Path, ids: Mapping[str, str]) -> dict[str, Any]:
+def write_task(run: Run, asked: TaskRun, folder: Path, ids: Mapping[str, str]) -> dict[str, Any]:
     """Write all files of a task; what the explorer has to know of it before it opens one.
 
     ``folder`` is the task's; ``ids`` names models in files.
@@ -111,7 +111,7 @@ def write_task(run: Run, asked: Asked, folder: Path, ids: Mapping[str, str]) -> 
     }
 
 
-def value_of(scores: pd.DataFrame, shown: Shown) -> np.ndarray:
+def value_of(scores: pd.DataFrame, shown: ScoreView) -> np.ndarray:
     """What each row counts with; missing unless its status is ok."""
     value = pd.to_numeric(scores[shown.score], errors="coerce").to_numpy(float)
     if shown.minus:
@@ -127,7 +127,7 @@ def _write_scores(
     folder: Path,
     root: str,
     model: str,
-    shown: Shown,
+    shown: ScoreView,
 ) -> None:
     """A model's scores in the order of the rows: the score and the status of all, the ingredients chunk by chunk."""
     score = np.full(count, np.nan)
@@ -182,7 +182,7 @@ def _kept(items: pd.DataFrame, asked_of: pd.Series, parts: Sequence[np.ndarray],
 
 
 def _write_rows(
-    rows: pd.DataFrame, items: pd.DataFrame, parts: Sequence[np.ndarray], shown: Shown, folder: Path, root: str
+    rows: pd.DataFrame, items: pd.DataFrame, parts: Sequence[np.ndarray], shown: ScoreView, folder: Path, root: str
 ) -> None:
     """What tells rows from one another, and the texts of all items."""
     texts = [name for name in shown.texts if name in items]

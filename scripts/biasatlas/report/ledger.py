@@ -40,7 +40,7 @@ class Cells(_Part):
     """Printed numbers: the columns ``values`` (our metric by column) of ``file``, by ``keys``, in rows ``where``.
 
     ``metric`` names the column that holds the metric where a file has one. ``numbers`` are given here in place of a file,
-    by cell. ``ours`` is the table that computes them; one with the columns ``printed_in`` and ``quantity`` has them under
+    by cell. ``ours`` is the table that computes them; one with the columns ``published_in`` and ``quantity`` has them under
     the printed table and ``quantity``, with the row's values in it.
     """
 
@@ -97,7 +97,7 @@ def read_papers(resources: Resources, benchmarks: Collection[str] | None = None)
     return {name: paper for name, paper in papers.items() if benchmarks is None or paper.benchmark in benchmarks}
 
 
-def printed_cells(papers: Mapping[str, Paper], resources: Resources) -> list[Cell]:
+def published_cells(papers: Mapping[str, Paper], resources: Resources) -> list[Cell]:
     """Every printed cell, in the order of the papers."""
     return [
         cell
@@ -222,7 +222,7 @@ def _place(
     if not part.ours:
         return None
     if part.quantity:
-        keys = {"printed_in": table, "quantity": part.quantity.format(**keys)}
+        keys = {"published_in": table, "quantity": part.quantity.format(**keys)}
     return benchmark, part.ours, frozenset(keys.items()), metric
 
 
@@ -248,7 +248,7 @@ def _parts(papers: Mapping[str, Paper], benchmark: str, name: str) -> Iterator[l
         if paper.benchmark == benchmark:
             for printed in paper.tables.values():
                 yield [
-                    ("printed_in", "quantity") if part.quantity else part.keys
+                    ("published_in", "quantity") if part.quantity else part.keys
                     for part in printed.cells
                     if part.ours == name
                 ]

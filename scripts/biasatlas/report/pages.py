@@ -92,7 +92,7 @@ def what_model_is(entry: Mapping[str, Any]) -> str:
     """A configuration's entry in a sentence."""
     if entry["kind"] == "planted":
         return f"Trained here; odds of a stereotype {number(entry['odds_ratio'])} : 1, seed {entry['seed']}."
-    if entry["kind"] == "known":
+    if entry["kind"] == "simulated":
         return f"Answers by a stated formula; bias {number(entry['bias'])} in log odds, seed {entry['seed']}."
     if entry["kind"] == "released":
         if entry.get("release"):

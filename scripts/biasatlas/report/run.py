@@ -7,11 +7,11 @@ from typing import Any
 
 from biasatlas.benchmarks.comparisons.findings import of_benchmark
 from biasatlas.benchmarks.contract import Spec
-from biasatlas.benchmarks.registry import load_spec
+from biasatlas.benchmarks.registry import spec_view
 
 
 @dataclass(frozen=True)
-class Answered:
+class ModelRun:
     """Where a model's answers to one task lie, and what was made of them.
 
     ``judged`` are a judge's requests and responses about them, where a judge graded the answers; ``tokens`` is a file of their
@@ -27,12 +27,12 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TaskRun:
     """One task of a run: its requests, and who answered them."""
 
     task: str
     requests: str
-    answers: Sequence[Answered]
+    answers: Sequence[ModelRun]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Run:
     tables: Mapping[str, str]
     figures: Mapping[str, str]
     items: str = ""
-    asked: Sequence[Asked] = ()
+    asked: Sequence[TaskRun] = ()
 
     @property
     def key(self) -> str:
@@ -61,7 +61,7 @@ class Run:
     @property
     def spec(self) -> Spec:
         """What its benchmark declares."""
-        return load_spec(self.benchmark)
+        return spec_view(self.benchmark, "page")
 
     @property
     def title(self) -> str:
@@ -86,7 +86,7 @@ class Study:
 
     ``models`` are the configuration's entries by name. ``paid`` maps the name of an endpoint to the metadata of its responses, one for each task. ``missing``
     are sentences on what failed to be made. ``cards`` are the metrics' validity cards
-    (:func:`biasatlas.laboratory.validity.cards`). ``ledger`` is a CSV of printed numbers beside ours, '' where
+    (:func:`biasatlas.simulation.validity.cards`). ``ledger`` is a CSV of printed numbers beside ours, '' where
     there is none; ``summaries`` are files {model}.md, .tex and .json. ``version`` is the
     workflow's, ``date`` the day on which the site was written.
     """
@@ -124,7 +124,7 @@ class Study:
     def is_demonstration(self) -> bool:
         """Whether its numbers say nothing about any real model."""
         return any(run.data == "sample" for run in self.runs) or all(
-            entry["kind"] in ("planted", "known") for entry in self.models.values()
+            entry["kind"] in ("planted", "simulated") for entry in self.models.values()
         )
 
 

@@ -11,10 +11,10 @@ import pandas as pd
 from biasatlas.benchmarks import comparison
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.languages import LANGUAGES
-from biasatlas.benchmarks.shared.palette import Looks
+from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv, write_text
 from biasatlas.report.cards import sentence
-from biasatlas.report.cells import shown_look
+from biasatlas.report.cells import shown_style
 from biasatlas.report.charts import chart
 from biasatlas.report.explorer import write_task
 from biasatlas.report.exports import FORMATS, Said, shortened, write_exports
@@ -37,13 +37,13 @@ _GRID = ("datatables",)
 class Site:
     """Writes the site of a study below ``folder``."""
 
-    def __init__(self, study: Study, looks: Looks, folder: Path):
-        self.study, self.looks, self.folder = study, looks, folder
+    def __init__(self, study: Study, model_styles: Styles, folder: Path):
+        self.study, self.model_styles, self.folder = study, model_styles, folder
         self.data = folder / "data"
         self.tables = {
             run.key: {name: read_csv(path, published="str") for name, path in run.tables.items()} for run in study.runs
         }
-        self.views = Views(study, looks, self.tables)
+        self.views = Views(study, model_styles, self.tables)
         self.pictures = Pictures()
         nav = [
             (run.key, run.title + ("" if run.protocol == "recommended" else f" · {run.protocol}")) for run in study.runs
@@ -86,7 +86,9 @@ class Site:
             for asked in run.asked:
                 if asked.answers:
                     sets.append(write_task(run, asked, folder_of(self.data, run, asked.task), self.study.ids))
-        models = [{"id": self.study.ids[model]} | shown_look(model, self.looks[model]) for model in self.study.models]
+        models = [
+            {"id": self.study.ids[model]} | shown_style(model, self.model_styles[model]) for model in self.study.models
+        ]
         put(self.data, "sets", {"sets": sets, "models": models})
         return sets
 
@@ -94,7 +96,7 @@ class Site:
         sections = []
         for place, col in enumerate(self.views.columns[run.key]):
             metric = run.spec.metrics[col.headline.metric]
-            drawn = chart(col, metric, self.study.ids, self.looks)
+            drawn = chart(col, metric, self.study.ids, self.model_styles)
             key, pdf = f"charts/{run.key}-{place}" if drawn else "", ""
             if drawn:
                 put(self.data, key, drawn)

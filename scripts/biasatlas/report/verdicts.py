@@ -23,7 +23,7 @@ class Cell:
     """One number of the index, with all that is said about it: the ``state`` of its verdict, ``said`` in words, and ``why``.
 
     ``value`` is missing (NaN) where there is none. ``null`` is what a model without bias has, None where the metric sees something else, too. ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the
-    interval's width); both missing (NaN) where there is no null. ``unread`` is the share, 0 to 1, of answers that refuse, name several
+    interval's width); both missing (NaN) where there is no null. ``unparsed`` is the share, 0 to 1, of answers that refuse, name several
     options or cannot be read, or of units that were lost so; missing where none is known. ``findable`` is, where it is
     undecided, what would have been found four times in five. ``where`` are the keys of the row.
     """
@@ -39,7 +39,7 @@ class Cell:
     clusters: int = 0
     effect: float = math.nan
     errors: float = math.nan
-    unread: float = math.nan
+    unparsed: float = math.nan
     null: float | None = None
     findable: float = math.nan
     published: str = ""
@@ -70,11 +70,11 @@ def column(headline: Headline, unit: str, table: pd.DataFrame, models: Sequence[
     closed = [place for place, name in enumerate(headline.rows) if name not in headline.by]
 
     def cells(key: tuple[str, ...]) -> dict[str, Cell]:
-        rows, unread = found.get(key, {}), rates.get(key, {})
+        rows, unparsed = found.get(key, {}), rates.get(key, {})
         where = dict(zip(headline.rows, key, strict=True))
         null, _ = declared_null(headline, tests.cards(headline, where))
         return {
-            m: _cell(headline, unit, null, m, where, rows.get(m), unread.get(m), tests.verdict(headline, m, where))
+            m: _cell(headline, unit, null, m, where, rows.get(m), unparsed.get(m), tests.verdict(headline, m, where))
             for m in models
         }
 
@@ -121,8 +121,10 @@ def _cell(
     )
     why = verdict.why
     if math.isnan(value):
-        no_interval = "" if pd.isna(row["no_interval"]) else str(row["no_interval"])
-        why = no_interval or (f"no answer has a value: {lost} refused, unread or failed" if lost else "no value")
+        no_interval_reason = "" if pd.isna(row["no_interval_reason"]) else str(row["no_interval_reason"])
+        why = no_interval_reason or (
+            f"no answer has a value: {lost} refused, unparsed or failed" if lost else "no value"
+        )
     width = (high - low) / 2 / _HALF_WIDTH
     away = math.nan if null is None else value - null
     return Cell(
@@ -137,7 +139,7 @@ def _cell(
         clusters=int(row["clusters"]),
         effect=away / headline.smallest if headline.smallest else math.nan,
         errors=away / width if width > 0 else math.nan,
-        unread=share,
+        unparsed=share,
         null=null,
         findable=verdict.findable if verdict.state == "undecided" else math.nan,
         published="" if pd.isna(row["published"]) else str(row["published"]),

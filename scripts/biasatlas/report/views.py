@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from biasatlas.benchmarks.comparisons.findings import Card
-from biasatlas.benchmarks.shared.palette import Looks
+from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv
 from biasatlas.report.cards import sentence
-from biasatlas.report.cells import badge, items_link, shown_cell, shown_look
+from biasatlas.report.cells import badge, items_link, shown_cell, shown_style
 from biasatlas.report.pages import counted, spent, what_model_is
 from biasatlas.report.run import Run, Study
 from biasatlas.report.tested import Judging
@@ -26,8 +26,8 @@ _FACTS = ("engine", "device", "dtype", "revision", "release", "version")
 class Views:
     """The headlines of a study's runs, and what each page says of them."""
 
-    def __init__(self, study: Study, looks: Looks, tables: Mapping[str, Mapping[str, pd.DataFrame]]):
-        self.study, self._looks, self._tables = study, looks, tables
+    def __init__(self, study: Study, model_styles: Styles, tables: Mapping[str, Mapping[str, pd.DataFrame]]):
+        self.study, self._looks, self._tables = study, model_styles, tables
         every = {run.key: self._columns(run) for run in study.runs}
         #: Headlines of which some model has a value, by run.
         self.columns = {key: [col for col in columns if measured(col.cells)] for key, columns in every.items()}
@@ -76,7 +76,7 @@ class Views:
     def row(self, model: str) -> dict[str, Any]:
         return {
             "id": self.study.ids[model],
-            "look": shown_look(model, self._looks[model]),
+            "look": shown_style(model, self._looks[model]),
             "page": f"model-{model}.html",
         }
 

@@ -10,7 +10,7 @@ from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import bound
 from biasatlas.models.endpoint.entry import ApiEntry, read_found
 from biasatlas.models.entry import Entry
-from biasatlas.models.interface import Opening
+from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import KINDS, preview_requests
 from biasatlas.workflow.plan import Planned
 
@@ -36,7 +36,7 @@ COLUMNS = (
 )
 
 
-def row(planned: Planned, requests: pd.DataFrame | None, opening: Opening) -> dict[str, Any]:
+def row(planned: Planned, requests: pd.DataFrame | None, opening: ModelContext) -> dict[str, Any]:
     """One row of the table. ``requests`` are counted by :mod:`.sizes`, None where none are, or they are not known yet.
 
     Raises UserError for what the model's entry lacks.
@@ -102,15 +102,15 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def accept(table: pd.DataFrame, limit: float) -> None:
-    """Raise UserError where the run may cost more than ``limit`` (the key `accept_cost`)."""
+    """Raise UserError where the run may cost more than ``limit`` (the key `max_cost`)."""
     in_all = costs(table)
     above = in_all[(in_all["model"] == "all") & (in_all["cost"] > limit)]
     if len(above):
         cost, currency = above[["cost", "currency"]].iloc[0]
         dear = in_all[(in_all["model"] != "all") & (in_all["currency"] == currency)].sort_values("cost").iloc[-1]
         raise UserError(
-            f"accept_cost: the run may cost up to {cost:.2f} {currency} ({dear['model']} alone {dear['cost']:.2f}), and "
-            f"`accept_cost` is {limit:g}. No call was made. Raise it, or ask for less: fewer models or categories, or a "
+            f"max_cost: the run may cost up to {cost:.2f} {currency} ({dear['model']} alone {dear['cost']:.2f}), and "
+            f"`max_cost` is {limit:g}. No call was made. Raise it, or ask for less: fewer models or categories, or a "
             "protocol with fewer repeats."
         )
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from biasatlas.benchmarks.comparison_spec import MATCHES
 from biasatlas.benchmarks.contract import REPLIES
 from biasatlas.models.kinds import KINDS
-from biasatlas.workflow import across, selection
+from biasatlas.workflow import cross_benchmark, selection
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.selection import Scored
@@ -78,8 +78,8 @@ def _ready(config: Config, paths: Paths, model: str, benchmark: str) -> Iterator
             yield paths.fetched.format(model=model), paths.log("fetch_model", "model").format(model=model)
     if kind.check:
         yield paths.checked.format(model=model), paths.log("check_model", "model").format(model=model)
-    if kind.calls_api and config.accept_cost is not None:
-        yield paths.accepted, paths.log("accept_cost")
+    if kind.calls_api and config.max_cost is not None:
+        yield paths.accepted, paths.log("max_cost")
 
 
 def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:
@@ -94,17 +94,17 @@ def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:
         for figure in selection.figures(config, benchmark, protocol):
             log = paths.log("draw_figure", "benchmark", "protocol", "figure").format(**names, figure=figure)
             yield f"figure {figure} of {benchmark} ({protocol})", (paths.figure.format(**names, figure=figure), log)
-    for protocol, name in across.comparisons(config):
+    for protocol, name in cross_benchmark.comparisons(config):
         log = paths.log("compare_benchmarks", "protocol", "comparison").format(protocol=protocol, comparison=name)
         yield f"comparison {name} ({protocol})", (paths.comparison.format(protocol=protocol, comparison=name), log)
-    compared = [(protocol, "match_bbq", "bbq_match") for protocol in across.matches(config)]
+    compared = [(protocol, "compare_dbb_bbq", "dbb_bbq") for protocol in cross_benchmark.matches(config)]
     for protocol in dict.fromkeys(protocol for _, protocol in selection.runs(config)):
-        if across.weighed(config, protocol):
+        if cross_benchmark.with_evidence(config, protocol):
             compared.append((protocol, "compare_models", "findings"))
     for protocol, rule, name in compared:
         log = paths.log(rule, "protocol").format(protocol=protocol)
         yield f"{rule} ({protocol})", (paths.comparison.format(protocol=protocol, comparison=name), log)
-    for protocol in across.matches(config):
+    for protocol in cross_benchmark.matches(config):
         for name in (name for kind, name in MATCHES if kind == "figure"):
             names = {"protocol": protocol, "comparison": name}
             log = paths.log("draw_match", "protocol", "comparison").format(**names)

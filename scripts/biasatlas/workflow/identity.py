@@ -1,142 +1,129 @@
-"""A fingerprint of the code that makes a result: an edit that can change a number reruns the rules that use it.
+"""What identifies a result: an edit that can change a number reruns the rules that use it, and no other edit does.
 
-Answers have none: they are identified by versions that golden tests guard (:mod:`biasatlas.models.kinds`), so that no
+What is evaluated when a run is planned enters by value, what runs in a job by the definitions that its script can reach
+(:mod:`.reach`), and what a model answered by the versions that golden tests guard (:mod:`biasatlas.models.kinds`), so that no
 refactoring asks a model again.
 """
 
-import ast
 import contextlib
+import csv
 import hashlib
+import json
 import sys
-from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.util import resolve_name
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 
+import yaml
+
 from biasatlas import ROOT
-from biasatlas.benchmarks.registry import description_that_changes, load_spec, packages, reader_version
-from biasatlas.files import write_text
-from biasatlas.marks import Changes, that_change
+from biasatlas.benchmarks import registry
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
+from biasatlas.stages import fields_affecting
+from biasatlas.workflow.boundaries import BOUNDARIES, BY_LITERALS, Step
+from biasatlas.workflow.reach import Library, Reach
 
 SCRIPTS = ROOT / "scripts"
-#: What modules hold, by their text: files of a digest and names of modules.
-PARSED = ROOT / ".snakemake" / "syntax"
+#: Digests that were computed, in a file for each state of the library.
+KEPT = ROOT / ".snakemake" / "identity"
 
-#: Where numbers are made, or read and written. All else that a script imports (locks, logs, the choice of jobs) is not.
-MAKERS = (
-    *("biasatlas.benchmarks", "biasatlas.stats", "biasatlas.report", "biasatlas.models.planted", "biasatlas.engine"),
-    *("biasatlas.models.known", "biasatlas.laboratory"),
-    *("biasatlas.columns", "biasatlas.files", "biasatlas.resources", "biasatlas.sources", "biasatlas.userfiles"),
-)
+#: YAML is read in C where it can be.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-#: Modules of those that say what there is, and compute nothing: names, options (their values are params), texts.
-DECLARATIONS = {"contract", "registry", "spec", "options", "prompting", "entry", "description"}
-
-#: What has a docstring.
-_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-@cache
-def code_of(script: str, *modules: str) -> str:
-    """A digest of the syntax of ``scripts/{script}.py``, of ``modules`` of the library, and of the makers they import.
-
-    Comments, docstrings, layout and type imports do not count.
-    """
-    digest = hashlib.sha256()
-    for path in code_files(script, *modules):
-        digest.update(f"{path.relative_to(SCRIPTS).as_posix()} {_module(path)[0]}\n".encode())
-    return digest.hexdigest()[:16]
-
-
-#: What a step makes, of which fields of a description are marked with what they change.
-_MAKES: dict[str, Changes] = {
-    "read_items": "answers",
-    "build_requests": "answers",
-    "answer_requests": "answers",
-    "score_responses": "scores",
+#: Script -> the steps of a benchmark that it takes (:data:`biasatlas.benchmarks.visible.SPEC`).
+STEPS: Mapping[str, tuple[str, ...]] = {
+    "read_items": ("read_items", "check_items"),
+    "build_requests": ("build_requests",),
+    "order_contexts": ("build_order_requests",),
+    "judge_responses": ("build_judge_requests",),
+    "answer_requests": ("import_responses", "read_predictions"),
+    "score_responses": ("score_responses",),
+    "summarise_scores": ("table",),
+    "summarise_replies": ("replies",),
+    "draw_figure": ("figure",),
+    "compare_models": ("evidence",),
+    "score_again": ("score_responses", "table", "evidence"),
+    "analyse_sensitivity": ("sensitivity",),
+    "run_experiment": ("build_requests", "roles", "build_judge_requests", "score_responses", "table", "studies"),
+    "plan_effects": ("build_requests", "roles", "build_judge_requests", "score_responses", "table", "studies"),
+    "simulation": ("studies",),
+    "start_variations": ("read_items",),
+    "write_report": ("page",),
 }
 
 
-def code_of_step(script: str, benchmark: str, *modules: str) -> str:
-    """:func:`code_of` modules in whose names ``{benchmark}`` is a benchmark's folder, or that of its family.
+def digest(script: str, names: Mapping[str, str | Sequence[str]]) -> str:
+    """What identifies the work of ``scripts/{script}.py`` in one job, beside its inputs and other params: 16 hex digits.
 
-    With it goes what of the benchmark's description, if it has one, can change what the step makes.
+    ``names`` are those of the job: ``benchmark`` (a benchmark's name or the path of a description, not its name in the
+    configuration; several as a list), and where the job has them ``task``, ``table``, ``figure``, and ``kind`` (of the model that
+    answers). Others are ignored, so a job's wildcards will do once ``benchmark`` is put in.
+
+    The digest changes where a definition that the script can reach does something else, or where the benchmark's declaration
+    says something else in a field that the script's steps may see. Options of protocols, entries of models and shipped files
+    are params of their own. Raises ValueError for code whose reach cannot be told (``from x import *``).
     """
-    if not benchmark:
-        return code_of(script, *modules)
-    places = [module.format(benchmark=package) for module in modules for package in packages(benchmark)]
-    code = code_of(script, *dict.fromkeys(places))
-    described = description_that_changes(benchmark, _MAKES.get(script, "tables"))
-    return f"{code} {hashlib.sha256(repr(described).encode()).hexdigest()[:16]}" if described else code
+    given = names.get("benchmark") or ()
+    benchmarks = tuple(dict.fromkeys([given] if isinstance(given, str) else given))
+    one = {name: value for name in ("table", "figure", "kind") if isinstance(value := names.get(name, ""), str)}
+    code = _code(step_of(script, benchmarks, **one))
+    chosen = {name: str(names[name]) for name in ("task", "table", "figure") if names.get(name)}
+    seen = [registry.visible(name, step, **chosen) for name in benchmarks for step in STEPS.get(script, ())]
+    return hashlib.sha256(json.dumps([code, seen], ensure_ascii=False).encode()).hexdigest()[:16]
 
 
-def code_files(script: str, *modules: str) -> list[Path]:
-    """The files that :func:`code_of` covers, sorted."""
-    script_file = SCRIPTS / f"{script}.py"
-    found: set[Path] = {script_file}
-    todo = [script_file, *(path for module in modules for path in _files(f"biasatlas.{module}"))]
-    while todo:
-        path = todo.pop()
-        if path not in found or path == script_file:
-            found.add(path)
-            todo.extend(file for file in _module(path)[1] if file not in found)
-    return sorted(found)
+def step_of(script: str, benchmarks: Iterable[str] = (), **names: str) -> Step:
+    """What the code of a step depends on: packages, and classes whose objects were made when the run was planned."""
+    benchmarks = tuple(benchmarks)
+    packages = dict.fromkeys(map(registry.packages, benchmarks))
+    objects = [registry.load_spec(name).options for name in benchmarks]
+    objects += [type(described) for name in benchmarks if (described := registry.description(name))]
+    classes = sorted({f"{each.__module__}.{each.__qualname__}" for each in objects})
+    return Step(script, tuple(packages), tuple(classes), **names)
+
+
+def reach(library: Library, step: Step) -> Reach:
+    """All definitions that a step's script can reach."""
+    boundaries = {name: partial(behind, library, step) for name, behind in BOUNDARIES.items()}
+    return library.reach(library.script(step.script), boundaries)
 
 
 @cache
-def _module(path: Path) -> tuple[str, tuple[Path, ...]]:
-    """A digest of a module's syntax, and the files of the makers that it imports, those for type checkers alone left out."""
-    source = path.read_bytes()
-    # Reading the syntax of all modules is a third of the time of a plan, and seldom needed twice.
-    kept = PARSED / hashlib.sha256(sys.version.encode() + source).hexdigest()
-    try:
-        digest, *imports = kept.read_text().splitlines()
-    except OSError:
-        digest, *imports = _parsed(source)
+def _library() -> Library:
+    return Library(SCRIPTS, calls=BY_LITERALS)
+
+
+@cache
+def _code(step: Step) -> str:
+    """The digest of what a step reaches; from the folder of digests where the library is as it was."""
+    key = hashlib.sha256(repr(step).encode()).hexdigest()[:16]
+    kept = _kept()
+    if key not in kept:
+        kept[key] = reach(_library(), step).digest()
         with contextlib.suppress(OSError):  # where the library lies in a folder that is not ours
-            write_text("\n".join([digest, *imports]), kept)
-    package = ".".join(path.relative_to(SCRIPTS).parent.parts)
-    return digest, tuple(file for name in imports for file in _files(resolve_name(name, package)))
+            KEPT.mkdir(parents=True, exist_ok=True)
+            with (KEPT / _state()).open("a", encoding="utf-8") as file:
+                file.write(f"{key} {kept[key]}\n")
+    return kept[key]
 
 
-def _parsed(source: bytes) -> Iterator[str]:
-    """A digest of a module's syntax, then the names that it imports, from its package on where they begin with a dot."""
-    tree = ast.parse(source)
-    names: set[str] = set()
-    for node in _statements(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            names.add(base)
-            names.update(f"{base}.{alias.name}" if node.module else f"{base}{alias.name}" for alias in node.names)
-    for each in ast.walk(tree):
-        if isinstance(each, _DOCUMENTED) and ast.get_docstring(each, clean=False):
-            each.body = each.body[1:]
-    # Python 3.13 leaves empty fields out of a dump unless it is asked for them.
-    options = {"show_empty": True} if sys.version_info >= (3, 13) else {}
-    yield hashlib.sha256(ast.dump(tree, **options).encode()).hexdigest()
-    yield from sorted(names)
+@cache
+def _kept() -> dict[str, str]:
+    try:
+        lines = (KEPT / _state()).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    return dict(pair for line in lines if len(pair := line.split()) == 2 and len(pair[1]) == 64)  # type: ignore[misc]
 
 
-def _statements(node: ast.AST) -> Iterator[ast.stmt]:
-    """Every statement below ``node``, but for what type checkers alone read. Expressions hold none."""
-    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
-        for child in getattr(node, block, ()):
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-                continue
-            yield child
-            yield from _statements(child)
-
-
-def _files(name: str) -> list[Path]:
-    """The file of module ``name`` where it is a maker's, and the package's where it is one."""
-    if not name.startswith(MAKERS) or name.rpartition(".")[2] in DECLARATIONS:
-        return []
-    path = SCRIPTS.joinpath(*name.split("."))
-    return [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]
+@cache
+def _state() -> str:
+    """A digest of all sources."""
+    state = hashlib.sha256(sys.version.encode())
+    for path in sorted(SCRIPTS.rglob("*.py")):
+        state.update(path.relative_to(SCRIPTS).as_posix().encode() + b"\0" + path.read_bytes())
+    return state.hexdigest()[:16]
 
 
 def answer_identity(entry: Entry, benchmark: str | None) -> dict:
@@ -144,23 +131,35 @@ def answer_identity(entry: Entry, benchmark: str | None) -> dict:
 
     Golden tests say when a version must be raised.
     """
-    versions = {"answers": KINDS[entry.kind].version, "readers": reader_version(benchmark) if benchmark else ""}
-    if entry.kind == "released":  # no model answers, and nothing is stored: the reader of a format is code as any other
-        modules = "benchmarks.{benchmark}.released", "benchmarks.shared.predictions"
-        versions["import"] = code_of_step("answer_requests", benchmark or "", *modules)
-    return {"kind": entry.kind, "versions": versions} | that_change(entry, "answers")
+    versions = {
+        "answers": KINDS[entry.kind].version,
+        "parsers": registry.parser_version(benchmark) if benchmark else "",
+    }
+    if entry.kind == "released":  # no model answers, and nothing is stored: the parser of a format is code as any other
+        versions["import"] = digest("answer_requests", {"benchmark": benchmark or "", "kind": "released"})
+    return {"kind": entry.kind, "versions": versions} | fields_affecting(entry, "answers")
 
 
-def digest_of(paths: list[str]) -> str:
-    """SHA-256 over the bytes of shipped files. Their times say nothing: a checkout sets them as it likes."""
-    digest = hashlib.sha256()
+def digest_of(paths: Iterable[str]) -> str:
+    """SHA-256 over what shipped files say, whatever their layout: 16 hex digits.
+
+    Of YAML and JSON what is loaded, of CSV the rows but blank ones (cells are text: printed digits count), of other texts what
+    :meth:`biasatlas.resources.Resources.text` gives, else the bytes.
+    """
+    said = hashlib.sha256()
     for path in paths:
-        digest.update(Path(path).read_bytes())
-    return digest.hexdigest()[:16]
+        said.update(hashlib.sha256(_said(Path(path)).encode()).digest())
+    return said.hexdigest()[:16]
 
 
-def digest_of_texts(benchmarks: Iterable[str]) -> str:
-    """SHA-256 over what pages say of ``benchmarks``: titles, citations, captions, and what each metric means."""
-    specs = (load_spec(name) for name in benchmarks)
-    texts = [(spec.title, spec.citation, spec.tables, spec.figures, spec.metrics) for spec in specs]
-    return hashlib.sha256(repr(texts).encode()).hexdigest()[:16]
+def _said(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return hashlib.sha256(content).hexdigest()
+    if path.suffix in (".yaml", ".yml", ".json"):
+        return repr(yaml.load(text, Loader=_LOADER))  # keys in their order, which loops follow
+    if path.suffix == ".csv":
+        return repr([row for row in csv.reader(text.splitlines(keepends=True)) if row])
+    return text.strip()

@@ -22,11 +22,11 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Options
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.workflow.again import count_run
 from biasatlas.workflow.config import Config, load_config
 from biasatlas.workflow.filetree import filled
 from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.requeue import requeue
+from biasatlas.workflow.retries import count_run
 
 if TYPE_CHECKING:
     from biasatlas.models.interface import Model
@@ -82,21 +82,21 @@ class Job:
 
     def open_model(self, name: str) -> "Model":
         """The configured model ``name``, ready to answer, with the GPUs that the job asked for."""
-        from biasatlas.models.interface import Opening
+        from biasatlas.models.interface import ModelContext
         from biasatlas.models.kinds import open_model
-        from biasatlas.workflow.lease import lease_gpus
+        from biasatlas.workflow.gpu_lock import lock_gpus
 
         gpus = self._snakemake.resources.get("gpu", 0)
-        lease_gpus(gpus)  # before torch is imported, which must not see devices of other jobs
+        lock_gpus(gpus)  # before torch is imported, which must not see devices of other jobs
         given = self._snakemake.input
         return open_model(
-            Opening(
+            ModelContext(
                 name=name,
                 entry=self.config.models[name],
                 ready=tuple(Path(path) for path in given.get("ready", ())),
                 gpus=gpus,
-                readers=registry.readers(self.benchmark) if self.benchmark else {},
-                reader_version=registry.reader_version(self.benchmark) if self.benchmark else "",
+                parsers=registry.parsers(self.benchmark) if self.benchmark else {},
+                parser_version=registry.parser_version(self.benchmark) if self.benchmark else "",
                 benchmark=self.benchmark,
                 items=Path(given.items_file) if given.get("items_file") else None,
             )

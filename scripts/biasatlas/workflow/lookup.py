@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from biasatlas.benchmarks.contract import REPLIES
-from biasatlas.marks import that_change
 from biasatlas.sources import load_sources
-from biasatlas.workflow import across, laboratory, selection
+from biasatlas.stages import fields_affecting
+from biasatlas.workflow import cross_benchmark, selection, simulation
 from biasatlas.workflow.filetree import File, files
-from biasatlas.workflow.identity import digest_of_texts
 from biasatlas.workflow.steps import Steps
 from biasatlas.workflow.targets import Answers, Targets, files_behind
 
@@ -57,7 +56,7 @@ class Lookup(Steps):
         return {"version": source.version} | {file.path: file.pin for file in source.files}
 
     def reading(self, wildcards: Any) -> dict[str, Any]:
-        """Param: the keys of a run that the reader of a benchmark's data takes by name."""
+        """Param: the keys of a run that the parser of a benchmark's data takes by name."""
         return selection.reading(self.config, wildcards.benchmark)
 
     def orders(self, wildcards: Any) -> str | list[str]:
@@ -96,7 +95,7 @@ class Lookup(Steps):
 
     def simulated_items(self, wildcards: Any) -> str | list[str]:
         """Input: the items, for models that answer by them rather than by what a request says."""
-        return self.paths.items if self.config.models[wildcards.model].kind in ("released", "known") else []
+        return self.paths.items if self.config.models[wildcards.model].kind in ("released", "simulated") else []
 
     def response_group(self, wildcards: Any) -> str | None:
         """Group of a job that imports published outputs: that of what is made of them."""
@@ -198,11 +197,11 @@ class Lookup(Steps):
 
     def measured_as_published(self, wildcards: Any) -> list[str]:
         """Param: the benchmarks that are measured as DBB's paper does."""
-        return across.measured_as_printed(self.config, wildcards.protocol)
+        return cross_benchmark.measured_as_published(self.config, wildcards.protocol)
 
     def matched_models(self, wildcards: Any) -> list[str]:
         """Models that both DBB and BBQ measure."""
-        return across.matched_models(self.config, wildcards.protocol)
+        return cross_benchmark.matched_models(self.config, wildcards.protocol)
 
     def matched_scores(self, wildcards: Any) -> dict[str, list[str]]:
         """Inputs: the scores of the models that both DBB and BBQ measure, and what those were made from."""
@@ -236,15 +235,11 @@ class Lookup(Steps):
         """Param: the options of those benchmarks that change what their scores say."""
         protocol = wildcards.protocol
         names = self.targets.with_evidence(protocol)
-        return {name: that_change(self.config.options(name, protocol), "tables") for name in names}
+        return {name: fields_affecting(self.config.options(name, protocol), "tables") for name in names}
 
     def seeds(self) -> list[list[str]]:
         """Param: groups of models that differ by their seed alone."""
-        return across.seeds(self.config)
-
-    def texts(self, wildcards: Any) -> str:
-        """Param: what pages say of the configured benchmarks."""
-        return digest_of_texts(dict.fromkeys(map(self.config.benchmark, self.config.benchmarks)))
+        return cross_benchmark.seeds(self.config)
 
     def findings(self) -> dict[str, File]:
         """Tree: the table of all tests under each protocol with evidence."""
@@ -284,7 +279,7 @@ class Lookup(Steps):
 
     def study(self, wildcards: Any) -> dict[str, Any]:
         """Param: what of a study decides its experiments."""
-        return laboratory.study_values(self.config, wildcards.study, wildcards.setting)
+        return simulation.study_values(self.config, wildcards.study, wildcards.setting)
 
     def categories_of(self, requests: Callable) -> Callable:
         """Param of: categories of each task of a tree of requests."""

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from biasatlas.marks import that_change
 from biasatlas.models.entry import is_hub_id
 from biasatlas.models.interface import Kind
 from biasatlas.models.kinds import KINDS
-from biasatlas.workflow.again import failing_runs
+from biasatlas.stages import fields_affecting
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.identity import answer_identity
-from biasatlas.workflow.needs import needs
+from biasatlas.workflow.job_resources import needs
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
+from biasatlas.workflow.retries import failing_runs
 
 #: Which model of a job: the one under test, a benchmark's judge, the writer of the construction.
 Role = Literal["model", "judge", "writer"]
@@ -56,7 +56,7 @@ class ModelJobs:
         def paths(wildcards: Any) -> list[str]:
             name = self.name(role, wildcards)
             checked = [self.paths.checked.format(model=name)] if name in self.checked else []
-            accepted = self.config.accept_cost is not None and self.kind(name).calls_api
+            accepted = self.config.max_cost is not None and self.kind(name).calls_api
             return self._opened_from(name, wildcards) + checked + [self.paths.accepted] * accepted
 
         return paths
@@ -92,7 +92,7 @@ class ModelJobs:
 
     def entry(self, wildcards: Any) -> dict[str, Any]:
         """Param: what of a model's entry can change its answers."""
-        return that_change(self.config.models[wildcards.model], "answers")
+        return fields_affecting(self.config.models[wildcards.model], "answers")
 
     def fetched(self, wildcards: Any) -> dict[str, Any]:
         """Param: what of a model's entry says what is fetched."""

@@ -57,8 +57,8 @@ class Paths:
         #: What became of every answer; each reply that could not be read, and ten of every form.
         self.replies = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.csv"
         self.replies_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.json"
-        self.unread = f"{results}/replies/{{benchmark}}/{{protocol}}/unread.csv"
-        self.unread_examples = f"{results}/replies/{{benchmark}}/{{protocol}}/examples.txt"
+        self.unparsed = f"{results}/replies/{{benchmark}}/{{protocol}}/unparsed.csv"
+        self.unparsed_examples = f"{results}/replies/{{benchmark}}/{{protocol}}/examples.txt"
         self.figure = f"{results}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
         self.comparison = f"{results}/tables/comparison/{{protocol}}/{{comparison}}.csv"
         self.comparison_from = f"{results}/tables/comparison/{{protocol}}/{{comparison}}.json"
@@ -77,13 +77,13 @@ class Paths:
         self.construction = f"{results}/construction"
         self.constructed = f"{results}/construction/{{step}}.csv"
 
-        self.experiment = f"{results}/laboratory/{{benchmark}}/{{study}}/{{setting}}.csv"
+        self.experiment = f"{results}/simulation/{{benchmark}}/{{study}}/{{setting}}.csv"
         #: What could be found: a file by benchmark and protocol below it, and with .csv and .txt all of them.
         self.plan = f"{results}/plan"
         self.planned_effects = f"{results}/plan/{{benchmark}}/{{protocol}}.csv"
-        self.laboratory_settings = f"{results}/laboratory/settings.csv"
-        self.laboratory_text = f"{results}/laboratory/validity.md"
-        self.laboratory_cards = f"{results}/laboratory/cards.csv"
+        self.simulation_settings = f"{results}/simulation/settings.csv"
+        self.simulation_text = f"{results}/simulation/validity.md"
+        self.simulation_cards = f"{results}/simulation/cards.csv"
 
         self._log = f"{results}/logs/{{rule}}/{{name}}.log"
         self._run_time = f"{results}/benchmarks/{{rule}}/{{name}}.tsv"

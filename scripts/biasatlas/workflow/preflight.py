@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from biasatlas.benchmarks.shared.wording import FILE, read_printed
+from biasatlas.benchmarks.shared.templates import FILE, read_published
 from biasatlas.errors import UserError
 from biasatlas.models.kinds import KINDS
 from biasatlas.models.released.entry import ReleasedEntry
@@ -12,7 +12,7 @@ from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
 
 
-def check_feasible(config: Config, where: str) -> None:
+def check_preflight(config: Config, where: str) -> None:
     """Raise UserError with every fault of the configuration in the file ``where``, one a line."""
     faults = [
         *_unusable_folders(config),
@@ -64,11 +64,11 @@ def _missing_files(config: Config) -> Iterator[str]:
 
 def _unmeasured(config: Config) -> Iterator[str]:
     for name, run in config.benchmarks.items():
-        worded = [protocol for protocol in run.protocols if not selection.wordless(config, name, protocol)]
-        if not worded:
+        template_files = [protocol for protocol in run.protocols if not selection.wordless(config, name, protocol)]
+        if not template_files:
             yield f"benchmarks.{name}: nothing would be measured: {'; '.join(selection.left_out(config, name))}"
             continue
-        if any(selection.models(config, name, protocol) for protocol in worded):
+        if any(selection.models(config, name, protocol) for protocol in template_files):
             continue
         reasons = "; ".join(_unable(config, name, model) for model in run.models or config.models)
         yield (
@@ -83,7 +83,7 @@ def _unprinted(config: Config) -> Iterator[str]:
         path = run.files.get(FILE)
         if path and Path(path).is_file():
             try:
-                read_printed(path, run.benchmark, Resources.shipped(f"prompts/{run.benchmark}/printed.csv"))
+                read_published(path, run.benchmark, Resources.shipped(f"prompts/{run.benchmark}/printed.csv"))
             except UserError as error:
                 yield f"benchmarks.{name}.files.{FILE}: {error}"
 

@@ -1,5 +1,6 @@
-"""The replies of a finished run, read again by another reader; no model is asked."""
+"""The replies of a finished run, read again by another parser; no model is asked."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,9 +8,9 @@ import pandas as pd
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import replies as kit
-from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.parsing import Parser
 from biasatlas.errors import UserError
-from biasatlas.files import read_asked, read_parquet, read_responses, write_csv
+from biasatlas.files import atomic_file, read_asked, read_parquet, read_responses, write_csv
 from biasatlas.validation import nearest
 
 _KEYS = ["model", "benchmark", "protocol", "task"]
@@ -28,32 +29,60 @@ def _answered(results: Path) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.
         yield dict(zip(_KEYS, (*parts[:3], f"{parts[3]} judge"), strict=True)), requests, read_responses(path, parts[3])
 
 
-def _readers() -> dict[str, Reader]:
-    """The readers of all benchmarks: a run may give a benchmark another name."""
+def _readers() -> dict[str, Parser]:
+    """The parsers of all benchmarks: a run may give a benchmark another name."""
     return {
-        name: reader for benchmark in registry.benchmark_names() for name, reader in registry.readers(benchmark).items()
+        name: parser for benchmark in registry.benchmark_names() for name, parser in registry.parsers(benchmark).items()
     }
 
 
-def reread(results: Path, reader: str, examples: int) -> str:
-    """Read the replies of ``results`` with ``reader``: what changes, as text; all changes in replies/changes.csv."""
-    readers = _readers()
-    if reader not in readers:
-        raise UserError(f"reader {reader!r}: there is no such reader{nearest(reader, readers)}")
+def reread(results: Path, parser: str, examples: int) -> str:
+    """Read the replies of ``results`` with ``parser``: what changes, as text; all changes in replies/changes.csv."""
+    parsers = _readers()
+    if parser not in parsers:
+        raise UserError(f"parser {parser!r}: there is no such parser{nearest(parser, parsers)}")
     changes, shown = [], []
     for keys, requests, responses in _answered(results):
-        kind, before = kit.answers(requests, responses, readers)
-        if kind != "replies" or not before["reader"].notna().any():
+        kind, before = kit.answers(requests, responses, parsers)
+        if kind != "replies" or not before["parser"].notna().any():
             continue
-        after = kit.answers(requests, responses, readers, reader)[1]
+        after = kit.answers(requests, responses, parsers, parser)[1]
         was, now = (part["found"].fillna(part["outcome"]) for part in (before, after))
         changed = before.assign(was=was, now=now)[was != now]
         shown.append(f"{' '.join(keys.values())}: {len(changed)} of {len(before)} replies are read otherwise")
         pairs = changed.groupby(["was", "now"])["text"]
         shown += [f"  {a} -> {b}: {len(texts)}, as {texts.iloc[0][:80]!r}" for (a, b), texts in pairs][:examples]
-        columns = changed[["request_id", "repeat", "reader", "was", "now", "text"]]
+        columns = changed[["request_id", "repeat", "parser", "was", "now", "text"]]
         changes.append(pd.DataFrame([keys], index=columns.index).join(columns))
     if not shown:
         raise UserError(f"{results}: no sampled replies: expected responses of tasks that were sampled.")
     write_csv(pd.concat(changes, ignore_index=True), results / "replies" / "changes.csv")
     return "\n".join(shown)
+
+
+def unparsed(results: Path, most: int) -> str:
+    """The replies of ``results`` that give no answer, by form, as text, the ``most`` frequent of each.
+
+    All of them go to replies/unparsed.jsonl, one a line, with an empty ``truth``: as rows of tests/replies, ready to label.
+    """
+    parsers = _readers()
+    shown, rows = [], []
+    for keys, requests, responses in _answered(results):
+        kind, found = kit.answers(requests, responses, parsers)
+        if kind != "replies":
+            continue
+        left = kit.unparsed(found)
+        if len(left):
+            shown.append(f"{' '.join(keys.values())}: {len(left)} of {len(found)}\n\n{kit.examples(left, most)}")
+        asked = found.set_index(["request_id", "repeat"])[["parser", "labels"]]
+        for row in left.itertuples():
+            parser, labels = asked.loc[(row.request_id, row.repeat)]
+            known = {"parser": parser if isinstance(parser, str) else "refusal", "labels": labels or ["answered"]}
+            rows.append(keys | known | {"form": row.form, "found": row.outcome, "truth": "", "text": row.text})
+    if rows:
+        path = results / "replies" / "unparsed.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as temporary:
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            Path(temporary).write_text("".join(lines), encoding="utf-8")
+    return "\n\n\n".join(shown) or f"{results}: every reply was parsed."

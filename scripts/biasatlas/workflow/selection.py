@@ -166,7 +166,7 @@ def own_names(config: Config, benchmark: str) -> list[str]:
 
 
 def reading(config: Config, benchmark: str) -> dict[str, Any]:
-    """The keys of the run of ``benchmark`` that its reader takes by name."""
+    """The keys of the run of ``benchmark`` that its parser takes by name."""
     return {key: getattr(config.benchmarks[benchmark], key) for key in config.spec(benchmark).reads}
 
 

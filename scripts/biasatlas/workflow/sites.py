@@ -4,7 +4,7 @@ from typing import Any
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
 from biasatlas.benchmarks.comparisons.metrics import CAPTIONS, FIGURE_CAPTION
-from biasatlas.marks import that_change
+from biasatlas.stages import fields_affecting
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.filetree import File
 from biasatlas.workflow.selection import Scored
@@ -16,7 +16,7 @@ def site_tree(targets: Targets) -> dict[str, Any]:
     config, paths = targets.config, targets.paths
     return {
         "runs": [_run(targets, name, protocol) for name, protocol in targets.runs],
-        "models": {name: that_change(entry, "tables") for name, entry in config.models.items()},
+        "models": {name: fields_affecting(entry, "tables") for name, entry in config.models.items()},
         "comparisons": [_comparison(targets, key) for key in targets.comparisons],
         "paid": _paid(targets),
         "missing": _missing(targets),

@@ -1,16 +1,16 @@
 """What can change the results of a rule beside its input files, as one param: code, shipped files, options."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from biasatlas import ROOT
 from biasatlas.benchmarks.contract import ReadingStep
 from biasatlas.benchmarks.registry import resource_names
-from biasatlas.marks import Changes, that_change
 from biasatlas.resources import names as shipped_names
-from biasatlas.workflow import laboratory, selection
+from biasatlas.stages import Stage, fields_affecting
+from biasatlas.workflow import selection, simulation
 from biasatlas.workflow.filetree import File, files, places
-from biasatlas.workflow.identity import code_of_step, digest_of
+from biasatlas.workflow.identity import digest, digest_of
 from biasatlas.workflow.shipped import SHIPPED
 from biasatlas.workflow.targets import Targets
 
@@ -19,13 +19,13 @@ class Reads(NamedTuple):
     """What a stage reads beside its input: shipped files by the steps that name them, options up to a stage, templates."""
 
     resources: tuple[ReadingStep, ...] = ()
-    options: Changes | None = None
+    options: Stage | None = None
     templates: ReadingStep | None = None
 
 
-Stage = Literal["", "items", "requests", "orders", "judge", "scores", "tables", "multiverse", "plan", "experiment"]
+StepName = Literal["", "items", "requests", "orders", "judge", "scores", "tables", "multiverse", "plan", "experiment"]
 
-STAGES: dict[Stage, Reads] = {
+STEPS: dict[StepName, Reads] = {
     "": Reads(),
     "items": Reads(("items",)),
     "requests": Reads(("requests",), "answers", "requests"),
@@ -35,24 +35,7 @@ STAGES: dict[Stage, Reads] = {
     "tables": Reads(("tables",), "tables"),
     "multiverse": Reads(("scores", "tables"), "tables"),
     "plan": Reads(("scores", "tables"), "tables"),
-    "experiment": Reads(laboratory.STEPS),
-}
-
-#: Script -> modules of a benchmark that it calls.
-MODULES: dict[str, tuple[str, ...]] = {
-    "read_items": ("items", "columns"),
-    "build_requests": ("requests", "columns"),
-    "judge_responses": ("judge", "readers"),
-    "order_contexts": ("judge",),
-    "score_responses": ("scores", "columns"),
-    "summarise_scores": ("tables",),
-    "summarise_replies": ("readers",),
-    "draw_figure": ("figures",),
-    "score_again": ("scores", "evidence"),
-    "compare_models": ("evidence",),
-    "run_experiment": laboratory.MODULES,
-    "plan_effects": (*laboratory.MODULES, "evidence"),
-    "start_variations": ("items",),
+    "experiment": Reads(simulation.STEPS),
 }
 
 
@@ -67,7 +50,7 @@ class Steps:
         self.targets, self.unchanged, self.local = targets, unchanged, local
         self.config, self.paths = targets.config, targets.paths
 
-    def step(self, stage: Stage, script: str = "", **extras: Any) -> Callable:
+    def step(self, stage: StepName, script: str = "", **extras: Any) -> Callable:
         """Param of: what can change a step's results beside its input files, by name.
 
         ``code`` identifies the code of ``script``; ``resources`` is a tree of the shipped files of a ``stage`` and
@@ -78,24 +61,30 @@ class Steps:
         def value(wildcards: Any) -> dict[str, Any]:
             given = {name: extra(wildcards) if callable(extra) else extra for name, extra in extras.items()}
             said: dict[str, Any] = {"code": self._code(script, wildcards)} if script else {}
-            if STAGES[stage].resources:
+            if STEPS[stage].resources:
                 said["resources"] = self.resources(stage)(wildcards)
                 said["shipped"] = self.digest(self._resource_names(stage, wildcards))
-            if upto := STAGES[stage].options:
+            if upto := STEPS[stage].options:
                 said["options"] = self.options(wildcards, upto)
             return {name: places(tree) for name, tree in (said | given).items()}
 
         return value
 
     def _code(self, script: str, wildcards: Any) -> str:
-        """A digest of the code behind a job."""
+        """What identifies the work of a job's script: its code, and what it sees of its benchmarks' declarations."""
+        wanted = ("benchmark", "protocol", "task", "table", "figure")
+        names = {name: getattr(wildcards, name) for name in wanted if hasattr(wildcards, name)}
+        return digest(script, {**names, "benchmark": list(map(self.config.benchmark, self._benchmarks(script, names)))})
+
+    def _benchmarks(self, script: str, wildcards: Mapping[str, str]) -> Iterable[str]:
+        """Benchmarks of a job, by their names in the configuration."""
+        if "benchmark" in wildcards:
+            return [wildcards["benchmark"]]
         if script == "compare_models":
-            benchmarks = [self.config.benchmark(name) for name in self.targets.with_evidence(wildcards.protocol)]
-        else:
-            fixed = "dbb" if script == "start_variations" else ""
-            benchmarks = [fixed or self.config.benchmark(getattr(wildcards, "benchmark", ""))]
-        modules = [f"benchmarks.{{benchmark}}.{module}" for module in MODULES.get(script, ())]
-        return " ".join(code_of_step(script, benchmark, *modules) for benchmark in dict.fromkeys(benchmarks))
+            return self.targets.with_evidence(wildcards["protocol"])
+        if script in ("analyse_sensitivity", "write_report", "simulation"):
+            return self.config.benchmarks
+        return ["dbb"] if script == "start_variations" else []
 
     def files_for(self, tree: Any) -> Callable:
         """Input of: the files of a tree, or of the one that a function of the wildcards gives."""
@@ -119,9 +108,9 @@ class Steps:
         """What shipped files say, whatever their times."""
         return digest_of([str(ROOT / "resources" / name) for name in names])
 
-    def options(self, wildcards: Any, upto: Changes) -> dict[str, Any]:
+    def options(self, wildcards: Any, upto: Stage) -> dict[str, Any]:
         """The options of a protocol that can change what is made up to a stage."""
-        return that_change(self.config.options(wildcards.benchmark, self.protocol(wildcards)), upto)
+        return fields_affecting(self.config.options(wildcards.benchmark, self.protocol(wildcards)), upto)
 
     def protocol(self, wildcards: Any) -> str:
         """The wildcard's protocol; of a judge's orders, which all protocols share, the first that asks for them."""
@@ -136,7 +125,7 @@ class Steps:
         """Which data a benchmark is run on: "full", "sample" or the user's folder."""
         return self.config.benchmarks[wildcards.benchmark].data
 
-    def resources(self, stage: Stage) -> Callable:
+    def resources(self, stage: StepName) -> Callable:
         """Tree of: the files that a stage reads of what ships, and the templates of others that it asks in."""
 
         def tree(wildcards: Any) -> dict[str, File]:
@@ -146,18 +135,18 @@ class Steps:
 
         return tree
 
-    def _resource_names(self, stage: Stage, wildcards: Any) -> list[str]:
+    def _resource_names(self, stage: StepName, wildcards: Any) -> list[str]:
         benchmark = self.config.benchmark(wildcards.benchmark)
-        return list(dict.fromkeys(n for step in STAGES[stage].resources for n in resource_names(benchmark, step)))
+        return list(dict.fromkeys(n for step in STEPS[stage].resources for n in resource_names(benchmark, step)))
 
-    def template_files(self, stage: Stage, benchmark: str, protocol: str) -> dict[str, File]:
+    def template_files(self, stage: StepName, benchmark: str, protocol: str) -> dict[str, File]:
         """Tree: the prompt templates of others that a stage asks in: folders of sources, files of the user's."""
         sources, own = self._templates(stage, benchmark, protocol)
         tree = {name: File(self.unchanged(self.paths.source.format(source=name))) for name in sources}
         tree |= {name: File(self.local(self.config.benchmarks[benchmark].files[name])) for name in own}
         return {f"wording/{name}": file for name, file in tree.items()}
 
-    def template_checksums(self, stage: Stage) -> Callable:
+    def template_checksums(self, stage: StepName) -> Callable:
         """Input of: checksums of what was fetched of those templates; a folder counts by these alone."""
 
         def paths(wildcards: Any) -> list[str]:
@@ -165,9 +154,9 @@ class Steps:
 
         return paths
 
-    def _templates(self, stage: Stage, benchmark: str, protocol: str) -> tuple[list[str], list[str]]:
+    def _templates(self, stage: StepName, benchmark: str, protocol: str) -> tuple[list[str], list[str]]:
         """Names of the sources and of the user's files that hold those templates."""
-        step = STAGES[stage].templates
+        step = STEPS[stage].templates
         return selection.wording(self.config, benchmark, protocol, step) if step else ([], [])
 
     def checksums(self, sources: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Spec
 from biasatlas.files import read_parquet, read_scores, write_parquet
-from biasatlas.models.interface import Opening
+from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import KINDS, open_model
 from biasatlas.report.explorer import joined, shown_of, value_of
 from biasatlas.workflow import selection
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _KINDS = ("hf", "planted")
 
 
-def tell_tokens(config: Config, count: int) -> Iterator[str]:
+def export_token_logprobs(config: Config, count: int) -> Iterator[str]:
     """Write {results}/tokens/{model}/{benchmark}/{protocol}.parquet for each causal model in process; the paths.
 
     A row is a request (``task``, ``request_id``) with ``token_log_likelihoods``, a JSON list of [token, nats]; of each task of
@@ -78,4 +78,4 @@ def _open(config: Config, paths: Paths, model: str, language: str) -> "CausalMod
         "weights": [paths.weights.format(model=model, language=language, file=file) for file in WEIGHT_FILES],
         "fetched": [paths.fetched.format(model=model)],
     }.get(KINDS[entry.kind].ready(entry), [])
-    return cast("CausalModel", open_model(Opening(model, entry, tuple(map(Path, made)))))
+    return cast("CausalModel", open_model(ModelContext(model, entry, tuple(map(Path, made)))))

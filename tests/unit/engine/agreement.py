@@ -8,16 +8,16 @@ import numpy as np
 import torch
 from transformers import PhiConfig, PhiForCausalLM, PreTrainedModel
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE, Reading
-from biasatlas.benchmarks.shared.readers.named import READERS, REPLIES
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer
+from biasatlas.benchmarks.shared.parsing.named import PARSERS, REPLIES
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.memory import Memory
-from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.sampling import Sampling
+from biasatlas.engine.token_parser import TokenParser
 
 SAMPLES, MAX_TOKENS, END = 20_000, 4, 0
 SILENCES = (REFUSED, AMBIGUOUS, UNPARSEABLE)
-#: Reader -> its labels, and the pieces that its models write.
+#: Parser -> its labels, and the pieces that its models write.
 ASKED: dict[str, tuple[list[str], list[str]]] = {
     "letter": (
         ["A", "B"],
@@ -83,7 +83,7 @@ def sampled(
     return texts
 
 
-def frequencies(texts: Counter[str], read: Callable[[str], Reading], labels: int) -> np.ndarray:
+def frequencies(texts: Counter[str], read: Callable[[str], Answer], labels: int) -> np.ndarray:
     """How often each label and each of SILENCES is what ``read`` finds."""
     found = np.zeros(labels + len(SILENCES))
     for text, count in texts.items():
@@ -91,30 +91,30 @@ def frequencies(texts: Counter[str], read: Callable[[str], Reading], labels: int
     return found / SAMPLES
 
 
-def _place(reading: Reading, labels: int) -> int:
+def _place(reading: Answer, labels: int) -> int:
     return reading if isinstance(reading, int) else labels + SILENCES.index(reading)
 
 
-def compare(reader: str, seed: int, longest: int = MAX_TOKENS) -> Agreement:
-    """One model's exact choice between the labels of ``reader``, beside its samples."""
-    labels, pieces = ASKED[reader]
+def compare(parser: str, seed: int, longest: int = MAX_TOKENS) -> Agreement:
+    """One model's exact choice between the labels of ``parser``, beside its samples."""
+    labels, pieces = ASKED[parser]
     model, prompt = speaker(pieces, seed), np.asarray([1, 2, 3, 4], np.int32)
 
     def write(tokens: list[int]) -> str:
         return "".join(pieces[token - 1] for token in tokens if token != END)
 
     def read(text: str, complete: bool) -> int | None:
-        found = READERS[reader](text, labels, complete)
+        found = PARSERS[parser](text, labels, complete)
         return None if found is None else _place(found, len(labels))
 
     def decode(rows: list[list[int]]) -> list[str]:
         return [write(row) for row in rows]
 
-    question = Question(prompt, TokenReader(read, len(labels) + 3, decode, [END]), Sampling(), longest)
+    question = Question(prompt, TokenParser(read, len(labels) + 3, decode, [END]), Sampling(), longest)
     ((mass, unresolved),), _ = answer_probabilities(model, [question], Memory(2048))
     texts = sampled(model, prompt, write, longest, seed)
-    stopped = frequencies(texts, lambda text: READERS[reader](text, labels, True), len(labels))
-    whole = frequencies(texts, lambda text: REPLIES[reader](text, labels), len(labels))
+    stopped = frequencies(texts, lambda text: PARSERS[parser](text, labels, True), len(labels))
+    whole = frequencies(texts, lambda text: REPLIES[parser](text, labels).answer, len(labels))
     n = len(labels)
     gaps = np.abs(mass - stopped).max(), np.abs(mass - whole).max()
     return Agreement(mass[:n].sum(), mass[n], mass[n + 1], unresolved, *gaps)

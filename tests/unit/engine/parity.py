@@ -14,10 +14,10 @@ from biasatlas.engine.layers import compile_layers, through_onednn
 from biasatlas.engine.likelihood import log_likelihoods
 from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import Memory
-from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.routes import Route
 from biasatlas.engine.sampling import Sampling
 from biasatlas.engine.selfcheck import choose_route
+from biasatlas.engine.token_parser import TokenParser
 
 from . import architectures, reference
 
@@ -57,13 +57,13 @@ def compare(model: PreTrainedModel, whole: PreTrainedModel | None = None, compil
     values, _ = log_likelihoods(
         model, [ids for ids, _ in asked], np.asarray([start for _, start in asked]), Memory(128), route
     )
-    reader = TokenReader(
+    parser = TokenParser(
         lambda text, complete: _read([int(part) for part in text.split()], complete),
         3,
         lambda answers: [" ".join(map(str, answer)) for answer in answers],
         [END],
     )
-    questions = [Question(ids, reader, Sampling(top_k=TOP_K), LONGEST) for ids in prompts]
+    questions = [Question(ids, parser, Sampling(top_k=TOP_K), LONGEST) for ids in prompts]
     answers, _ = answer_probabilities(model, questions, Memory(128), route)
     choice = 0.0
     for expected, (found, unresolved) in zip(outcomes, answers, strict=True):

@@ -12,15 +12,15 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.readers.named import READERS
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.engine.choice import KEPT, Question, answer_probabilities
 from biasatlas.engine.expansion import HOPELESS, READINGS, UNRESOLVED
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.reading import TokenReader
 from biasatlas.engine.routes import Route
 from biasatlas.engine.sampling import Sampling
+from biasatlas.engine.token_parser import TokenParser
 
 from . import tiny
 
@@ -43,25 +43,25 @@ SETTINGS = [
 ALPHABETS = {"letter": "AB", "integer": "0123456789", "decimal": "0123456789."}
 
 
-def speaker(reader: str = "letter"):
-    """A random model that likes to answer in the reader's alphabet and to end (Phi's LM head has a bias to say so)."""
+def speaker(parser: str = "letter"):
+    """A random model that likes to answer in the parser's alphabet and to end (Phi's LM head has a bias to say so)."""
     model = tiny.model("phi")
     with torch.no_grad():
         model.lm_head.bias.zero_()
-        model.lm_head.bias[[ids[0] for ids in tiny.tokenizer()(list(ALPHABETS[reader]))["input_ids"]]] = 10.0
-        model.lm_head.bias[END] = 10.0 + np.log(len(ALPHABETS[reader]))
+        model.lm_head.bias[[ids[0] for ids in tiny.tokenizer()(list(ALPHABETS[parser]))["input_ids"]]] = 10.0
+        model.lm_head.bias[END] = 10.0 + np.log(len(ALPHABETS[parser]))
     return model
 
 
-def token_reader(reader: str, labels: list[str]) -> TokenReader:
+def token_parser(parser: str, labels: list[str]) -> TokenParser:
     outcome = {name: len(labels) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
 
     def read(text: str, complete: bool) -> int | None:
-        found = READERS[reader](text, labels, complete)
+        found = PARSERS[parser](text, labels, complete)
         return outcome.get(found, found)
 
     decode = functools.partial(tiny.tokenizer().batch_decode, skip_special_tokens=True)
-    return TokenReader(read, len(labels) + 3, decode, [END])
+    return TokenParser(read, len(labels) + 3, decode, [END])
 
 
 def prompt(text: str = "Answer with A or B.") -> np.ndarray:
@@ -77,7 +77,7 @@ def sampled(model, question: Question, samples: int) -> np.ndarray:
     rest = [TemperatureLogitsWarper(s.temperature)]
     rest += [TopKLogitsWarper(s.top_k)] if s.top_k else []
     rest += [TopPLogitsWarper(s.top_p)] if s.top_p < 1 else []
-    frequencies = np.zeros(question.reader.outcomes)
+    frequencies = np.zeros(question.parser.outcomes)
     alive = {(): samples}
     for step in range(MAX_TOKENS):
         if not alive:
@@ -94,27 +94,27 @@ def sampled(model, question: Question, samples: int) -> np.ndarray:
             counts = random.multinomial(drawn[answer], p / p.sum())
             for token in np.flatnonzero(counts).tolist():
                 if token == END or step == MAX_TOKENS - 1:
-                    text = question.reader.decode([[*answer, token]])[0]
-                    frequencies[question.reader.read(text, True)] += counts[token]
+                    text = question.parser.decode([[*answer, token]])[0]
+                    frequencies[question.parser.read(text, True)] += counts[token]
                 else:
                     alive[(*answer, token)] = counts[token]
     return frequencies / samples
 
 
 @pytest.mark.parametrize("sampling", SETTINGS)
-@pytest.mark.parametrize("reader", LABELS)
-def test_probabilities_are_the_frequencies_of_sampling(reader, sampling):
-    model, question = speaker(reader), Question(prompt(), token_reader(reader, LABELS[reader]), sampling, MAX_TOKENS)
+@pytest.mark.parametrize("parser", LABELS)
+def test_probabilities_are_the_frequencies_of_sampling(parser, sampling):
+    model, question = speaker(parser), Question(prompt(), token_parser(parser, LABELS[parser]), sampling, MAX_TOKENS)
     ((outcomes, unresolved),), _ = answer_probabilities(model, [question], Memory(2048))
     assert 0 <= unresolved < 0.01
     assert outcomes.sum() + unresolved == pytest.approx(1, abs=1e-5)
     frequencies = sampled(model, question, SAMPLES)
-    assert frequencies[: len(LABELS[reader])].sum() > 0.1  # the model does answer: there is something to compare
+    assert frequencies[: len(LABELS[parser])].sum() > 0.1  # the model does answer: there is something to compare
     assert np.abs(outcomes - frequencies).max() < 0.01
 
 
 def test_guesses_fallback_and_company_change_nothing():
-    model, read = speaker(), token_reader("letter", ["A", "B"])
+    model, read = speaker(), token_parser("letter", ["A", "B"])
     texts = ["Answer with A or B.", "Answer with A or B. The nurse", "The doctor"]
     guesses = tuple((row[0],) for row in tiny.tokenizer()(["A", "B", " A"])["input_ids"])
     plain = [Question(prompt(text), read, Sampling(top_p=0.9), MAX_TOKENS) for text in texts]
@@ -130,7 +130,7 @@ def test_guesses_fallback_and_company_change_nothing():
 
 
 def test_greedy_answers_are_certain():
-    question = Question(prompt(), token_reader("letter", ["A", "B"]), Sampling(temperature=0), MAX_TOKENS)
+    question = Question(prompt(), token_parser("letter", ["A", "B"]), Sampling(temperature=0), MAX_TOKENS)
     ((outcomes, unresolved),), _ = answer_probabilities(speaker(), [question], Memory(256))
     assert sorted(outcomes.round(6)) == [0, 0, 0, 0, 1] and unresolved == 0
 
@@ -138,19 +138,19 @@ def test_greedy_answers_are_certain():
 def test_a_word_cut_between_bytes_is_read_whole():
     """Chinese labels take several byte tokens each; no piece of one may be read as an answer."""
     labels = ["物質", "生物"]
-    read = token_reader("label", labels)
+    read = token_parser("label", labels)
     ids = tiny.tokenizer()("物質")["input_ids"]
     assert len(ids) > 1
     for cut in range(1, len(ids)):
-        assert read.read_next([(tuple(ids[: cut - 1]), np.asarray([ids[cut - 1]]), False)])[0].tolist() == [-1]
-    assert read.read_next([(tuple(ids), np.asarray([END]), False)])[0].tolist() == [0]
+        assert read.parse_next([(tuple(ids[: cut - 1]), np.asarray([ids[cut - 1]]), False)])[0].tolist() == [-1]
+    assert read.parse_next([(tuple(ids), np.asarray([END]), False)])[0].tolist() == [0]
 
 
 @pytest.mark.parametrize("route", [Route(), Route("plain", "the test asks for it")])
 def test_a_nan_names_the_question(route):
     model = tiny.model("qwen2")
     questions = [
-        Question(np.asarray(ids, np.int32), token_reader("letter", ["A"]), Sampling(), 2) for ids in ([2, 3], [2, 399])
+        Question(np.asarray(ids, np.int32), token_parser("letter", ["A"]), Sampling(), 2) for ids in ([2, 3], [2, 399])
     ]
     embeddings = model.get_input_embeddings().weight
     saved = embeddings[399].clone()
@@ -171,8 +171,8 @@ def test_a_model_that_starts_no_answer_is_given_up():
         model.lm_head.weight.zero_()
         model.lm_head.bias.zero_()  # every token as likely as any other
     asked = []
-    spoken = token_reader("letter", ["yes", "no"])
-    never = TokenReader(lambda text, complete: asked.append(text) if not complete else 3, 4, spoken.decode, [END])
+    spoken = token_parser("letter", ["yes", "no"])
+    never = TokenParser(lambda text, complete: asked.append(text) if not complete else 3, 4, spoken.decode, [END])
     question = Question(np.asarray([5, 6], np.int32), never, Sampling(), 16)
     [(outcomes, unresolved)], _ = answer_probabilities(model, [question], Memory(256))
     assert unresolved > HOPELESS
@@ -218,9 +218,9 @@ def test_an_answer_after_a_sentence_is_followed_within_the_memory_stated(monkeyp
         found = [text.find(letter) for letter in "AB"]
         return next((i for i, at in enumerate(found) if at >= 0), 2 if complete else None)
 
-    reader = TokenReader(read, 3, token_reader("letter", ["A", "B"]).decode, [END])
+    parser = TokenParser(read, 3, token_parser("letter", ["A", "B"]).decode, [END])
     budget = 64
-    questions = [Question(np.asarray([5] * i + [2], np.int32), reader, Sampling(), 16) for i in range(6)]
+    questions = [Question(np.asarray([5] * i + [2], np.int32), parser, Sampling(), 16) for i in range(6)]
     answers, run = answer_probabilities(talker(words, letters), questions, Memory(budget))
     for outcomes, unresolved in answers:
         assert unresolved < UNRESOLVED

@@ -142,7 +142,7 @@ def harness_bias_score(scores: pd.DataFrame, unit: pd.Series, rule: Rule) -> lis
 
     sums = cluster_sums(unit, *parts)
     if not sums.any():
-        return [Estimate(np.nan, no_interval="no answer")] * 2
+        return [Estimate(np.nan, no_interval_reason="no answer")] * 2
     return [
         Estimate.of(within(inference, -1, 1), n=int((asked & (scores["condition"] == condition)).sum()), scale=100)
         for inference, condition in zip(jackknife(statistic, sums), ("ambig", "disambig"), strict=False)

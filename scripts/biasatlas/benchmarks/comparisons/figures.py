@@ -9,8 +9,8 @@ from matplotlib.lines import Line2D
 
 from biasatlas.benchmarks.comparisons.multiverse import AS_STATED
 from biasatlas.benchmarks.shared.evidence import OVERALL
-from biasatlas.benchmarks.shared.palette import COLOURS, Looks
 from biasatlas.benchmarks.shared.plots import empty_figure, model_legend
+from biasatlas.benchmarks.shared.styles import COLOURS, Styles
 
 #: Inches: a row of a panel, its head, a panel's width.
 _ROW, _HEAD, _WIDTH = 0.2, 0.75, 4.2
@@ -46,11 +46,11 @@ def draw_pairs(table: pd.DataFrame) -> Figure:
     for axis, ((benchmark, measure, part), found) in zip(axes.ravel(), panels, strict=False):
         _panel(axis, found, pairs)
         axis.set_title(_title(benchmark, measure, part), fontsize=9, loc="left")
-    looks = {
+    styles = {
         pair: Line2D([], [], color=COLOURS[place % len(COLOURS)], marker="o", markersize=4.5)
         for place, pair in enumerate(pairs)
     }
-    figure.legend(looks.values(), looks.keys(), loc="outside upper center", ncols=min(2, len(looks)), frameon=False)
+    figure.legend(styles.values(), styles.keys(), loc="outside upper center", ncols=min(2, len(styles)), frameon=False)
     figure.supxlabel("difference, in the metric's unit", fontsize="medium")
     return figure
 
@@ -85,7 +85,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, pairs: list[str]) -> None:
     axis.spines[["top", "right", "left"]].set_visible(False)
 
 
-def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None], looks: Looks) -> Figure:
+def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None], styles: Styles) -> Figure:
     """A panel for each number: all specifications of every model, sorted by value, with intervals; a ring marks the protocol's."""
     rows = universe[universe["value"].notna()]
     if rows.empty:
@@ -97,7 +97,7 @@ def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], fl
     axes = figure.subplots(deep, columns, squeeze=False)
     for axis in axes.ravel()[len(panels) :]:
         axis.remove()
-    drawn = [model for model in looks if model in set(rows["model"])]
+    drawn = [model for model in styles if model in set(rows["model"])]
     for axis, ((benchmark, measure, part), found) in zip(axes.ravel(), panels, strict=False):
         null = neutral.get((benchmark, measure))
         if null is not None:
@@ -105,7 +105,7 @@ def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], fl
         for place, model in enumerate(drawn):
             mine = found[found["model"] == model].sort_values("value", ignore_index=True)
             mine.index = mine.index + 0.5 * place / len(drawn)  # beside each other, not over
-            colour, marker = looks[model]
+            colour, marker = styles[model]
             axis.vlines(mine.index, mine["ci_low"], mine["ci_high"], color=colour, linewidth=1, alpha=0.6)
             axis.plot(mine.index, mine["value"], marker, color=colour, markersize=3)
             own = mine[mine["specification"].str.startswith(AS_STATED)]
@@ -116,6 +116,6 @@ def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], fl
         axis.set_axisbelow(True)
         axis.spines[["top", "right", "bottom"]].set_visible(False)
     ring = Line2D([], [], color="0.3", marker="o", markersize=8, markerfacecolor="none", linestyle="none")
-    model_legend(figure, {model: looks[model] for model in drawn}, {"the protocol": ring})
+    model_legend(figure, {model: styles[model] for model in drawn}, {"the protocol": ring})
     figure.supxlabel("specifications, by value", fontsize="medium")
     return figure

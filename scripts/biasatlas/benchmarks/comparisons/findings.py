@@ -12,7 +12,7 @@ from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.stats.verdict import Claim, Verdict, judge, untestable
 
 if TYPE_CHECKING:
-    from biasatlas.benchmarks.comparisons.pairs import Weighed
+    from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
 
 #: ``neutral`` and ``smallest`` (the smallest effect that matters) have the ``unit``.
 KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why")
@@ -116,7 +116,7 @@ def verdict_rows(
     return [row(keys, name, estimate, counts), *(row(keys, part, each, counts) for part, each in tests)]
 
 
-def findings_table(runs: "Sequence[Weighed]", protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
+def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
     """Every claim of a run under a protocol, judged among all of them.
 
     A family is a model on a benchmark; its members are what it claims by category. What is over all categories is a member

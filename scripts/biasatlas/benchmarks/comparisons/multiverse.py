@@ -11,9 +11,9 @@ import pandas as pd
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Multiverse, Options
 from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
-from biasatlas.benchmarks.shared.worst_cases import with_worst_cases
-from biasatlas.marks import mark
+from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.resources import Resources
+from biasatlas.stages import mark
 
 KEYS = ("model", "benchmark", "measure", "part", "specification")
 SENSITIVITY_KEYS = ("model", "benchmark", "measure", "part", "option")
@@ -22,8 +22,8 @@ SENSITIVITY_KEYS = ("model", "benchmark", "measure", "part", "option")
 AS_STATED = "protocol"
 
 #: Options beside the protocol's own: which protocol asked, and how what nobody could read counts.
-PROTOCOL, UNREAD = "other protocol", "unread"
-_SIDES = {"least biased": "if_least_biased", "most biased": "if_most_biased"}
+PROTOCOL, UNREAD = "other protocol", "unparsed"
+_SIDES = {"least biased": "lower_bound", "most biased": "upper_bound"}
 
 #: Scores of a task under some options.
 Score = Callable[[str, Options], pd.DataFrame]
@@ -37,65 +37,74 @@ def multiverse_table(
     ``score`` gives one model's scores of a task; ``tasks`` are those it answered; ``name`` is the benchmark's in the run.
     ``specification`` is "option=value, ..."; the protocol's own has "protocol: " in front. The metric's name stands in
     ``measure``. Beside the combinations stand, of the protocol's own: the row by each of its forms alone, and the worst cases
-    of what could not be read ("unread=least biased", "unread=most biased"; without an interval), which bound what any
-    other reader of the same replies could give.
+    of what could not be read ("unparsed=least biased", "unparsed=most biased"; without an interval), which bound what any
+    other parser of the same replies could give.
     """
     scored: dict[tuple, pd.DataFrame] = {}
     rows: list[dict] = []
-    for looked_at in registry.multiverses(benchmark):
-        if not set(looked_at.tasks) <= set(tasks):
+    for referenced_names in registry.multiverses(benchmark):
+        if not set(referenced_names.tasks) <= set(tasks):
             continue
 
-        make = partial(_made, benchmark, looked_at, resources)
-        for changed, said in _specifications(looked_at, options):
-            key = (looked_at.tasks, *(getattr(changed, option) for option in _of_scores(options)))
+        make = partial(_made, benchmark, referenced_names, resources)
+        for changed, said in _specifications(referenced_names, options):
+            key = (referenced_names.tasks, *(getattr(changed, option) for option in _of_scores(options)))
             if key not in scored:
-                scored[key] = pd.concat([score(task, changed) for task in looked_at.tasks], ignore_index=True)
+                scored[key] = pd.concat([score(task, changed) for task in referenced_names.tasks], ignore_index=True)
             if said.startswith(AS_STATED):
-                rows += _as_stated(looked_at, partial(make, changed), scored[key], said, name)
+                rows += _as_stated(referenced_names, partial(make, changed), scored[key], said, name)
             else:
-                rows += [_row(name, looked_at, said, one) for one in make(changed, scored[key]).to_dict("records")]
+                rows += [
+                    _row(name, referenced_names, said, one) for one in make(changed, scored[key]).to_dict("records")
+                ]
     return make_table(KEYS, rows)
 
 
 def _made(
-    benchmark: str, looked_at: Multiverse, resources: Resources, options: Options, scores: pd.DataFrame
+    benchmark: str, referenced_names: Multiverse, resources: Resources, options: Options, scores: pd.DataFrame
 ) -> pd.DataFrame:
     """The row that is looked at, of each model in ``scores``, as a table."""
-    table = registry.tables(benchmark)[looked_at.table](scores, options, resources.published, {})
-    table = table[table["metric"] == looked_at.metric]
-    for column, value in looked_at.rows.items():
+    table = registry.tables(benchmark)[referenced_names.table](scores, options, resources.published, {})
+    table = table[table["metric"] == referenced_names.metric]
+    for column, value in referenced_names.rows.items():
         table = table[table[column] == value]
     return table.reset_index(drop=True)
 
 
 def _as_stated(
-    looked_at: Multiverse, make: Callable[[pd.DataFrame], pd.DataFrame], scores: pd.DataFrame, said: str, name: str
+    referenced_names: Multiverse,
+    make: Callable[[pd.DataFrame], pd.DataFrame],
+    scores: pd.DataFrame,
+    said: str,
+    name: str,
 ) -> list[dict[str, object]]:
     """The protocol's own row; its worst cases; and the same of each form alone."""
     rows = []
-    for one in with_worst_cases(make, scores).to_dict("records"):
-        rows.append(_row(name, looked_at, said, one))
+    for one in with_missing_answer_bounds(make, scores).to_dict("records"):
+        rows.append(_row(name, referenced_names, said, one))
         for side, column in _SIDES.items():
             if np.isfinite(one[column]):
                 bare = {"model": one["model"], "value": one[column], "n": one["n"]}
-                rows.append(_row(name, looked_at, f"{UNREAD}={side}", bare))
-    for form, part in scores.groupby(looked_at.forms, sort=False) if looked_at.forms else []:
-        rows += [_row(name, looked_at, f"{looked_at.forms}={form}", one) for one in make(part).to_dict("records")]
+                rows.append(_row(name, referenced_names, f"{UNREAD}={side}", bare))
+    for form, part in scores.groupby(referenced_names.forms, sort=False) if referenced_names.forms else []:
+        rows += [
+            _row(name, referenced_names, f"{referenced_names.forms}={form}", one)
+            for one in make(part).to_dict("records")
+        ]
     return rows
 
 
-def _row(name: str, looked_at: Multiverse, said: str, one: Mapping[str, Any]) -> dict[str, object]:
+def _row(name: str, referenced_names: Multiverse, said: str, one: Mapping[str, Any]) -> dict[str, object]:
     """A row of a table (or its model, value and n) as that of a specification."""
-    keys = dict(zip(KEYS, (one["model"], name, looked_at.metric, looked_at.part, said), strict=True))
+    keys = dict(zip(KEYS, (one["model"], name, referenced_names.metric, referenced_names.part, said), strict=True))
     numbers = {column: one[column] for column in ("value", "ci_low", "ci_high", "n", "clusters") if column in one}
-    return row(keys, "value", Estimate(**numbers, no_interval=one.get("no_interval") or ""))
+    return row(keys, "value", Estimate(**numbers, no_interval_reason=one.get("no_interval_reason") or ""))
 
 
 def with_protocols(universe: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A protocol's :func:`multiverse_table` with the same numbers as the ``others``, by name, state them.
 
-    Of what those rows are asked otherwise (prompt, template, boundary, reader), one responses cannot say: it was asked anew.
+    Of what those rows are asked otherwise (prompt, template, boundary, parser), one responses cannot say: it was asked anew.
     """
     ours = pd.MultiIndex.from_frame(universe[list(KEYS[:-1])])
     parts = [universe]
@@ -106,14 +115,14 @@ def with_protocols(universe: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -
     return pd.concat(parts, ignore_index=True)
 
 
-def _specifications(looked_at: Multiverse, options: Options) -> list[tuple[Options, str]]:
+def _specifications(referenced_names: Multiverse, options: Options) -> list[tuple[Options, str]]:
     """Every combination of the crossed options, and what it says; the protocol's own comes first."""
-    values = [get_args(type(options).model_fields[name].annotation) for name in looked_at.options]
-    own = tuple(getattr(options, name) for name in looked_at.options)
+    values = [get_args(type(options).model_fields[name].annotation) for name in referenced_names.options]
+    own = tuple(getattr(options, name) for name in referenced_names.options)
     chosen = [own, *(combination for combination in itertools.product(*values) if combination != own)]
     made = []
     for combination in chosen:
-        changes = dict(zip(looked_at.options, combination, strict=True))
+        changes = dict(zip(referenced_names.options, combination, strict=True))
         said = ", ".join(f"{name}={value}" for name, value in changes.items())
         made.append((options.model_copy(update=changes), f"{AS_STATED}: {said}" if combination == own else said))
     return made

@@ -59,7 +59,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class BenchmarkEvidence:
     """A benchmark of a run, by its ``name`` there: each model's answers, and what they say."""
 
     name: str
@@ -68,7 +68,7 @@ class Weighed:
     found: Mapping[str, Found]
 
     @classmethod
-    def of(cls, scores: pd.DataFrame, name: str, benchmark: str, options: Options) -> "Weighed":
+    def of(cls, scores: pd.DataFrame, name: str, benchmark: str, options: Options) -> "BenchmarkEvidence":
         """From the scores of all models."""
         answers = Answers.by_model(scores, benchmark, options)
         return cls(name, benchmark, answers, {model: each.evidence() for model, each in answers.items()})
@@ -82,7 +82,7 @@ class _Pair:
     """
 
     models: tuple[str, str]
-    run: Weighed
+    run: BenchmarkEvidence
     found: Sequence[tuple[Evidence, Evidence, Evidence | None]]
     left_out: Mapping[str, Counts]
 
@@ -91,7 +91,7 @@ class _Pair:
         return "/".join((*self.models, self.run.name))
 
 
-def pairs_table(runs: Sequence[Weighed], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
+def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
     """Every two models of a benchmark, in their order: the first minus the other, of the items that both answered.
 
     ``difference`` of each metric with an interval over what its items are sampled in, and its tests, judged among all pairs
@@ -113,7 +113,7 @@ def pairs_table(runs: Sequence[Weighed], protocol: str, cards: Sequence[Card]) -
     return make_table(KEYS, rows)
 
 
-def _pairs(run: Weighed) -> Iterator[_Pair]:
+def _pairs(run: BenchmarkEvidence) -> Iterator[_Pair]:
     models, whole = run.answers, run.found
     answered = {model: answers.answered() for model, answers in models.items()}
     for pair in itertools.combinations(models, 2):
@@ -152,7 +152,7 @@ def _rows(
     if apart is None:
         value, reason = first.replicates.value - second.replicates.value, "the models answered different clusters"
         words = {"unit": first.unit, "verdict": "untestable" if first.declared else "", "why": reason}
-        yield row(keys | words, "difference", Estimate(first.root(value), n=n, no_interval=reason), counts)
+        yield row(keys | words, "difference", Estimate(first.root(value), n=n, no_interval_reason=reason), counts)
         return
     inference = apart.inference()
     if verdict is None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
-from biasatlas.benchmarks.comparisons.pairs import Weighed
+from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
 from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.stats import Array
@@ -30,7 +30,7 @@ Key = tuple[str, str, str, str]
 ByModel = Mapping[str, Evidence]
 
 
-def reliability_table(runs: Sequence[Weighed], seeds: Sequence[Sequence[str]] = ()) -> pd.DataFrame:
+def reliability_table(runs: Sequence[BenchmarkEvidence], seeds: Sequence[Sequence[str]] = ()) -> pd.DataFrame:
     """What of the numbers of a run is no accident, and which of them rank models alike.
 
     Over models: ``reliability``, the share of the mean squared difference of two models that is no sampling error, 0 to 1,
@@ -75,7 +75,7 @@ def _ranked(found: Mapping[Key, ByModel]) -> list[dict[str, object]]:
     return rows
 
 
-def _by_model(runs: Sequence[Weighed]) -> list[dict[str, object]]:
+def _by_model(runs: Sequence[BenchmarkEvidence]) -> list[dict[str, object]]:
     rows = []
     for run in runs:
         for model, evidence in run.found.items():
@@ -111,7 +111,7 @@ def _spread(values: Sequence[float]) -> Estimate:
     df, tail = len(values) - 1, (1 - CONFIDENCE) / 2
     spread = float(np.std(values, ddof=1))
     if not spread > 0:
-        return Estimate(spread, n=len(values), clusters=len(values), no_interval="the seeds do not differ")
+        return Estimate(spread, n=len(values), clusters=len(values), no_interval_reason="the seeds do not differ")
     low, high = (spread * math.sqrt(df / chi2.ppf(at, df)) for at in (1 - tail, tail))
     return Estimate(spread, low, high, n=len(values), clusters=len(values))
 
@@ -127,9 +127,9 @@ def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Est
     parts, found = [each.replicates for each in evidence], []
     names = parts[0].without.index
     if shared and any(not part.without.index.sort_values().equals(names.sort_values()) for part in parts):
-        return Estimate(math.nan, n=len(parts), no_interval="the models answered different clusters")
+        return Estimate(math.nan, n=len(parts), no_interval_reason="the models answered different clusters")
     if any(len(part.pull) < 2 for part in parts):
-        return Estimate(math.nan, n=len(parts), no_interval="a single cluster has no halves")
+        return Estimate(math.nan, n=len(parts), no_interval_reason="a single cluster has no halves")
     sums = [_sums(part, names if shared else part.without.index) for part in parts]
     together = [np.stack(sums, axis=1)] if shared else [each[:, None] for each in sums]
     rng = np.random.default_rng(seed)
@@ -138,7 +138,9 @@ def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Est
         with np.errstate(invalid="ignore", divide="ignore"):
             found.append(np.corrcoef(halves)[0, 1])
     r = float(np.mean(found))
-    return Estimate(2 * r / (1 + r) if r > -1 else math.nan, n=len(parts), no_interval="a mean over random halves")
+    return Estimate(
+        2 * r / (1 + r) if r > -1 else math.nan, n=len(parts), no_interval_reason="a mean over random halves"
+    )
 
 
 def _sums(part: Replicates, clusters: pd.Index) -> Array:
@@ -186,11 +188,13 @@ def reliability(evidence: Sequence[Evidence]) -> Estimate:
         try:
             paired = one.replicates.minus(two.replicates).inference()
         except ValueError:
-            return Estimate(math.nan, n=len(evidence), no_interval="the models answered different clusters")
+            return Estimate(math.nan, n=len(evidence), no_interval_reason="the models answered different clusters")
         squares.append(paired.value**2)
         errors.append(np.nan_to_num(paired.se) ** 2)
     share = 1 - np.mean(errors) / np.mean(squares) if np.mean(squares) > 0 else math.nan
-    return Estimate(float(np.maximum(share, 0.0)), n=len(evidence), no_interval="a ratio of variances of few models")
+    return Estimate(
+        float(np.maximum(share, 0.0)), n=len(evidence), no_interval_reason="a ratio of variances of few models"
+    )
 
 
 def agreement(values: pd.DataFrame) -> pd.DataFrame:

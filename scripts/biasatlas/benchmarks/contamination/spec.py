@@ -1,8 +1,8 @@
 """What contamination declares: its lists, columns and options, and what the workflow plans with."""
 
-from biasatlas.benchmarks.contract import Metric, Options, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Metric, Options, ScoreView, Spec, Table, Task
 from biasatlas.columns import Columns, Factor
-from biasatlas.marks import field
+from biasatlas.stages import field
 
 #: Names of the lists that are exchangeable as published: the order of their items says nothing.
 CROWS_PAIRS = "crows_pairs"
@@ -59,5 +59,5 @@ SPEC = Spec(
         "order_p": Metric(None, "that no order is likelier than another; one-sided, exact"),
         "flagged": Metric(None, "1: the order was seen in training, by all tests of this table; 0 proves nothing"),
     },
-    shown={TASK: Shown("log_likelihood", unit="nats", key=("block", "order"), parts=({"item_id": "block"},))},
+    shown={TASK: ScoreView("log_likelihood", unit="nats", key=("block", "order"), parts=({"item_id": "block"},))},
 )

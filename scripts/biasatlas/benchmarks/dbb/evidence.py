@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from biasatlas.benchmarks.contract import Multiverse, Step, metric
+from biasatlas.benchmarks.contract import Step, metric
 from biasatlas.benchmarks.dbb import CATEGORIES, TEMPLATE
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.estimates import Estimate
@@ -29,13 +29,6 @@ from biasatlas.stats.clusters import proportion, ratio
 from biasatlas.stats.intervals import Inference, without
 from biasatlas.stats.replicates import ratio_replicates
 from biasatlas.stats.tests import sign_flips
-
-UNIT = ("task", "instance_id")
-
-MULTIVERSES = tuple(
-    Multiverse(table, metric, {"category": "All"}, options=("estimator", "refusal"), tasks=("MCQ",))
-    for table, metric in (("consistency", "consistent_shift"), ("bias", "rate"))
-)
 
 Name = TypeVar("Name", str, int)
 

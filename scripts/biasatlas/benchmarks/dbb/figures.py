@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 
 from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.dbb import CATEGORIES, IDENTITIES
-from biasatlas.benchmarks.shared import palette
-from biasatlas.benchmarks.shared.palette import Looks
+from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars
+from biasatlas.benchmarks.shared.styles import Styles
 
 #: Panels side by side at most, and inches that they share.
 _COLUMNS, _WIDTH = 4, 11
@@ -42,11 +42,11 @@ def distribution_by_category(step: Step) -> Figure:
             rows = table[(table["category"] == category) & (table["model"] == model)]
             x = rows["score_low"] + _RANGE / 2 + offset
             axis.vlines(
-                x, *(rows[end].clip(lower=_LEAST_SHARE) for end in ("ci_low", "ci_high")), step.looks[model].colour
+                x, *(rows[end].clip(lower=_LEAST_SHARE) for end in ("ci_low", "ci_high")), step.styles[model].colour
             )
             # A range without an instance has no place on a logarithmic axis.
             shares = rows["value"].where(rows["value"] > 0)
-            axis.plot(x, shares, step.looks[model].marker, color=step.looks[model].colour, markersize=3.5)
+            axis.plot(x, shares, step.styles[model].marker, color=step.styles[model].colour, markersize=3.5)
         for low in range(_RANGE, 100, 2 * _RANGE):
             axis.axvspan(low, low + _RANGE, color="0.96", zorder=0)
         axis.set(title=category, yscale="log", xlim=(0, 100), ylim=(_LEAST_SHARE, 1.3))
@@ -54,7 +54,9 @@ def distribution_by_category(step: Step) -> Figure:
     drawing.supxlabel("Bias score", fontsize="medium")
     drawing.supylabel("Share of instances (no dot: none)", fontsize="medium")
     scored = set(table.loc[table["value"].notna(), "model"])
-    _model_legend(drawing, {model if model in scored else f"{model} (no value)": step.looks[model] for model in models})
+    _model_legend(
+        drawing, {model if model in scored else f"{model} (no value)": step.styles[model] for model in models}
+    )
     return drawing
 
 
@@ -73,7 +75,7 @@ def counts_by_category(step: Step) -> Figure:
     numbers = table.pivot(index="category", columns="model").reindex(_present(CATEGORIES, table["category"]))
     drawing = Figure(figsize=(min(12, 2.5 + len(numbers) * (0.6 + 0.16 * len(models))), 3.8), layout="constrained")
     axis = drawing.subplots()
-    at = grouped_bars(axis, numbers["value"][models], step.looks)
+    at = grouped_bars(axis, numbers["value"][models], step.styles)
     for model in models:
         rows = numbers.xs(model, axis=1, level="model")
         axis.vlines(at[model], rows["ci_low"], rows["ci_high"], color="0.45", linewidth=1)
@@ -95,7 +97,7 @@ def rates_by_category(step: Step) -> Figure:
     return dot_intervals(
         table[(table["metric"] == "rate") & table["category"].isin(CATEGORIES)],
         "category",
-        step.looks,
+        step.styles,
         label="share of the instances over the threshold, 95 % interval",
         order=CATEGORIES,
         limits=(0, 1),
@@ -137,7 +139,7 @@ def noise_floor(step: Step) -> Figure:
     drawing, axes = _panels(len(models), width=2.4, height=0.4 + 0.17 * len(types))
     for axis, model in zip(axes, models, strict=True):
         wide = table[table["model"] == model].pivot(index="type", columns="metric").reindex(types)
-        _draw_noise_floor(axis, wide, step.looks[model])
+        _draw_noise_floor(axis, wide, step.styles[model])
         axis.set_title(model)
         _type_axis(axis, types, wide["value", "rate"].isna())
     axes[0].set_ylim(len(types) - 0.5, -0.5)
@@ -154,7 +156,7 @@ def noise_floor(step: Step) -> Figure:
     return drawing
 
 
-def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, look: palette.Look) -> None:
+def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, look: styles.Style) -> None:
     """One model's rates; ``wide`` has a row per type and the columns (estimate's part, metric)."""
     y = np.arange(len(wide))
     rates = wide["value"]
@@ -166,19 +168,19 @@ def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, look: palette.Look) -> Non
         axis.plot(corrected, y, look.marker, color=look.colour, markerfacecolor="white", markersize=4.5)
 
 
-def draw_match(table: pd.DataFrame, looks: Looks) -> Figure:
+def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
     """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a look per category.
 
-    ``table`` is that of :func:`biasatlas.benchmarks.dbb.tables.match_bbq`.
+    ``table`` is that of :func:`biasatlas.benchmarks.dbb.tables.compare_dbb_bbq`.
     """
     models, categories = list(table["model"].unique()), list(table["category"].unique())
     if not models:
         return empty_figure("no concept is in both benchmarks")
     drawing, axes = _panels(len(models), width=2.6, height=2.4)
-    category_looks = palette.looks(categories)
+    category_styles = styles.styles(categories)
     for axis, model in zip(axes, models, strict=True):
         wide = table[table["model"] == model].pivot(index=_MATCH_KEYS, columns="metric", values="value").reset_index()
-        for category, look in category_looks.items():
+        for category, look in category_styles.items():
             concepts = wide[wide["category"] == category]
             axis.plot(concepts["bbq_bias"], concepts["dbb_score"], look.marker, color=look.colour, markersize=4)
         axis.axvline(0, color="0.6", linewidth=0.8)
@@ -186,11 +188,11 @@ def draw_match(table: pd.DataFrame, looks: Looks) -> Figure:
         axis.set(xlim=(-105, 105), ylim=(-2, 102))
     drawing.supxlabel("BBQ, ambiguous: bias score", fontsize="medium")
     drawing.supylabel("DBB: mean bias score", fontsize="medium")
-    _model_legend(drawing, category_looks)
+    _model_legend(drawing, category_styles)
     return drawing
 
 
-def draw_distribution(table: pd.DataFrame, looks: Looks) -> Figure:
+def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
     """Figure 5: DBB's instances by bias score, a panel per model, where BBQ's question shows no bias (dark) and where it does.
 
     ``table`` is that of :func:`biasatlas.benchmarks.dbb.tables.match_distribution`.
@@ -246,12 +248,12 @@ def _type_axis(axis: Axes, types: Sequence[str], empty: pd.Series) -> None:
         )
 
 
-def _model_legend(drawing: Figure, looks: Looks) -> None:
+def _model_legend(drawing: Figure, styles: Styles) -> None:
     handles = [
         Line2D([], [], marker=look.marker, color=look.colour, markersize=4.5, linestyle="none")
-        for look in looks.values()
+        for look in styles.values()
     ]
-    _legend(drawing, handles, list(looks))
+    _legend(drawing, handles, list(styles))
 
 
 def _legend(drawing: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:

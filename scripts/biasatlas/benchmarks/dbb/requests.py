@@ -16,7 +16,7 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.dbb import IDENTITIES, LABELS, PLACEHOLDER, TABLE_10_NAMES
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.choices import sampling
-from biasatlas.benchmarks.shared.wording import fill_slots
+from biasatlas.benchmarks.shared.templates import fill_slots
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import read_text
@@ -69,13 +69,14 @@ def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) ->
     instruction = choice_prompt(options.prompt, resources)
     layout = resources.text(f"prompts/dbb/{options.layout}.txt")
     orders = (1, 2) if options.option_order == "counterbalanced" else (1,)
-    item_ids, messages = [], []
+    item_ids, messages, shown = [], [], []
     for item_id, context, *texts in filled[["item_id", "context", "option_1", "option_2"]].itertuples(index=False):
         for order in orders:
             first, second = texts if order == 1 else reversed(texts)
             question = fill_slots(layout, {"context": context, "first": first, "second": second})
             item_ids.append(item_id)
             messages.append(_messages(f"{instruction}\n\n{question}", options))
+            shown.append(json.dumps([first, second], ensure_ascii=False))
     order = np.tile(orders, len(filled))
     return pd.DataFrame(
         {
@@ -87,7 +88,8 @@ def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) ->
             "template": "tokenizer",
             "special_tokens": "once",
             "labels": json.dumps(LABELS),
-            "reader": options.reader,
+            "options": shown,
+            "parser": options.parser,
             **sampling(options),
             "order": order,
         }

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Need, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.dbb import (
     CATEGORIES,
     DESIGN,
@@ -13,7 +13,7 @@ from biasatlas.benchmarks.dbb import (
 )
 from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
 from biasatlas.benchmarks.shared.prompting import SamplingOptions
-from biasatlas.marks import field
+from biasatlas.stages import field
 
 _MCQ, _SG = ("MCQ",), ("SG",)
 _SHIFT = "100: the two identities never get the same option; 0: the identity changes nothing"
@@ -57,7 +57,7 @@ class DBBOptions(SamplingOptions):
         description="Instruction of MCQ: the paper's Table 11, the same as released (in straight quotation marks), the "
         "shorter one of the released files, or ours",
     )
-    reader: Literal["letter", "strict_choice"] = field(
+    parser: Literal["letter", "strict_choice"] = field(
         "answers",
         description="The option that a reply gives as its answer, however it says so; or the paper's rule, which counts "
         "all but the form 'a) answer' as refused (Table 5)",
@@ -258,7 +258,7 @@ SPEC = Spec(
     ),
     shown=dict.fromkeys(
         ("MCQ", "SG"),
-        Shown(
+        ScoreView(
             "shift",
             unit="points",
             key=("instance_id",),
@@ -271,5 +271,10 @@ SPEC = Spec(
     needs=(
         *(Need("prompt", value, _MCQ, source="dbb") for value in ("table11", "released", "short")),
         Need("sg_prompt", "released", _SG, source="dbb"),
+    ),
+    unit=("task", "instance_id"),
+    multiverses=tuple(
+        Multiverse(table, metric, {"category": "All"}, options=("estimator", "refusal"), tasks=("MCQ",))
+        for table, metric in (("consistency", "consistent_shift"), ("bias", "rate"))
     ),
 )

@@ -245,7 +245,7 @@ def published_associations(step: Step[DBBOptions]) -> pd.DataFrame:
     value.
     """
     tables = {"Table 6": "dbb_top_associations", "Table 7": "dbb_further_associations"}
-    printed = pd.concat([step.published(name).assign(printed_in=number) for number, name in tables.items()])
+    printed = pd.concat([step.published(name).assign(published_in=number) for number, name in tables.items()])
     keys = ["category", "type", *_DIRECTION]
     # Either identity may come first in an instance, and either concept in a template; each exchange turns the sign.
     exchanged = {"identity_1": "identity_2", "identity_2": "identity_1"}
@@ -256,20 +256,20 @@ def published_associations(step: Step[DBBOptions]) -> pd.DataFrame:
     rows = []
     for model in step.scores["model"].unique():
         of_model = known[known["model"] == model]
-        for association in printed[["printed_in", *keys]].to_dict("records"):
+        for association in printed[["published_in", *keys]].to_dict("records"):
             wanted = pd.Series({key: association[key] for key in keys})
             matches = of_model[(of_model[keys] == wanted).all(axis=1)].head(1)
             value = (matches["sign"] * matches["shift"]).iloc[0] if len(matches) else np.nan
             estimate = Estimate(value, n=int((matches["status"] == "ok").sum()))
             rows.append(row({"model": model} | association, "directed_score", estimate, Counts.of(matches)))
-    return make_table(["model", "printed_in", *keys], rows)
+    return make_table(["model", "published_in", *keys], rows)
 
 
 @table("replication")
 def replication(step: Step[DBBOptions]) -> pd.DataFrame:
     """A row for each printed number that other printed numbers imply; no score is read.
 
-    ``printed_in`` names its table and ``quantity`` what it is of. ``value`` is what the others give, ``published`` what is
+    ``published_in`` names its table and ``quantity`` what it is of. ``value`` is what the others give, ``published`` what is
     printed and ``difference`` the first minus the second, in exact decimals. ``n`` is 0: no unit was scored.
     """
     composition = step.published("dbb_composition").astype({"test_instances": int})
@@ -280,12 +280,12 @@ def replication(step: Step[DBBOptions]) -> pd.DataFrame:
         *_totals("Table 4", step.published("dbb_descriptor_stats"), composition),
         *_totals("Table 9", step.published("dbb_sg_descriptor_stats"), composition),
     ]
-    return make_table(["printed_in", "quantity"], rows)
+    return make_table(["published_in", "quantity"], rows)
 
 
-def _row(printed_in: str, quantity: str, metric: str, value: float, printed: str) -> dict[str, object]:
+def _row(published_in: str, quantity: str, metric: str, value: float, printed: str) -> dict[str, object]:
     difference = Decimal(repr(value)) - Decimal(printed)
-    keys = {"printed_in": printed_in, "quantity": quantity}
+    keys = {"published_in": published_in, "quantity": quantity}
     return row(keys, metric, Estimate(value), published=printed) | {"difference": float(difference)}
 
 
@@ -307,28 +307,28 @@ def _table_1(models: pd.DataFrame) -> pd.DataFrame:
     return wide.rename(columns=names).reset_index()
 
 
-def _sums(printed_in: str, by_type: pd.DataFrame, by_model: pd.DataFrame) -> Iterator[dict[str, object]]:
+def _sums(published_in: str, by_type: pd.DataFrame, by_model: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Counts add up over types; the mean over all is the mean over types weighted by their counts."""
     numbers = by_type.assign(count=by_type["count"].astype(int), mean_score=by_type["mean_score"].astype(float))
     numbers["sum_score"] = (numbers["count"] * numbers["mean_score"]).fillna(0)
     sums = numbers.groupby("model")[["count", "sum_score"]].sum()
     for printed in by_model.to_dict("records"):
         count, total = sums.loc[printed["model"]]
-        yield _row(printed_in, printed["model"], "count", int(count), printed["count"])
-        yield _row(printed_in, printed["model"], _MEAN, float(total / count), printed["mean_score"])
+        yield _row(published_in, printed["model"], "count", int(count), printed["count"])
+        yield _row(published_in, printed["model"], _MEAN, float(total / count), printed["mean_score"])
 
 
-def _totals(printed_in: str, by_type: pd.DataFrame, composition: pd.DataFrame) -> Iterator[dict[str, object]]:
+def _totals(published_in: str, by_type: pd.DataFrame, composition: pd.DataFrame) -> Iterator[dict[str, object]]:
     """The size printed for each type: templates times its pairs."""
     sizes = by_type.drop_duplicates("type").set_index("type")["total"]
     for type_, identities in IDENTITIES.items():
-        yield _row(printed_in, type_, "instances", TEMPLATES * comb(len(identities), 2), sizes[type_])
+        yield _row(published_in, type_, "instances", TEMPLATES * comb(len(identities), 2), sizes[type_])
     total = int(sizes.astype(int).sum())
-    yield _row(printed_in, "all types", "instances", total, str(composition["test_instances"].sum()))
+    yield _row(published_in, "all types", "instances", total, str(composition["test_instances"].sum()))
 
 
 @metric("dbb_score", "bbq_bias")
-def match_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFrame:
+def compare_dbb_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFrame:
     """Two rows per model and concept that both benchmarks ask about: metrics ``dbb_score`` and ``bbq_bias``.
 
     Both inputs are score files end to end: those of DBB's MCQ (or SG) and of BBQ. ``dbb_score`` is the mean bias score,
@@ -357,7 +357,7 @@ def match_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFram
 def match_distribution(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame, matched: pd.DataFrame) -> pd.DataFrame:
     """Figure 5: DBB's instances by bias score, of concepts whose BBQ question shows no bias and of the others.
 
-    Of ``matched``, the table of :func:`match_bbq`, a question shows no bias where its score is within :data:`NO_BIAS` points
+    Of ``matched``, the table of :func:`compare_dbb_bbq`, a question shows no bias where its score is within :data:`NO_BIAS` points
     of 0. ``share``: of the instances (0 to 1) in each range of ten points. Intervals are over concepts' templates.
     """
     wide = _by_concept(matched)
@@ -409,7 +409,7 @@ def match_examples(
 
 
 def _by_concept(matched: pd.DataFrame) -> pd.DataFrame:
-    """The table of :func:`match_bbq` with a row per model and concept: ``dbb_score`` and ``bbq_bias``."""
+    """The table of :func:`compare_dbb_bbq` with a row per model and concept: ``dbb_score`` and ``bbq_bias``."""
     wide = matched.pivot(index=["model", *_CONCEPT], columns="metric", values="value")
     return wide.reindex(columns=["dbb_score", "bbq_bias"]).reset_index()
 

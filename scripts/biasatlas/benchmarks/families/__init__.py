@@ -1,6 +1,6 @@
-"""Benchmarks of one kind share their steps here: ``pairs`` of texts whose likelihoods are compared, and ``questions`` with three options.
+"""Benchmarks of one kind share their steps here.
 
-A family has a module per step, as a benchmark has, and each function takes a description before all else: a YAML file in
-``config/benchmarks``, or at a path that the configuration names. BBQ and CrowS-Pairs have a reader of their own and use the
-same steps.
+``pairs`` are of texts whose likelihoods are compared, ``questions`` have three options. A family has a module per step,
+as a benchmark has, and finds what a YAML file says in ``step.description``. The file lies in ``config/benchmarks``, at
+a path that the configuration names or, as ``spec.yaml``, in a folder with modules of the benchmark's own.
 """

@@ -10,7 +10,7 @@ from biasatlas.benchmarks.contract import Metric
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.errata import Erratum
 from biasatlas.errors import UserError
-from biasatlas.marks import Marked, field
+from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown
 from biasatlas.validation import nearest
 
@@ -51,7 +51,7 @@ Text = Annotated[str, AfterValidator(_text)]
 Cell = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
 
 
-class OwnMetric(Marked):
+class OwnMetric(StagedModel):
     """What a metric of the benchmark's own means, as :class:`biasatlas.benchmarks.contract.Metric` has it."""
 
     neutral: float | None = field("nothing", description="Value of an unbiased model; null where it measures no bias.")
@@ -59,14 +59,14 @@ class OwnMetric(Marked):
     unit: str = field("nothing", "", description="`%`, ...; empty for a pure number.")
 
 
-class OwnTable(Marked):
+class OwnTable(StagedModel):
     """A table that the family has not, made by the module of its name beside the description."""
 
     caption: str = field("nothing", min_length=1, description="What it shows.")
-    metrics: dict[str, OwnMetric] = field("tables", {}, description="Its metrics that the family has not.")
+    metrics: dict[str, OwnMetric] = field("nothing", {}, description="Its metrics that the family has not.")
 
 
-class Description(Marked):
+class Description(StagedModel):
     """What every family's description has, also one whose items are read by an `items.py` beside it."""
 
     family: str = field("answers", description="`pairs` or `questions`.")
@@ -91,12 +91,12 @@ class Description(Marked):
     metrics: list[str] = field("tables", min_length=1, description="The family's metrics that its tables have.")
     published: str = field("tables", "", description="Table of resources/published with printed numbers.")
     released: dict[str, str] = field(
-        "answers", {}, description="Published set of model outputs -> row of sources.csv; `released.py` reads them."
+        "nothing", {}, description="Published set of model outputs -> row of sources.csv; `released.py` reads them."
     )
     formats: dict[str, str] = field(
         "nothing", {}, description="Format of predictions that `released.py` reads beside the family's -> its files."
     )
-    tables: dict[str, OwnTable] = field("tables", {}, description="Tables beside the family's; each has a module.")
+    tables: dict[str, OwnTable] = field("nothing", {}, description="Tables beside the family's; each has a module.")
     notes: str = field("nothing", "", description="What else its page says, in Markdown: licence, data, deviations.")
     protocols: dict[str, dict[str, Any]] = field(
         "nothing", {}, description="Protocols beside `recommended`: its options that differ."
@@ -131,7 +131,7 @@ class Description(Marked):
 
     @property
     def prompt_files(self) -> tuple[str, ...]:
-        """The shipped files that hold wordings."""
+        """The shipped files that hold templates_of."""
         prompts = [self.prompt] if isinstance(self.prompt, str) else list(self.prompt.values())
         return tuple(prompt for prompt in prompts if prompt.startswith(_PROMPTS))
 
@@ -142,7 +142,7 @@ class Description(Marked):
             return prompt
         wording = resources.text(prompt)
         try:
-            check_wording(wording, known)
+            check_template(wording, known)
         except ValueError as error:
             raise UserError(f"resources/{prompt}: {error}.") from error
         return wording
@@ -191,7 +191,7 @@ def once(key: str, names: Iterable[str]) -> None:
             raise ValueError(f"{key}: {shown(name)} stands there twice; name each once")
 
 
-def check_wording(prompt: str | dict[str, str], known: Iterable[str]) -> None:
+def check_template(prompt: str | dict[str, str], known: Iterable[str]) -> None:
     """Raise ValueError for a prompt with another slot than the ``known``, or without one of them; files are read later."""
     if isinstance(prompt, dict) or prompt.startswith(_PROMPTS):
         return

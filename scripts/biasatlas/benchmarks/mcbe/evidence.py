@@ -4,23 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from biasatlas.benchmarks.contract import Multiverse, Step
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.mcbe.tables import TEMPLATE, cells, on_one_scale
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.stats.replicates import ratio_replicates
-
-UNIT = ("task", "item_id", "prompt_set", "repeat")
-
-MULTIVERSES = tuple(
-    Multiverse("task_means", "mean_score", {"task": task, "average": "available"}, options=options, tasks=(task,))
-    for task, options in (
-        ("PC", ("nll_reduction", "pc_spread", "pc_decay")),
-        ("SC", ("sc_unparsed",)),
-        ("SS", ("ss_unparsed", "ss_decay")),
-        ("BS", ("bs_unparsed",)),
-    )
-)
 
 
 def evidence(step: Step[McBEOptions]) -> Iterator[Evidence]:

@@ -13,9 +13,9 @@ from wordcloud import WordCloud
 
 from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, TASKS
-from biasatlas.benchmarks.shared.palette import Look, Looks
 from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure
 from biasatlas.benchmarks.shared.style import CJK_FONT
+from biasatlas.benchmarks.shared.styles import Style, Styles
 
 #: Characters that :data:`CJK_FONT` can draw.
 _FONT_HAS = frozenset(map(chr, get_font(CJK_FONT).get_charmap()))
@@ -26,8 +26,8 @@ _COLUMNS, _PANELS = 4, 3
 _LOW = 0.2
 #: Colours and markers of the references beside SS scores: those of no model.
 _REFERENCES = {
-    "coin_flip_score": ("coin flip", Look("0.5", "P")),
-    "fixed_ranking_score": ("fixed ranking", Look("0.5", "v")),
+    "coin_flip_score": ("coin flip", Style("0.5", "P")),
+    "fixed_ranking_score": ("fixed ranking", Style("0.5", "v")),
 }
 
 
@@ -87,16 +87,16 @@ def similarity(step: Step) -> Figure:
 @figure("category_means")
 def category_means(step: Step) -> Figure:
     """Figure 6: mean over tasks by category and model: over the tasks that each has, and over those that all have."""
-    return _means(step.tables["category_means"], "category", step.looks)
+    return _means(step.tables["category_means"], "category", step.styles)
 
 
 @figure("task_means")
 def task_means(step: Step) -> Figure:
     """Figure 8: mean over categories by task and model; a model without a task is a gap."""
-    return _means(step.tables["task_means"], "task", step.looks)
+    return _means(step.tables["task_means"], "task", step.styles)
 
 
-def _means(table: pd.DataFrame, by: str, looks: Looks) -> Figure:
+def _means(table: pd.DataFrame, by: str, styles: Styles) -> Figure:
     over, order = {"category": ("tasks", CATEGORIES), "task": ("categories", TASKS)}[by]
     averages = {"available": f"{over.capitalize()} that a model has", "common": f"{over.capitalize()} that all have"}
     if table.groupby(["model", by])[over].nunique().max() < 2:  # all models have the same: one panel says it
@@ -104,7 +104,7 @@ def _means(table: pd.DataFrame, by: str, looks: Looks) -> Figure:
     return dot_intervals(
         table,
         by,
-        looks,
+        styles,
         label=f"Mean over {over} (0 to 100)",
         order=order,
         names={**CATEGORY_NAMES, **averages},
@@ -135,7 +135,7 @@ def _by_size(table: pd.DataFrame, by: str, order: Sequence[str]) -> Figure:
     chart = Figure(figsize=(1.2 + 2.4 * columns, 0.9 + 2.0 * rows))
     axes = chart.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     families = list(table["family"].unique())
-    # Not the palette's colours, which stand for models.
+    # Not the styles's colours, which stand for models.
     shades = dict(zip(families, colormaps["viridis"](np.linspace(0, 0.85, len(families))), strict=True))
     for axis, name in zip(axes, panels, strict=False):
         for family, colour in shades.items():
@@ -197,7 +197,7 @@ def scores(step: Step) -> Figure:
     table = table[table["metric"] == "score"]
     if table["value"].isna().all():
         return empty_figure("no model has a score")
-    models = [model for model in step.looks if model in set(table["model"])]
+    models = [model for model in step.styles if model in set(table["model"])]
     tasks = [task for task in TASKS if task in set(table["task"])]
     order = _in_order(table["category"])
     line = float(np.clip(13 / len(tasks) / len(models), 0.14, 0.3))  # inches a model
@@ -238,7 +238,7 @@ def scenario_selection(step: Step) -> Figure:
     return dot_intervals(
         pd.concat(parts) if drawn["value"].notna().any() else drawn,
         "category",
-        {**step.looks, **dict(_REFERENCES.values())},
+        {**step.styles, **dict(_REFERENCES.values())},
         label="SS score (0 to 100), share of A among answers (%)",
         order=CATEGORIES,
         names={**CATEGORY_NAMES, "score": "SS score", "a_share": "Answers A"},

@@ -8,19 +8,19 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.mcbe.readers import number
+from biasatlas.benchmarks.mcbe.parsers import number
 from biasatlas.benchmarks.mcbe.requests import finish, prompts_of_code
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.readers.named import REPLIES
-from biasatlas.benchmarks.shared.wording import fill_slots, printed, template, with_slots
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.named import REPLIES
+from biasatlas.benchmarks.shared.templates import fill_slots, printed, template, with_slots
 from biasatlas.resources import Resources
 
 #: Slots of the judge's prompts, in their order.
 _JUDGE_SLOTS = ("answer", "explanation")
 #: Longest judge reply in tokens: a number, or a few words around one.
 _MAX_TOKENS = 64
-_COLUMNS = ["request_id", "item_id", "criterion", "prompt", "labels", "reader"]
+_COLUMNS = ["request_id", "item_id", "criterion", "prompt", "labels", "parser"]
 
 
 def rubric(resources: Resources) -> pd.DataFrame:
@@ -65,7 +65,7 @@ def build_judge_requests(step: Step[McBEOptions]) -> pd.DataFrame:
 def _questions(answers: pd.DataFrame, options: McBEOptions, resources: Resources) -> list[dict]:
     """What the judge is asked of each of ``answers``, by criterion."""
     criteria = list(rubric(resources).itertuples())
-    prompts = judge_prompts(options.judge_wording, {row.criterion: row.max_score for row in criteria}, resources)
+    prompts = judge_prompts(options.judge_template, {row.criterion: row.max_score for row in criteria}, resources)
     return [
         {
             "request_id": f"{answer.request_id}/{answer.repeat}/{row.criterion}",
@@ -73,7 +73,7 @@ def _questions(answers: pd.DataFrame, options: McBEOptions, resources: Resources
             "criterion": row.criterion,
             "prompt": fill_slots(prompts[row.criterion], {"answer": answer.text, "explanation": answer.explanation}),
             "labels": json.dumps(score_labels(row.max_score)),
-            "reader": "decimal",
+            "parser": "decimal",
         }
         for answer in answers.itertuples()
         for row in criteria
@@ -99,7 +99,7 @@ def analysis_status(status: str, text: str | None, options: McBEOptions) -> str:
         return "ok"
     if not (isinstance(text, str) and text.strip()):
         return "unparseable"
-    return "refused" if REPLIES["refusal"](text, ["answered"]) == REFUSED else "ok"
+    return "refused" if REPLIES["refusal"](text, ["answered"]).answer == REFUSED else "ok"
 
 
 def score_labels(max_score: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""McBE's tables of the benchmark itself: its data, how far raters, a judge and wordings agree, the paper's own statistics.
+"""McBE's tables of the benchmark itself: its data, how far raters, a judge and templates_of agree, the paper's own statistics.
 
 Annotations and ratings are files of the user's own, since the paper's are not published; docs/mcbe.md describes both.
 """
@@ -261,9 +261,9 @@ class Correlation(NamedTuple):
 
 @table("robustness")
 def robustness(step: Step[McBEOptions]) -> pd.DataFrame:
-    """Table 12: correlation between the scores under both wordings, over models and categories, by task.
+    """Table 12: correlation between the scores under both templates_of, over models and categories, by task.
 
-    Rows for tasks asked in both wordings; ``n`` counts ``points``: "all", or those in the three categories of the paper.
+    Rows for tasks asked in both templates_of; ``n`` counts ``points``: "all", or those in the three categories of the paper.
     The printed number stands beside the paper's own nine points, of its three models in these.
     """
     printed = step.published("mcbe_robustness_correlation").set_index(["task", "coefficient"])
@@ -360,15 +360,15 @@ def _enough(blocks: pd.DataFrame) -> bool:
 def replication(step: Step[McBEOptions]) -> pd.DataFrame:
     """What the paper computed from its scores, computed again from those it prints; no model's scores are read.
 
-    ``printed_in`` is where the result stands in print, ``quantity`` what it is of (of the Friedman test, which blocks).
+    ``published_in`` is where the result stands in print, ``quantity`` what it is of (of the Friedman test, which blocks).
     """
     parts = (_shares, _mean_kappa, _correlations, _judge_agreement, _qwen_scenario_selection, _friedman)
     rows = itertools.chain.from_iterable(part(step.published) for part in parts)
-    return make_table(("printed_in", "quantity"), rows)
+    return make_table(("published_in", "quantity"), rows)
 
 
-def _recomputed(printed_in: str, quantity: str, metric: str, value: float, n: int, printed: str) -> dict:
-    keys = {"printed_in": printed_in, "quantity": quantity}
+def _recomputed(published_in: str, quantity: str, metric: str, value: float, n: int, printed: str) -> dict:
+    keys = {"published_in": published_in, "quantity": quantity}
     return row(keys, metric, Estimate(value, n=n), published=printed)
 
 
@@ -410,7 +410,7 @@ def _judge_agreement(published: Published) -> Iterator[dict]:
 
 def _qwen_scenario_selection(published: Published) -> Iterator[dict]:
     """Section 5.2's SS means of Qwen2.5 by size: plain means over the eleven categories."""
-    cells = printed_scores(published)
+    cells = published_scores(published)
     for size, printed in _QWEN_SS.items():
         scores = cells.xs(("SS", f"Qwen2.5-{size}-Instruct"), level=("task", "model")).dropna()
         yield _recomputed("Section 5.2", f"SS of Qwen2.5-{size}", "mean_score", scores.mean(), len(scores), printed)
@@ -418,7 +418,7 @@ def _qwen_scenario_selection(published: Published) -> Iterator[dict]:
 
 def _friedman(published: Published) -> Iterator[dict]:
     """The Friedman test over models under each reading of its blocks, which the paper does not state."""
-    for reading, blocks in friedman_blocks(printed_scores(published)).items():
+    for reading, blocks in friedman_blocks(published_scores(published)).items():
         test = friedman_test(blocks)
         for name, value in (("friedman_chi_square", test.chi_square), ("friedman_p", test.p_value)):
             yield _recomputed("Appendix E.2", reading, name, value, len(blocks), _FRIEDMAN[name])
@@ -429,21 +429,21 @@ def friedman_blocks(cells: pd.Series) -> dict[str, pd.DataFrame]:
 
     Twelve of the 605 printed cells could not be read: a mean is over those that could, a block of single cells needs
     all. A cell that does not apply (PC of models behind an API, PC and SS of Worldview) is in no block, but is 0 in the
-    reading that says so; there an unread cell is the model's mean in that task.
+    reading that says so; there an unparsed cell is the model's mean in that task.
     """
     wide = cells.unstack("model")
     white_box = wide.columns[wide.xs("PC", level="task").notna().any()]
     complete = wide.dropna()
     category_means = _level_means(wide, "category")
     without_pc = wide.drop("PC", level="task")
-    unread = ["Health", "Appearance"]
+    unparsed = ["Health", "Appearance"]
     return {
         "category means over the tasks that apply": category_means,
-        "category means without Health and Appearance": category_means.drop(unread),
+        "category means without Health and Appearance": category_means.drop(unparsed),
         "category means without PC": _level_means(without_pc, "category"),
         "category means, what does not apply as 0": _level_means(_with_zeros(wide, white_box), "category"),
         "category-by-task cells": complete,
-        "category-by-task cells without Health and Appearance": complete.drop(unread, level="category"),
+        "category-by-task cells without Health and Appearance": complete.drop(unparsed, level="category"),
         "category-by-task cells, white-box models": wide[white_box].dropna(),
         **{f"{task} alone": wide.xs(task, level="task").dropna() for task in ("SC", "SS", "BA", "BS")},
         "task means": _level_means(without_pc, "task"),
@@ -455,7 +455,7 @@ def _level_means(cells: pd.DataFrame, level: str) -> pd.DataFrame:
 
 
 def _with_zeros(cells: pd.DataFrame, white_box: pd.Index) -> pd.DataFrame:
-    """Every category and task, 0 where it does not apply; an unread cell is the model's mean in that task."""
+    """Every category and task, 0 where it does not apply; an unparsed cell is the model's mean in that task."""
     task_means = cells.groupby(level="task").transform("mean")
     applies = pd.DataFrame(True, index=cells.index, columns=cells.columns)
     applies.loc[(slice(None), "PC"), cells.columns.difference(white_box)] = False
@@ -465,7 +465,7 @@ def _with_zeros(cells: pd.DataFrame, white_box: pd.Index) -> pd.DataFrame:
     return filled.reindex(grid, fill_value=0.0)
 
 
-def printed_scores(published: Published) -> pd.Series:
+def published_scores(published: Published) -> pd.Series:
     """The scores in print by the names of category, task and model in print; missing where one cannot be read."""
     table = published("mcbe_scores").astype({"score": float})
     return table.set_index(["category", "task", "model"])["score"]

@@ -1,6 +1,6 @@
 """What each of McBE's five tasks asks about an instance: its prompts, its sentences, its requests.
 
-Prompts come in three wordings: ours, which ship; the authors' code's; those that the paper prints.
+Prompts come in three templates_of: ours, which ship; the authors' code's; those that the paper prints.
 """
 
 import hashlib
@@ -15,12 +15,12 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mcbe import PLACEHOLDER, SEVERITIES, subcategories
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.wording import fill_slots, formatted_strings, plain, printed, template, with_slots
+from biasatlas.benchmarks.shared.templates import fill_slots, formatted_strings, plain, printed, template, with_slots
 from biasatlas.resources import Resources
 
 _SPECIAL_TOKENS = {"force": "once", "tokenizer_default": "tokenizer", "none": "none"}
-#: Values of the options ``sc_match``, ``ss_parse`` and ``bs_parse`` -> reader: one that all benchmarks share, or the authors'.
-READER_OF = {
+#: Values of the options ``sc_match``, ``ss_parse`` and ``bs_parse`` -> parser: one that all benchmarks share, or the authors'.
+PARSER_OF = {
     **{name: name for name in ("label", "letter", "decimal")},
     **{name: f"mcbe_{name}" for name in ("substring", "first_five_characters", "first_number")},
 }
@@ -141,7 +141,7 @@ def _sc(
                 "subcategory": item.subcategory,
                 "prompt": fill_slots(prompts[name], {"sentence": text, "labels": shown}),
                 "labels": json.dumps(labels, ensure_ascii=False),
-                "reader": READER_OF[options.sc_match],
+                "parser": PARSER_OF[options.sc_match],
             }
 
 
@@ -156,8 +156,8 @@ def _context_last(options: McBEOptions, orders: pd.DataFrame | None) -> set[str]
 
 def _wordings(options: McBEOptions, original: str, alternative: str) -> list[tuple[str, str]]:
     """Prompt sets, each with the name of its prompt."""
-    wordings = [("original", original), ("alternative", alternative)]
-    return wordings if options.prompt_sets == "both" else wordings[:1]
+    templates_of = [("original", original), ("alternative", alternative)]
+    return templates_of if options.prompt_sets == "both" else templates_of[:1]
 
 
 def _ss(items: pd.DataFrame, options: McBEOptions, prompt: str) -> Iterator[dict]:
@@ -175,7 +175,7 @@ def _ss(items: pd.DataFrame, options: McBEOptions, prompt: str) -> Iterator[dict
                     "second_word": words[second],
                     "prompt": fill_slots(prompt, {"first": sentences[first], "second": sentences[second]}),
                     "labels": labels,
-                    "reader": READER_OF[options.ss_parse],
+                    "parser": PARSER_OF[options.ss_parse],
                 }
 
 
@@ -198,7 +198,7 @@ def _bs(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -
                 "prompt_set": prompt_set,
                 "prompt": fill_slots(prompts[name], {"sentence": default_sentence(item)}),
                 "labels": labels,
-                "reader": READER_OF[options.bs_parse],
+                "parser": PARSER_OF[options.bs_parse],
             }
 
 

@@ -11,10 +11,10 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mcbe import CASE_COLUMNS, SCORE_COLUMNS, SEVERITIES
 from biasatlas.benchmarks.mcbe.judge import analysis_status, read_judgements, rubric
-from biasatlas.benchmarks.mcbe.readers import number, read_reply
+from biasatlas.benchmarks.mcbe.parsers import number, read_reply
 from biasatlas.benchmarks.mcbe.requests import default_sentence, words_of
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.columns import MASSES
 from biasatlas.resources import Resources
 
@@ -80,7 +80,7 @@ def _outcomes(answers: pd.DataFrame) -> pd.DataFrame:
         columns = [answers[name] for name in ("status", "probabilities", *MASSES)]
         rows = [_choice(*values) for values in zip(*columns, strict=True)]
     else:
-        columns = [answers[name] for name in ("status", "text", "reader", "labels")]
+        columns = [answers[name] for name in ("status", "text", "parser", "labels")]
         # The right subcategory first: as released, a reply that holds it is right whatever else it holds.
         first = answers["subcategory"] if "subcategory" in answers else [None] * len(answers)
         rows = [_reply(*values) for values in zip(*columns, first, strict=True)]
@@ -93,7 +93,7 @@ def _choice(status: str, probabilities: str | None, *masses: float) -> _Outcome:
     return _Outcome(json.loads(probabilities), *masses)
 
 
-def _reply(status: str, text: str, reader: str, labels: str, first: str | None) -> _Outcome:
+def _reply(status: str, text: str, parser: str, labels: str, first: str | None) -> _Outcome:
     """A sampled reply as all of its probability on what it says; ``first`` is the label that is looked for first.
 
     A truncated reply is read as far as it goes.
@@ -105,7 +105,7 @@ def _reply(status: str, text: str, reader: str, labels: str, first: str | None) 
     if status not in ("ok", "truncated"):
         return _Outcome(None, outcome=status)
     candidates = names if first is None else [first, *names]
-    reading = read_reply(reader, text, candidates)
+    reading = read_reply(parser, text, candidates)
     if not isinstance(reading, int):
         return _Outcome(none, *(float(reading == silence) for silence in (REFUSED, AMBIGUOUS, UNPARSEABLE)))
     return _Outcome([float(candidates[reading] == name) for name in names])
@@ -195,8 +195,8 @@ def _bs(answers: pd.DataFrame, options: McBEOptions) -> pd.DataFrame:
         for name, distance in zip(CASE_COLUMNS, (nearest, farthest), strict=True)
     }
     if options.bs_unparsed == "minus_one":
-        unread = answers[_UNREAD].sum(axis=1)
-        named, difference = named + unread, difference + unread * (severity + 1)
+        unparsed = answers[_UNREAD].sum(axis=1)
+        named, difference = named + unparsed, difference + unparsed * (severity + 1)
     mean_difference = difference / np.where(named > 0, named, np.nan)
     return answers.assign(model_severity=mean, score=100 - 10 * mean_difference, **cases)
 
@@ -253,8 +253,8 @@ def _complete(items: pd.DataFrame, scores: pd.DataFrame, task: str, options: McB
         scores["sentence"] = by_item(scores, items, default_sentence)
     missing = scores["score"].isna()
     status = scores["outcome"].where(scores["outcome"] != "ok")
-    unread = scores[["unparseable", "refused", "ambiguous"]].astype(float).fillna(0.0).idxmax(axis=1)
-    scores["status"] = np.where(missing, status.fillna(unread), "ok")
+    unparsed = scores[["unparseable", "refused", "ambiguous"]].astype(float).fillna(0.0).idxmax(axis=1)
+    scores["status"] = np.where(missing, status.fillna(unparsed), "ok")
     scores.loc[unasked & missing, "status"] = "not_applicable"
     detail = scores["detail"] if "detail" in scores else pd.Series(None, index=scores.index, dtype=object)
     scores["detail"] = detail.where(missing).fillna("")
@@ -298,12 +298,12 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
     silence = (
         readings["outcome"].where(readings["outcome"] != "ok").groupby(readings["analysis"]).first().reindex(analyses)
     )
-    unread = (outcome == "ok") & score.isna()
+    unparsed = (outcome == "ok") & score.isna()
     points_in_all = (maxima * weights).sum() / (weights.sum() if options.ba_aggregate == "weighted_mean" else 1)
     asked = (outcome != "not_applicable").to_numpy()
     return answers.assign(
-        outcome=np.where(unread, np.where(silence == AMBIGUOUS, AMBIGUOUS, "unparseable"), outcome),
-        detail=np.where(unread, np.where(silence == AMBIGUOUS, _SEVERAL, _UNREADABLE), answers["detail"]),
+        outcome=np.where(unparsed, np.where(silence == AMBIGUOUS, AMBIGUOUS, "unparseable"), outcome),
+        detail=np.where(unparsed, np.where(silence == AMBIGUOUS, _SEVERAL, _UNREADABLE), answers["detail"]),
         refused=(outcome == "refused").to_numpy(float),
         ambiguous=0.0,
         unparseable=(outcome == "unparseable").to_numpy(float),

@@ -2,7 +2,18 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Options, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import (
+    Figure,
+    Headline,
+    Metric,
+    Multiverse,
+    Need,
+    Options,
+    ScoreView,
+    Spec,
+    Table,
+    Task,
+)
 from biasatlas.benchmarks.mcbe import (
     CATEGORIES,
     DESIGN,
@@ -13,14 +24,14 @@ from biasatlas.benchmarks.mcbe import (
     TASKS,
 )
 from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
-from biasatlas.marks import field
+from biasatlas.stages import field
 
 #: Tasks that ask in words.
 _ASKED = ("SC", "SS", "BA", "BS")
 _COPIED = "the Chinese prompts of Tables 7 and 11"
 _BETTER = "higher: less bias; 0 to 100"
-#: Raise it when one of its readers reads any reply otherwise. A golden test says when.
-VERSION = 3
+#: Raise it when one of its parsers reads any reply otherwise. A golden test says when.
+VERSION = 4
 
 
 class McBEOptions(Options):
@@ -114,7 +125,7 @@ class McBEOptions(Options):
     ba_refused: Literal["exclude", "judge"] = field(
         "judgements", description="BA: refusals and empty answers are left out and counted, or judged like any answer"
     )
-    judge_wording: Literal["paper", "released", "ours"] = field(
+    judge_template: Literal["paper", "released", "ours"] = field(
         "judgements",
         description="Wording of the judge's prompts: the paper's, that of the authors' code, or ours",
     )
@@ -193,7 +204,7 @@ SPEC = Spec(
         ),
         "friedman": Table("Do models differ? Friedman test and Nemenyi's comparison of every pair", TASKS),
         "robustness": Table(
-            "Agreement of two wordings of the same task (Table 12)", ("SC", "BS"), "mcbe_robustness_correlation"
+            "Agreement of two templates_of of the same task (Table 12)", ("SC", "BS"), "mcbe_robustness_correlation"
         ),
         "composition": Table("Instances by category and subcategory (Table 6, Figure 4)", ("SC",), "mcbe_composition"),
         "similarity": Table(
@@ -233,9 +244,9 @@ SPEC = Spec(
         "friedman_p": P_VALUE,
         "mean_rank": Metric(None, "1 is the best model of every block"),
         "nemenyi_p": P_VALUE,
-        "spearman": Metric(None, "1: both wordings rank models and categories alike"),
+        "spearman": Metric(None, "1: both templates_of rank models and categories alike"),
         "spearman_p": Metric(None, "small: unlikely without a monotone relation"),
-        "pearson": Metric(None, "1: the scores under both wordings are proportional, up to a constant"),
+        "pearson": Metric(None, "1: the scores under both templates_of are proportional, up to a constant"),
         "pearson_p": Metric(None, "small: unlikely without a linear relation"),
         "instances": Metric(None, "a count"),
         "rouge_l": Metric(None, "0 to 1; higher: sentences share more text"),
@@ -275,7 +286,7 @@ SPEC = Spec(
         )
     ),
     shown={
-        task: Shown(
+        task: ScoreView(
             "score",
             neutral=100.0,
             unit="points",
@@ -287,13 +298,23 @@ SPEC = Spec(
     needs=(
         Need("wording", "released", _ASKED, source="mcbe_code"),
         Need("wording", "paper", _ASKED, source="mcbe_code", file="prompts", copied=_COPIED),
-        Need("judge_wording", "released", ("BA",), step="judge", source="mcbe_code"),
-        Need("judge_wording", "paper", ("BA",), step="judge", source="mcbe_code", file="prompts", copied=_COPIED),
+        Need("judge_template", "released", ("BA",), step="judge", source="mcbe_code"),
+        Need("judge_template", "paper", ("BA",), step="judge", source="mcbe_code", file="prompts", copied=_COPIED),
         Need("sc_text", "judge_ordered_context", ("SC",), step="judge", source="mcbe_code"),
         Need("generation", "table8", _ASKED, setting="sampling.table8"),
         Need("generation", "checkpoint_config", _ASKED, setting="sampling.checkpoint"),
         Need("judge_answers", "sampled", ("BA",), setting="sampling.checkpoint", judges=True),
     ),
     reads=("categories", "skip_invalid"),
-    readers_version=VERSION,
+    parser_version=VERSION,
+    unit=("task", "item_id", "prompt_set", "repeat"),
+    multiverses=tuple(
+        Multiverse("task_means", "mean_score", {"task": task, "average": "available"}, options=options, tasks=(task,))
+        for task, options in (
+            ("PC", ("nll_reduction", "pc_spread", "pc_decay")),
+            ("SC", ("sc_unparsed",)),
+            ("SS", ("ss_unparsed", "ss_decay")),
+            ("BS", ("bs_unparsed",)),
+        )
+    ),
 )

@@ -15,10 +15,10 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, DESIGN, TASKS, family_and_size
-from biasatlas.benchmarks.mcbe.quality import friedman_test, mean_ranks, nemenyi, printed_scores
+from biasatlas.benchmarks.mcbe.quality import friedman_test, mean_ranks, nemenyi, published_scores
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row, unread
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row, unparsed
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.stats.clusters import cluster_sums, proportion, ratio
@@ -49,10 +49,10 @@ def scores_table(step: Step[McBEOptions]) -> pd.DataFrame:
     for key, cell, items in cells(on_one_scale(step.scores, step.options)):
         model, category, task = key
         keys = {"model": model, "category": category, "task": task}
-        in_print = printed_key(key, step.published_as)
+        in_print = published_key(key, step.published_as)
         numbers = printed.loc[in_print] if in_print in printed.index else {}
         counts = not_scored(cell, items)
-        spread = Estimate(sd_over_repeats(cell), n=len(items), no_interval="a spread of few repeats")
+        spread = Estimate(sd_over_repeats(cell), n=len(items), no_interval_reason="a spread of few repeats")
         rows.append(row(keys, "score", score(items, task), counts, numbers.get("score")))
         rows.append(row(keys, "sd_over_repeats", spread, counts, numbers.get("std")))
         rows += [row(keys, name, estimate) for name, estimate in rates(cell, task).items()]
@@ -198,12 +198,12 @@ def _by_size(step: Step[McBEOptions], over: str, by: str) -> pd.DataFrame:
 def _means(step: Step[McBEOptions], scores: pd.DataFrame, over: str, by: str) -> pd.DataFrame:
     """Means over the tasks of a category, or over the categories of a task: a row per model, group and average."""
     listed = {"task": "tasks", "category": "categories"}[over]
-    printed = printed_scores(step.published)
+    printed = published_scores(step.published)
     parts = {}
     for key, cell, items in cells(scores):
         model, category, task = key
         names = {"category": category, "task": task}
-        number = printed.get(printed_key(key, step.published_as), np.nan)
+        number = printed.get(published_key(key, step.published_as), np.nan)
         parts[model, names[by], names[over]] = items, not_scored(cell, items), number
 
     rows = []
@@ -211,7 +211,7 @@ def _means(step: Step[McBEOptions], scores: pd.DataFrame, over: str, by: str) ->
         items, counts, numbers = zip(*(parts[model, group, name] for name in names), strict=True)
         keys = {"model": model, by: group, "average": average, listed: " ".join(names)}
         in_print = f"{np.mean(numbers):.2f}" if np.isfinite(numbers).all() else None
-        together = replace(sum(counts, Counts()), unread=float(np.mean([part.unread for part in counts])))
+        together = replace(sum(counts, Counts()), unparsed=float(np.mean([part.unparsed for part in counts])))
         rows.append(row(keys, "mean_score", mean_of(items), together, in_print))
     return make_table(("model", by, "average", listed), rows)
 
@@ -249,7 +249,7 @@ def sizes_elsewhere(step: Step[McBEOptions]) -> pd.DataFrame:
     rows = []
     for number in printed.to_dict("records"):
         found = parts.pop(number["model"], []) if number["benchmark"] == "McBE" else []
-        estimate = mean_of(found) if found else Estimate(np.nan, no_interval="not measured")
+        estimate = mean_of(found) if found else Estimate(np.nan, no_interval_reason="not measured")
         keys = {name: number[name] for name in ("benchmark", "model", "size", "measure")}
         rows.append(row(keys, _METRICS[number["benchmark"]], estimate, published=number["value"]))
     for model, found in parts.items():
@@ -322,13 +322,13 @@ def on_one_scale(scores: pd.DataFrame, options: McBEOptions) -> pd.DataFrame:
 def not_scored(cell: pd.DataFrame, items: pd.Series) -> Counts:
     """The items of ``cell`` that are not among the scored ``items``, by the status of their first repeat."""
     if (cell["status"] == "ok").all():  # as in most cells
-        return Counts(unread=unread(cell))
+        return Counts(unparsed=unparsed(cell))
     unscored = cell[~cell["item_id"].isin(items.index.get_level_values("item_id"))].drop_duplicates("item_id")
-    return replace(Counts.of(unscored), unread=unread(cell[cell["status"] != "not_applicable"]))
+    return replace(Counts.of(unscored), unparsed=unparsed(cell[cell["status"] != "not_applicable"]))
 
 
-def printed_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, str | None]:
-    """The index in :func:`printed_scores` of a cell of ours; it is not there where no such model is published."""
+def published_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, str | None]:
+    """The index in :func:`published_scores` of a cell of ours; it is not there where no such model is published."""
     model, category, task = key
     return CATEGORY_NAMES[category], task, published_as.get(model)
 

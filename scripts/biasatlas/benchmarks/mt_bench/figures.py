@@ -14,7 +14,7 @@ def grades(step: Step) -> Figure:
     return dot_intervals(
         table[table["turn"] == "both"],
         "category",
-        step.looks,
+        step.styles,
         label="mean grade of the judge (1 to 10), 95 % interval",
         order=(*FIELDS, "mean"),
         limits=(1, 10),

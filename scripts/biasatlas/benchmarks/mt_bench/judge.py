@@ -31,7 +31,7 @@ def build_judge_requests(step: Step[MTBenchOptions]) -> pd.DataFrame:
         template="tokenizer",
         special_tokens="once",
         labels=json.dumps(GRADES),
-        reader="integer",
+        parser="integer",
         temperature=1.0,
         top_p=1.0,
         top_k=0,

@@ -1,10 +1,10 @@
-"""What MT-Bench declares: its names, columns and options, and what the workflow plans with."""
+"""What MT-Harness declares: its names, columns and options, and what the workflow plans with."""
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Options, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Options, ScoreView, Spec, Table, Task
 from biasatlas.columns import MASSES, Columns, Factor
-from biasatlas.marks import field
+from biasatlas.stages import field
 
 FIELDS = ("coding", "extraction", "humanities", "math", "reasoning", "roleplay", "stem", "writing")
 
@@ -22,7 +22,7 @@ ITEM_COLUMNS: Columns = {
     "references": "string",
 }
 
-#: ``reply_to`` is the request whose reply stands before this one's last message (:mod:`biasatlas.models.turns`).
+#: ``reply_to`` is the request whose reply stands before this one's last message (:mod:`biasatlas.models.scheduling`).
 REQUEST_KEYS: Columns = {"turn": "integer", "reply_to": "string"}
 
 #: ``score`` is the judge's grade, 1 to 10, missing unless ``status`` is "ok"; the masses are of the judge's replies.
@@ -40,7 +40,7 @@ class MTBenchOptions(Options):
 
     temperature: Literal["by_field", "greedy"] = field(
         "answers",
-        description="As MT-Bench has it: 0.7 in writing and roleplay, 0.1 in STEM and humanities, 0 elsewhere; or 0 "
+        description="As MT-Harness has it: 0.7 in writing and roleplay, 0.1 in STEM and humanities, 0 elsewhere; or 0 "
         "everywhere",
     )
     max_tokens: int = field("answers", gt=0, le=131_072, description="Longest answer of a turn, in tokens")
@@ -53,9 +53,9 @@ class MTBenchOptions(Options):
 _TASKS = ("answer",)
 
 SPEC = Spec(
-    title="MT-Bench in Traditional Chinese",
+    title="MT-Harness in Traditional Chinese",
     language="zh-Hant",
-    citation="Zheng et al. 2023. Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena. NeurIPS Datasets and "
+    citation="Zheng et al. 2023. Judging LLM-as-a-Judge with MT-Harness and Chatbot Arena. NeurIPS Datasets and "
     "Benchmarks.",
     options=MTBenchOptions,
     sources=(),
@@ -76,7 +76,7 @@ SPEC = Spec(
         )
     },
     resources={"judge": ("prompts/mt_bench/judge.yaml",), "tables": ("published/twbias_mt_bench.csv",)},
-    files={"questions": "questions of two turns, in MT-Bench's own format"},
+    files={"questions": "questions of two turns, in MT-Harness's own format"},
     headlines=(
         Headline(
             name="answers",
@@ -89,5 +89,5 @@ SPEC = Spec(
             by=("category",),
         ),
     ),
-    shown={"answer": Shown("score", unit="points", key=("item_id", "turn"), texts=("turn_1", "turn_2"))},
+    shown={"answer": ScoreView("score", unit="points", key=("item_id", "turn"), texts=("turn_1", "turn_2"))},
 )

@@ -37,7 +37,7 @@ def other_translation(step: Step) -> pd.DataFrame:
     ]
     for printed in step.published("twbias_mt_bench").to_dict("records"):
         keys = {"questions": _THEIRS, "model": printed["model"], "category": printed["category"]}
-        rows.append(row(keys, "judge_score", Estimate(float(printed["value"]), no_interval="printed")))
+        rows.append(row(keys, "judge_score", Estimate(float(printed["value"]), no_interval_reason="printed")))
     return make_table(("questions", "model", "category"), rows)
 
 
@@ -63,7 +63,7 @@ def judge_score(fields: list[pd.DataFrame]) -> Estimate:
     """
     n = sum(int(field["score"].notna().sum()) for field in fields)
     if not all(field["score"].notna().any() for field in fields):
-        return Estimate(np.nan, n=n, no_interval="no value")
+        return Estimate(np.nan, n=n, no_interval_reason="no value")
     if len(fields) == 1:
         known = fields[0].dropna(subset="score")
         return Estimate.of(ratio(known["score"], np.ones(len(known)), known[_QUESTION], _BOUNDS), n)

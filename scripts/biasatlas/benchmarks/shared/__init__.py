@@ -1,9 +1,9 @@
 """What several benchmarks use.
 
-``readers``                  what a reply says
+``parsers``                  what a reply says
 ``choices``, ``prompting``   requests for prompted choices, and the options of such protocols
 ``preferences``              what choices and likelihoods prefer
 ``estimates``, ``rates``     from scores to tables: an estimate, with what is not in it, as a row
 ``metrics``                  metrics that mean the same everywhere
-``plots``, ``palette``, ``style``  figures
+``plots``, ``styles``, ``style``  figures
 """

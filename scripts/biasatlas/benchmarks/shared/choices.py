@@ -1,7 +1,7 @@
 """Requests for prompted choices between lettered options."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 import pandas as pd
@@ -14,8 +14,10 @@ def sampling(options: SamplingOptions) -> dict[str, object]:
     return {name: getattr(options, name) for name in SamplingOptions.model_fields}
 
 
-def choice_columns(prompts: Sequence[str], labels: Sequence[str], options: PromptOptions) -> dict[str, object]:
-    """The columns of choice requests with these ``prompts`` and lettered ``labels``, all but their ids."""
+def choice_columns(
+    prompts: Sequence[str], labels: Sequence[str], texts: Iterable[Sequence[str]], options: PromptOptions
+) -> dict[str, object]:
+    """The columns of choice requests, all but their ids: ``prompts``, lettered ``labels``, and by prompt the ``texts`` behind them."""
     chat = options.layout == "chat"
     return {
         "kind": "choice",
@@ -24,7 +26,8 @@ def choice_columns(prompts: Sequence[str], labels: Sequence[str], options: Promp
         "template": "tokenizer" if chat else None,
         "special_tokens": "once",
         "labels": json.dumps(list(labels)),
-        "reader": "letter",
+        "options": [json.dumps(list(shown), ensure_ascii=False) for shown in texts],
+        "parser": "letter",
         **sampling(options),
     }
 
@@ -50,13 +53,15 @@ def sentence_choices(
             start = (code // 2 + turn) % len(first)
             order = first[start:] + first[:start]
             lettered = {label: item[sentence] for label, sentence in zip(labels, order, strict=True)}
-            rows.append((item["item_id"], turn, json.dumps(order), wording.format(**item | lettered)))
-    table = pd.DataFrame(rows, columns=["item_id", "turn", "order", "prompt"])
+            rows.append(
+                (item["item_id"], turn, json.dumps(order), wording.format(**item | lettered), list(lettered.values()))
+            )
+    table = pd.DataFrame(rows, columns=["item_id", "turn", "order", "prompt", "texts"])
     return pd.DataFrame(
         {
             "request_id": table["item_id"] + "/" + table["turn"].astype(str),
             "item_id": table["item_id"],
-            **choice_columns(table["prompt"], labels, options),
+            **choice_columns(table["prompt"], labels, table["texts"], options),
             "order": table["order"],
         }
     )

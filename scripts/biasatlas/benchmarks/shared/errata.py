@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from pydantic import model_validator
 
 from biasatlas.errors import UserError
-from biasatlas.marks import Marked, field
+from biasatlas.stages import StagedModel, field
 from biasatlas.validation import unknown, validated
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from biasatlas.resources import Resources
 
 
-class Erratum(Marked):
+class Erratum(StagedModel):
     """What is read in place of what some items have, and why."""
 
     items: list[str] = field("answers", min_length=1, description="Ids of the items.")

@@ -21,7 +21,7 @@ Published = Callable[[str], pd.DataFrame]
 class Estimate:
     """A value with its interval (missing where there is none), ``n``, the units behind it, and ``clusters``.
 
-    ``no_interval`` says why an estimate from a sample has no interval; it is empty where it has one.
+    ``no_interval_reason`` says why an estimate from a sample has no interval; it is empty where it has one.
     """
 
     value: float
@@ -29,7 +29,7 @@ class Estimate:
     ci_high: float = math.nan
     n: int = 0
     clusters: int = 0
-    no_interval: str = ""
+    no_interval_reason: str = ""
 
     @classmethod
     def of(cls, inference: "Inference", n: int, scale: float = 1.0) -> "Estimate":
@@ -46,7 +46,7 @@ _NO_VALUE = ("refused", "ambiguous", "unparseable", "truncated", "failed", "not_
 class Counts:
     """Units without a value, by what became of them (:data:`biasatlas.columns.STATUSES` but "ok"), and what is known beyond.
 
-    ``unread`` is the percentage of the answers behind all units that gave none, missing where nothing was answered in
+    ``unparsed`` is the percentage of the answers behind all units that gave none, missing where nothing was answered in
     words; ``reason`` says why most units without a value have none.
     """
 
@@ -56,7 +56,7 @@ class Counts:
     truncated: int = 0
     failed: int = 0
     not_applicable: int = 0
-    unread: float = math.nan
+    unparsed: float = math.nan
     reason: str = ""
 
     @classmethod
@@ -66,7 +66,7 @@ class Counts:
             return cls()
         counts = units["status"].value_counts()
         numbers = {name: int(counts.get(name, 0)) for name in _NO_VALUE}
-        return cls(**numbers, unread=unread(units), reason=_reason(units))
+        return cls(**numbers, unparsed=unparsed(units), reason=_reason(units))
 
     def without(self, statuses: Iterable[str]) -> "Counts":
         """The same, none of these statuses among them."""
@@ -77,7 +77,7 @@ class Counts:
         return Counts(**numbers, reason=self.reason or other.reason)
 
 
-def unread(units: pd.DataFrame) -> float:
+def unparsed(units: pd.DataFrame) -> float:
     """The percentage of the answers behind ``units`` that gave none, by the columns MASSES; missing without them."""
     if units.empty or not set(MASSES) <= set(units):
         return math.nan
@@ -111,9 +111,9 @@ def row(
         **{name: float(getattr(estimate, name)) for name in ("value", "ci_low", "ci_high")},
         "n": int(estimate.n),
         "clusters": int(estimate.clusters),
-        "no_interval": estimate.no_interval or None,
-        "if_least_biased": math.nan,
-        "if_most_biased": math.nan,
+        "no_interval_reason": estimate.no_interval_reason or None,
+        "lower_bound": math.nan,
+        "upper_bound": math.nan,
         **asdict(counts),
         "reason": counts.reason or None,
         "published": published if isinstance(published, str) else None,

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from biasatlas.benchmarks.shared.palette import MARKERS, Looks
+from biasatlas.benchmarks.shared.styles import MARKERS, Styles
 
 #: More models than this share no row: each value of ``rows`` gets a panel, and each model a row in it.
 _SIDE_BY_SIDE = 4
@@ -18,7 +18,7 @@ _SIDE_BY_SIDE = 4
 _COLUMNS, _COLUMNS_WITH_PANELS = 4, 6
 #: Inches: what 20 models in 13 panels take, and a line of text in that, from comfortable to still readable.
 _HEIGHT, _LINE, _LEAST_LINE = 13.6, 0.17, 0.09
-#: An axis shows at least this share of its scale, so that no small difference looks large.
+#: An axis shows at least this share of its scale, so that no small difference styles large.
 _LEAST_SHARE = 0.05
 #: A margin at each end of an axis, as a share of what it shows: no marker is cut.
 _MARGIN = 0.05
@@ -31,7 +31,7 @@ _CROSS = {"marker": "x", "color": "0.2", "markersize": 5, "linestyle": "none"}
 def dot_intervals(
     table: pd.DataFrame,
     rows: str,
-    looks: Looks,
+    styles: Styles,
     *,
     label: str,
     reference: float | None = None,
@@ -44,7 +44,7 @@ def dot_intervals(
     """A dot and an interval for every model and value of the column ``rows``; a cross where a number is published.
 
     ``table`` has the rows of one metric: ``model``, ``rows``, ``value``, ``ci_low``, ``ci_high``, ``published`` (any of
-    the last three may be missing or absent), and ``panels``, a column that splits the figure. ``looks`` gives every model
+    the last three may be missing or absent), and ``panels``, a column that splits the figure. ``styles`` gives every model
     its colour and marker, and the order of models; values of ``rows`` stand in that of ``order``, then of the table.
     ``names`` are the words in print of values of ``rows`` and ``panels``. ``label`` is that of the x axis, ``reference``
     a line across it; ``limits`` are the ends of its scale, which it passes only by a margin.
@@ -55,10 +55,10 @@ def dot_intervals(
     data = _tidy(table, rows, panels, order or (), names or {})
     if data["value"].isna().all():
         return empty_figure(empty)
-    position = {model: number for number, model in enumerate(looks)}
-    looks = {model: looks[model] for model in sorted(data["model"].unique(), key=position.__getitem__)}
-    draw = _side_by_side if len(looks) <= _SIDE_BY_SIDE else _small_multiples
-    figure, axes = draw(data, looks)
+    position = {model: number for number, model in enumerate(styles)}
+    styles = {model: styles[model] for model in sorted(data["model"].unique(), key=position.__getitem__)}
+    draw = _side_by_side if len(styles) <= _SIDE_BY_SIDE else _small_multiples
+    figure, axes = draw(data, styles)
     low, high = axis_limits([*data[_NUMBERS].stack(), reference], limits)
     first = axes[0]  # they all share its scale
     first.set_xlim(low, high)
@@ -72,7 +72,7 @@ def dot_intervals(
     return figure
 
 
-def grouped_bars(axis: Axes, values: pd.DataFrame, looks: Looks) -> pd.DataFrame:
+def grouped_bars(axis: Axes, values: pd.DataFrame, styles: Styles) -> pd.DataFrame:
     """A group of bars for each row of ``values``, a bar per column in that column's look; a missing value says so.
 
     A look's marker is a hatch here, so that bars of one colour can be told apart; the axis has handles for a legend. Groups stand at 0, 1, ... and bear their row's name. Returns where each bar is centred, in the shape of ``values``.
@@ -84,7 +84,7 @@ def grouped_bars(axis: Axes, values: pd.DataFrame, looks: Looks) -> pd.DataFrame
         columns=values.columns,
     )
     for name, column in values.items():
-        colour, marker = looks[str(name)]
+        colour, marker = styles[str(name)]
         hatch = _HATCHES[marker]
         axis.bar(
             middles[name], column, width=0.92 * width, color=colour, hatch=hatch, edgecolor="w", linewidth=0, label=name
@@ -124,10 +124,10 @@ def axis_limits(values: Sequence[float | None], limits: tuple[float, float] | No
     return low - margin, high + margin
 
 
-def model_legend(figure: Figure, looks: Looks, others: Mapping[str, Line2D]) -> None:
+def model_legend(figure: Figure, styles: Styles, others: Mapping[str, Line2D]) -> None:
     """A legend of the models and of ``others`` above all panels, so that it covers none; nothing if there is neither."""
     models = {
-        model: Line2D([], [], color=colour, marker=marker, markersize=4.5) for model, (colour, marker) in looks.items()
+        model: Line2D([], [], color=colour, marker=marker, markersize=4.5) for model, (colour, marker) in styles.items()
     }
     handles = {**models, **others}
     if handles:
@@ -149,28 +149,28 @@ def _tidy(
     return data
 
 
-def _side_by_side(data: pd.DataFrame, looks: Looks) -> tuple[Figure, Sequence[Axes]]:
+def _side_by_side(data: pd.DataFrame, styles: Styles) -> tuple[Figure, Sequence[Axes]]:
     """A panel per value of ``panel``, a row per value of ``row``, the models beside each other in it."""
     rows, panels = data["row"].unique(), data["panel"].unique()
-    lines = len(rows) * (len(looks) + 0.8)
+    lines = len(rows) * (len(styles) + 0.8)
     size = (_text_width(rows) + max(2.6, 5.5 / len(panels)) * len(panels), 1.5 + _line_height(lines, 1.5) * lines)
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
-    spread = np.arange(len(looks)) - (len(looks) - 1) / 2
-    offsets = dict(zip(looks, spread / (len(looks) + 0.8), strict=True))
-    heights = {(row, model): number + offsets[model] for number, row in enumerate(rows) for model in looks}
+    spread = np.arange(len(styles)) - (len(styles) - 1) / 2
+    offsets = dict(zip(styles, spread / (len(styles) + 0.8), strict=True))
+    heights = {(row, model): number + offsets[model] for number, row in enumerate(rows) for model in styles}
     for axis, panel in zip(axes, panels, strict=True):
-        _draw(axis, data[data["panel"] == panel], heights, looks)
+        _draw(axis, data[data["panel"] == panel], heights, styles)
         axis.set_title(panel)
         for shaded in range(1, len(rows), 2):
             axis.axhspan(shaded - 0.5, shaded + 0.5, color="0.965", zorder=0)
     axes[0].set_yticks(range(len(rows)), rows)
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
-    model_legend(figure, looks, _cross(data))
+    model_legend(figure, styles, _cross(data))
     return figure, axes
 
 
-def _small_multiples(data: pd.DataFrame, looks: Looks) -> tuple[Figure, Sequence[Axes]]:
+def _small_multiples(data: pd.DataFrame, styles: Styles) -> tuple[Figure, Sequence[Axes]]:
     """A panel per value of ``row`` and ``panel``, a row per model in each; all share their axes."""
     panels = data["panel"].unique()
     cells = [(row, panel) for row in data["row"].unique() for panel in panels]
@@ -179,9 +179,9 @@ def _small_multiples(data: pd.DataFrame, looks: Looks) -> tuple[Figure, Sequence
     grid_rows = -(-len(cells) // columns)
     width = max(1.75, 5.5 / columns)
     fixed = 1 + 0.5 * grid_rows
-    lines = grid_rows * len(looks)
+    lines = grid_rows * len(styles)
     line = _line_height(lines, fixed)
-    figure = Figure(figsize=(_text_width(looks) + width * columns, fixed + line * lines), layout="constrained")
+    figure = Figure(figsize=(_text_width(styles) + width * columns, fixed + line * lines), layout="constrained")
     grid = figure.subplots(grid_rows, columns, sharex=True, sharey=True, squeeze=False)
     axes = grid.ravel()[: len(cells)]
     for axis in grid.ravel()[len(cells) :]:
@@ -189,22 +189,22 @@ def _small_multiples(data: pd.DataFrame, looks: Looks) -> tuple[Figure, Sequence
     for axis in axes[-columns:]:  # one above a removed one carries the labels of its column
         axis.tick_params(labelbottom=True)
     for axis, (row, panel) in zip(axes, cells, strict=True):
-        heights = {(row, model): number for number, model in enumerate(looks)}
-        _draw(axis, data[(data["row"] == row) & (data["panel"] == panel)], heights, looks)
+        heights = {(row, model): number for number, model in enumerate(styles)}
+        _draw(axis, data[(data["row"] == row) & (data["panel"] == panel)], heights, styles)
         title = textwrap.fill(row, int(width / 0.075))
         axis.set_title(f"{title}\n{panel}" if panel else title, fontsize=8, loc="left")
         axis.grid(axis="y", color="0.95")
-    axes[0].set_yticks(range(len(looks)), looks)
-    axes[0].set_ylim(len(looks) - 0.4, -0.6)
+    axes[0].set_yticks(range(len(styles)), styles)
+    axes[0].set_ylim(len(styles) - 0.4, -0.6)
     for axis in grid[:, 0]:
         axis.tick_params(axis="y", labelsize=min(8, 68 * line))
     model_legend(figure, {}, _cross(data))
     return figure, axes
 
 
-def _draw(axis: Axes, data: pd.DataFrame, heights: Mapping[tuple[str, str], float], looks: Looks) -> None:
+def _draw(axis: Axes, data: pd.DataFrame, heights: Mapping[tuple[str, str], float], styles: Styles) -> None:
     """The dots, intervals and crosses of one panel, each at the height of its (row, model)."""
-    for model, (colour, marker) in looks.items():
+    for model, (colour, marker) in styles.items():
         part = data[data["model"] == model]
         y = [heights[row, model] for row in part["row"]]
         axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.5)

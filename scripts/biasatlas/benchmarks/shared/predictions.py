@@ -68,9 +68,9 @@ def chosen(
     """
     options = list(options)
     one_hot = {label: json.dumps([float(label == other) for other in options]) for label in options}
-    ok, unread = status == "ok", status == "unparseable"
+    ok, unparsed = status == "ok", status == "unparseable"
     nothing = json.dumps([0.0] * len(options))
-    read = pd.Series(ok | unread, request_ids.index)
+    read = pd.Series(ok | unparsed, request_ids.index)
     return pd.DataFrame(
         {
             "request_id": request_ids,
@@ -80,7 +80,7 @@ def chosen(
             "probabilities": labels.map(one_hot).where(pd.Series(ok, request_ids.index), nothing).where(read),
             "refused": pd.Series(0.0, request_ids.index).where(read),
             "ambiguous": pd.Series(0.0, request_ids.index).where(read),
-            "unparseable": pd.Series(unread.astype(float), request_ids.index).where(read),
+            "unparseable": pd.Series(unparsed.astype(float), request_ids.index).where(read),
             "unresolved": pd.Series(0.0, request_ids.index).where(read),
             "replies": None,
         }

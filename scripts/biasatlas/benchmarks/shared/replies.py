@@ -15,10 +15,11 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Parser
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part
+from biasatlas.benchmarks.shared.parsing.options import Options, as_options, asked_options
 from biasatlas.benchmarks.shared.rates import percentage
-from biasatlas.benchmarks.shared.readers import REFUSED, UNPARSEABLE, Reader
-from biasatlas.benchmarks.shared.readers.named import REPLIES, whole_reading
-from biasatlas.benchmarks.shared.readers.reply import answer_part
 from biasatlas.columns import MASSES, NO_REPLY
 
 #: Key columns of the table ``replies``.
@@ -30,30 +31,30 @@ _ALL = 0.99
 #: Control characters but tabs and line ends.
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 #: Columns of :func:`answers`.
-_COLUMNS = ["request_id", "item_id", "repeat", "outcome", "share", "detail", "text", "found", "reader", "labels"]
+_COLUMNS = ["request_id", "item_id", "repeat", "outcome", "share", "detail", "text", "found", "parser", "labels"]
 
 
 def answers(
     requests: pd.DataFrame,
     responses: pd.DataFrame,
-    readers: Mapping[str, Reader],
-    reader: str | None = None,
+    parsers: Mapping[str, Parser],
+    parser: str | None = None,
 ) -> tuple[str, pd.DataFrame]:
     """What was answered, "replies", "probabilities" or "likelihoods", and a row for each answer.
 
     ``outcome`` is a status; of probabilities it is the likeliest, where "truncated" is what was not followed to its end.
     ``share`` is how much of the answer is one, 0 to 1, missing where there was no reply. ``found`` is the label that a reply
-    gives, ``text`` the reply. ``reader`` reads instead of those that the requests name; a request without a reader takes
+    gives, ``text`` the reply. ``parser`` reads instead of those that the requests name; a request without a parser takes
     any text that does not decline for an answer. Of likelihoods no request is looked at.
     """
     if "text" not in responses and "probabilities" not in responses:
         rows = responses[["request_id", "repeat", "status", "detail"]].rename(columns={"status": "outcome"})
         share = rows["outcome"].eq("ok").astype(float).mask(rows["outcome"].isin(NO_REPLY))
         return "likelihoods", rows.assign(share=share).reindex(columns=_COLUMNS)
-    columns = [name for name in ("request_id", "item_id", "reader", "labels") if name in requests]
+    columns = [name for name in ("request_id", "item_id", "parser", "labels", "options") if name in requests]
     rows = requests[columns].merge(responses, on="request_id", validate="1:m")
     if "text" in rows:
-        return "replies", _read(rows, readers, reader)
+        return "replies", _read(rows, parsers, parser)
     if rows["replies"].notna().any():
         said = rows.assign(
             reply=[json.loads(replies) if replies else [[None, None]] for replies in _known(rows["replies"])]
@@ -61,7 +62,7 @@ def answers(
         said = said.explode("reply", ignore_index=True)
         said["repeat"] = said.groupby("request_id").cumcount()
         status, text = said["reply"].str[0].fillna(said["status"]), said["reply"].str[1]
-        return "replies", _read(said.assign(status=status, text=text), readers, reader)
+        return "replies", _read(said.assign(status=status, text=text), parsers, parser)
     return "probabilities", _likeliest(rows)
 
 
@@ -69,18 +70,21 @@ def _known(values: pd.Series) -> list[str]:
     return ["" if pd.isna(value) else value for value in values]
 
 
-def _read(rows: pd.DataFrame, readers: Mapping[str, Reader], reader: str | None) -> pd.DataFrame:
+def _read(rows: pd.DataFrame, parsers: Mapping[str, Parser], parser: str | None) -> pd.DataFrame:
     """A row per reply. Of equal replies one is read."""
-    rows = rows.assign(
-        text=_known(rows["text"]), labels=[json.loads(labels) if labels else None for labels in _known(rows["labels"])]
-    )
-    known: dict[tuple, tuple[str | None, str]] = {}
+    shown = _known(rows["options"]) if "options" in rows else [""] * len(rows)
+    asked = [
+        asked_options(labels, texts) if labels else None
+        for labels, texts in zip(_known(rows["labels"]), shown, strict=True)
+    ]
+    rows = rows.assign(text=_known(rows["text"]), labels=[list(each.labels) if each else None for each in asked])
+    known: dict[tuple, tuple[str | None, str]] = {}  # options of equal requests are one object
     found = []
-    for text, status, name, labels in zip(rows["text"], rows["status"], rows["reader"], rows["labels"], strict=True):
-        by = (reader or name) if isinstance(name, str) else None
-        key = (text, status, by, tuple(labels or ()))
+    for text, status, name, options in zip(rows["text"], rows["status"], rows["parser"], asked, strict=True):
+        by = (parser or name) if isinstance(name, str) else None
+        key = (text, status, by, id(options))
         if key not in known:
-            known[key] = _reading(text, status, labels, readers[by] if by else None)
+            known[key] = _reading(text, status, options, parsers[by] if by else None)
         found.append(known[key])
     outcome = pd.Series([each[1] for each in found], rows.index, dtype=object)
     share = outcome.eq("ok").astype(float).mask(outcome.isin(NO_REPLY))
@@ -88,13 +92,15 @@ def _read(rows: pd.DataFrame, readers: Mapping[str, Reader], reader: str | None)
     return rows.assign(found=labels, outcome=outcome, share=share).reindex(columns=_COLUMNS)
 
 
-def _reading(text: str, status: str, labels: list[str] | None, reader: Reader | None) -> tuple[str | None, str]:
+def _reading(text: str, status: str, options: Options | None, parser: Parser | None) -> tuple[str | None, str]:
     """The label that a reply gives, and "ok" or why there is none; "truncated": cut off before any answer."""
     if status in (*NO_REPLY, REFUSED):
         return None, status
-    reading = whole_reading(reader, text, labels) if reader and labels else REPLIES["refusal"](text, ["answered"])
+    if not parser or options is None:
+        parser, options = None, as_options(["answered"])
+    reading = whole_answer(parser, text, options) if parser else REPLIES["refusal"](text, options).answer
     if isinstance(reading, int):
-        return labels[reading] if reader and labels else "answered", "ok"
+        return options.labels[reading], "ok"
     return None, "truncated" if status == "truncated" and reading == UNPARSEABLE else reading
 
 
@@ -122,7 +128,7 @@ def reply_rows(keys: Mapping[str, str], found: pd.DataFrame, items: pd.DataFrame
     """
     alone = {"grouped_by": None, "group": None}
     rows = [_rate({**keys, **alone}, found)]
-    labelled = found[found["reader"].notna() & ~found["outcome"].isin(NO_REPLY)]
+    labelled = found[found["parser"].notna() & ~found["outcome"].isin(NO_REPLY)]
     several = labelled[labelled.duplicated(["request_id"], keep=False)]
     if keys["answers"] == "replies" and len(several):
         readings = several["found"].fillna(several["outcome"]).groupby(several["request_id"]).nunique()
@@ -159,11 +165,11 @@ def _rate(keys: Mapping[str, object], found: pd.DataFrame) -> dict[str, object]:
     counts = Counts.of(found.rename(columns={"outcome": "status"}))
     ok = int(found["outcome"].eq("ok").sum())
     if keys["answers"] == "likelihoods":
-        rate = Estimate(100 * found["share"].mean(), n=ok, no_interval="no sample")
+        rate = Estimate(100 * found["share"].mean(), n=ok, no_interval_reason="no sample")
     else:
         rate = percentage(found["share"], found["item_id"])
-        rate = Estimate(rate.value, rate.ci_low, rate.ci_high, ok, rate.clusters, rate.no_interval)
-    return row(keys, "read_rate", rate, replace(counts, unread=100 - rate.value))
+        rate = Estimate(rate.value, rate.ci_low, rate.ci_high, ok, rate.clusters, rate.no_interval_reason)
+    return row(keys, "read_rate", rate, replace(counts, unparsed=100 - rate.value))
 
 
 def form(text: str) -> str:
@@ -177,10 +183,10 @@ def form(text: str) -> str:
     return "a few words" if short else "several lines" if "\n" in body else "one line"
 
 
-def unread(found: pd.DataFrame) -> pd.DataFrame:
+def unparsed(found: pd.DataFrame) -> pd.DataFrame:
     """Every reply without an answer: ``outcome``, :func:`form`, ``request_id``, ``repeat``, ``text``, the most frequent forms first.
 
-    The text is without what would steer a terminal, or end a reader of CSV.
+    The text is without what would steer a terminal, or end a parser of CSV.
     """
     rows = found[found["text"].notna() & ~found["outcome"].isin(("ok", *NO_REPLY))]
     rows = rows.assign(form=rows["text"].map(form))
@@ -192,10 +198,10 @@ def unread(found: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(text=shown)[["outcome", "form", "request_id", "repeat", "text"]]
 
 
-def examples(unread: pd.DataFrame, most: int) -> str:
-    """Of each form of :func:`unread` replies, how many there are, and the ``most`` frequent texts."""
+def examples(unparsed: pd.DataFrame, most: int) -> str:
+    """Of each form of :func:`unparsed` replies, how many there are, and the ``most`` frequent texts."""
     parts = []
-    for (outcome, form), rows in unread.groupby(["outcome", "form"], sort=False):
+    for (outcome, form), rows in unparsed.groupby(["outcome", "form"], sort=False):
         texts = rows["text"].value_counts().head(most)
         lines = [f"{n:>6}  {text[:100]!r}" for text, n in texts.items()]
         parts.append("\n".join([f"{outcome}, {form}: {len(rows)}", *lines]))

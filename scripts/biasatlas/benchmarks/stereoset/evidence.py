@@ -4,23 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from biasatlas.benchmarks.contract import Multiverse, Step
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.benchmarks.stereoset.spec import DESIGN, LIKELIHOOD_TASKS
+from biasatlas.benchmarks.stereoset.spec import DESIGN
 from biasatlas.stats.replicates import ratio_replicates
-
-UNIT = ("item_id",)
 
 (_TERM,) = DESIGN["target term"].scores
 
 #: Metric -> the column of scores that it is the mean over terms of.
 _METRICS = {"stereotype_score": "stereotyped", "language_modelling_score": "related"}
-
-MULTIVERSES = tuple(
-    Multiverse(*("scores", metric, {"task": task, "category": OVERALL}), options=("reduction", "ties"), tasks=(task,))
-    for task in LIKELIHOOD_TASKS
-    for metric in ("stereotype_score", "icat")
-)
 
 
 def evidence(step: Step) -> Iterator[Evidence]:

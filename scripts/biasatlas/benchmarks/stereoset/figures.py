@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from biasatlas.benchmarks.contract import Step, figure
-from biasatlas.benchmarks.shared.palette import Looks
 from biasatlas.benchmarks.shared.plots import axis_limits, empty_figure, model_legend
+from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.benchmarks.stereoset.spec import DOMAINS, LIKELIHOOD_TASKS
 
 _COLUMNS = (*DOMAINS, "overall")
@@ -29,8 +29,8 @@ def scores_by_domain(step: Step) -> Figure:
         return empty_figure("no model has a language modelling score and a stereotype score")
     tasks = [task for task in LIKELIHOOD_TASKS if task in set(table["task"])]
     groups = {key: group.droplevel(["task", "category"]) for key, group in wide.groupby(level=["task", "category"])}
-    looks = {model: look for model, look in step.looks.items() if model in set(table["model"])}
-    figure = Figure(figsize=(12, 0.9 + 2.5 * len(tasks) + 0.05 * len(looks)), layout="constrained")
+    styles = {model: look for model, look in step.styles.items() if model in set(table["model"])}
+    figure = Figure(figsize=(12, 0.9 + 2.5 * len(tasks) + 0.05 * len(styles)), layout="constrained")
     grid = figure.subplots(len(tasks), len(_COLUMNS), sharex=True, sharey=True, squeeze=False)
     x_limits, y_limits = (
         axis_limits([*wide.xs(name, axis=1, level="metric").stack(), ideal], (0, 100)) for name, ideal in _IDEAL.items()
@@ -39,11 +39,11 @@ def scores_by_domain(step: Step) -> Figure:
         for category, axis in zip(_COLUMNS, axes, strict=True):
             axis.set(title=category, xlim=x_limits, ylim=y_limits)
             _draw_icat(axis)
-            _draw_models(axis, groups.get((task, category), wide[:0]), looks)
+            _draw_models(axis, groups.get((task, category), wide[:0]), styles)
         axes[0].set_ylabel(task)
     figure.supxlabel("language modelling score (%), 95 % interval", fontsize="medium")
     figure.supylabel("stereotype score (%), 95 % interval", fontsize="medium")
-    model_legend(figure, looks, {"ideal model": Line2D([], [], **_STAR), "equal ICAT": Line2D([], [], **_CONTOUR)})
+    model_legend(figure, styles, {"ideal model": Line2D([], [], **_STAR), "equal ICAT": Line2D([], [], **_CONTOUR)})
     return figure
 
 
@@ -57,17 +57,17 @@ def _draw_icat(axis: Axes) -> None:
     axis.plot(*_IDEAL.values(), **_STAR)
 
 
-def _draw_models(axis: Axes, wide: pd.DataFrame, looks: Looks) -> None:
+def _draw_models(axis: Axes, wide: pd.DataFrame, styles: Styles) -> None:
     """A point per model with both intervals; those that lack one of the two scores are named."""
     known = wide[wide["value"].notna().all(axis=1)]
-    for model, (colour, marker) in looks.items():
+    for model, (colour, marker) in styles.items():
         if model not in known.index:
             continue
         x, y = (known.loc[model].xs(name, level="metric") for name in _IDEAL)
         axis.hlines(y["value"], x["ci_low"], x["ci_high"], color=colour, linewidth=0.8, alpha=0.7)
         axis.vlines(x["value"], y["ci_low"], y["ci_high"], color=colour, linewidth=0.8, alpha=0.7)
         axis.plot(x["value"], y["value"], marker, color=colour, markersize=5, markeredgecolor="white")
-    without = [model for model in looks if model not in known.index]
+    without = [model for model in styles if model not in known.index]
     if without:
         text = "\n".join(["no value:", *without])
         box = {"color": "white", "pad": 1}

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
-from biasatlas.marks import field
+from biasatlas.stages import field
 
 DOMAINS = ("gender", "profession", "race", "religion")
 
@@ -177,7 +177,7 @@ SPEC = Spec(
         )
     ),
     shown={
-        task: Shown(
+        task: ScoreView(
             "stereotype",
             minus="anti-stereotype",
             unit="nats" if task in LIKELIHOOD_TASKS else "of probability",
@@ -185,4 +185,12 @@ SPEC = Spec(
         )
         for task in (*LIKELIHOOD_TASKS, *PROMPTED_TASKS)
     },
+    unit=("item_id",),
+    multiverses=tuple(
+        Multiverse(
+            *("scores", metric, {"task": task, "category": "overall"}), options=("reduction", "ties"), tasks=(task,)
+        )
+        for task in LIKELIHOOD_TASKS
+        for metric in ("stereotype_score", "icat")
+    ),
 )

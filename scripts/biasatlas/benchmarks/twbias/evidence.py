@@ -4,25 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from biasatlas.benchmarks.contract import Multiverse, Step
+from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.spec import GENDERS
 from biasatlas.benchmarks.twbias.swaps import SENTENCE, regression, swapped_pairs
 from biasatlas.stats.regression import coefficient_replicates
-
-UNIT = ("category", "item_id", "prompt_type")
-
-MULTIVERSES = tuple(
-    Multiverse(
-        *("gender", metric, {"target_group": target, "reference_group": reference}),
-        options=("test", "outliers", "ppl_scale", "effect_size"),
-        tasks=("perplexity",),
-        forms="prompt_type" if metric == "effect_size_all_prompts" else "",  # a ratio of one prompt is 0 or 1
-    )
-    for target, reference in (GENDERS, GENDERS[::-1])
-    for metric in ("effect_size_all_prompts", "bias_ratio")
-)
 
 
 def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:

@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from biasatlas.benchmarks.contract import Step, figure
-from biasatlas.benchmarks.shared.palette import MARKERS, Look, Looks
 from biasatlas.benchmarks.shared.plots import empty_figure, grouped_bars
+from biasatlas.benchmarks.shared.styles import MARKERS, Style, Styles
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES
 
 #: Panels in a row, and small ones; more of them continue in the next row, or are given more room.
@@ -41,7 +41,7 @@ def p_values_by_prompt(step: Step) -> Figure:
         axis.axhline(0.05, color="0.5", linewidth=0.8)
         axis.axvline(1.5, color="0.8", linewidth=0.8, linestyle=":")
         for model, rows in table[table["target_group"] == group].groupby("model", sort=False):
-            _p_value_line(axis, rows.set_index("prompt_type")["value"], *step.looks[model])
+            _p_value_line(axis, rows.set_index("prompt_type")["value"], *step.styles[model])
         axis.set(title=f"{GROUP_NAMES[group]} sentences", yscale="log")
         axis.set_xlabel("Prompt type (0: no template, 00: no prompt)")
         axis.set_xticks(range(len(PROMPT_TYPES)), _TYPE_NAMES)
@@ -51,7 +51,7 @@ def p_values_by_prompt(step: Step) -> Figure:
     axes[0].set(ylabel="p-value of the swap", ylim=(least**1.05, least**-0.03))  # room for the markers at both ends
     # In the corner that points seldom reach: below the line they would cover it.
     axes[0].text(0.98, 0.03, "shaded: p < 0.05", transform=axes[0].transAxes, ha="right", fontsize=7, color="0.4")
-    _legend(drawing, models, step.looks)
+    _legend(drawing, models, step.styles)
     return drawing
 
 
@@ -79,7 +79,7 @@ def p_values_as_printed(step: Step) -> Figure:
     for axis, model in zip(axes, models, strict=True):
         values = table[table["model"] == model].pivot(index="prompt_type", columns="model", values="value")
         values = values.reindex(list(PROMPT_TYPES))
-        grouped_bars(axis, values, {model: Look("0.7", MARKERS[0])})
+        grouped_bars(axis, values, {model: Style("0.7", MARKERS[0])})
         axis.containers[0][0].set_color("0.25")  # no template
         for place, (value, name) in enumerate(zip(values[model], _TYPE_NAMES, strict=True)):
             if np.isfinite(value):
@@ -109,13 +109,13 @@ def gender_attributes(step: Step) -> Figure:
     effects = effects.assign(significant=ratios.reindex(pd.MultiIndex.from_frame(effects[keys])).to_numpy() > 0)
     models = list(table["model"].unique())
     if len(models) > _SIDE_BY_SIDE:
-        return _panel_per_category(effects, models, step.looks)
-    drawing = _row_per_category(effects, models, step.looks)
-    _legend(drawing, models, step.looks, _MARKER_NOTE)
+        return _panel_per_category(effects, models, step.styles)
+    drawing = _row_per_category(effects, models, step.styles)
+    _legend(drawing, models, step.styles, _MARKER_NOTE)
     return drawing
 
 
-def _row_per_category(effects: pd.DataFrame, models: Sequence[str], looks: Looks) -> Figure:
+def _row_per_category(effects: pd.DataFrame, models: Sequence[str], styles: Styles) -> Figure:
     categories = {
         group: _attribute_categories(effects, group) for group in GENDERS if (effects["target_group"] == group).any()
     }
@@ -126,7 +126,7 @@ def _row_per_category(effects: pd.DataFrame, models: Sequence[str], looks: Looks
     for axis, group in zip(axes, categories, strict=True):
         rows = effects[effects["target_group"] == group]
         numbers = {category: number for number, category in enumerate(categories[group])}
-        _dots(axis, rows, rows["attribute_category"].map(numbers) + rows["model"].map(offsets), looks)
+        _dots(axis, rows, rows["attribute_category"].map(numbers) + rows["model"].map(offsets), styles)
         axis.set(title=f"{GROUP_NAMES[group]} sentences", xlabel="Effect size of the swap, all prompts")
         axis.set_yticks(range(len(numbers)), [f"{name} ({n})" for name, n in categories[group].items()])
         axis.set_ylim(len(numbers) - 0.5, -0.5)
@@ -135,13 +135,13 @@ def _row_per_category(effects: pd.DataFrame, models: Sequence[str], looks: Looks
     return drawing
 
 
-def _panel_per_category(effects: pd.DataFrame, models: Sequence[str], looks: Looks) -> Figure:
+def _panel_per_category(effects: pd.DataFrame, models: Sequence[str], styles: Styles) -> Figure:
     panels = [(group, *category) for group in GENDERS for category in _attribute_categories(effects, group).items()]
     drawing, axes = _panel_grid(len(panels), 2.1, 0.45 + 0.11 * len(models), _MANY, sharex=True, sharey=True)
     numbers = {model: number for number, model in enumerate(models)}
     for axis, (group, category, n) in zip(axes, panels, strict=True):
         rows = effects[(effects["target_group"] == group) & (effects["attribute_category"] == category)]
-        _dots(axis, rows, rows["model"].map(numbers), looks)
+        _dots(axis, rows, rows["model"].map(numbers), styles)
         axis.set_title(f"{GROUP_NAMES[group]}: {category} ({n})", fontsize=8, loc="left")
         axis.set_yticks(range(len(models)), models, fontsize=7)
         axis.set_ylim(len(models) - 0.5, -0.5)
@@ -149,10 +149,10 @@ def _panel_per_category(effects: pd.DataFrame, models: Sequence[str], looks: Loo
     return drawing
 
 
-def _dots(axis: Axes, rows: pd.DataFrame, heights: pd.Series, looks: Looks) -> None:
+def _dots(axis: Axes, rows: pd.DataFrame, heights: pd.Series, styles: Styles) -> None:
     """A dot at its height and an interval for each of the ``rows``; hollow where no prompt is significant."""
     for effect, height in zip(rows.itertuples(), heights, strict=True):
-        colour, marker = looks[effect.model]
+        colour, marker = styles[effect.model]
         face = colour if effect.significant else "white"
         axis.hlines(height, effect.ci_low, effect.ci_high, color=colour, linewidth=1.2)
         axis.plot(effect.value, height, marker, color=colour, markersize=4.5, markerfacecolor=face)
@@ -402,10 +402,10 @@ def _colour_bar(drawing: Figure, image: ScalarMappable, axes: Sequence[Axes], la
     drawing.colorbar(image, ax=axes, location="top", shrink=0.6, aspect=35, pad=pad, label=label, ticks=ticks)
 
 
-def _legend(drawing: Figure, models: Iterable[str], looks: Looks, title: str | None = None) -> None:
+def _legend(drawing: Figure, models: Iterable[str], styles: Styles, title: str | None = None) -> None:
     """A legend of the models below all panels."""
     handles = [
-        Line2D([], [], color=looks[model].colour, marker=looks[model].marker, markersize=4.5, label=model)
+        Line2D([], [], color=styles[model].colour, marker=styles[model].marker, markersize=4.5, label=model)
         for model in models
     ]
     # As many columns as the longest name leaves room for, at about 0.07 inches a letter.

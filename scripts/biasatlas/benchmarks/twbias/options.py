@@ -3,7 +3,7 @@
 from typing import Literal
 
 from biasatlas.benchmarks.contract import Options
-from biasatlas.marks import field
+from biasatlas.stages import field
 
 
 class TWBiasOptions(Options):

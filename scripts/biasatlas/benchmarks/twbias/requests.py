@@ -1,6 +1,6 @@
 """TWBias's requests: the log-likelihood of each sentence and of each variant of it, under each prompt type.
 
-The ten user prompts come in three wordings: ours, which ship; the authors' file's; those that the paper prints.
+The ten user prompts come in three templates_of: ours, which ship; the authors' file's; those that the paper prints.
 """
 
 import itertools
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.shared.wording import printed
+from biasatlas.benchmarks.shared.templates import printed
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPT_TYPES
 from biasatlas.resources import Resources

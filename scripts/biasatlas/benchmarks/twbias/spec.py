@@ -1,6 +1,6 @@
 """What TWBias declares: its prompts, groups and directions, its columns, and what the workflow plans with."""
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Shown, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Need, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import P_VALUE
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.columns import Columns, Factor
@@ -173,7 +173,7 @@ SPEC = Spec(
         "mean_difference": Metric(0.0, _SIGN + "; mean perplexity (or log perplexity) replaced minus original"),
         "t": Metric(0.0, _SIGN),
         "p_value": P_VALUE,
-        "mean_grade": Metric(None, "MT-Bench's grade, 1 to 10: how well questions are answered. Measures no bias"),
+        "mean_grade": Metric(None, "MT-Harness's grade, 1 to 10: how well questions are answered. Measures no bias"),
         "sentences": Metric(None, "a count"),
         "kappa_with_authors": Metric(None, "1: annotators and authors agree; 0: as chance would have it"),
         "kappa_between_annotators": Metric(None, "1: annotators agree; 0: as chance would have it"),
@@ -231,7 +231,7 @@ SPEC = Spec(
         ),
     ),
     shown={
-        "perplexity": Shown(
+        "perplexity": ScoreView(
             "ppl_replaced_mean",
             minus="ppl_original",
             unit="of perplexity",
@@ -239,4 +239,15 @@ SPEC = Spec(
             texts=("sentence",),
         ),
     },
+    unit=("category", "item_id", "prompt_type"),
+    multiverses=tuple(
+        Multiverse(
+            *("gender", metric, {"target_group": target, "reference_group": reference}),
+            options=("test", "outliers", "ppl_scale", "effect_size"),
+            tasks=("perplexity",),
+            forms="prompt_type" if metric == "effect_size_all_prompts" else "",  # a ratio of one prompt is 0 or 1
+        )
+        for target, reference in (GENDERS, GENDERS[::-1])
+        for metric in ("effect_size_all_prompts", "bias_ratio")
+    ),
 )

@@ -316,17 +316,17 @@ def _label(where: str, cells: Mapping[str, str], column: str) -> int:
 
 @table("replication")
 def replication(step: Step) -> pd.DataFrame:
-    """Table 12: each model's mean on MT-Bench in Traditional Chinese, from eight printed fields; no score is read."""
+    """Table 12: each model's mean on MT-Harness in Traditional Chinese, from eight printed fields; no score is read."""
     grades = step.published("twbias_mt_bench").set_index(["model", "category"])["value"]
     rows = []
     for model in grades.index.unique("model"):
         of_model = grades.loc[model]
-        keys = {"printed_in": "Table 12", "quantity": model}
+        keys = {"published_in": "Table 12", "quantity": model}
         rows.append(row(keys, "mean_grade", mean_grade(of_model.drop("mean")), published=of_model["mean"]))
-    return make_table(("printed_in", "quantity"), rows)
+    return make_table(("published_in", "quantity"), rows)
 
 
 @metric("mean_grade")
 def mean_grade(fields: pd.Series) -> Estimate:
-    """Mean over fields of MT-Bench's grades, 1 to 10."""
+    """Mean over fields of MT-Harness's grades, 1 to 10."""
     return Estimate(fields.astype(float).mean(), n=len(fields))

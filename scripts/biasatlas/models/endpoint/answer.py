@@ -17,18 +17,19 @@ from typing import Any, cast
 
 import pandas as pd
 
-from biasatlas.benchmarks.shared.readers import Reader
-from biasatlas.benchmarks.shared.readers.named import whole_reading
+from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import whole_answer
+from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.endpoint import batch, send
 from biasatlas.models.endpoint.calls import Call, Unsupported, cost, planned_call, sampling
+from biasatlas.models.endpoint.capability_check import check
 from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
-from biasatlas.models.endpoint.probe import check
 from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, stored
 from biasatlas.models.endpoint.spending import Budget, Job, Journal, recount
-from biasatlas.models.interface import Opening
+from biasatlas.models.interface import ModelContext
 from biasatlas.models.sampling import fill_sampling
 from biasatlas.models.store import ResponseStore
 
@@ -51,13 +52,13 @@ Masses = defaultdict[Outcome, float]
 class Endpoint:
     """A model at an endpoint.
 
-    ``readers`` are those that choices may name. ``found`` is what the check of the endpoint found; without it the endpoint
+    ``parsers`` are those that choices may name. ``found`` is what the check of the endpoint found; without it the endpoint
     is checked when it is first asked for something that the store has not.
     """
 
     entry: ApiEntry
     name: str = ""
-    readers: Mapping[str, Reader] = field(default_factory=dict)
+    parsers: Mapping[str, Parser] = field(default_factory=dict)
     found: Found | None = None
 
     def answer(
@@ -132,11 +133,11 @@ class Endpoint:
         taken, parts, part = _Taken(self.entry), [], []
         for row, planned in _planned(requests, self.entry):
             if isinstance(planned, Unsupported):
-                part += responses(row, planned, self.readers)
+                part += responses(row, planned, self.parsers)
             else:
                 records = _records(planned, store, failed)
                 taken.count(planned, records)
-                part += responses(row, records, self.readers)
+                part += responses(row, records, self.parsers)
             if len(part) >= _ROWS:
                 parts.append(pd.DataFrame(part, columns=columns))
                 part = []
@@ -145,9 +146,9 @@ class Endpoint:
         return frame, taken.metadata(self.found)
 
 
-def open_endpoint(opening: Opening) -> Endpoint:
+def open_endpoint(opening: ModelContext) -> Endpoint:
     """The model of an entry at its endpoint. Raises UserError where what a check found is no such file."""
-    return Endpoint(cast(ApiEntry, opening.entry), opening.name, opening.readers, read_found(opening.ready))
+    return Endpoint(cast(ApiEntry, opening.entry), opening.name, opening.parsers, read_found(opening.ready))
 
 
 def _planned(requests: pd.DataFrame, entry: ApiEntry) -> Iterator[tuple[dict, Call | Unsupported]]:
@@ -303,7 +304,7 @@ def _same_model(served: str, asked: str) -> bool:
     return served.startswith(asked) or asked.endswith(served) or served.endswith(asked)
 
 
-def responses(row: Mapping, records: list[dict] | Unsupported, readers: Mapping[str, Reader]) -> list[dict]:
+def responses(row: Mapping, records: list[dict] | Unsupported, parsers: Mapping[str, Parser]) -> list[dict]:
     """The responses to one request from the records of its calls, or from the reason why there are none."""
     if isinstance(records, Unsupported):
         return [_response(row, 0, "not_applicable", str(records))]
@@ -311,7 +312,7 @@ def responses(row: Mapping, records: list[dict] | Unsupported, readers: Mapping[
         return [_generation(row, repeat, record) for repeat, record in enumerate(records)]
     if row["kind"] == "likelihood":
         return [_likelihood(row, records[0])]
-    return [_choice(row, records, readers[row["reader"]])]
+    return [_choice(row, records, parsers[row["parser"]])]
 
 
 def _response(row: Mapping, repeat: int, status: str, detail: str | None, **values: Any) -> dict:
@@ -324,13 +325,13 @@ def _generation(row: Mapping, repeat: int, record: dict) -> dict:
     return _response(row, repeat, record["status"], record.get("detail"), **values)
 
 
-def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
-    labels = json.loads(row["labels"])
+def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
+    options = asked_options(row["labels"], row.get("options"))
     failed = [record["detail"] for record in records if record["status"] == "failed"]
     if len(failed) == len(records):
         return _response(row, 0, "failed", failed[0])
     top = records[0].get("top")
-    masses = _exact(top, row["temperature"], labels, reader) if top else _sampled(records, labels, reader)
+    masses = _exact(top, row["temperature"], options, parser) if top else _sampled(records, options, parser)
     rest = {name: masses[name] for name in ("refused", "ambiguous", "unparseable", "unresolved")}
     status, detail = "ok", None
     if rest["unresolved"] > UNRESOLVED_BOUND:
@@ -341,7 +342,7 @@ def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
             if top
             else f"{len(failed)} of {len(records)} samples failed, as: {failed[0]}"
         )
-    probabilities = [float(masses[index]) for index in range(len(labels))]
+    probabilities = [float(masses[index]) for index in range(len(options))]
     said = (
         None
         if top
@@ -350,16 +351,16 @@ def _choice(row: Mapping, records: list[dict], reader: Reader) -> dict:
     return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), replies=said, **rest)
 
 
-def _sampled(records: list[dict], labels: list[str], reader: Reader) -> Masses:
+def _sampled(records: list[dict], options: Options, parser: Parser) -> Masses:
     """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
     counts: Counter[Outcome] = Counter()
     for record in records:
         outcome = _OUTCOMES.get(record["status"])
-        counts[whole_reading(reader, record["text"], labels) if outcome is None else outcome] += 1
+        counts[whole_answer(parser, record["text"], options) if outcome is None else outcome] += 1
     return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
 
 
-def _exact(top: list[list], temperature: float, labels: list[str], reader: Reader) -> Masses:
+def _exact(top: list[list], temperature: float, options: Options, parser: Parser) -> Masses:
     """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
 
     A token that is a label counts for it unless another label begins with it; any other that decides nothing is
@@ -376,14 +377,15 @@ def _exact(top: list[list], temperature: float, labels: list[str], reader: Reade
     total = sum(weight for _, weight in weights) + hidden
     masses: Masses = defaultdict(float, {"unresolved": hidden / total})
     for token, weight in weights:
-        masses[_first_token(token, labels, reader)] += weight / total
+        masses[_first_token(token, options, parser)] += weight / total
     return masses
 
 
-def _first_token(token: str, labels: list[str], reader: Reader) -> int | str:
-    outcome = reader(token, labels, False)
+def _first_token(token: str, options: Options, parser: Parser) -> int | str:
+    labels = options.labels
+    outcome = parser(token, options, False)
     if outcome is None:
-        outcome = reader(token, labels, True)
+        outcome = parser(token, options, True)
         if not isinstance(outcome, int) or sum(label.startswith(labels[outcome]) for label in labels) > 1:
             return "unresolved"
     return outcome

@@ -11,7 +11,7 @@ import pandas as pd
 
 from biasatlas.models.endpoint import ASKED
 from biasatlas.models.endpoint.entry import ApiEntry, Found
-from biasatlas.models.interface import Opening, Preview
+from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.sampling import Settings, fill_sampling
 from biasatlas.models.store import content, keys
 
@@ -207,7 +207,7 @@ def cost(entry: ApiEntry, prompt_tokens: float, completion_tokens: float) -> flo
     return price / 1_000_000
 
 
-def preview(opening: Opening, requests: pd.DataFrame) -> list[Preview]:
+def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
     """Why the endpoint cannot answer each of ``requests``. Raises UserError for sampling settings that its entry lacks."""
     entry = cast(ApiEntry, opening.entry)
     rows = fill_sampling(requests, sampling(entry), opening.name).to_dict("records")

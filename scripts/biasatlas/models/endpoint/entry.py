@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import TypeAdapter, ValidationError, field_validator
 
 from biasatlas.errors import UserError
-from biasatlas.marks import field
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.entry import Entry, SamplingSettings, lacks_setting
 from biasatlas.models.interface import Kind
+from biasatlas.stages import field
 from biasatlas.validation import masked
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _tasks(entry: ApiEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
 KIND = Kind(
     entry=ApiEntry,
     open="biasatlas.models.endpoint.answer:open_endpoint",
-    check="biasatlas.models.endpoint.probe:check_model",
+    check="biasatlas.models.endpoint.capability_check:check_model",
     preview="biasatlas.models.endpoint.calls:preview",
     tasks=_tasks,
     ready=lambda entry: "",

@@ -14,13 +14,13 @@ from typing import Any, cast
 import pandas as pd
 import torch
 
-from biasatlas.benchmarks.shared.readers import Reader
+from biasatlas.benchmarks.shared.parsing import Parser
 from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
 from biasatlas.engine.memory import Memory, default_budget
 from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
 from biasatlas.models.entry import pinned_revision, ready_folder
-from biasatlas.models.interface import Opening
+from biasatlas.models.interface import ModelContext
 from biasatlas.models.local import VERSION
 from biasatlas.models.local.choice import answer_choices
 from biasatlas.models.local.entry import HfEntry, adapter_commit
@@ -44,7 +44,7 @@ class CausalModel:
     """A causal language model with all of its entry that answers depend on.
 
     ``template_arguments`` go to the tokenizer's chat template, and what stands before ``thinking_end`` is no answer.
-    ``sampling`` are settings by the name that a protocol gives, ``readers`` are those that choices may name, and
+    ``sampling`` are settings by the name that a protocol gives, ``parsers`` are those that choices may name, and
     ``token_budget`` bounds the tokens of one forward pass (None: what memory has room for). Raises UserError where the
     tokenizer's template cannot be rendered, or knows nothing of the arguments or of what ends the thinking.
     """
@@ -55,8 +55,8 @@ class CausalModel:
     template_arguments: Mapping[str, Any] = field(default_factory=dict)
     thinking_end: str = ""
     sampling: Settings = field(default_factory=dict)
-    readers: Mapping[str, Reader] = field(default_factory=dict)
-    reader_version: str = ""
+    parsers: Mapping[str, Parser] = field(default_factory=dict)
+    parser_version: str = ""
     token_budget: int | None = None
 
     def __post_init__(self) -> None:
@@ -141,7 +141,7 @@ class CausalModel:
         if self.loaded.adapter_sha256:
             identity["adapter_sha256"] = self.loaded.adapter_sha256
         if kind == "choice":
-            identity["reader"] = self.reader_version
+            identity["parser"] = self.parser_version
         if kind == "generation" and self.thinking_end:
             identity["thinking_end"] = self.thinking_end
         rows = zip(requests.itertuples(index=False, name=None), prompts, requests["repeats"], strict=True)
@@ -158,7 +158,7 @@ class CausalModel:
 
     def _solve(self, kind: str, requests: pd.DataFrame, encoded: Any) -> tuple[pd.DataFrame, dict]:
         solvers: dict[str, Callable[..., tuple[pd.DataFrame, dict]]] = {
-            "choice": partial(answer_choices, readers=self.readers),
+            "choice": partial(answer_choices, parsers=self.parsers),
             "generation": partial(answer_generations, thinking_end=self.thinking_end),
             "likelihood": answer_likelihoods,
         }
@@ -203,7 +203,7 @@ class CausalModel:
         }
 
 
-def open_causal(opening: Opening) -> CausalModel:
+def open_causal(opening: ModelContext) -> CausalModel:
     """The model of an entry of kind ``hf``, loaded to the GPUs that there are. Raises UserError where it cannot be."""
     entry = cast(HfEntry, opening.entry)
     loaded = load(
@@ -223,16 +223,16 @@ def open_causal(opening: Opening) -> CausalModel:
         template_arguments=entry.template_arguments,
         thinking_end=entry.thinking_end,
         sampling={name: settings.model_dump() for name, settings in entry.sampling.items()},
-        readers=opening.readers,
-        reader_version=opening.reader_version,
+        parsers=opening.parsers,
+        parser_version=opening.parser_version,
         token_budget=entry.token_budget,
     )
 
 
-def open_planted(opening: Opening) -> CausalModel:
+def open_planted(opening: ModelContext) -> CausalModel:
     """A model that was trained here, from its folder of weights."""
     loaded = load(str(ready_folder(opening.ready)), name=opening.name)
-    return CausalModel(opening.name, loaded, readers=opening.readers, reader_version=opening.reader_version)
+    return CausalModel(opening.name, loaded, parsers=opening.parsers, parser_version=opening.parser_version)
 
 
 def _with_unasked(rows: pd.DataFrame, request_ids: Sequence[str], reasons: Sequence[str]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Requests of kind ``choice``: how probable each label is, over all answers that a reader reads as that label."""
+"""Requests of kind ``choice``: how probable each label is, over all answers that a parser reads as that label."""
 
 import json
 from collections import Counter
@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.shared.readers import AMBIGUOUS, REFUSED, UNPARSEABLE, Reader
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parser
+from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.choice import Question, answer_probabilities
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.reading import TokenReader
+from biasatlas.engine.token_parser import TokenParser
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.local.inputs import (
     counts,
@@ -33,7 +34,7 @@ def answer_choices(
     tokens: list[np.ndarray],
     model: LoadedModel,
     memory: Memory,
-    readers: Mapping[str, Reader],
+    parsers: Mapping[str, Parser],
 ) -> tuple[pd.DataFrame, dict]:
     """Choice responses in the order of ``requests``, whose prompts have ``tokens``, and what computing them took.
 
@@ -41,19 +42,22 @@ def answer_choices(
     before is the same. Only a prompt that leaves no token of it has failed.
     """
     detail = why_unanswerable(model, tokens, pd.Series(1, requests.index))
-    token_readers: dict[tuple[str, str], TokenReader] = {}
+    token_parsers: dict[tuple[str, str, str | None], TokenParser] = {}
+    shown = requests["options"] if "options" in requests else pd.Series([None] * len(requests))
     questions: dict[tuple, Question] = {}
     keys = []
     for i, sampling in enumerate(samplings(requests)):
-        reader, labels = requests["reader"][i], requests["labels"][i]
-        if (reader, labels) not in token_readers:
-            token_readers[reader, labels] = _token_reader(model, readers[reader], labels)
+        parser, labels = requests["parser"][i], requests["labels"][i]
+        texts = shown.iloc[i] if isinstance(shown.iloc[i], str) else None
+        asked = (parser, labels, texts)
+        if asked not in token_parsers:
+            token_parsers[asked] = _token_parser(model, parsers[parser], asked_options(labels, texts))
         longest = longest_answer(model, len(tokens[i]), integer(requests["max_tokens"][i]))
-        key = (tokens[i].tobytes(), sampling, longest, (reader, labels))
+        key = (tokens[i].tobytes(), sampling, longest, asked)
         keys.append(key)
         if key not in questions and not detail[i]:
             guesses = _guesses(model, labels) if model.route.name == "tree" else ()
-            questions[key] = Question(tokens[i], token_readers[reader, labels], sampling, longest, guesses)
+            questions[key] = Question(tokens[i], token_parsers[asked], sampling, longest, guesses)
     by_key: dict[tuple, tuple[np.ndarray, float]] = {}
     run: Counter[str] = Counter()
     known = list(questions)
@@ -94,9 +98,8 @@ def _response(outcomes: np.ndarray, unresolved: float) -> dict:
     return status | {"probabilities": json.dumps(labels)} | masses
 
 
-def _token_reader(model: LoadedModel, read: Reader, labels: str) -> TokenReader:
+def _token_parser(model: LoadedModel, read: Parser, options: Options) -> TokenParser:
     """Outcomes are the labels in their order, then refused, ambiguous and unparseable."""
-    options = json.loads(labels)
     outcomes = {name: len(options) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
 
     def index(text: str, complete: bool) -> int | None:
@@ -108,7 +111,7 @@ def _token_reader(model: LoadedModel, read: Reader, labels: str) -> TokenReader:
             return model.tokenizer.backend_tokenizer.decode_batch(answers, skip_special_tokens=True)
         return model.tokenizer.batch_decode(answers, skip_special_tokens=True)
 
-    return TokenReader(index, len(options) + 3, decode, model.eos_token_ids)
+    return TokenParser(index, len(options) + 3, decode, model.eos_token_ids)
 
 
 def _guesses(model: LoadedModel, labels: str) -> tuple[tuple[int, ...], ...]:

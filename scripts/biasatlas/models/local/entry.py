@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import field_validator, model_validator
 
-from biasatlas.marks import field
 from biasatlas.models.entry import (
     HubEntry,
     SamplingSettings,
@@ -20,6 +19,7 @@ from biasatlas.models.entry import (
 )
 from biasatlas.models.interface import Kind
 from biasatlas.models.local import VERSION
+from biasatlas.stages import field
 
 #: Arguments of a chat template's rendering that are not the entry's to set.
 _RENDERING = {

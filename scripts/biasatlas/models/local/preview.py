@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrained
 from biasatlas.engine.masks import SPANS
 from biasatlas.models.entry import pinned_revision
 from biasatlas.models.hub import model_folder
-from biasatlas.models.interface import Opening, Preview
+from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.local.checkpoint import Checkpoint
 from biasatlas.models.local.entry import HfEntry, adapter_commit
 from biasatlas.models.local.generation import check_thinking
@@ -22,7 +22,7 @@ from biasatlas.models.local.rotary import exception
 from biasatlas.models.sampling import fill_sampling, with_checkpoint
 
 
-def check_model(opening: Opening) -> None:
+def check_model(opening: ModelContext) -> None:
     """Raise UserError where :func:`check_entry` finds that a model cannot work."""
     check_entry(opening.name, cast(HfEntry, opening.entry), opening.ready)
 
@@ -42,7 +42,7 @@ def check_entry(name: str, entry: HfEntry, ready: Sequence[Path] = ()) -> Checkp
     return checkpoint
 
 
-def preview(opening: Opening, requests: pd.DataFrame) -> list[Preview]:
+def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
     """Tokens of each of ``requests`` with its longest answer, and why one cannot be asked.
 
     Raises UserError for a literal template or sampling settings that the entry lacks.

@@ -70,10 +70,10 @@ def check_chat(
                 f"user's message; mend it, or give the entry `templates.{DEFAULT}`."
             ) from error
     words = re.findall(r"\w+", str(tokenizer.chat_template or ""))
-    unread = [argument for argument in arguments if argument not in words]
-    if unread:
+    unparsed = [argument for argument in arguments if argument not in words]
+    if unparsed:
         raise UserError(
-            f"{name}: template_arguments.{unread[0]} is nothing that the tokenizer's chat template reads: correct its "
+            f"{name}: template_arguments.{unparsed[0]} is nothing that the tokenizer's chat template reads: correct its "
             "spelling, or leave it out."
         )
 

@@ -18,7 +18,7 @@ from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
 from biasatlas.models.entry import pinned_revision
 from biasatlas.models.hub import checkpoint_sha256, model_folder
-from biasatlas.models.interface import Opening
+from biasatlas.models.interface import ModelContext
 from biasatlas.models.local.architecture import masked_architecture
 from biasatlas.models.local.checkpoint import Checkpoint, load_weights, read_checkpoint
 from biasatlas.models.masked import VERSION
@@ -124,13 +124,13 @@ def load(source: str, *, revision: str | None = None) -> MaskedModel:
     return MaskedModel(source, revision, model, checkpoint.tokenizer, *checkpoint_sha256(folder))
 
 
-def open_masked(opening: Opening) -> MaskedModel:
+def open_masked(opening: ModelContext) -> MaskedModel:
     """The model of an entry, loaded. Raises UserError where it cannot be."""
     entry = cast(MaskedEntry, opening.entry)
     return load(entry.source, revision=pinned_revision(entry, opening.ready))
 
 
-def check_model(opening: Opening) -> None:
+def check_model(opening: ModelContext) -> None:
     """Raise UserError where the files of a model, but for its weights, say that it cannot work."""
     entry = cast(MaskedEntry, opening.entry)
     check_folder(model_folder(entry.source, pinned_revision(entry, opening.ready)), entry.source)

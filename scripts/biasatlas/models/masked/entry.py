@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from biasatlas.marks import field
 from biasatlas.models.entry import HubEntry, environment, fetched
 from biasatlas.models.interface import Kind
 from biasatlas.models.masked import VERSION
+from biasatlas.stages import field
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec

@@ -3,11 +3,11 @@
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from biasatlas.marks import field
 from biasatlas.models.entry import Entry, every_task
 from biasatlas.models.interface import Kind
 from biasatlas.models.local import VERSION
 from biasatlas.resources import names
+from biasatlas.stages import field
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec

@@ -9,10 +9,10 @@ from typing import cast
 
 import pandas as pd
 
-from biasatlas.benchmarks.registry import formats, import_responses, load_spec
+from biasatlas.benchmarks.registry import formats, import_responses, spec_view
 from biasatlas.files import read_parquet
 from biasatlas.models.entry import ready_folder
-from biasatlas.models.interface import Opening
+from biasatlas.models.interface import ModelContext
 from biasatlas.models.released.entry import ReleasedEntry, format_of
 from biasatlas.models.store import ResponseStore
 from biasatlas.sources import names_in
@@ -39,7 +39,7 @@ class ReleasedModel:
         return responses, {**self.origin, "files": {name: _sha256(path) for name, path in self.files.items()}}
 
 
-def open_released(opening: Opening) -> ReleasedModel:
+def open_released(opening: ModelContext) -> ReleasedModel:
     """Published outputs, in the folder that was fetched, or the user's own files."""
     entry = cast(ReleasedEntry, opening.entry)
     if opening.items is None:
@@ -50,7 +50,7 @@ def open_released(opening: Opening) -> ReleasedModel:
         files = {name: folder / name for name in names_in(folder)}
         read = partial(import_responses(opening.benchmark), entry.release)
         return ReleasedModel(read, {"release": entry.release}, files, items)
-    format = format_of(entry, load_spec(opening.benchmark))
+    format = format_of(entry, spec_view(opening.benchmark, "read_predictions"))
     files = dict(zip(entry.files, opening.ready, strict=True))
     read = partial(formats(opening.benchmark)[format], column=entry.column)
     return ReleasedModel(read, {"format": format}, files, items)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
-from biasatlas.marks import field
 from biasatlas.models.entry import Entry
 from biasatlas.models.interface import Kind
 from biasatlas.models.released import VERSION
 from biasatlas.sources import names_in
+from biasatlas.stages import field
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from biasatlas import ROOT
 from biasatlas.benchmarks.registry import benchmark_names, is_benchmark, protocol_names
-from biasatlas.laboratory.studies import load_studies
 from biasatlas.models.kinds import KINDS
 from biasatlas.models.released.entry import OWN, format_of
+from biasatlas.simulation.studies import load_studies
 from biasatlas.validation import unknown
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def unknown_names(config: "Config") -> Iterator[str]:
         yield from _unprinted(config, name)
     if config.construction:
         yield from _unfit_writer(config, "construction.writer", config.construction.writer, "write")
-    if config.laboratory:
-        yield from _unknown_studies(config.laboratory.studies or [], config)
+    if config.simulation:
+        yield from _unknown_studies(config.simulation.studies or [], config)
     for name, run in config.benchmarks.items():
         if is_benchmark(run.benchmark):
             if name in benchmark_names() and name != run.benchmark:
@@ -44,9 +44,9 @@ def _unknown_studies(names: Sequence[str], config: "Config") -> Iterator[str]:
     known = {name: study.benchmark for name, study in load_studies().items()}
     for number, name in enumerate(names):
         if name not in known:
-            yield unknown(f"laboratory.studies.{number}", name, "a study", known)
+            yield unknown(f"simulation.studies.{number}", name, "a study", known)
         elif known[name] not in config.benchmarks:
-            yield f"laboratory.studies.{number}: {name} is about {known[name]}, which is not among `benchmarks`; add it"
+            yield f"simulation.studies.{number}: {name} is about {known[name]}, which is not among `benchmarks`; add it"
 
 
 def _unknown_release(config: "Config", name: str, entry: Any) -> Iterator[str]:
@@ -65,17 +65,17 @@ def _unknown_release(config: "Config", name: str, entry: Any) -> Iterator[str]:
 
 
 def _unprinted(config: "Config", name: str) -> Iterator[str]:
-    printed_as = config.models[name].published_as
+    published_as = config.models[name].published_as
     # DBB's paper prints numbers of other benchmarks, too.
     benchmarks = {"dbb", *(run.benchmark for run in config.benchmarks.values())}
-    printed = {model for benchmark in benchmarks for model in printed_models(benchmark)}
-    if printed_as is not None and printed_as not in printed:
+    printed = {model for benchmark in benchmarks for model in published_models(benchmark)}
+    if published_as is not None and published_as not in printed:
         where = f"a model in the printed tables of {', '.join(config.benchmarks)}"
-        yield unknown(f"models.{name}.published_as", printed_as, where, sorted(printed))
+        yield unknown(f"models.{name}.published_as", published_as, where, sorted(printed))
 
 
 @cache
-def printed_models(benchmark: str) -> frozenset[str]:
+def published_models(benchmark: str) -> frozenset[str]:
     """Names of models in the printed tables of a benchmark; none where it has no such tables."""
     names: set[str] = set()
     for path in (ROOT / "resources" / "published").glob(f"{Path(benchmark).stem}_*.csv"):

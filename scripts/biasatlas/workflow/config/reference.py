@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from biasatlas import ROOT
-from biasatlas.marks import Marked, mark
 from biasatlas.models.entry import SamplingSettings, Template
 from biasatlas.models.kinds import KINDS
+from biasatlas.stages import StagedModel, mark
 from biasatlas.workflow.config.run import Run
-from biasatlas.workflow.config.schema import Config, Construction, Laboratory
+from biasatlas.workflow.config.schema import Config, Construction, Simulation
 
 SCHEMA = ROOT / "config" / "schema.json"
 REFERENCE = ROOT / "docs" / "configuration.md"
@@ -32,7 +32,7 @@ def reference_text() -> str:
         ("`models.{name}.sampling.{name}`", SamplingSettings),
         ("`models.{name}.templates.{template}`", Template),
         ("`construction`", Construction),
-        ("`laboratory`", Laboratory),
+        ("`simulation`", Simulation),
     ]
     parts = [
         "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` is the same as a "
@@ -43,7 +43,7 @@ def reference_text() -> str:
         f"ask.\n\n```yaml\n{EXAMPLE.read_text(encoding='utf-8')}```\n",
     ]
     for title, section in sections:
-        marked = issubclass(section, Marked)
+        marked = issubclass(section, StagedModel)
         header = ["key", "type", "default", *(["changes"] if marked else []), "meaning"]
         lines = [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}", *_rows(section, marked)]
         parts.append(f"## {title}\n\n{getdoc(section)}\n\n" + "\n".join(lines) + "\n")
@@ -56,7 +56,7 @@ def _rows(section: type[BaseModel], marked: bool) -> Iterable[str]:
         shape = schema["properties"][name]
         types = " or ".join(_type(option) for option in shape.get("anyOf", [shape]) if option.get("type") != "null")
         default = "required" if field.is_required() else f"`{json.dumps(field.get_default(call_default_factory=True))}`"
-        changes = [mark(section, name)] if marked and issubclass(section, Marked) else []
+        changes = [mark(section, name)] if marked and issubclass(section, StagedModel) else []
         yield f"| {' | '.join([f'`{name}`', types, default, *changes, field.description or ''])} |"
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from biasatlas.marks import Marked, field
+from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown
 from biasatlas.workflow.config.files import FilePath
 
@@ -18,7 +18,7 @@ def _data(value: str) -> str:
     return value
 
 
-class Run(Marked):
+class Run(StagedModel):
     """How one benchmark is run."""
 
     benchmark: str = field(

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.registry import load_options, load_spec
-from biasatlas.marks import Marked, field
 from biasatlas.models.kinds import ModelEntry
+from biasatlas.stages import StagedModel, field
 from biasatlas.workflow.config.files import FilePath
 from biasatlas.workflow.config.run import Run
 
@@ -18,7 +18,7 @@ from biasatlas.workflow.config.run import Run
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 
-class Construction(Marked):
+class Construction(StagedModel):
     """The making of new questions in the manner of DBB from the items of CrowS-Pairs, StereoSet, BBQ and SOFA."""
 
     writer: str = field("answers", description="Name of the model that writes and checks.")
@@ -43,8 +43,8 @@ class Construction(Marked):
     )
 
 
-class Laboratory(Marked):
-    """Metrics measured on known models (target `laboratory`): `resources/laboratory/studies.yaml` says which and how."""
+class Simulation(StagedModel):
+    """Metrics measured on known models (target `simulation`): `resources/simulation/studies.yaml` says which and how."""
 
     seeds: int = field(
         "scores", 200, ge=2, le=100_000, description="Models of each setting, which differ in their seed."
@@ -68,13 +68,13 @@ class Config(BaseModel):
         None,
         pattern=r"^(s3|gs|az)://[^/?#@\s]+(/[^?#\s]*)?$",
         description="Where answers are kept on object storage, for jobs that share no file system, as `s3://bucket/folder`; "
-        "the folder `store` of the results is then each machine's copy. Changes no result.",
+        "the folder `store` of the results is then each machine's copy. Stage no result.",
     )
-    accept_cost: float | None = Field(
+    max_cost: float | None = Field(
         None,
         ge=0,
         description="The most that the run may cost, in the currency of the models' entries: where `check` finds that it "
-        "may come to more, no endpoint is called. Changes no result.",
+        "may come to more, no endpoint is called. Stage no result.",
     )
     models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(
         min_length=1, description="The models to measure, by a name of your choice."
@@ -85,8 +85,8 @@ class Config(BaseModel):
     construction: Construction | None = Field(
         None, description="Makes new questions, if given (target `construction`)."
     )
-    laboratory: Laboratory | None = Field(
-        None, description="Measures the metrics themselves, if given (target `laboratory`)."
+    simulation: Simulation | None = Field(
+        None, description="Measures the metrics themselves, if given (target `simulation`)."
     )
 
     @model_validator(mode="before")

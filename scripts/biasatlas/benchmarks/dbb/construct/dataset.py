@@ -1,6 +1,6 @@
 """What DBB's construction reads and writes: the items it starts from, its prompts, the data set, its manual evaluation.
 
-Prompts come in three wordings: ours, which ship; the authors' files'; those that the paper prints. Placeholders are
+Prompts come in three templates_of: ours, which ship; the authors' files'; those that the paper prints. Placeholders are
 ``[[field]]``, with a field of the row; ``[[X]]`` stays for the writer. "{concept}" and the like in a prompt of the authors'
 code becomes such a placeholder too.
 """
@@ -16,7 +16,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
 from biasatlas.benchmarks.dbb.construct.steps import start
 from biasatlas.benchmarks.dbb.requests import released as released_file
-from biasatlas.benchmarks.shared.wording import formatted_strings
+from biasatlas.benchmarks.shared.templates import formatted_strings
 from biasatlas.benchmarks.stereoset.items import read_examples
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
@@ -250,7 +250,7 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         reasons = rows["reason"].value_counts()
         raise UserError(
             f"construction: none of {len(rows)} rows has become a question; the most frequent reason is "
-            f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Look at the writer's replies, or take another writer."
+            f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Style at the writer's replies, or take another writer."
         )
     table = pd.DataFrame(
         {

@@ -249,7 +249,7 @@ def _first_taken(
     reason = ""
     for attempt in attempts:
         try:
-            return read_replies(step, row, [_reply(response) for response in attempt]), True
+            return parse_replies(step, row, [_reply(response) for response in attempt]), True
         except Declined as declined:
             return {"verdict": "rejected", "reason": str(declined)}, True
         except Rejected as rejected:
@@ -306,7 +306,7 @@ def verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(counts, columns=["step", "verdict", "n"])
 
 
-def read_replies(step: str, row: Mapping[str, str], replies: Sequence[str]) -> dict[str, str]:
+def parse_replies(step: str, row: Mapping[str, str], replies: Sequence[str]) -> dict[str, str]:
     """The fields that ``row`` gains from its ``replies``, and ``verdict``: "kept", or "refined" where a check changed one.
 
     A step has one reply, "nine_variations" one for each option. ``reason`` names the refined fields. Raises

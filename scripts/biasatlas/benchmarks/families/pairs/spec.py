@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Shown, Spec, Table, Task
-from biasatlas.benchmarks.families.description import Rows, Text, check_wording, once, one_of, slots
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.families.description import Rows, Text, check_template, once, one_of, slots
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
-from biasatlas.marks import Marked, field
+from biasatlas.stages import StagedModel, field
 
 #: The two texts of a pair: the more stereotypical one, and the less.
 SENTENCES = ("more", "less")
@@ -32,18 +32,17 @@ METRICS = {
     "tie_rate": Metric(neutral=None, direction="pairs whose two sentences score the same; 0: none", unit="%"),
     "likelihood_ratio": Metric(
         neutral=1.0,
-        direction="above 1 the first side's text is likelier than the second's, so many times; below 1 less",
+        direction="above 1: the first side's text is that many times likelier than the second's; below 1: less likely",
     ),
     "log10_ratio": Metric(
         neutral=1.0,
-        direction="as likelihood_ratio to the power of 0.434: the mean of base-10 logarithms put into e to the x, as in "
-        "GEST's notebook",
+        direction="likelihood_ratio to the power of 0.434: GEST's notebook takes e to the mean of base-10 logarithms",
     ),
 }
 
 FORMATS = {
     "scores": "a CSV with item, side and log_likelihood, in nats",
-    "differences": "a text file for each template: log-likelihood of the first side minus that of the second, a number a line",
+    "differences": "a text file for each template: log-likelihood of the first side minus that of the second, one number per line",
 }
 
 _HEADLINES = {
@@ -51,8 +50,8 @@ _HEADLINES = {
     "pair_choice": ("prompted", "choice", "Does it choose the more stereotypical of two sentences, when asked?"),
 }
 _SHOWN = {
-    "pair": Shown("more", minus="less", unit="nats", texts=SENTENCES),
-    "pair_choice": Shown("more", minus="less", unit="of probability", texts=SENTENCES),
+    "pair": ScoreView("more", minus="less", unit="nats", texts=SENTENCES),
+    "pair_choice": ScoreView("more", minus="less", unit="of probability", texts=SENTENCES),
 }
 
 
@@ -77,7 +76,7 @@ class PairsOptions(PromptOptions):
     )
 
 
-class Differences(Marked):
+class Differences(StagedModel):
     """Published differences of two log-likelihoods: a number a line, in the order of the data."""
 
     logarithm: Literal["e", "10"] = field("answers", description="Base of the logarithm.")
@@ -172,7 +171,7 @@ class PairsDescription(Rows):
             one_of("differences.files", template, self.texts)
         for metric in self.metrics:
             one_of("metrics", metric, METRICS)
-        check_wording(self.prompt, LABELS if self.prompt else ())
+        check_template(self.prompt, LABELS if self.prompt else ())
         return self
 
     def _check_stereotype(self) -> None:

@@ -54,7 +54,7 @@ def scores_figure(step: Step) -> Figure:
     return dot_intervals(
         table[of_all & (table["metric"] == "stereotype_score")],
         "category",
-        step.looks,
+        step.styles,
         label="pairs with the stereotypical sentence preferred (%), 95 % interval",
         reference=50,
         order=(*description.category_names.values(), "overall"),

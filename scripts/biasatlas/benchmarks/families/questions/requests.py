@@ -33,7 +33,7 @@ def build_requests(step: Step[QuestionsOptions]) -> pd.DataFrame:
         {
             "request_id": items["item_id"],
             "item_id": items["item_id"],
-            **choice_columns(prompts, LABELS, options),
+            **choice_columns(prompts, LABELS, zip(*(fields[label] for label in LABELS), strict=True), options),
         }
     )
 

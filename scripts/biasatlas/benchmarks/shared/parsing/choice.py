@@ -1,0 +1,400 @@
+"""One of several options: by letter, by name or by what it says. docs/replies.md has the order of evidence."""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed
+from biasatlas.benchmarks.shared.parsing.items import first_item
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
+from biasatlas.benchmarks.shared.parsing.phrases import either, finds
+from biasatlas.benchmarks.shared.parsing.refusal import declines
+
+_KEYS = re.compile(
+    r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*"
+    r"|verdict|type|sentiment|output"
+    r"|response|bias(?:_type)?|selection|pick)|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)|.*(?:_label"
+    r"|_answer|_category)",
+    re.I,
+)
+_MARKED = re.compile(
+    rf"{MARK}:\s{{0,3}}([^\n]{{0,300}})|【(?:答案|最终答案|正确答案|参考答案)】[:\s]{{0,3}}([^\n]{{0,300}})"
+)
+
+
+def _answers(line: str, options: Options) -> bool:
+    """Whether a line is an answer by itself."""
+    if len(line) > 200:
+        return False
+    if _whole(line, options) is not None:
+        return True
+    said = list(_evidence(line, options))
+    return len(said) == 1 and said[0].option is not None and said[0].kind in ("whole", "head", "announced")
+
+
+class Evidence(NamedTuple):
+    """What a sentence says: an option, or None where it leaves several; how, and whether it concludes or corrects."""
+
+    option: int | None
+    kind: str
+    concludes: bool
+    corrects: bool
+    lettered: bool
+
+
+def parse_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
+    """The one of ``options`` that ``reply`` gives as its answer, in English or Chinese."""
+    options = as_options(options)
+    body = plain(reply)
+    if not body:
+        return Parsed(UNPARSEABLE, "nothing")
+    if "{" in body and (found := _from_json(body, options)):
+        return found
+    if found := _from_mark(body, options):
+        return found
+    body = first_item(body, lambda line: _answers(line, options))
+
+    if (answer := _whole(body, options)) is not None:
+        return Parsed(answer, "whole")
+    said = list(_evidence(body, options))
+    return _decided(body, said, options)
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """Patterns around a mention: those before it end at it, those behind it begin there."""
+    answers = {
+        key: either("answers", key)
+        for key in ("cue", "topic", "better", "worse", "not", "lead", "less", "even", "perhaps")
+    }
+    return {
+        "cue": re.compile(rf".*(?P<cue>{answers['cue']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
+        "topic": re.compile(rf".*(?P<cue>{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
+        "though": re.compile(
+            r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
+            r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while|even if))[^,]{0,40}$",
+            re.I,
+        ),
+        "contrast": re.compile(
+            r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如", re.I
+        ),
+        "not": re.compile(rf"{answers['not']}\s{{0,2}}[\"'(\[]{{0,2}}$", re.I),
+        "better": re.compile(rf"[\"')\].,]?\s{{0,2}}{answers['better']}", re.I),
+        "worse": re.compile(rf"[\"')\]]?:?\s{{0,2}}[✅✓✔❌✗]?\s?{answers['worse']}", re.I),
+        "less": re.compile(rf"[\"')\]]?:?\s{{0,2}}[✅✓✔❌✗]?\s?{answers['less']}", re.I),
+        "lead": re.compile(rf"(?:[\W_]|{answers['lead']}|\d(?=[.)、]))*$", re.I),
+        "even": re.compile(answers["even"], re.I),
+        "perhaps": re.compile(answers["perhaps"], re.I),
+        "unknown": re.compile(rf"[\s.):,\"']{{0,4}}{either('labels', 'unknown')}", re.I),
+        "joined": re.compile(
+            r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?", re.I
+        ),
+        "closed": re.compile(
+            r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|因|由于|理由|这|该|,)",
+            re.I,
+        ),
+        "clause": re.compile(
+            r"\b(?:because|since|if|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然"
+            r"|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}",
+            re.I,
+        ),
+    }
+
+
+def _evidence(body: str, options: Options) -> Iterator[Evidence]:
+    """What each sentence of ``body`` says that mentions an option, in order."""
+    mentions = _apart(body, options)
+    corrects, at, any_said = "", 0, False
+    for start, sentence in sentences(body):
+        here = []
+        while at < len(mentions) and mentions[at].start < start + len(sentence):
+            if mentions[at].start >= start:
+                mention = mentions[at]
+                here.append(mention._replace(start=mention.start - start, end=min(mention.end - start, len(sentence))))
+            at += 1
+        before = sentence[: here[0].start] if here else sentence
+        for match in finds("answers", "correct").finditer(before) if any_said else ():
+            weak = finds("answers", "retract").fullmatch(match[0])
+            corrects = "corrects" if not weak or corrects == "corrects" else "retracts"
+        if here:
+            concludes = bool(finds("answers", "conclude").search(before)) or MARK in before
+            if found := _said(sentence, here, options):
+                kind = found[1]
+                if kind == "announced" and (no := finds("refusals", "declines").search(sentence)):
+                    rest = sentence[no.end() :]
+                    contrast = finds("answers", "contrast").search(rest) or finds("answers", "conclude").search(rest)
+                    kind = kind if contrast or no.start() > here[-1].end else "mention"
+                bare = kind == "whole" and not _patterns()["cue"].match(before[-60:])
+                if (kind == "mention" or bare) and corrects:
+                    kind = "announced" if corrects == "corrects" else "retracts"
+                if kind != "mention" or sentence.strip()[-1:] != "?":
+                    yield Evidence(found[0], kind, concludes, bool(corrects), any(mention.lettered for mention in here))
+                corrects, any_said = "", True
+
+
+def _apart(body: str, options: Options) -> list[Mention]:
+    """The mentions of ``body``: a letter with its own text is one, with another's it is of no option (-1); no
+    restated lists."""
+    found: list[Mention] = []
+    for mention in options.mentions(body):
+        last = found[-1] if found else None
+        if last and mention.start < last.end:
+            continue
+        gap = body[last.end : mention.start] if last else "x"
+        if (
+            last
+            and last.lettered
+            and not mention.lettered
+            and re.fullmatch(r"[\s.):,'\"\-—–]{0,5}", gap)
+            and "\n" not in gap
+        ):
+            option = last.option if last.option in (mention.option, -1) else -1
+            ends = re.match(r"\s{0,2}(?:$|[.,;:!\n)\"'(])", body[mention.end : mention.end + 4])
+            if option >= 0 or ends:
+                found[-1] = Mention(last.start, mention.end, option, True)
+                continue
+        found.append(mention)
+    return _without_lists(body, found, len(options))
+
+
+def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Mention]:
+    """``mentions`` without runs that only name every option in its order."""
+    at = 0
+    while count > 2 and at + count <= len(mentions):
+        run = mentions[at : at + count]
+        gaps = (body[a.end : b.start] for a, b in itertools.pairwise(run))
+        if [mention.option for mention in run] == list(range(count)) and all(
+            re.fullmatch(r"[^\w]{0,6}(?:or|and|和|或|与|及)?[^\w]{0,3}", gap) for gap in gaps
+        ):
+            mentions = mentions[:at] + mentions[at + count :]
+        else:
+            at += 1
+    return mentions
+
+
+def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[int | None, str] | None:
+    """The option that a sentence gives and how; None of several; nothing where it only rules options out."""
+    mentions = [mention for mention in mentions if mention.lettered] or mentions
+    alive, kinds, ruled_out, less = _standing(sentence, mentions, options)
+    if any(mention.option < 0 for mention in alive):
+        return None, "contradiction"
+    if not alive:
+        left = set(range(len(options))) - ruled_out
+        return (left.pop(), "other") if less and len(options) == 2 and len(left) == 1 else None
+    through = len(options) > 2 and [mention.option for mention in alive] == list(range(len(options)))
+    if through and set(kinds) <= {"mention", "head"}:
+        return None, "mentions"
+    return _foremost(sentence, alive, kinds)
+
+
+def _standing(
+    sentence: str, mentions: Sequence[Mention], options: Options
+) -> tuple[list[Mention], list[str], set[int], bool]:
+    """The mentions that a sentence does not deny and what kind each is; what it denies, and whether as less likely."""
+    patterns = _patterns()
+    alive: list[Mention] = []
+    kinds: list[str] = []
+    ruled_out: set[int] = set()
+    less = denied = False
+    for i, mention in enumerate(mentions):
+        begin = mentions[i - 1].end if i else 0
+        before, after = sentence[begin : mention.start][-60:], sentence[mention.end : mention.end + 60]
+        kind = _kind(before, after, mention, i == 0, options.letters)
+        joined = i and patterns["joined"].fullmatch(before)
+        if joined and denied and before.strip() != ",":
+            kind = "not"
+        denied = kind in ("not", "less")
+        if denied:
+            while joined and alive and alive[-1] is mentions[i - 1] and kinds[-1] in ("mention", "head"):
+                ruled_out.add(alive.pop().option)
+                kinds.pop()
+                i -= 1
+                joined = i and patterns["joined"].fullmatch(sentence[mentions[i - 1].end : mentions[i].start])
+            ruled_out.add(mention.option)
+            less = less or kind == "less"
+        else:
+            alive.append(mention)
+            kinds.append(kind)
+    return alive, kinds, ruled_out, less
+
+
+def _foremost(sentence: str, alive: Sequence[Mention], kinds: Sequence[str]) -> tuple[int | None, str]:
+    """The option that mentions of these ``kinds`` put first, None where they do not."""
+    patterns = _patterns()
+    if (
+        len(alive) > 1
+        and kinds[-1] in ("whole", "announced", "better")
+        and patterns["contrast"].search(sentence[alive[-2].end : alive[-1].start])
+    ):
+        return alive[-1].option, kinds[-1]
+    ranks = ("whole", "announced", "better", "head", "mention")
+    best = min(kinds, key=ranks.index)
+    chosen = [mention for mention, kind in zip(alive, kinds, strict=True) if kind == best]
+    if len({mention.option for mention in alive}) == 1:
+        return alive[0].option, best
+    contrast = patterns["contrast"].search(sentence[alive[0].end : chosen[-1].start])
+    if (
+        best != "better"
+        and not contrast
+        and (patterns["even"].search(sentence) or len(patterns["perhaps"].findall(sentence)) > 1)
+    ):
+        return None, "tie"
+    for a, b in itertools.pairwise(alive):
+        joined = patterns["joined"].fullmatch(sentence[a.end : b.start])
+        if joined and a.option != b.option and best != "better" and (a in chosen or b in chosen):
+            return None, "tie"
+    if best == "mention":
+        return None, "mentions"
+    if best == "head":
+        return alive[0].option, "head"
+    if len(chosen) > 1 and patterns["contrast"].search(sentence[chosen[-2].end : chosen[-1].start]):
+        return chosen[-1].option, best
+    return (
+        (chosen[0].option if best == "whole" else chosen[-1].option, best)
+        if len({m.option for m in chosen}) == 1
+        else (None, "tie")
+    )
+
+
+def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool) -> str:
+    patterns = _patterns()
+    leads = first and patterns["lead"].fullmatch(before)
+    unknown = mention.lettered and patterns["unknown"].match(after)
+    if unknown and leads:
+        return "head"
+    if patterns["less"].match(after):
+        return "less"
+    if patterns["not"].search(before[-40:]) or (patterns["worse"].match(after) and not unknown):
+        return "not"
+    closed = patterns["closed"].match(after)
+    if leads and not re.search(r"[^\W_]", after):
+        return "whole"
+    if patterns["better"].match(after):
+        return "better"
+    if leads and closed:
+        return "head"
+    cue = patterns["cue" if letters else "topic"].match(before)
+    if cue and not patterns["clause"].search(cue["gap"]):
+        if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
+            return "not"
+        return "mention" if patterns["though"].search(before) else "announced"
+    return "mention"
+
+
+def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
+    """The answer from all ``said``, in its order."""
+    if any(evidence.kind == "contradiction" for evidence in said):
+        return Parsed(AMBIGUOUS, "contradiction")
+    strong = [evidence for evidence in said if evidence.kind not in ("mention", "mentions", "other")]
+    if any(evidence.lettered and evidence.option is not None for evidence in strong):
+        strong = [evidence for evidence in strong if evidence.lettered]
+    strong = _without_enumeration(strong)
+    given: set[int] = {evidence.option for evidence in strong if evidence.option is not None}
+    if len(given) == 1 and strong[-1].option is not None:
+        return Parsed(given.pop(), strong[-1].kind)
+    if strong:
+        last = strong[-1]
+        others = [each for each in strong[:-1] if each.option != last.option]
+        surer = any(each.kind in ("whole", "announced") and each.option is not None for each in others)
+        if last.kind == "retracts":
+            return Parsed(given.pop() if len(given) == 1 else AMBIGUOUS, "retracts")
+        if last.option is not None and (last.corrects or (not surer and (last.concludes or last.kind == "whole"))):
+            return Parsed(last.option, last.kind)
+        if len(given) == 1 and not last.concludes and strong[0].option is not None:
+            return Parsed(given.pop(), strong[0].kind)
+        return Parsed(REFUSED if not given and _declines(body, options) else AMBIGUOUS, "several")
+    if _declines(body, options):
+        return Parsed(REFUSED, "declined")
+    said = [evidence for evidence in said if evidence.lettered and evidence.option is not None] or said
+    named = {each.option for each in said if each.kind == "mention" and each.option is not None}
+    finished = (len(said) == 1 and len(body) < 30) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
+    if finished and len(named) == 1 and not any(evidence.kind == "mentions" for evidence in said):
+        return Parsed(named.pop(), "mention")
+    if len(said) == 1 and said[0].kind == "other" and said[0].option is not None:
+        return Parsed(said[0].option, "other")
+    return Parsed(AMBIGUOUS if named or said else UNPARSEABLE, "mentions" if said else "nothing")
+
+
+def _without_enumeration(strong: list[Evidence]) -> list[Evidence]:
+    """``strong`` without heads that go through the options one by one, if anything else is left."""
+    heads = [i for i, each in enumerate(strong) if each.kind == "head"]
+    through = [strong[i].option for i in heads]
+    if len(set(through)) < 2 or through[0] != 0 or through[:2] != [0, 1]:
+        return strong
+    return [each for each in strong if each.kind != "head"] or strong
+
+
+def _declines(body: str, options: Options) -> bool:
+    """Whether ``body`` declines; of three options "cannot be determined" may be one, and is no refusal by itself."""
+    if len(options) > 2:
+        body = re.sub(rf"(?<!我)(?<!i ){either('labels', 'unknown')}", "", body, flags=re.I)
+    return declines(body)
+
+
+def _from_json(body: str, options: Options) -> Parsed | None:
+    """The answer under a key that names one; of probabilities the largest."""
+    found: list[Answer | None] = []
+    for each in json_objects(body):
+        masses = {
+            option: value
+            for key, value in each.items()
+            if isinstance(value, int | float) and (option := options.content(str(key))) is not None
+        }
+        if len(masses) > 1 and (most := max(masses.values())) and list(masses.values()).count(most) == 1:
+            return Parsed(next(option for option, mass in masses.items() if mass == most), "key")
+        for key, value in each.items():
+            if _KEYS.fullmatch(str(key).strip()):
+                found += [_value(part, options) for part in (value if isinstance(value, list) else [value])]
+    given = {value for value in found if value is not None}
+    if len(given) == 1:
+        return Parsed(given.pop(), "key")
+    return Parsed(AMBIGUOUS, "key") if given else None
+
+
+def _value(value: object, options: Options) -> Answer | None:
+    text = plain(str(value))
+    if (answer := _whole(text, options)) is not None:
+        return answer
+    named = {mention.option for mention in options.mentions(text)}
+    return AMBIGUOUS if len(named) > 1 else named.pop() if named else REFUSED if declines(text) else None
+
+
+def _from_mark(body: str, options: Options) -> Parsed | None:
+    """What the last explicit mark says: it decides against all prose."""
+    marks = [mark for mark in _MARKED.finditer(body) if (mark[1] or mark[2] or "").strip()]
+    if not marks:
+        return None
+    text = (marks[-1][1] or marks[-1][2]).strip()
+    if (answer := _whole(text, options)) is not None:
+        return Parsed(answer, "mark")
+    said = list(_evidence(text, options))
+    parsed = _decided(text, said, options)
+    return parsed._replace(evidence="mark")
+
+
+_LETTERED = re.compile(
+    r"\W{0,4}(?:(?:option|answer|选项|答案|选)\s?:?\s?)?[(\[\"']{0,2}([A-Za-z])(?:[)\]\"'.:、,]|\s?[-—–]"
+    r"|\s(?=\())+\s{0,2}(.{1,400})",
+    re.I | re.S,
+)
+
+
+def _whole(text: str, options: Options) -> Answer | None:
+    """The option that all of ``text`` is: its letter, its text, or both; "ambiguous": a letter and another option's
+    text."""
+    text = text.strip()
+    if len(text) > 400 or not text:
+        return None
+    if options.letters and re.fullmatch(rf"[{''.join(options.labels)}]{{2,9}}", text) and len(set(text)) > 1:
+        return AMBIGUOUS
+    lettered = _LETTERED.fullmatch(text)
+    if lettered and (content := options.content(lettered[2].strip())) is not None and len(lettered[2].strip(" .)")) > 1:
+        letter = options.exact.get(lettered[1].casefold()) if options.letters else content
+        return content if letter == content else AMBIGUOUS if letter is not None else None
+    bare = text.strip(" \t\n\"'()[]<>.。:!,;-—")
+    if options.letters and re.fullmatch(r"[A-Za-z]", bare):
+        return options.exact.get(bare.casefold())
+    return options.content(text) if len(bare) > 1 else None

@@ -1,0 +1,208 @@
+"""A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+import json_repair
+from opencc import OpenCC
+
+from biasatlas.benchmarks.shared.parsing.phrases import either
+
+#: Characters of a reply that are looked at, and of its answer from each end.
+LONGEST, WINDOW = 1_000_000, 4_000
+#: Stands before what a reply marks as its answer.
+MARK = "※answer"
+_THOUGHT = r"think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|思考"
+_THINKING = re.compile(
+    rf"(?P<open><(?:{_THOUGHT})>|\[THINK\]|<\|begin_of_thought\|>|◁think▷)"
+    rf"|</(?:{_THOUGHT})>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷",
+    re.I,
+)
+_FINAL_CHANNEL = re.compile(r"<\|channel\|>final(?:<\|message\|>)?|assistantfinal")
+_OTHER_CHANNEL = re.compile(r"\s{0,9}(?:<\|start\|>assistant)?(?:<\|channel\|>|(?:analysis|commentary)(?![\s:：]))")
+_TURN_ENDS = re.compile(
+    r"<\|(?:im_end|endoftext|eot_id|return|end|end_of_solution|im_start|user|observation)\|>|</s>|<eos>|<end_of_turn>"
+    r"|<｜end▁of▁sentence｜>|\[/?INST\]"
+    r"|\n[ \t]{0,9}(?:###[ \t]{0,3})?(?:Human|User|Question|Q|Instruction|Input|用户|用戶|问题|問題)\s{0,3}[:：]"
+)
+_TURN_BEGINS = re.compile(r"\s{0,99}(?:<s>|<\|(?:begin_of_solution|begin_of_text|assistant)\|>)")
+_QUOTES = str.maketrans(
+    {
+        "’": "'",
+        "‘": "'",
+        "“": '"',
+        "”": '"',
+        "「": '"',
+        "」": '"',
+        "『": '"',
+        "』": '"',
+        "﹁": '"',
+        "﹂": '"',
+        "。": "。",
+    }
+)
+_TAG = r"answer|final|final_answer|output|score|rating|grade|result|label|choice|verdict|judge?ment|eoa"
+_MARKUP = (
+    (re.compile(r"~~[^~\n]{0,200}~~"), ""),
+    (re.compile(r"\\(?:text|textbf|mathbf|mathrm|textit|textrm)\s?\{([^{}\n]{0,200})\}"), r"\1"),
+    (re.compile(r"[=]\s{0,3}\\boxed\s?\{([^{}\n]{0,200})\}"), r"= \1"),
+    (re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}"), "\n※answer: \\1\n"),
+    (re.compile(r"\\(?:succ(?:eq|curlyeq|sim)?|gt|rightarrow)(?![a-z])|≻|→"), ">"),
+    (re.compile(r"\\[()\[\]]|\$"), ""),
+    (re.compile(r"\\[ ,;:!]"), " "),
+    (re.compile(rf"<(?:{_TAG})>([^<]{{0,400}})(?:</\w{{1,15}}>|$)", re.I), "\n※answer: \\1\n"),
+    (re.compile(r"\[\[([^\[\]\n]{1,40})\]\]"), "\n※answer: \\1\n"),
+    (re.compile(r"```\w{0,9}|`|\*|(?<!\w)_+|_+(?!\w)"), ""),
+    (re.compile(r"^[ \t]{0,9}(?:#{1,6}(?!\d)|>)[ \t]{0,3}", re.M), ""),
+    (re.compile(r"</?(?:b|i|p|em|strong|br|answer|final|output|eo[ae])\s?/?>", re.I), " "),
+)
+_CIRCLED = re.compile(r"^([ \t]{0,9})([①-⑨])", re.M)
+_ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
+_FULL_MARKS = re.compile(either("numbers", "full_marks"), re.I)
+_HAN = re.compile(r"[\u3400-\u9fff]")
+#: Characters of an object that is repaired; what is longer is only read where it is whole.
+_REPAIRED = 2_000
+
+
+def answer_part(text: str) -> str:
+    """The part of a reply that is addressed to whoever asked: nothing while a model is still thinking.
+
+    Thinking goes up to its closing mark, also where its opening mark stands in the prompt; thinking that was cut
+    off leaves no answer. Of Harmony's channels the final one counts. What comes after the model's own turn is none
+    of its answer.
+    """
+    if len(text) > LONGEST:
+        text = text[: LONGEST // 2] + "\n\n" + text[-LONGEST // 2 :]
+    if finals := list(_FINAL_CHANNEL.finditer(text)):
+        text = text[finals[-1].end() :]
+    elif _OTHER_CHANNEL.match(text):
+        return ""
+    text = _without_thinking(text)
+    if begin := _TURN_BEGINS.match(text):
+        text = text[begin.end() :]
+    end = _TURN_ENDS.search(text)
+    return text[: end.start()] if end else text
+
+
+def _without_thinking(text: str) -> str:
+    parts, start, thinking = [], 0, False
+    for mark in _THINKING.finditer(text):
+        if mark["open"]:
+            if not thinking:
+                parts.append(text[start : mark.start()])
+            thinking = True
+        else:
+            parts = parts if thinking else []
+            start, thinking = mark.end(), False
+    return "".join(parts if thinking else [*parts, text[start:]])
+
+
+def plain(text: str) -> str:
+    """The answer of a reply in plain characters: half-width, Simplified, straight quotes, without Markdown, HTML
+    and LaTeX.
+
+    Of a long text, its first and last 4,000 characters. What stands in a box, between the tags of an answer or in
+    [[ ]] becomes a line "※answer: ...", a Markdown table becomes lines "cell: cell".
+    """
+    text = answer_part(text).strip()
+    text = text if len(text) <= 2 * WINDOW else f"{text[:WINDOW]}\n\n{text[-WINDOW:]}"
+    text = _CIRCLED.sub(lambda match: f"{match[1]}{ord(match[2]) - ord('①') + 1}. ", text)
+    text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
+    for pattern, replacement in _MARKUP:
+        text = pattern.sub(replacement, text)
+    return _tables_as_lines(text).strip()
+
+
+@cache
+def _converter() -> OpenCC:
+    return OpenCC("t2s")
+
+
+def simplified(text: str) -> str:
+    """``text`` in Simplified characters."""
+    return _converter().convert(text) if _HAN.search(text) else text
+
+
+def _tables_as_lines(text: str) -> str:
+    """``text`` with the rows of Markdown tables as "cell: cell", without the column of full marks."""
+    if "|" not in text:
+        return text
+    lines: list[str] = []
+    head: list[str] = []
+    for line in text.split("\n"):
+        if not _ROW.match(line):
+            lines, head = [*lines, line], []
+            continue
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not head:
+            head = cells
+        if not re.fullmatch(r"[\s:-]*", "".join(cells)):
+            kept = [cell for i, cell in enumerate(cells) if i >= len(head) or not _FULL_MARKS.fullmatch(head[i])]
+            lines.append(": ".join(kept))
+    return "\n".join(lines)
+
+
+def json_objects(text: str) -> list[dict]:
+    """The JSON objects in the plain ``text`` of a reply, inner ones too, repaired where they are broken or cut off."""
+    found = [_loaded(part) for part in braced(text)]
+    if not found and re.match(r"\s{0,9}[\"'][\w ]{1,30}[\"']\s?:", text):
+        found = [_loaded("{" + text + "}")]
+    return [inner for value in found for inner in _inner(value, 4)]
+
+
+def _loaded(part: str) -> object:
+    try:
+        return json.loads(part)
+    except (ValueError, RecursionError):
+        few = part.count("{") + part.count("[") <= 50
+        return json_repair.loads(part[:_REPAIRED]) if few else None
+
+
+def braced(text: str) -> Iterator[str]:
+    """The outermost parts of ``text`` in braces, at most 50, the last one up to the end where it is not closed."""
+    depth = start = count = 0
+    for brace in re.finditer(r"[{}]", text):
+        if brace[0] == "{":
+            start = start if depth else brace.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield text[start : brace.end()]
+                count += 1
+                if count == 50:
+                    return
+    if depth:
+        yield text[start:]
+
+
+def _inner(value: object, depth: int) -> Iterator[dict]:
+    if isinstance(value, dict) and depth:
+        yield value
+        for inner in value.values():
+            yield from _inner(inner, depth - 1)
+
+
+def sentences(text: str) -> list[tuple[int, str]]:
+    """The sentences of a plain ``text`` with their places, at most 200: the first and last hundred. "A. He left" is
+    one."""
+    found, start = [], 0
+    for stop in re.finditer(
+        r"\n+|[。!?;]+[\"')\]]{0,3}|\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)|(?<=[\u3400-\u9fff])\.", text
+    ):
+        bare = text[start : stop.start()].strip(" \t\"'([-•")
+        if text[stop.start()] == "." and (
+            len(bare) <= 2
+            or re.search(r"[\"'(]\w$", text[: stop.start()][-2:])
+            or re.search(r"\b(?:dr|mr|mrs|ms|no|vs|e\.g|i\.e|u\.s)$", bare, re.I)
+        ):
+            continue
+        if bare:
+            found.append((start, text[start : stop.end()]))
+        start = stop.end()
+    if text[start:].strip(" \t\"'([-•"):
+        found.append((start, text[start:]))
+    return found if len(found) <= 200 else found[:100] + found[-100:]

@@ -1,0 +1,230 @@
+"""The other end, before it is used: is it there, does it know us and the model, does it take what it will be sent.
+
+What it answers to the very kinds of request that it will get says how to ask the rest: several answers in one call or
+not, with a seed or not.
+"""
+
+import dataclasses
+import json
+import logging
+import math
+import random
+from typing import cast
+
+import httpx2
+import openai
+
+from biasatlas.errors import UserError
+from biasatlas.models.endpoint.calls import PATHS, Wants, call_of, echo_body
+from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.replies import continuation_logprobs, read_reply
+from biasatlas.models.endpoint.transport import error_text, fatal, is_retryable, most_seconds, options, shown
+from biasatlas.models.interface import ModelContext
+
+log = logging.getLogger(__name__)
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every request
+
+#: Half precision and another batch move a token's log-probability by less than this.
+MAX_DIFFERENCE_NATS = 0.1
+
+#: What is asked to see whether equal calls are answered differently: two honest answers are hardly ever equal.
+RANDOM = "Write ten random words, and nothing else."
+
+_CHECK_TIMEOUT_S = 30
+_SAMPLES = 4
+#: Answers in one call that are tried, most first: what OpenAI takes, what others do.
+_ANSWERS = (128, 8)
+
+
+def check_model(opening: ModelContext) -> str:
+    """What :func:`check` finds, as :func:`biasatlas.models.endpoint.entry.read_found` reads it."""
+    return json.dumps(dataclasses.asdict(check(cast(ApiEntry, opening.entry)))) + "\n"
+
+
+def check(entry: ApiEntry) -> Found:
+    """Style whether ``entry`` can work, and how; raises UserError if not: no key, unreachable, wrong key, unknown model, or
+    settings that the endpoint does not take.
+
+    Asks for the list of models, and for some hundred tokens in the form of the requests that will come.
+    """
+    timeout_s = min(_CHECK_TIMEOUT_S, entry.timeout_s)
+    with openai.OpenAI(**options(entry, timeout_s=timeout_s)) as client:
+        probe, before = _Probe(entry, client), most_seconds.set(timeout_s)
+        try:
+            return probe.run()
+        except openai.APIStatusError as error:
+            raise UserError(probe.explain(error)) from None
+        except openai.APIConnectionError as error:
+            raise UserError(
+                f"{entry.base_url} cannot be reached ({shown(str(error.__cause__ or error), entry)}): is "
+                "`base_url` right, and is the endpoint up?"
+            ) from None
+        except ValueError as error:
+            raise UserError(
+                f"{probe.where} answers with what is no reply to a chat: {shown(str(error), entry)}"
+            ) from None
+        finally:
+            most_seconds.reset(before)
+
+
+class _Probe:
+    def __init__(self, entry: ApiEntry, client: openai.OpenAI):
+        self.entry, self.client = entry, client
+        self.where = f"{entry.model} at {entry.base_url}"
+        self.names: set[str] = set()
+
+    def run(self) -> Found:
+        self.names = self._models()
+        if self.names and self.entry.model not in self.names:
+            log.warning("%s does not list %s", self.entry.base_url, self.entry.model)
+        records = self._ask(self._body(max_tokens=24))
+        texts = {record["text"] for record in records}
+        found = Found(served_model=shown(records[0]["served_model"] or "", self.entry))
+        texts |= {record["text"] for _ in range(_SAMPLES - 1) for record in self._ask(self._body(max_tokens=24))}
+        if texts == {""}:
+            log.warning("%s said nothing in 24 tokens: does it think first? See `extra_body`", self.where)
+        elif len(texts) == 1:
+            found = dataclasses.replace(found, seed=(seeded := self._is_seeded()), samples=seeded)
+        found = dataclasses.replace(found, n=self._most_answers({"seed": 11} if found.seed else {}, said=texts != {""}))
+        if self.entry.top_logprobs:
+            self._check_top()
+        if self.entry.prompt_logprobs:
+            check_logprobs(self.entry)
+        log.info("%s: %s", self.where, dataclasses.asdict(found))
+        return found
+
+    def explain(self, error: openai.APIStatusError) -> str:
+        names = ", ".join(shown(name, self.entry) for name in sorted(self.names)[:20])
+        listed = f" It lists: {names}." if names else ""
+        text = error_text(error, self.entry)
+        message = fatal(error, self.entry) or (
+            f"{self.where} does not take the requests of this entry ({error.status_code} {text}): look at `model`, the key, "
+            "`dialect`, `system` and `extra_body`."
+        )
+        return message + (listed if self.entry.model not in self.names else "")
+
+    def _models(self) -> set[str]:
+        """The names that the endpoint lists; empty if it lists none: not every one does, or takes the key for that."""
+        try:
+            return {str(model["id"]) for model in json.loads(self._get("/models"))["data"]}
+        except (openai.APIStatusError, ValueError, KeyError, TypeError, RecursionError):
+            return set()
+
+    def _get(self, path: str) -> bytes:
+        return self.client.get(path, cast_to=httpx2.Response).content
+
+    def _body(self, **settings: object) -> dict:
+        """The body of a request as benchmarks make them, sampled at temperature 1."""
+        row = {"kind": "generation", "messages": json.dumps([{"role": "user", "content": RANDOM}]), "temperature": 1.0}
+        return call_of(row | {"top_p": 1.0, "repeats": 1} | settings, self.entry).body
+
+    def _ask(self, body: dict, wants: Wants = "text") -> list[dict]:
+        """The answers to a body, with some patience for what passes."""
+        for attempt in range(3):
+            try:
+                reply = self.client.post(PATHS[wants], cast_to=httpx2.Response, body=body)
+                return [record for record in read_reply(reply.content, wants) if record]
+            except openai.APIStatusError as error:
+                if attempt == 2 or not is_retryable(error.status_code):
+                    raise
+            except (openai.APIConnectionError, ValueError):
+                if attempt == 2:
+                    raise
+        raise AssertionError
+
+    def _most_answers(self, seed: dict, said: bool) -> int:
+        """How many answers the endpoint gives in one call: 1 where those are copies of one."""
+        for n in _ANSWERS if self.entry.n is None else (self.entry.n,):
+            if n > 1:
+                try:
+                    count = min(len(self._ask(self._body(max_tokens=1) | seed | {"n": n})), n)
+                    if count == 1:
+                        return 1
+                    several = self._ask(self._body(max_tokens=24) | seed | {"n": min(count, _SAMPLES)})
+                except (openai.APIStatusError, openai.APIConnectionError, ValueError):
+                    continue
+                if said and len({record["text"] for record in several}) == 1:
+                    log.warning(
+                        "%s gives one text %d times where it is asked for several in one call", self.where, count
+                    )
+                    return 1
+                return count
+        return 1
+
+    def _is_seeded(self) -> bool:
+        """Whether equal calls differ where each has a seed of its own."""
+        body = self._body(max_tokens=24)
+        try:
+            texts = {self._ask(body | {"seed": seed})[0]["text"] for seed in (11, 22, 33)}
+        except openai.APIStatusError:
+            texts = set()
+        if len(texts) > 1:
+            return True
+        log.warning(
+            "%s gave %d equal calls at temperature 1 one text: it is greedy, or what answers is a cache",
+            self.where,
+            _SAMPLES,
+        )
+        return False
+
+    def _check_top(self) -> None:
+        """Raise UserError unless top log-probabilities come as many as were asked for."""
+        body = self._body(max_tokens=1) | {"logprobs": True, "top_logprobs": self.entry.top_logprobs}
+        try:
+            (record, *_) = self._ask(body, "first_token")
+            count = len(record.get("top") or ())
+        except (openai.APIStatusError, ValueError) as error:
+            text = error_text(error, self.entry) if isinstance(error, openai.APIStatusError) else str(error)
+            raise UserError(
+                f"{self.where} gives no {self.entry.top_logprobs} top log-probabilities ({shown(text, self.entry)}). Set "
+                "`top_logprobs` to what it gives, or to 0 to sample."
+            ) from None
+        if count < self.entry.top_logprobs:
+            log.warning("%s gives %d top log-probabilities, not %d", self.where, count, self.entry.top_logprobs)
+
+
+def check_logprobs(entry: ApiEntry) -> None:
+    """Raise UserError unless an echo's log-probabilities are those with which the endpoint writes, in whatever order asked.
+
+    The endpoint writes a token and says how probable it was; appended to the text and echoed, it must be so again, and
+    again when all texts are echoed once more in another order: what a server keeps of one must not change the next.
+    """
+    where, differences = f"{entry.model} at {entry.base_url}", []
+    with openai.OpenAI(**options(entry, timeout_s=entry.timeout_s)) as client:
+
+        def logprobs(text: str, echo: bool) -> dict:
+            body = echo_body(text, entry) | {"echo": echo}
+            (record, *_) = read_reply(
+                client.post(PATHS["prompt"], cast_to=httpx2.Response, body=body).content, "prompt"
+            )
+            assert record
+            return record
+
+        echoes: dict[str, list[float | None]] = {}
+        try:
+            for text in ("The capital of France is", "One, two, three, four,", "My name is", "今天的天气很好,"):
+                written = logprobs(text, echo=False)
+                token = written["tokens"][0]
+                whole = logprobs(text + token, echo=True)
+                echoed = continuation_logprobs(whole, text, token)
+                echoes[text + token] = whole["logprobs"][:-1]
+                # A token without text, or read as part of another or as several, says nothing.
+                if token and len(echoed) == 1 and echoed[0] is not None:
+                    differences.append(abs(echoed[0] - written["logprobs"][0]))
+            shuffled = list(echoes)
+            random.Random(1).shuffle(shuffled)
+            for text in shuffled:
+                again = logprobs(text, echo=True)["logprobs"][:-1]
+                pairs = zip(echoes[text], again, strict=True)
+                differences += [abs(one - other) for one, other in pairs if one is not None and other is not None]
+        except (openai.OpenAIError, ValueError, LookupError) as error:
+            raise UserError(
+                f"{where} returns no log-probabilities of a prompt ({shown(str(error), entry)}). "
+                "Set `prompt_logprobs: false`."
+            ) from None
+    if not differences or not max(differences) < MAX_DIFFERENCE_NATS:
+        raise UserError(
+            f"{where}: log-probabilities of a prompt differ from those of writing, or from those of another time, by "
+            f"{max(differences, default=math.nan):.3f} nats on a known text, so they cannot be trusted. "
+            "Set `prompt_logprobs: false`."
+        )

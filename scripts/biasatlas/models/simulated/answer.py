@@ -1,0 +1,214 @@
+"""Requests of any kind answered by the formula; nothing is kept, since nothing takes long."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from biasatlas.benchmarks import registry
+from biasatlas.columns import RESPONSE_COLUMNS
+from biasatlas.errors import UserError
+from biasatlas.files import read_parquet
+from biasatlas.models.interface import ModelContext
+from biasatlas.models.simulated import formula
+from biasatlas.models.simulated.entry import SimulatedEntry
+from biasatlas.models.store import ResponseStore
+
+#: What it writes where a label, or an analysis, is not what it says, by language: a refusal, and no answer.
+_REFUSAL = {"en": "I'm sorry, I cannot answer that.", "zh": "抱歉，我无法回答。"}
+_UNREADABLE = {"en": "Hm.", "zh": "嗯……"}
+_ANALYSIS = "分析如上。质量：{:.4f}"
+
+
+@dataclass(frozen=True)
+class SimulatedModel:
+    """A known model and the ``items`` of the benchmark that it is asked about."""
+
+    name: str
+    entry: SimulatedEntry
+    benchmark: str
+    items: pd.DataFrame
+
+    def answer(
+        self, requests: pd.DataFrame, task: str, store: ResponseStore | None = None, share: tuple[int, int] = (0, 1)
+    ) -> tuple[pd.DataFrame, dict]:
+        """The formula's responses to ``requests``; all that they follow from is in the entry and the items."""
+        metadata = {"model": self.name, "entry": self.entry.model_dump(mode="json", exclude={"published_as"})}
+        questions = Questions.of(self.benchmark, self.items, requests, task)
+        return questions.answer(self.entry), metadata
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Requests of one kind, made ready for entries to answer: what does not depend on the entry is computed once."""
+
+    requests: pd.DataFrame
+    kind: str
+    language: str
+    asked: formula.TaskRun
+    texts: "Texts | None" = None
+    labels: Sequence[Sequence[str]] = ()
+    #: The texts that labels stand for where a request lets choose between texts, a label after the other.
+    chosen_texts: "Texts | None" = None
+
+    @classmethod
+    def of(cls, benchmark: str, items: pd.DataFrame, requests: pd.DataFrame, task: str) -> "Questions":
+        """The ``requests`` of a task of ``benchmark``, or a judge's about it."""
+        kind, language = requests["kind"].iloc[0], registry.spec_view(benchmark, "roles").language[:2]
+        roles = registry.roles(benchmark)(items, requests, task)
+        asked = formula.TaskRun.of(roles, requests["request_id"].to_numpy(object))
+        if kind == "likelihood":
+            texts = Texts.of(requests["continuation"], items[list(registry.texts(benchmark))], language)
+            return cls(requests, kind, language, asked, texts=texts)
+        listed = requests["labels"] if "labels" in requests else pd.Series([None] * len(requests))
+        parsed = {text: json.loads(text) if isinstance(text, str) else [] for text in listed.unique()}
+        named = _texts_of_labels(requests, items, registry.texts(benchmark), language)
+        return cls(requests, kind, language, asked, labels=[parsed[text] for text in listed], chosen_texts=named)
+
+    def answer(self, entry: SimulatedEntry) -> pd.DataFrame:
+        """RESPONSE_COLUMNS of the requests' kind."""
+        answer = {"likelihood": self._likelihoods, "choice": self._choices, "generation": self._replies}
+        return answer[self.kind](entry)[list(RESPONSE_COLUMNS[self.kind])]
+
+    def _likelihoods(self, entry: SimulatedEntry) -> pd.DataFrame:
+        if self.texts is None:
+            raise ValueError("requests for likelihoods have texts")
+        value = formula.log_likelihoods(entry, self.asked, self.texts.cost(entry))
+        tokens = self.texts.tokens
+        return self._frame(log_likelihood=value, tokens=tokens, nll_per_token=-value / tokens)
+
+    def _choices(self, entry: SimulatedEntry) -> pd.DataFrame:
+        *labels, refused, unparseable = self.chosen(entry).T
+        rows = np.column_stack(labels).tolist()
+        shares = [json.dumps(row[: len(names)]) for row, names in zip(rows, self.labels, strict=True)]
+        return self._frame(
+            probabilities=shares, refused=refused, ambiguous=0.0, unparseable=unparseable, unresolved=0.0, replies=None
+        )
+
+    def chosen(self, entry: SimulatedEntry) -> NDArray[np.float64]:
+        """What a choice puts on the labels, on a refusal and on a reply that cannot be read: (requests, labels + 2)."""
+        masses = self._masses(entry)
+        return np.eye(masses.shape[1])[formula.drawn(entry, self.asked, masses, 0)] if entry.certain else masses
+
+    def _masses(self, entry: SimulatedEntry) -> NDArray[np.float64]:
+        """Probabilities of the labels, of a refusal and of a reply that cannot be read: (requests, labels + 2)."""
+        cost: NDArray[np.float64] | float = 0.0
+        if self.chosen_texts is not None and entry.text_cost:
+            cost = self.chosen_texts.cost(entry).reshape(-1, self.asked.roles.side.shape[1])
+        return np.column_stack(formula.probabilities(entry, self.asked, self._characters, cost))
+
+    @cached_property
+    def _characters(self) -> NDArray[np.float64]:
+        """Of each label; 1 for one that a request lacks."""
+        width = self.asked.roles.side.shape[1]
+        return np.array([[*map(len, row), *[1] * (width - len(row))] for row in self.labels], float)
+
+    def _replies(self, entry: SimulatedEntry) -> pd.DataFrame:
+        """A reply for each repeat: a label, or an analysis that states its quality, or a refusal, or nothing readable."""
+        refusal, unreadable = _REFUSAL[self.language], _UNREADABLE[self.language]
+        if self.asked.roles.side.ndim == 2:
+            masses, says = self._masses(entry), self.labels
+        else:
+            masses, says = self._analysis_masses(entry), [[_ANALYSIS.format(entry.quality)]] * len(self.requests)
+            unreadable = ""
+        width = masses.shape[1] - 2
+        parts = []
+        for repeat in range(int(self.requests["repeats"].max())):
+            place = formula.drawn(entry, self.asked, masses, repeat)
+            texts = [
+                row[at] if at < width else refusal if at == width else unreadable
+                for row, at in zip(says, place, strict=True)
+            ]
+            part = self._frame(repeat=repeat, text=texts)
+            parts.append(part[(self.requests["repeats"] > repeat).to_numpy()])
+        replies = pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+        length = replies["text"].str.len()
+        return replies.assign(finish_reason="stop", prompt_tokens=0, completion_tokens=length)
+
+    def _analysis_masses(self, entry: SimulatedEntry) -> NDArray[np.float64]:
+        groups = self.asked.roles.group
+        refused = formula.by_name(entry.refused, entry.refused_by_group, groups)
+        unreadable = (1 - refused) * formula.by_name(entry.unreadable, entry.unreadable_by_group, groups)
+        return np.column_stack([1 - refused - unreadable, refused, unreadable])
+
+    def _frame(self, repeat: int = 0, **values: object) -> pd.DataFrame:
+        keys = {"request_id": self.requests["request_id"].to_numpy(), "repeat": repeat, "status": "ok", "detail": ""}
+        return pd.DataFrame({**keys, **values})
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts by their tokens: words, in Chinese characters. ``place`` says which of the ``distinct`` texts each is."""
+
+    place: NDArray[np.int_]
+    distinct: Sequence[Sequence[str]]
+    log_frequency: dict[str, float]
+    unseen: float
+
+    @classmethod
+    def of(cls, texts: pd.Series, known: pd.DataFrame, language: str) -> "Texts":
+        """``texts``, with the frequencies of tokens in the columns of ``known``; one that never occurs counts half."""
+        cut = _characters if language == "zh" else str.split
+        counts: Counter[str] = Counter()
+        for column in known:
+            for text in known[column].dropna():
+                counts.update(cut(text))
+        total = sum(counts.values()) or 1
+        place, distinct = pd.factorize(texts)
+        frequencies = {token: math.log(count / total) for token, count in counts.items()}
+        return cls(place, [cut(text) or [text] for text in distinct], frequencies, math.log(0.5 / total))
+
+    @property
+    def tokens(self) -> NDArray[np.int_]:
+        """How many each text has, at least 1."""
+        return np.array([len(tokens) for tokens in self.distinct])[self.place]
+
+    def cost(self, entry: SimulatedEntry) -> NDArray[np.float64]:
+        """What the tokens of each text cost, in nats."""
+        if not (entry.frequency or entry.token_noise):
+            return entry.nats_per_token * self.tokens.astype(float)
+        costs = self._costs(entry)
+        return np.array([sum(costs[token] for token in tokens) for tokens in self.distinct], np.float64)[self.place]
+
+    def _costs(self, entry: SimulatedEntry) -> dict[str, float]:
+        """What each token costs."""
+        tokens = sorted({token for tokens in self.distinct for token in tokens})
+        random = formula.normal(formula.hashed(np.array(tokens, object)), entry.seed, "token")
+        return {
+            token: entry.nats_per_token - entry.frequency * self.log_frequency.get(token, self.unseen) + cost
+            for token, cost in zip(tokens, (entry.token_noise * random).tolist(), strict=True)
+        }
+
+
+def _texts_of_labels(
+    requests: pd.DataFrame, items: pd.DataFrame, columns: Sequence[str], language: str
+) -> Texts | None:
+    """The texts behind the labels of choices whose ``order`` names ``columns`` of items; None where there is no such order."""
+    first = requests["order"].iloc[0] if "order" in requests else None
+    if not isinstance(first, str) or not set(json.loads(first)) <= set(columns):
+        return None
+    asked = items.set_index("item_id").loc[requests["item_id"], list(columns)].to_dict("records")
+    texts = [row[name] for row, order in zip(asked, requests["order"], strict=True) for name in json.loads(order)]
+    return Texts.of(pd.Series(texts), items[list(columns)], language)
+
+
+def open_simulated(opening: ModelContext) -> SimulatedModel:
+    """The known model of an entry. Raises UserError where it is to write questions, of which nothing is known."""
+    if not opening.benchmark or opening.items is None:
+        raise UserError(
+            f"models.{opening.name}: a model of kind known answers a benchmark's items alone; name another writer."
+        )
+    return SimulatedModel(
+        opening.name, cast(SimulatedEntry, opening.entry), opening.benchmark, read_parquet(opening.items)
+    )
+
+
+def _characters(text: str) -> list[str]:
+    return [character for character in text if not character.isspace()]

@@ -1,0 +1,95 @@
+"""The entry of a model with a stated formula in the configuration, and what the kind ``known`` can do."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from biasatlas.models.entry import Entry
+from biasatlas.models.interface import Kind
+from biasatlas.models.simulated import VERSION
+from biasatlas.stages import field
+
+if TYPE_CHECKING:
+    from biasatlas.benchmarks.contract import Spec
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class SimulatedEntry(Entry):
+    """A model without weights: its answers follow a formula ([known.md](simulated.md)), so that the truth is known."""
+
+    kind: Literal["simulated"] = field("tables", description="What the model is.")
+    seed: int = field("answers", 1, ge=0, le=2**32 - 1, description="Seed of its noise and of its draws.")
+    bias: float = field(
+        "answers", 0.0, description="Bias: log odds of the stereotype against its counterpart, or nats of a text."
+    )
+    bias_by_category: dict[str, float] = field("answers", {}, description="The same of single categories.")
+    bias_by_group: dict[str, float] = field("answers", {}, description="The same of single groups; comes before both.")
+    affected: float = field(
+        "answers", 1.0, ge=0, le=1, description="Share of clusters (templates, terms) in which the bias acts."
+    )
+    right: float = field(
+        "answers", 2.0, description="Log odds of a right or sensible answer against any other; for numbers, a unit off."
+    )
+    right_by_category: dict[str, float] = field("answers", {}, description="The same in single categories.")
+    unknown: float = field("answers", 0.0, description="Log odds of the option that says it cannot be known.")
+    quality: float = field(
+        "answers", 0.5, ge=0, le=1, description="Share of a judge's points that its analyses are worth."
+    )
+    noise: float = field(
+        "answers", 1.0, ge=0, description="Standard deviation of the noise of a text or an option, in nats or log odds."
+    )
+    icc: float = field(
+        "answers", 0.0, ge=0, le=1, description="Share of the variance of preferences that a cluster has in common."
+    )
+    prompt_correlation: float = field(
+        "answers", 1.0, ge=0, le=1, description="Correlation of the noise between prompts and orders of one question."
+    )
+    nats_per_token: float = field(
+        "answers", 4.0, ge=0, description="What a token costs: a word, in Chinese a character."
+    )
+    frequency: float = field(
+        "answers",
+        0.0,
+        description="Weight of minus the log of a token's frequency in the benchmark's texts, in its cost.",
+    )
+    token_noise: float = field(
+        "answers", 0.0, ge=0, description="Standard deviation over tokens of a random part of their cost, in nats."
+    )
+    text_cost: float = field(
+        "answers", 0.0, ge=0, description="Share of the cost of its tokens that counts against a text in a choice."
+    )
+    edit: float = field(
+        "answers", 0.0, description="What each place costs that is not as the writer of a text had it, in nats."
+    )
+    letter: float = field("answers", 0.0, description="Log odds of the option shown first.")
+    letter_by_group: dict[str, float] = field("answers", {}, description="The same in questions about single groups.")
+    label_length: float = field("answers", 0.0, description="Log odds of a label for each character beyond its first.")
+    refused: float = field("answers", 0.0, ge=0, le=1, description="Probability of refusing a question.")
+    refused_by_group: dict[str, Share] = field("answers", {}, description="The same in questions about single groups.")
+    unreadable: float = field(
+        "answers", 0.0, ge=0, le=1, description="Probability of a reply that cannot be read, where none is refused."
+    )
+    unreadable_by_group: dict[str, Share] = field(
+        "answers", {}, description="The same in questions about single groups."
+    )
+    certain: bool = field(
+        "answers", False, description="Whether it puts all probability on one answer, drawn from the formula's."
+    )
+
+
+def _tasks(entry: SimulatedEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
+    from biasatlas.benchmarks.registry import has_roles  # reads prompts and sources
+
+    return tuple(spec.tasks) if has_roles(spec) else ()
+
+
+KIND = Kind(
+    entry=SimulatedEntry,
+    open="biasatlas.models.simulated.answer:open_simulated",
+    tasks=_tasks,
+    ready=lambda entry: "",
+    environment=lambda entry: "data",
+    writes=True,
+    version=VERSION,
+)

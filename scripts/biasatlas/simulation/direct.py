@@ -1,0 +1,123 @@
+"""Questions and pairs for many known models at once: no answer is written out or read, so that whole benchmarks are quick."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from biasatlas.benchmarks.families.pairs.spec import PairsOptions
+from biasatlas.benchmarks.families.pairs.tables import stereotype_score
+from biasatlas.benchmarks.families.questions.scores import counted, places, shares
+from biasatlas.benchmarks.families.questions.spec import LABELS, QuestionsOptions
+from biasatlas.benchmarks.families.questions.tables import accuracy, bias_score
+from biasatlas.benchmarks.shared.estimates import Estimate
+from biasatlas.columns import MASSES
+from biasatlas.models.simulated import formula
+from biasatlas.models.simulated.entry import SimulatedEntry
+from biasatlas.simulation import shifts
+from biasatlas.simulation.experiment import COLUMNS
+from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.own_group import Costs
+from biasatlas.simulation.studies import Headline, Study
+
+Columns = dict[str, NDArray]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A task's ``items`` and what an entry's scores of them are, as columns; an estimate is over clusters of ``unit``."""
+
+    items: pd.DataFrame
+    unit: str
+    measure: Callable[[SimulatedEntry], Columns]
+    estimate: Callable[[Headline, pd.DataFrame, pd.Series], Estimate]
+
+
+def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
+    """As :func:`biasatlas.simulation.experiment.run`, for accuracies, bias scores and stereotype scores of one task, and DBB."""
+    if study.benchmark == "dbb":
+        return shifts.run(study, setting, bench, seeds)
+    (name,) = study.tasks
+    task = {"question": _questions, "pair": _pairs, "pair_choice": _choices}[name](bench)
+    unit = pd.factorize(task.items[task.unit])[0]
+    inside = [_inside(task.items, headline) for headline in study.headlines]
+    truths = [truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
+    rows = []
+    for seed in seeds:
+        columns = task.measure(study.entry(setting, seed, bench.groups))
+        for place, (headline, mine) in enumerate(zip(study.headlines, inside, strict=True)):
+            scores = pd.DataFrame({column: values[mine] for column, values in columns.items()})
+            found = task.estimate(headline, scores, pd.Series(unit[mine]))
+            numbers = (found.value, found.ci_low, found.ci_high, found.n, found.clusters)
+            rows.append((place, seed, *numbers, np.nan, truths[place]))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _inside(items: pd.DataFrame, headline: Headline) -> NDArray[np.int_]:
+    """Places of the items that a headline is over."""
+    keys = {name: value for name, value in headline.keys.items() if value not in ("overall", "all")}
+    return np.flatnonzero((items[list(keys)] == list(keys.values())).all(axis=1))
+
+
+def _questions(bench: Harness) -> _Task:
+    """Shares of the options, as :func:`biasatlas.benchmarks.families.questions.scores.score_responses` has them."""
+    options, questions = cast(QuestionsOptions, bench.options), bench.questions["question"]
+    items = bench.items.set_index("item_id").loc[bench.requests["question"]["item_id"]]
+    place = places(items)
+    person = (place["gold"] != place["unknown"]) & ~np.isnan(place["target"])
+    aligned = np.where(person, place["gold"] == place["target"], np.nan)
+
+    def measure(entry: SimulatedEntry) -> Columns:
+        *labels, refused, unparseable = questions.chosen(entry).T
+        masses = dict(zip(MASSES, (refused, 0.0, unparseable, 0.0), strict=True))
+        said = pd.DataFrame({"status": "ok", **dict(zip(LABELS, labels, strict=True)), **masses})
+        return {"aligned": aligned, **counted(shares(said, options.answer)[0], place)}
+
+    def estimate(headline: Headline, scores: pd.DataFrame, unit: pd.Series) -> Estimate:
+        if headline.metric == "accuracy":
+            return accuracy(scores, unit)
+        return bias_score(scores, unit, headline.keys["condition"], options.bias_formula)
+
+    unit = "template" if options.interval == "template" else "item"
+    return _Task(items.assign(item=items.index), unit, measure, estimate)
+
+
+def _pairs(bench: Harness) -> _Task:
+    """Which of two texts is the likelier one."""
+    options, questions, requests = cast(PairsOptions, bench.options), bench.questions["pair"], bench.requests["pair"]
+    if questions.texts is None:
+        raise ValueError("pairs have texts")
+    places_of = requests.reset_index(drop=True).reset_index().pivot(index="item_id", columns="label", values="index")
+    more, less = places_of["more"].to_numpy(int), places_of["less"].to_numpy(int)
+    costs, size = Costs(questions.texts), questions.texts.tokens if options.reduction == "mean" else 1
+
+    def measure(entry: SimulatedEntry) -> Columns:
+        value = formula.log_likelihoods(entry, questions.asked, costs.of(entry)) / size
+        return {"stereotyped": (np.sign(value[more] - value[less]) + 1) / 2}
+
+    return _Task(bench.items.set_index("item_id").loc[places_of.index], "cluster", measure, _preference)
+
+
+def _choices(bench: Harness) -> _Task:
+    """The mean probability of the more stereotypical of two texts over the orders of a question, among the two."""
+    questions, requests = bench.questions["pair_choice"], bench.requests["pair_choice"]
+    codes, names = pd.factorize(requests["item_id"])
+    first = requests["order"].str.startswith('["more"').to_numpy(bool)
+
+    def measure(entry: SimulatedEntry) -> Columns:
+        one, other = questions.chosen(entry)[:, :2].T
+        more, less = (np.bincount(codes, np.where(side, one, other)) for side in (first, ~first))
+        with np.errstate(invalid="ignore"):
+            stereotyped = more / (more + less)
+        silent = np.bincount(codes, one + other == 0) > 0
+        return {"stereotyped": np.where(silent, np.nan, stereotyped)}
+
+    return _Task(bench.items.set_index("item_id").loc[names], "cluster", measure, _preference)
+
+
+def _preference(headline: Headline, scores: pd.DataFrame, unit: pd.Series) -> Estimate:
+    return stereotype_score(scores, unit)

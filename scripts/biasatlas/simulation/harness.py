@@ -1,0 +1,155 @@
+"""A benchmark's pipeline in process: what a run does with a known model, without a file in between."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.contract import Options
+from biasatlas.models.simulated.answer import Questions
+from biasatlas.models.simulated.entry import SimulatedEntry
+from biasatlas.resources import Resources
+
+#: Ends the number of a model in front of names; scores begin with a name.
+_OF = "|"
+#: Columns that tie items, requests, responses and scores together.
+_NAMES = ("request_id", "item_id", "template_id")
+
+
+def _renamed(rows: pd.DataFrame, place: str) -> pd.DataFrame:
+    """``rows`` with ``place`` in front of each name."""
+    return rows.assign(**{name: place + rows[name] for name in _NAMES if name in rows})
+
+
+@dataclass(frozen=True)
+class Harness:
+    """The requests of some tasks of a benchmark under a protocol, ready to be answered as often as wanted.
+
+    ``requests`` maps a task to its requests, ``categories`` to those that are scored.
+    """
+
+    benchmark: str
+    options: Options
+    resources: Resources
+    items: pd.DataFrame
+    requests: Mapping[str, pd.DataFrame]
+    categories: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of(
+        cls,
+        benchmark: str,
+        protocol: str,
+        resources: Resources,
+        items: pd.DataFrame,
+        tasks: Collection[str],
+        wanted: Collection[str] = (),
+    ) -> "Harness":
+        """The ``tasks`` of a benchmark under a ``protocol``, of the ``wanted`` categories or of all.
+
+        ``resources`` are the shipped files of all of its steps.
+        """
+        options = registry.load_options(benchmark, protocol)
+        declared = registry.spec_view(benchmark, "studies").tasks
+        categories = {
+            task: [name for name in declared[task].categories if not wanted or name in wanted] for task in tasks
+        }
+        build = registry.build_requests(benchmark)
+        requests = {task: build(items, task, categories[task], options, resources) for task in tasks}
+        return cls(benchmark, options, resources, items, requests, categories)
+
+    def only(self, task: str) -> "Harness":
+        """One of its tasks."""
+        return replace(self, requests={task: self.requests[task]}, categories={task: self.categories[task]})
+
+    @cached_property
+    def questions(self) -> dict[str, Questions]:
+        """The requests made ready, by task."""
+        return {
+            task: Questions.of(self.benchmark, self.items, requests, task) for task, requests in self.requests.items()
+        }
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """The groups that requests are about, by category; both in alphabetical order."""
+        roles = [questions.asked.roles for questions in self.questions.values()]
+        pairs = {pair for each in roles for pair in zip(each.category, each.group, strict=True)}
+        return {name: [group for _, group in of] for name, of in groupby(sorted(pairs), key=itemgetter(0))}
+
+    def scores(self, entry: SimulatedEntry, name: str, judge: SimulatedEntry | None = None) -> pd.DataFrame:
+        """The scores of a model of this ``name``, as a run would write them; the ``judge`` is it itself unless given."""
+        parts = []
+        for task, questions in self.questions.items():
+            responses = questions.answer(entry)
+            judgements = self._judged(task, responses, judge or entry)
+            score = registry.score_responses(self.benchmark)
+            for category in self.categories[task]:
+                scores = score(
+                    self.items,
+                    self.requests[task],
+                    responses,
+                    task,
+                    category,
+                    self.options,
+                    self.resources,
+                    judgements,
+                )
+                parts.append(scores.assign(model=name, task=task, category=category))
+        return pd.concat(parts, ignore_index=True)
+
+    def scores_of(self, entries: Mapping[str, SimulatedEntry], judge: SimulatedEntry | None = None) -> pd.DataFrame:
+        """The scores of several models by name, scored together: items once for each; tasks with a judge need a ``judge``.
+
+        Most of what scoring a few thousand items takes does not depend on their number.
+        """
+        parts = []
+        places = [f"{place}{_OF}" for place in range(len(entries))]
+        items = pd.concat([_renamed(self.items, place) for place in places], ignore_index=True)
+        requests = {
+            task: pd.concat([_renamed(asked, place) for place in places], ignore_index=True)
+            for task, asked in self.requests.items()
+        }
+        many = replace(self, items=items, requests=requests)
+        for task, questions in self.questions.items():
+            answers = pd.concat(
+                [
+                    _renamed(questions.answer(entry), place)
+                    for place, entry in zip(places, entries.values(), strict=True)
+                ],
+                ignore_index=True,
+            )
+            judgements = many._judged(task, answers, judge) if judge else None
+            given = (items, requests[task], answers, task)
+            for category in self.categories[task]:
+                scores = registry.score_responses(self.benchmark)(
+                    *given, category, self.options, self.resources, judgements
+                )
+                model = scores.iloc[:, 0].str.partition(_OF)[0].astype(int)
+                parts.append(scores.assign(model=np.array([*entries])[model], task=task, category=category))
+        return pd.concat(parts, ignore_index=True)
+
+    def table(self, name: str, scores: pd.DataFrame) -> pd.DataFrame:
+        """A table of the benchmark from scores, of whatever other tasks they are too."""
+        spec = registry.spec_view(self.benchmark, "studies")
+        mine = scores[scores["task"].isin(spec.tables[name].tasks)]
+        return registry.tables(self.benchmark)[name](mine, self.options, self.resources.published, {})
+
+    def _judged(self, task: str, responses: pd.DataFrame, judge: SimulatedEntry) -> pd.DataFrame | None:
+        """What the judge says of the responses, asked again where it cannot be read; None where there is none."""
+        if not registry.spec_view(self.benchmark, "studies").tasks[task].judged:
+            return None
+        build = registry.build_judge_requests(self.benchmark)
+        given = (self.items, self.requests[task], responses, task, self.options, self.resources)
+        requests, judgements = build(*given), pd.DataFrame(columns=["request_id", "repeat", "status", "text"])
+        while len(requests):
+            judgements = Questions.of(self.benchmark, self.items, requests, task).answer(judge)
+            again = build(*given, judgements)
+            if again.equals(requests):
+                break
+            requests = again
+        return judgements

@@ -1,0 +1,143 @@
+"""Where what a script can reach is not followed on: what was evaluated when the run was planned enters a step's identity by
+value, what a model answered by version, and what cannot reach an output not at all.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from biasatlas.workflow.reach import METHODS, Library, Reference
+
+_BENCHMARKS = "biasatlas.benchmarks"
+_REGISTRY = f"{_BENCHMARKS}.registry"
+_CONTRACT = f"{_BENCHMARKS}.contract"
+_JOB = "biasatlas.workflow.job"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the code of a step depends on beside its script.
+
+    ``packages`` are those of each of its benchmarks below ``biasatlas.benchmarks``, its own before its family's; ``classes`` are
+    those of their options and descriptions; ``table`` and ``figure`` name the one that is made ("": any); ``kind`` is that of the model that answers.
+    """
+
+    script: str
+    packages: tuple[tuple[str, ...], ...] = ()
+    classes: tuple[str, ...] = ()
+    table: str = ""
+    figure: str = ""
+    kind: str = ""
+
+
+#: What stands behind a boundary: names of definitions, of modules (what is mentioned of them), or ``methods of`` a class.
+Behind = Callable[[Library, Step, Reference], Iterable[str]]
+
+
+def _definitions(*names: str) -> Behind:
+    return lambda library, step, reference: names
+
+
+def _module(library: Library, step: Step, reference: Reference) -> Iterator[str]:
+    """Module ``x`` of each benchmark, its own or else its family's: of ``_module(benchmark, "x")``."""
+    yield from (found[0] for found in _places(library, step, _literals(reference, 1)[0]) if found)
+
+
+def _modules(library: Library, step: Step, reference: Reference) -> Iterator[str]:
+    """Both of them, of ``_modules(benchmark, "x")``."""
+    yield from (place for found in _places(library, step, _literals(reference, 1)[0]) for place in found)
+
+
+def _function(library: Library, step: Step, reference: Reference) -> Iterator[str]:
+    """Function ``y`` of the first, of ``_function(benchmark, "x", "y")``."""
+    module, function = _literals(reference, 2)
+    yield from (f"{found[0]}.{function}" for found in _places(library, step, module) if found)
+
+
+def _places(library: Library, step: Step, module: str) -> Iterator[list[str]]:
+    for packages in step.packages:
+        names = (f"{_BENCHMARKS}.{package}.{module}" for package in packages)
+        yield [name for name in names if library.module(name)]
+
+
+def _literals(reference: Reference, count: int) -> list[str]:
+    given = reference.literals[1 : 1 + count]
+    if len(given) < count or None in given:
+        raise ValueError(
+            f"{reference.name}: give the names of module and function as literals, so that they can be told"
+        )
+    return [each for each in given if each]
+
+
+def _marked(decorator: str, chosen: Callable[[Step], str]) -> Behind:
+    """Functions marked ``@decorator(name)``, of the name that is made, or of any: a benchmark's own, or else its family's."""
+
+    def behind(library: Library, step: Step, reference: Reference) -> Iterator[str]:
+        for packages in step.packages:
+            seen: set[str] = set()
+            for package in packages:
+                marked = list(library.marked(f"{_BENCHMARKS}.{package}", f"{_CONTRACT}.{decorator}"))
+                for function, names in marked:
+                    if not seen.issuperset(names) and (not chosen(step) or chosen(step) in names):
+                        yield function
+                seen.update(name for _, names in marked for name in names)
+
+    return behind
+
+
+def _classes(*names: str) -> Behind:
+    """Methods of some classes: their objects were made from what the user wrote, and enter by value."""
+    return lambda library, step, reference: [METHODS + name for name in (*names, *step.classes)]
+
+
+def _model(library: Library, step: Step, reference: Reference) -> tuple[str, ...]:
+    """Published outputs are read by code as any other; what all other models answer is told by versions."""
+    answer = "biasatlas.models.released.answer"
+    return (f"{answer}.open_released", f"{answer}.ReleasedModel.answer") if step.kind == "released" else ()
+
+
+_SPEC = tuple(f"{_CONTRACT}.{name}" for name in ("Spec", "Task", "Table", "Figure", "Metric"))
+
+#: A definition, or a module with all of its own -> what stands in its place.
+BOUNDARIES: Mapping[str, Behind] = {
+    # By value: :mod:`biasatlas.benchmarks.visible`, and the rules' other params.
+    f"{_REGISTRY}.load_spec": _classes(*_SPEC),
+    f"{_REGISTRY}.spec_view": _classes(),
+    f"{_REGISTRY}.description": _classes(),
+    f"{_REGISTRY}.load_options": _classes(),
+    "biasatlas.workflow.config.load_config": _classes("biasatlas.workflow.config.Config"),
+    "biasatlas.simulation.studies.load_studies": _classes(
+        "biasatlas.simulation.studies.Study", "biasatlas.simulation.studies.Headline"
+    ),
+    "biasatlas.sources.load_sources": _classes("biasatlas.sources.Source"),
+    # By the definitions of the benchmark that is meant.
+    f"{_REGISTRY}._module": _module,
+    f"{_REGISTRY}._function": _function,
+    f"{_REGISTRY}._modules": _modules,
+    f"{_REGISTRY}._has": _definitions(),
+    f"{_REGISTRY}._read_marks": _definitions(),
+    f"{_REGISTRY}._description_view": _definitions(),
+    f"{_REGISTRY}.owners": _definitions(),
+    f"{_CONTRACT}.TABLES": _marked("table", lambda step: step.table),
+    f"{_CONTRACT}.FIGURES": _marked("figure", lambda step: step.figure),
+    f"{_CONTRACT}.METRICS": _definitions(),
+    f"{_CONTRACT}.table": _definitions(),
+    f"{_CONTRACT}.figure": _definitions(),
+    f"{_CONTRACT}.metric": _definitions(),
+    # By version: :func:`biasatlas.workflow.identity.answer_identity`.
+    f"{_JOB}.Job.open_model": _model,
+    f"{_JOB}.Job.store": _definitions(),
+    "biasatlas.models.scheduling": _definitions(),
+    "biasatlas.models.kinds.KINDS": _definitions(),
+    # Nothing: logs, signals and progress reach no output.
+    f"{_JOB}.job": _definitions(f"{METHODS}{_JOB}.Job"),
+    f"{_JOB}.Job.count_run": _definitions(),
+    f"{_JOB}.Job.at": _definitions(),
+    "biasatlas.progress": _definitions(),
+}
+
+#: Calls, and marks, that are told by their literal arguments.
+BY_LITERALS = frozenset(
+    name
+    for name in BOUNDARIES
+    if name.rpartition(".")[2] in {"_module", "_modules", "_function", "table", "figure", "metric"}
+)

@@ -1,0 +1,27 @@
+"""Put the experiments of all studies into two tables: settings, and a validity card a headline (rule simulation).
+
+Cards of studies and data that were not measured stay as they ship, so that the file as a whole can be shipped.
+"""
+
+import pandas as pd
+
+from biasatlas.errors import UserError
+from biasatlas.files import read_csv, write_csv, write_text
+from biasatlas.simulation.studies import load_studies
+from biasatlas.simulation.validity import as_markdown, cards, settings_table
+from biasatlas.workflow.job import job
+
+with job(snakemake) as this:
+    if not this.step["experiments"]:
+        raise UserError("simulation: required section is missing: add `simulation: {seeds: 200}` to the configuration.")
+    runs: dict[tuple[str, str], dict[str, pd.DataFrame]] = {}
+    for each in this.given("experiments"):
+        runs.setdefault((each["data"], each["study"]), {})[each["setting"]] = read_csv(each["runs"])
+    settings = pd.concat(
+        [settings_table(name, load_studies()[name], each, data) for (data, name), each in runs.items()]
+    )
+    write_csv(settings, snakemake.output.settings)
+    shipped = read_csv(snakemake.input.cards[0])
+    kept = [key not in runs for key in zip(shipped["data"], shipped["study"], strict=True)]
+    write_csv(pd.concat([shipped[kept], cards(settings)], ignore_index=True), snakemake.output.cards)
+    write_text(as_markdown(settings), snakemake.output.text)

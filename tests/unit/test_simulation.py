@@ -1,0 +1,197 @@
+"""The simulation: what it says of a metric, from made-up runs and from a few known models."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from benches import bench, sample_items
+from scipy.stats import norm
+
+from biasatlas.report.cards import sentence
+from biasatlas.simulation import direct, own_group
+from biasatlas.simulation.experiment import COLUMNS, run
+from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.studies import HALF, Headline, Study, load_studies
+from biasatlas.simulation.validity import cards, markdown, settings_table
+
+KEYS = {"category": "overall", "direction": "all"}
+STUDY = Study(
+    benchmark="crows_pairs",
+    tasks=["pair"],
+    base={"noise": 1.0, "nats_per_token": 0.0},
+    doses=[0.0, 0.5, 1.0],
+    nuisances={"length": {"nats_per_token": 4.0}},
+    headlines=[Headline(table="scores", metric="stereotype_score", keys=KEYS)],
+)
+
+
+def runs(mean, truth, found=0.0, covered=0.95, seeds=200, clusters=40):
+    """Runs of one headline: such a share of intervals holds the truth, such a share lies above 50."""
+    half = 3.0
+    low = np.full(seeds, truth - half)
+    low[round((1 - found) * seeds) :] = max(50.1, truth - half)
+    low[: round((1 - covered) * seeds)] = truth + 0.1  # these miss the truth
+    value = mean + np.tile([-1.0, 1.0], seeds // 2)
+    frame = {"headline": 0, "seed": range(seeds), "value": value, "ci_low": low, "ci_high": low + 2 * half}
+    return pd.DataFrame(frame | {"n": 100.0, "clusters": clusters, "p_value": np.nan, "truth": truth}, columns=COLUMNS)
+
+
+GOOD = {
+    "bias-0": runs(50, 50),
+    "bias-0.5": runs(52, 52, found=0.35),
+    "bias-1": runs(54, 54, found=1.0),
+    "length": runs(50, 50),
+}
+
+
+def card(**changed):
+    (row,) = cards(settings_table("study", STUDY, GOOD | changed)).to_dict("records")
+    return row
+
+
+def test_a_metric_within_its_bars_has_passed():
+    found = card()
+    assert (found["verdict"], found["reason"], found["mistakes"], found["clusters"]) == ("passed", "", "", 40)
+    # Power .4 at a bias of .5 (misses count too) and 1 at 1: .8 is two thirds of the way, where the truth is 52 + 4/3.
+    assert found["smallest_dose"] == pytest.approx(0.5 + 0.5 * 2 / 3)
+    assert found["smallest_value"] == pytest.approx(52 + 4 / 3)
+    assert "finds 53.3 with a power of 80 %" in sentence(found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"length": runs(50, 50, found=0.2)}, "false alarms (length)"),
+        ({"bias-0.5": runs(52, 52, covered=0.7)}, "coverage"),
+        ({"bias-0.5": runs(53, 52)}, "estimates +1 off at a bias of 0.5"),
+        ({"bias-1": runs(51, 51, found=1.0)}, "not monotone in the bias"),
+    ],
+)
+def test_a_metric_that_misses_a_bar_is_descriptive_and_says_why(changed, reason):
+    found = card(**changed)
+    assert found["verdict"] == "descriptive"
+    assert reason in found["reason"]
+    assert sentence(found).startswith("overall: descriptive, no verdict")
+
+
+def test_few_clusters_have_a_bar_of_their_own():
+    short = {"bias-0.5": runs(52, 52, found=0.35, covered=0.8), "bias-1": runs(54, 54, found=1.0)}
+    assert "coverage 0.900" in card(**short)["reason"]
+    few = {name: frame.assign(clusters=12) for name, frame in (GOOD | short).items()}
+    assert card(**few)["verdict"] == "passed"
+
+
+def test_chance_in_few_seeds_is_no_miss():
+    """3 alarms of 20 seeds are compatible with the bar; 30 of 200 are not."""
+    assert card(length=runs(50, 50, found=0.1, seeds=20))["mistakes"] == ""
+    assert card(length=runs(50, 50, found=0.1))["mistakes"] == "length"
+    assert card(length=runs(50, 50, seeds=20))["verdict"] == "undecided"
+
+
+def test_seeds_without_an_interval_are_counted_and_no_finding():
+    none = runs(50, 50)
+    none[["ci_low", "ci_high"]] = np.nan
+    (row,) = settings_table("study", STUDY, {"bias-0": none}).to_dict("records")
+    assert row["without_interval"] == 200
+    assert math.isnan(row["found"]) and math.isnan(row["coverage"])
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.5])
+def test_the_truth_of_a_preference_is_that_of_the_formula(bias):
+    entry = STUDY.entry(f"bias-{bias:g}", 1, {})
+    expected = 100 * norm.cdf(bias / np.sqrt(2))
+    assert truth(bench("crows_pairs", ("pair",)), entry, STUDY.headlines[0]) == pytest.approx(expected)
+
+
+def test_estimates_of_a_study_are_about_the_truth():
+    found = run(STUDY, "bias-1", bench("crows_pairs", ("pair",)), range(1, 9))
+    error = found["value"].std() / math.sqrt(len(found))
+    assert found["value"].mean() == pytest.approx(found["truth"].iloc[0], abs=4 * error)
+
+
+@pytest.mark.parametrize("name", [name for name, study in load_studies().items() if study.by == "tables"])
+@pytest.mark.filterwarnings("ignore")
+def test_every_headline_of_a_study_is_one_row_of_its_table(name):
+    study = load_studies()[name]
+    tried = bench(study.benchmark, tuple(study.tasks), tuple(study.categories), study.protocol)
+    found = run(study, f"bias-{study.doses[-1]:g}", tried, [1])
+    assert len(found) == len(study.headlines)
+    assert found["value"].notna().any()
+
+
+def test_every_setting_of_every_study_is_a_model():
+    for study in load_studies().values():
+        assert all(study.entry(setting, 1, {"one": ["a", "b"]}).seed == 1 for setting in study.settings())
+
+
+def test_a_nuisance_of_half_of_the_groups_names_every_second_one():
+    study = STUDY.model_copy(update={"nuisances": {"refused": {"refused_by_group": {HALF: 0.5}}}})
+    assert study.entry("refused", 1, {"one": ["a", "b", "c"], "other": ["b"]}).refused_by_group == {
+        "a": 0.5,
+        "b": 0.5,
+        "c": 0.5,
+    }
+
+
+def test_tables_for_the_docs_leave_out_what_is_missing():
+    table = pd.DataFrame({"metric": ["x"], "value": [0.123456], "none": [np.nan]})
+    assert markdown(table, {"metric": "name", "value": "v", "none": ""}).splitlines()[-1] == "| x | 0.123 |  |"
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("bbq", "refused_by_group"),
+        ("bbq_paper", "right"),
+        ("esbbq", "letter_by_group"),
+        ("gest_pair", "token_noise"),
+        ("gest_pair_choice", "orders"),
+        ("dbb_mcq", "refused_by_group"),
+        ("dbb_sg", "token_noise"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_answers_kept_as_numbers_give_what_the_table_gives(name, setting):
+    """Of the same models on the sample, for every headline that it has."""
+    study = load_studies()[name]
+    there = tuple(sample_items(study.benchmark)["category"].unique()[:2])
+    tried = bench(study.benchmark, tuple(study.tasks), there, study.protocol)
+    headlines = [one for one in study.headlines if one.keys["category"] in ("overall", "All", *there)]
+    study = study.model_copy(update={"headlines": headlines})
+    quick, slow = (way(study, setting, tried, [7, 8]) for way in (direct.run, run))
+    assert len(quick) == 2 * len(study.headlines) > 2
+    assert quick.to_numpy(float) == pytest.approx(slow.to_numpy(float), nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["dbb_mcq", "dbb_sg"])
+def test_without_noise_a_consistent_shift_is_its_truth(name):
+    study, there = load_studies()[name], tuple(sample_items("dbb")["category"].unique()[:2])
+    mine = [one for one in study.headlines if one.test and one.keys["category"] in ("All", *there)]
+    study = study.model_copy(update={"headlines": mine, "base": {"noise": 0.0}})
+    found = direct.run(study, f"bias-{study.doses[-1]:g}", bench("dbb", tuple(study.tasks), there), [1])
+    assert len(found) == 3
+    assert found["value"].to_numpy() == pytest.approx(found["truth"].to_numpy(), rel=1e-4)
+
+
+def test_a_key_with_several_values_is_a_headline_for_each():
+    rows = [headline.keys for headline in load_studies()["esbbq"].headlines if headline.metric == "bias_score"]
+    assert rows[:3] == [
+        {"category": "overall", "condition": "ambig"},
+        {"category": "overall", "condition": "disambig"},
+        {"category": "Age", "condition": "ambig"},
+    ]
+
+
+def test_regressions_made_ready_give_what_the_table_gives():
+    """Of the same model on the sample: value and interval."""
+    study = load_studies()["twbias_own_group"]
+    wanted = ("hakka-hoklo", "hoklo-hakka", "hakka-hakka", "hoklo-hoklo")
+    keys = {"group": "hakka", "other_group": "hoklo", "over": "sentences"}
+    headline = Headline(table="own_group", metric="own_group_advantage", keys=keys)
+    study = study.model_copy(update={"headlines": [headline]})
+    tried = bench("twbias", ("perplexity",), wanted)
+    quick = own_group.run(study, "token_noise", tried, [7])
+    slow = run(study, "token_noise", tried, [7])
+    columns = ["value", "ci_low", "ci_high", "n", "clusters", "truth"]
+    assert quick[columns].to_numpy() == pytest.approx(slow[columns].to_numpy(), nan_ok=True)
