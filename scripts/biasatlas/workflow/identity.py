@@ -46,7 +46,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "score_again": ("score_responses", "table", "evidence"),
     "analyse_sensitivity": ("sensitivity",),
     "run_experiment": ("build_requests", "roles", "build_judge_requests", "score_responses", "table", "studies"),
-    "plan_effects": ("build_requests", "roles", "build_judge_requests", "score_responses", "table", "studies"),
+    "plan_effects": ("build_requests", "roles", "build_judge_requests", "score_responses", "table", "studies", "evidence"),
     "simulation": ("studies",),
     "start_variations": ("read_items",),
     "write_report": ("page",),
