@@ -42,6 +42,6 @@ METRICS = {
     "rank_correlation": Metric(None, "1: both rank the models alike; -1: the other way round; Spearman's, over models"),
     "specifications": Metric(None, "a count: combinations of choices of the analysis"),
     "same_side": Metric(None, "specifications on the same side of neutral as the protocol's own; 100: all", "%"),
-    "same_verdict": Metric(None, "specifications that agree with it on whether the interval leaves neutral out", "%"),
+    "same_interval": Metric(None, "specifications that agree with it on whether the interval leaves neutral out", "%"),
     "moves": Metric(None, "how far the value goes over an option's values, a mean over all other choices; in its unit"),
 }
