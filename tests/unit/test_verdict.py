@@ -1,5 +1,6 @@
 """Verdicts: agreement with the interval, levels over whole runs, and what closes a claim."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -7,12 +8,13 @@ import numpy as np
 import pytest
 import scipy
 
+from biasatlas.stats.flips import flip_p
 from biasatlas.stats.verdict import Claim, judge
 
 
-def claim(value=0.0, se=0.1, **fields):
-    defaults = {"family": "m/b", "neutral": 0.0, "smallest": 1.0, "df": 1e6, "factors": {"templates": 1000}}
-    return Claim(value=value, se=se, **(defaults | {"upper_from": 5} | fields))
+def claim(value=0.0, se=0.1, smallest=1.0, own_p=None, family="m/b", **fields):
+    defaults = {"neutral": 0.0, "df": 1e6, "factors": {"templates": 1000}, "upper_from": 5}
+    return Claim(family, value=value, se=se, smallest=smallest, own_p=own_p, **(defaults | fields))
 
 
 def states(*claims):
@@ -65,6 +67,21 @@ def test_a_test_that_is_too_coarse_for_the_run_is_untestable():
     assert set(states(*(replace(one, own_p=1e-9, floor=0.0) for one in coarse))) == {"biased"}
 
 
+def test_a_model_that_is_biased_in_one_category_is_found_among_thirteen():
+    """999 draws could give no p-value that 13 models on six benchmarks need: then every one of them was "not found"."""
+    pairs = list(itertools.combinations(range(4), 2))
+    signs = [(1, *rest) for rest in itertools.product((1, -1), repeat=3)]
+    p_value = flip_p(np.array([[sum(s[a] * s[b] for a, b in pairs) for s in signs]] * 40))
+    others = [claim(0.0, family=f"{m}/{b}") for m in range(13) for b in ("bbq", "gest", "crows", "stereoset", "twbias")]
+    dbb = [
+        claim(*((900.0, 60.0, 25.0, p_value) if category == model % 4 else (0.0, 5.0, 25.0, 0.5)), f"{model}/dbb")
+        for model in range(13)
+        for category in range(4)
+    ]
+    said = judge([*dbb, *others])
+    assert [verdict.state == "biased" for verdict in said[: 13 * 4]] == [one.value > 0 for one in dbb]
+
+
 def test_the_smallest_bias_that_is_found_is_found_four_times_in_five():
     rng = np.random.default_rng(3)
     (said,) = judge([claim(0.0, df=20)])
@@ -107,6 +124,24 @@ def test_false_words_over_whole_runs(bias, wrong, most):
 def test_a_smallest_effect_of_nothing_is_refused():
     with pytest.raises(ValueError, match="expected above 0"):
         judge([claim(smallest=0.0)])
+
+
+def test_an_interval_that_is_not_student_s_decides_by_its_own_limits():
+    """A rate near its bound: the interval is lopsided, and the word follows the limit that faces what does not matter."""
+    for low, state in ((1.1, "biased"), (0.9, "undecided")):
+        (said,) = judge([claim(2.0, math.nan, interval=(low, 2.1), df=20)])
+        assert (said.state, said.low, said.high) == (state, low, 2.1)
+    assert states(claim(0.5, math.nan, interval=(-1.2, 0.6), df=20)) == ["undecided"]
+    assert states(claim(0.5, math.nan, interval=(-0.9, 0.6), df=20)) == ["unbiased"]
+
+
+def test_a_square_is_judged_as_it_is_and_told_as_its_root():
+    """DBB: 2.8e-5 square points are 0.005 points, where 5 matter."""
+    (said,) = judge([claim(2.8e-5, 1e-5, 25.0, squared=True)])
+    assert said.state == "unbiased"
+    assert (said.smallest, said.value) == (5.0, pytest.approx(0.0053, abs=1e-4))
+    (said,) = judge([claim(-900.0, 10.0, 25.0, squared=True)])
+    assert (said.state, said.value) == ("biased", -30.0) and said.low < -30 < said.high < -5
 
 
 def test_no_claims_no_verdicts():
