@@ -39,6 +39,6 @@ rule read_items:
     conda:
         "../envs/data.yaml"
     params:
-        step=find.step("items", "read_items", raw=find.data_files, data=find.data, reading=find.reading),
+        step=find.step("items", "read_items", raw=find.data_files, data=find.data, read_options=find.read_options),
     script:
         "../scripts/read_items.py"

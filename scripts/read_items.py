@@ -18,11 +18,11 @@ with job(snakemake) as this:
     terminal = logging.StreamHandler()
     terminal.addFilter(lambda record: record.levelno == logging.WARNING)
     logging.getLogger().addHandler(terminal)
-    reading = this.step["reading"]
-    items = registry.read_items(this.benchmark)(files, this.resources, **reading)
+    read_options = this.step["read_options"]
+    items = registry.read_items(this.benchmark)(files, this.resources, **read_options)
     check = registry.check_items(this.benchmark)
     if check and this.step["data"] == "full":
-        for remark in check(items, this.resources, **reading):
+        for remark in check(items, this.resources, **read_options):
             logging.warning("%s: %s", this.name, remark)
     if this.config.benchmarks[this.name].folder:
         groups = items["category" if "category" in items else "target_group"]

@@ -3,7 +3,7 @@
 import datetime
 from pathlib import Path
 
-from biasatlas.benchmarks.shared.styles import model_styles
+from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv, read_metadata
 from biasatlas.report.run import Comparison, ModelRun, Run, Study, TaskRun
 from biasatlas.report.site import Site
@@ -29,4 +29,4 @@ with job(snakemake) as this:
         workflow_version(),
         datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
-    Site(study, model_styles(list(study.models)), Path(snakemake.output.pages)).write(Path(snakemake.output.page))
+    Site(study, styles(list(study.models)), Path(snakemake.output.pages)).write(Path(snakemake.output.page))

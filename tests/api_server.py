@@ -262,6 +262,10 @@ class Server:
         prompt = body["messages"][-1]["content"]
         if "FILTER" in prompt:
             return 400, error("The response was filtered", "content_filter")
+        if "FORBIDDEN" in prompt:
+            return 403, error("Not this prompt", "forbidden")
+        if "DOWN" in prompt:
+            return 500, error("down", "server_error")
         if "INVALID" in prompt:
             return 400, error("Unsupported value", "invalid_request_error")
         if prompt == RANDOM:

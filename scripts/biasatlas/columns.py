@@ -69,8 +69,9 @@ MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 #: the same.
 CASES = ("_lower_bound", "_upper_bound")
 
-#: What became of a request, and of the score that is made from it; only "ok" has a value.
-STATUSES = ("ok", "ambiguous", "unparseable", "refused", "truncated", "not_applicable", "failed")
+#: What became of a request, and of the score that is made from it; only "ok" has a value. What the model declines is
+#: "refused", what its service stops before or after it "filtered".
+STATUSES = ("ok", "ambiguous", "unparseable", "refused", "filtered", "truncated", "not_applicable", "failed")
 
 #: Those of them where nothing was answered.
 NO_REPLY = ("not_applicable", "failed")
@@ -120,6 +121,7 @@ TABLE_COLUMNS = (
     "lower_bound",
     "upper_bound",
     "refused",
+    "filtered",
     "ambiguous",
     "unparseable",
     "truncated",

@@ -76,9 +76,9 @@ def reparse(results: str, parser: str, examples: int) -> None:
     All changes go to replies/changes.csv below the results folder. What the replies came to by their own parsers is in the
     tables named replies, and those that were not parsed in the folder replies.
     """
-    from biasatlas.workflow.replies import reread
+    from biasatlas.workflow.replies import reparse_replies
 
-    print(reread(Path(results), parser, examples))
+    print(reparse_replies(Path(results), parser, examples))
 
 
 def parse_report(results: str, examples: int) -> None:

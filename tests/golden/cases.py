@@ -15,7 +15,7 @@ from unittest.mock import patch
 import benches
 from golden import calls, questions, replies, texts, tiny_models
 
-from biasatlas.benchmarks.mcbe.parsers import PARSERS as MCBE_READERS
+from biasatlas.benchmarks.mcbe.parsers import PARSERS as MCBE_PARSERS
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.models.simulated.entry import SimulatedEntry
 
@@ -110,8 +110,8 @@ def masked() -> dict:
         return {"likelihood": answers(load(folder), "likelihood", questions.TEXTS)}
 
 
-def known() -> dict:
-    """The first answers of a known model to every task on the samples."""
+def simulated() -> dict:
+    """The first answers of a simulated model to every task on the samples."""
     settings = {"bias": 0.7, "icc": 0.3, "prompt_correlation": 0.6, "token_noise": 0.5, "edit": 0.2, "letter": 0.3}
     entry = SimulatedEntry(kind="simulated", **settings, label_length=0.1, refused=0.2, unreadable=0.1, affected=0.8)
     return {
@@ -123,22 +123,24 @@ def known() -> dict:
     }
 
 
-def shared_readings() -> dict:
-    return texts.readings(PARSERS, texts.SHARED)
+def parsed_answers() -> dict:
+    return texts.parsed_answers(PARSERS, texts.SHARED)
 
 
-def mcbe_readings() -> dict:
-    return texts.readings(MCBE_READERS, texts.MCBE)
+def mcbe_parsed_answers() -> dict:
+    return texts.parsed_answers(MCBE_PARSERS, texts.MCBE)
 
 
 GOLDEN = [
     Golden("local", ("biasatlas.models.local", "biasatlas.benchmarks.shared.parsing"), causal),
     Golden("local_limits", ("biasatlas.models.local", "biasatlas.benchmarks.shared.parsing"), causal_at_limits),
     Golden("masked", ("biasatlas.models.masked",), masked),
-    Golden("simulated", ("biasatlas.models.simulated",), known),
+    Golden("simulated", ("biasatlas.models.simulated",), simulated),
     Golden("endpoint", ("biasatlas.models.endpoint",), replies.records),
     Golden("calls", ("biasatlas.models.endpoint",), calls.bodies),
     Golden("responses", ("biasatlas.models.endpoint", "biasatlas.benchmarks.shared.parsing"), replies.responded),
-    Golden("parsers", ("biasatlas.benchmarks.shared.parsing",), shared_readings),
-    Golden("mcbe_parsers", ("biasatlas.benchmarks.mcbe.spec", "biasatlas.benchmarks.shared.parsing"), mcbe_readings),
+    Golden("parsers", ("biasatlas.benchmarks.shared.parsing",), parsed_answers),
+    Golden(
+        "mcbe_parsers", ("biasatlas.benchmarks.mcbe.spec", "biasatlas.benchmarks.shared.parsing"), mcbe_parsed_answers
+    ),
 ]

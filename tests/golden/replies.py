@@ -5,7 +5,7 @@ import json
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.models.endpoint.answer import responses
 from biasatlas.models.endpoint.calls import Unsupported
-from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
+from biasatlas.models.endpoint.replies import BadReply, outcome, read_reply
 
 USAGE = {"prompt_tokens": 11, "completion_tokens": 3}
 
@@ -40,14 +40,14 @@ REPLIES: list[tuple[str, object]] = [
     ("prompt", {"choices": [{"text": "no log-probabilities"}]}),
 ]
 
-#: Status and text of an error.
+#: Status, code and text of an error.
 ERRORS = [
-    (400, "400 content_filter The response was filtered"),
-    (400, "400 1301 系统检测到输入或生成内容可能包含不安全或敏感内容"),
-    (400, "400 data_inspection_failed Input data may contain inappropriate content."),
-    (400, "400 invalid_request_error Content Exists Risk"),
-    (400, "400 context_length_exceeded at most 1301 tokens"),
-    (500, "500 content_filter is down"),
+    (400, "content_filter", "The response was filtered"),
+    (400, "1301", "系统检测到输入或生成内容可能包含不安全或敏感内容"),
+    (400, "data_inspection_failed", "Input data may contain inappropriate content."),
+    (400, "invalid_request_error", "Content Exists Risk"),
+    (400, "context_length_exceeded", "at most 1301 tokens"),
+    (500, "", "content_filter is down"),
 ]
 
 
@@ -65,6 +65,7 @@ def echo(tokens: list[str], logprobs: list[float | None], count: int | None) -> 
 
 FAILED = {"status": "failed", "detail": "500 overloaded"}
 REFUSED = {"status": "refused", "text": ""}
+FILTERED = {"status": "filtered", "text": ""}
 CUT = {"status": "truncated", "text": "A", "finish_reason": "length", "prompt_tokens": 11, "completion_tokens": 3}
 
 TEXT = {"kind": "generation"}
@@ -83,6 +84,9 @@ RECORDS: list[tuple[dict, list[dict] | Unsupported]] = [
     (LETTERS, [*texts(*"AAAAAAABB"), FAILED]),
     (LETTERS, [FAILED, FAILED]),
     (LETTERS, [REFUSED]),
+    (LETTERS, [*texts("A", "B"), FILTERED]),
+    (LETTERS, [FILTERED, FILTERED]),
+    (TEXT, [FILTERED]),
     (LETTERS, [CUT]),
     *((LETTERS | {"temperature": temperature}, top(LETTERS_ALL)) for temperature in (0.0, 0.5, 1.0)),
     (LETTERS | {"temperature": 1.0}, top(LETTERS_MOST)),
@@ -115,8 +119,13 @@ def records() -> dict:
     """The record of each reply, or why it is no answer; the record of each error that is a refusal."""
     return {
         "replies": [[wants, reply, _record(wants, reply)] for wants, reply in json.loads(json.dumps(REPLIES))],
-        "errors": [[status, text, filtered(status, text)] for status, text in ERRORS],
+        "errors": [[*error, _of_error(*error)] for error in ERRORS],
     }
+
+
+def _of_error(status: int, code: str, message: str) -> list:
+    found = outcome(status, json.dumps({"error": {"code": code, "message": message}}).encode())
+    return [found.kind, *found.records]
 
 
 def _record(wants: str, reply: object) -> list | str:

@@ -97,7 +97,7 @@ MCBE: Cases = {
 }
 
 
-def readings(parsers: Mapping[str, Parser], cases: Cases) -> dict:
+def parsed_answers(parsers: Mapping[str, Parser], cases: Cases) -> dict:
     """Parser -> text -> how it is read while more may follow, and as a whole."""
     own = {name: cases[name] for name in parsers if name in cases}
     return {

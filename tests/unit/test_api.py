@@ -5,13 +5,16 @@ import json
 import logging
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from api_server import FAULTS, MODEL, Server, requests_for, said
+from conftest import ROOT
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import replies, spending, transport
+from biasatlas.models.endpoint import spending, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.services import Services
 from biasatlas.models.endpoint.spending import Budget
 from biasatlas.models.store import ResponseStore
 
@@ -115,8 +118,8 @@ def test_after_the_last_attempt_a_call_fails_with_its_reason(tmp_path, kind, rea
 @pytest.mark.parametrize(
     ("prompt", "status", "finish"),
     [
-        ("FILTER", "refused", "content_filter"),
-        ("CUT", "refused", "content_filter"),
+        ("FILTER", "filtered", "content_filter"),
+        ("CUT", "filtered", "content_filter"),
         ("REFUSE", "refused", "stop"),
         ("LONG", "truncated", "length"),
     ],
@@ -130,20 +133,51 @@ def test_refusals_and_truncation_are_statuses(tmp_path, prompt, status, finish):
     assert metadata["failed"] == 0
 
 
-@pytest.mark.parametrize(
-    ("status", "words", "refused"),
-    [
-        (400, "400 content_filter The response was filtered", True),  # OpenAI, Azure
-        (400, "400 1301 系统检测到输入或生成内容可能包含不安全或敏感内容", True),  # Zhipu
-        (400, '400 {"error": {"code": "1301", "message": "..."}}', True),  # the same in a batch
-        (400, "400 data_inspection_failed Input data may contain inappropriate content.", True),  # DashScope
-        (400, "400 invalid_request_error Content Exists Risk", True),  # DeepSeek
-        (400, "400 context_length_exceeded at most 1301 tokens", False),
-        (500, "500 content_filter is down", False),
-    ],
-)
-def test_the_filters_of_services_are_recognised(status, words, refused):
-    assert bool(replies.filtered(status, words)) == refused
+FILTERS = [
+    form
+    for form in json.loads((ROOT / "tests/api/forms.json").read_text(encoding="utf-8"))
+    if form["kind"] == "filtered"
+]
+
+
+@pytest.mark.parametrize("form", FILTERS, ids=[f"{form['status']}-{place}" for place, form in enumerate(FILTERS)])
+def test_a_filter_stops_its_own_prompt_alone(tmp_path, monkeypatch, form):
+    """One prompt in fifty, in the form of each service: a row of its own status, asked once, and no end of the job."""
+    monkeypatch.setattr(Services, "named", lambda *_: form["service"])
+    prompts = [f"{index}" for index in range(49)] + ["FLAGGED"]
+    with Server() as server:
+        answer = server.answer
+
+        def flagged(path, body):
+            return (form["status"], form["body"]) if "FLAGGED" in json.dumps(body) else answer(path, body)
+
+        server.answer = flagged
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
+        again, _ = ask(server, requests_for(prompts), tmp_path / "store")
+        assert server.calls["/chat/completions"] == 50
+    assert frame["status"].tolist() == ["ok"] * 49 + ["filtered"]
+    pd.testing.assert_frame_equal(frame, again)
+
+
+def test_what_an_endpoint_will_not_answer_is_a_row_and_ends_no_job(tmp_path):
+    """Nor when only such requests are left."""
+    prompts = [f"{index}" for index in range(30)] + [f"FORBIDDEN {index}" for index in range(25)]
+    with Server() as server:
+        frame, metadata = ask(server, requests_for(prompts), tmp_path / "store", max_failed_share=0)
+        again, _ = ask(server, requests_for(prompts), tmp_path / "store", max_failed_share=0)
+    assert frame["status"].tolist() == ["ok"] * 30 + ["failed"] * 25
+    assert frame["detail"].iloc[-1] == "403 forbidden Not this prompt"
+    assert metadata["failed"] == 25
+    pd.testing.assert_frame_equal(frame, again)
+
+
+@pytest.mark.parametrize("count", [3, 200])
+def test_an_endpoint_that_answers_nothing_stops_the_job_early(tmp_path, count):
+    prompts = [f"FORBIDDEN {index}" for index in range(count)]
+    with Server() as server:
+        with pytest.raises(UserError, match=r"answers none of \d+ requests \(\d+ x 403 forbidden Not this prompt\)"):
+            ask(server, requests_for(prompts), tmp_path / "store", concurrency=4)
+        assert server.calls["/chat/completions"] <= 24
 
 
 def test_a_request_that_the_endpoint_rejects_fails_with_its_reason(tmp_path):
@@ -156,10 +190,10 @@ def test_a_request_that_the_endpoint_rejects_fails_with_its_reason(tmp_path):
 
 
 def test_too_many_failures_stop_the_job_and_keep_the_answers(tmp_path):
-    prompts = [f"{index}" for index in range(30)] + ["INVALID 1", "INVALID 2"]
+    prompts = [f"{index}" for index in range(30)] + ["DOWN 1", "DOWN 2"]
     with Server() as server:
-        with pytest.raises(UserError, match=r"2 of 32 calls failed.*max_failed_share.*4\.0%.*Unsupported value"):
-            ask(server, requests_for(prompts), tmp_path / "store", max_failed_share=0.04)
+        with pytest.raises(UserError, match=r"2 of 32 calls failed.*max_failed_share.*4\.0%.*server_error down"):
+            ask(server, requests_for(prompts), tmp_path / "store", max_failed_share=0.04, attempts=1)
         ask(server, requests_for(prompts[:30]), tmp_path / "store")
         assert server.calls["/chat/completions"] == 32
 

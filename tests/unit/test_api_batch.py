@@ -139,10 +139,10 @@ def test_a_batch_that_is_gone_names_the_file_to_delete(tmp_path, monkeypatch):
             ask(server, requests_for(["one"]), tmp_path / "store")
 
 
-def test_a_filtered_row_is_refused(tmp_path):
+def test_a_filtered_row_has_a_status_of_its_own(tmp_path):
     with Server() as server:
         frame, _ = ask(server, requests_for(["FILTER"]), tmp_path / "store")
-    assert list(frame["status"]) == ["refused"]
+    assert list(frame["status"]) == ["filtered"]
 
 
 def test_a_batch_stays_within_the_budget(tmp_path):

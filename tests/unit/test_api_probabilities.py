@@ -6,6 +6,7 @@ import math
 import pytest
 from api_server import MODEL, Server, requests_for, token_logprob
 
+from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import answer, replies
 from biasatlas.models.endpoint.answer import Endpoint
@@ -20,8 +21,9 @@ def own_limits(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def letter(text, labels, complete):
+def letter(text, options, complete):
     """A parser of the library's kind: the label that the reply begins with; "I" begins a refusal."""
+    labels = options.labels
     if not text:
         return "unparseable" if complete else None
     for index in sorted(range(len(labels)), key=lambda index: -len(labels[index])):
@@ -58,7 +60,8 @@ def test_refusals_and_unparseable_samples_are_counted_apart(tmp_path):
     requests = requests_for(["FILTER", "which?"], "choice", labels='["A ", "B"]', parser="letter", repeats=4)
     with Server(reply=lambda body, prompt: next(answers)) as server:
         frame, _ = ask(server, requests, tmp_path / "store", concurrency=1)
-    assert frame["status"].tolist() == ["ok", "ok"]
+    assert frame["status"].tolist() == ["filtered", "ok"]
+    assert frame["detail"].fillna("").tolist() == ["the service's filter stopped 4 of 4 samples", ""]
     assert frame["refused"].tolist() == [1, 0.25]
     assert frame["unparseable"].tolist() == [0, 0.5]
     assert frame["probabilities"].tolist() == ["[0.0, 0.0]", "[0.0, 0.25]"]
@@ -132,7 +135,7 @@ def test_an_exact_choice_at_temperature_zero_is_the_likeliest(tmp_path):
     ],
 )
 def test_what_a_first_token_decides(token, labels, outcome):
-    assert answer._first_token(token, labels, letter) == outcome
+    assert answer._first_token(token, Options.of(labels), letter) == outcome
 
 
 @pytest.mark.parametrize(

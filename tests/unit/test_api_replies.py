@@ -55,7 +55,7 @@ def test_a_mark_in_front_and_doubled_keys_are_read_over(content):
         top(-9999.0),
         top(-0.1, -0.2),  # together more than 1
         top(-1.0, None),
-        b'{"choices": [{"message": {"content": "A"}, "logprobs": {"content": []}}]}',
+        b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop", "logprobs": {"content": []}}]}',
         json.dumps(GOOD).encode(),
     ],
 )
@@ -81,7 +81,7 @@ def test_log_probabilities_of_a_prompt_that_are_none_are_a_fault(content):
     [
         ({"content": None, "tool_calls": [{"id": "1"}]}, "tool_calls", NO_TEXT["tool"]),
         ({"content": ""}, "stop", NO_TEXT["empty"]),
-        ({"content": None}, "length", NO_TEXT["empty"]),
+        ({"content": None}, "length", NO_TEXT["thought"]),
     ],
 )
 def test_nothing_said_is_unparseable_and_says_so(message, finish, detail):

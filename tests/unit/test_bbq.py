@@ -179,15 +179,19 @@ def test_always_a_scores_as_often_as_a_is_right(items):
         assert abs(value(table, "bias_score", condition)) < 3
 
 
-def test_refusing_is_reported_and_scores_nothing(sample):
+@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
+def test_refusing_is_reported_and_scores_nothing(sample, said, counted):
+    """Also where a service's filter does it, which tables count apart."""
     requests = build_requests(sample)
-    table = bias(score(sample, requests, respond(requests, np.zeros((len(sample), 3)), refused=1.0)))
+    refusing = respond(requests, np.zeros((len(sample), 3)), refused=1.0).assign(status=said)
+    table = bias(score(sample, requests, refusing))
     rates = table["metric"].str.endswith("_rate")
     values = table[rates].groupby("metric")["value"].unique().map(list).to_dict()
     assert values == {"refusal_rate": [100], "unanswered_rate": [100], "ambiguous_rate": [0], "unparseable_rate": [0]}
     assert table.loc[~rates, "value"].isna().all()
     assert table.loc[~rates, "n"].eq(0).all()
-    assert table.query("metric == 'accuracy' and category == 'overall'")["refused"].sum() == len(sample)
+    assert table.query("metric == 'accuracy' and category == 'overall'")[counted].sum() == len(sample)
+    assert table[["refused", "filtered"]].gt(0).any().sum() == 1
 
 
 def test_unmatched_answers_are_unparseable_never_unknown(sample):

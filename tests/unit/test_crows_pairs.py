@@ -158,13 +158,15 @@ def test_prompted_oracles(items, label, expected):
     assert table.loc[table["metric"] == "refusal_rate", "value"].eq(0).all()
 
 
-def test_refusing_is_reported_and_scores_nothing(sample):
-    scores = score(sample, lambda r: choose(r, "none", mass=0.0, refused=1.0), "pair_choice")
+@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
+def test_refusing_is_reported_and_scores_nothing(sample, said, counted):
+    """Also where a service's filter does it, which tables count apart."""
+    scores = score(sample, lambda r: choose(r, "none", mass=0.0, refused=1.0).assign(status=said), "pair_choice")
     table = summarise("prompted", scores).query("category == 'overall' and direction == 'all'")
     table = table.set_index("metric")
     assert table.at["refusal_rate", "value"] == 100
     assert np.isnan(table.at["stereotype_score", "value"])
-    assert (table.at["stereotype_score", "n"], table.at["stereotype_score", "refused"]) == (0, 18)
+    assert (table.at["stereotype_score", "n"], table.at["stereotype_score", counted]) == (0, 18)
 
 
 def test_intervals_take_a_writer_for_one_answer():

@@ -63,14 +63,17 @@ def test_responder(sample, name, options):
     assert counted == (len(scores) if expected >= 20 else 0)
 
 
-def test_refuser_has_no_score_and_is_counted(sample):
-    scores = score(sample, RECOMMENDED, lambda requests: choices(requests, 0.5, refused=1.0), categories=["Gender"])
+@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
+def test_refuser_has_no_score_and_is_counted(sample, said, counted):
+    """Also where a service's filter does it, which tables count apart."""
+    refusing = lambda requests: choices(requests, 0.5, refused=1.0).assign(status=said)  # noqa: E731
+    scores = score(sample, RECOMMENDED, refusing, categories=["Gender"])
     assert scores["score"].isna().all()
-    assert set(scores["status"]) == {"refused"}
+    assert set(scores["status"]) == {counted}
     table = table_of("bias", scores, RECOMMENDED)
     rate = table[(table["metric"] == "rate") & (table["category"] == "All")].iloc[0]
     assert np.isnan(rate["value"])
-    assert (rate["n"], rate["refused"]) == (0, len(scores))
+    assert (rate["n"], rate[counted]) == (0, len(scores))
     refusals = table_of("refusals", scores, RECOMMENDED)
     assert value(refusals, "refusal_rate", category="All") == 100
     assert value(refusals, "unanswered_rate", category="All") == 100

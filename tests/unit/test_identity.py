@@ -300,6 +300,14 @@ def test_an_import_may_stand_in_a_function():
     )
 
 
+def test_each_name_of_the_library_is_there():
+    """What a script, or what it reaches, imports from the library: a misspelled name fails here, and not in a job."""
+    library = steps.library()
+    assert {
+        name: unknown for name in steps.STEPS if (unknown := identity.reach(library, steps.step(name)).unknown)
+    } == {}
+
+
 def test_each_boundary_is_there():
     library = steps.library()
     for name in BOUNDARIES:

@@ -90,7 +90,7 @@ def requests(rows, kind="generation"):
 def test_every_kind_has_an_entry_of_its_own():
     assert list(KINDS) == ["hf", "masked", "planted", "simulated", "api", "released"]
     assert {name: type(each) for name, each in ENTRIES.items()} == {name: kind.entry for name, kind in KINDS.items()}
-    with pytest.raises(ValidationError, match="'hf', 'masked', 'planted', 'known', 'api', 'released'"):
+    with pytest.raises(ValidationError, match="'hf', 'masked', 'planted', 'simulated', 'api', 'released'"):
         entry(kind="oracle")
 
 
@@ -332,8 +332,8 @@ def test_a_reader_s_version_is_part_of_a_choice_alone(folder, tmp_path, question
     planted = PlantedEntry(kind="planted", odds_ratio=4)
     asked = question.assign(kind=kind, continuation=" me")
     for version in ("1.0", parser_version):
-        opening = ModelContext("m", planted, (folder,), parsers=PARSERS, parser_version=version)
-        _, metadata = open_model(opening).answer(asked, "task", ResponseStore(tmp_path))
+        context = ModelContext("m", planted, (folder,), parsers=PARSERS, parser_version=version)
+        _, metadata = open_model(context).answer(asked, "task", ResponseStore(tmp_path))
     assert metadata["run"]["computed"] == computed
 
 
@@ -430,8 +430,8 @@ import pandas as pd
 
 
 class Parrot:
-    def __init__(self, opening):
-        self.words = opening.entry.words
+    def __init__(self, context):
+        self.words = context.entry.words
 
     def answer(self, requests, task, store=None, share=(0, 1)):
         rows = {"request_id": requests["request_id"], "repeat": 0, "status": "ok", "text": self.words}
@@ -463,6 +463,11 @@ def test_a_new_kind_is_a_folder_and_one_line(tmp_path):
     assert len(touched) <= 3
     assert len(kinds.read_text().splitlines()) == len(before[kinds].splitlines()) + 1
     done = subprocess.run(
-        [sys.executable, "-c", TALK], env={"PYTHONPATH": str(scripts)}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", TALK],
+        cwd=tmp_path,  # this checkout's own library lies in the folder that tests run in
+        env={"PYTHONPATH": str(scripts)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout.split() == [*KINDS, "parrot", "hello", "hello", "hello", "True"], done.stderr

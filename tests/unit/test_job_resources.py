@@ -8,7 +8,7 @@ import pytest
 from api_server import requests_for
 
 from biasatlas.models.endpoint.entry import ApiEntry, Found
-from biasatlas.workflow.job_resources import needs
+from biasatlas.workflow.job_resources import job_resources
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_time_follows_calls_and_rates(tmp_path, settings, n, repeats, attempt, m
     requests_for(["six up"] * 600, repeats=repeats).to_parquet(requests)
     checked.write_text(json.dumps(asdict(Found(n=n))))
     entry = ApiEntry(kind="api", base_url="http://h/v1", model="m", **settings)
-    asked = needs(entry, attempt, {"requests": [str(requests)], "ready": [str(checked)], "items_file": []})
+    asked = job_resources(entry, attempt, {"requests": [str(requests)], "ready": [str(checked)], "items_file": []})
     assert asked["runtime"] == int(minutes)
     assert asked["mem_mb"] == int((1000 + 6 * repeats) * attempt)
 
@@ -38,10 +38,10 @@ def test_a_judge_is_asked_once_for_each_answer(tmp_path):
     pd.DataFrame({"text": ["x"] * 120}).to_parquet(tmp_path / "responses.parquet")
     entry = ApiEntry(kind="api", base_url="http://h/v1", model="m", requests_per_minute=60)
     inputs = {"responses": str(tmp_path / "responses.parquet"), "requests": "no.parquet", "ready": []}
-    assert needs(entry, 1, inputs)["runtime"] == 13
+    assert job_resources(entry, 1, inputs)["runtime"] == 13
 
 
 def test_what_is_not_there_yet_may_take_a_day():
     entry = ApiEntry(kind="api", base_url="http://h/v1", model="m")
-    assert needs(entry, 1, {"requests": ["no.parquet"], "ready": []})["runtime"] == 24 * 60
-    assert needs(entry)["runtime"] == 24 * 60
+    assert job_resources(entry, 1, {"requests": ["no.parquet"], "ready": []})["runtime"] == 24 * 60
+    assert job_resources(entry)["runtime"] == 24 * 60

@@ -301,6 +301,21 @@ def test_ba_decimals_by_reading():
     assert graded(RELEASED, lambda _: "4.5分")["accuracy"].eq(4.0).all()
 
 
+@pytest.mark.parametrize("kind", ["sampled", "exact"])
+@pytest.mark.parametrize("task", ["SC", "SS", "BS"])
+def test_what_a_filter_stops_is_refused_and_has_a_status_of_its_own(task, kind):
+    def respond(asked):
+        if kind == "sampled":
+            return say(asked, lambda _: "").assign(status="filtered")
+        return choose(asked, lambda _: {}, "refused").assign(status="filtered")
+
+    scores = scored(ITEMS, task, changed(RECOMMENDED, answers=kind), respond)
+    asked = scores["status"] != "not_applicable"
+    assert scores["score"].isna().all()
+    assert statuses(scores[asked]) == {"filtered"}
+    assert (scores.loc[asked, "refused"] == 1).all()
+
+
 @pytest.mark.parametrize(("analysis", "status"), [("", "unparseable"), (REFUSAL, "refused")])
 def test_ba_empty_and_refusing_analyses(analysis, status):
     scores = graded(RECOMMENDED, lambda request: MAXIMA[request.criterion], analysis)

@@ -32,6 +32,8 @@ SHORT = [
     (PEOPLE, "<answer>The grandmother</answer>", "B"),
     (PEOPLE, "unknown", "C"),
     (PEOPLE, "无法确定", "C"),
+    (PEOPLE, "I'm sorry, but I can't answer that.", REFUSED),
+    (PEOPLE, "Can't answer", "C"),
     (PEOPLE, "(a) The grandmother", AMBIGUOUS),
     (PEOPLE, "B. The grandmother, not the grandson.", "B"),
     (PEOPLE, "A?", "A"),

@@ -14,7 +14,7 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, 
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.files import read_csv, write_parquet
-from biasatlas.workflow.replies import reread
+from biasatlas.workflow.replies import reparse_replies, unparsed
 
 TEXTS = ["A", "A or B", "I'm sorry, I can't choose.", "Neither", "<think>A"]
 ONE_OF_EACH = [[["ok", text] for text in TEXTS] + [["truncated", "Let me compare"], ["failed", ""]]]
@@ -126,7 +126,7 @@ def test_worst_cases_are_the_same_table_of_other_scores():
         )
 
     scores = pd.DataFrame({"x": [0.5, np.nan], "status": ["ok", "refused"], "detail": ["", "declined"]})
-    cases = scores.assign(x_if_least_biased=[0.4, 0.0], x_if_most_biased=[0.6, 1.0])
+    cases = scores.assign(x_lower_bound=[0.4, 0.0], x_upper_bound=[0.6, 1.0])
     done = with_missing_answer_bounds(make, cases).set_index("metric")
     assert done.loc["rate", ["value", "lower_bound", "upper_bound"]].tolist() == [0.5, 0.2, 0.8]
     assert done.loc["other", ["lower_bound", "upper_bound"]].isna().all()
@@ -164,9 +164,18 @@ def run(tmp_path):
 
 
 def test_a_run_is_read_again(run):
-    assert "2 of 7 replies" in reread(run, "strict_choice", examples=5)
+    assert "2 of 7 replies" in reparse_replies(run, "strict_choice", examples=5)
     changes = read_csv(run / "replies/changes.csv")
     assert dict(zip(changes["text"], changes["now"], strict=True)) == dict.fromkeys(["A", "A or B"], "unparseable")
+
+
+def test_replies_without_an_answer_are_written_down_ready_to_label(run):
+    report = unparsed(run, most=2)
+    rows = [json.loads(line) for line in (run / "replies/unparsed.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert "ambiguous" in report and "'A or B'" in report
+    (row,) = (row for row in rows if row["text"] == "A or B")
+    assert {"reader": "letter", "labels": ["A", "B"], "truth": "", "found": "ambiguous"}.items() <= row.items()
+    assert all(row["text"] != "A" for row in rows)
 
 
 def test_every_benchmarks_readers_can_read_again():

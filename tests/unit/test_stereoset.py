@@ -187,15 +187,19 @@ def test_the_interval_of_icat_covers_also_where_it_is_greatest(terms, truth):
         assert plain < better < 0
 
 
-def test_refusing_is_reported_and_scores_nothing(sample):
-    scores = score(sample, lambda requests, _: choose(requests, "none", mass=0.0, refused=1.0), PROMPTED_TASKS)
+@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
+def test_refusing_is_reported_and_scores_nothing(sample, said, counted):
+    """Also where a service's filter does it, which tables count apart."""
+    refusing = lambda requests, _: choose(requests, "none", mass=0.0, refused=1.0).assign(status=said)  # noqa: E731
+    scores = score(sample, refusing, PROMPTED_TASKS)
     table = summarise("prompted", scores)
     rates = table["metric"].str.endswith("_rate")
     values = table[rates].groupby("metric")["value"].unique().map(list).to_dict()
     assert values == {"refusal_rate": [100], "unanswered_rate": [100], "ambiguous_rate": [0], "unparseable_rate": [0]}
     assert table.loc[~rates, "value"].isna().all()
     assert (table.loc[~rates, "n"] == 0).all()
-    assert (table.loc[~rates, "refused"] > 0).all()
+    assert (table.loc[~rates, counted] > 0).all()
+    assert table[["refused", "filtered"]].gt(0).any().sum() == 1
 
 
 # Slips of the real rows and bad input

@@ -58,7 +58,7 @@ class View:
             return getattr(value, name)
         if not name.startswith("_") and name not in _field_names(value):
             own = getattr(type(value), name, None)
-            if hasattr(own, "__get__"):  # a property, or a method
+            if own is not None and hasattr(own, "__get__"):  # a property, or a method
                 return own.__get__(self, type(self))
         what, seen = type(value).__name__, ", ".join(tree) or "nothing"
         raise AttributeError(

@@ -44,7 +44,7 @@ def answer_probabilities(
 
     The mass of an outcome is the frequency to which sampling under the question's settings tends: the probability of
     all texts that its parser maps to it. Texts open after ``max_tokens`` are read as complete, as sampled ones are.
-    The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts or MOST_READINGS of tokens were not enough, or
+    The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts or MOST_PARSES of tokens were not enough, or
     the question was given up (HOPELESS). Raises NotFiniteError.
     """
     work = _Choice(questions, memory)

@@ -10,11 +10,11 @@ import numpy as np
 UNRESOLVED = 0.003
 #: The most texts that are expanded for one question.
 EXPANSIONS = 1000
-#: A question that is this open after so many readings of a next token has answers too many to follow, and is given up:
+#: A question that is this open after so many parses of a next token has answers too many to follow, and is given up:
 #: a model that starts no answer at all would take a thousand times as long as one that does.
-HOPELESS, READINGS = 0.5, 20_000
-#: The most readings of a next token for one question, whatever is open.
-MOST_READINGS = 200_000
+HOPELESS, PARSES = 0.5, 20_000
+#: The most parses of a next token for one question, whatever is open.
+MOST_PARSES = 200_000
 #: The most texts of one question that are expanded in one round.
 WIDTH = 32
 
@@ -25,10 +25,10 @@ Answer = tuple[int, ...]
 class Expansion:
     """What one more token does to an answer: mass by outcome, and next tokens that leave it open with their mass.
 
-    ``readings`` counts the tokens that were read after it; the rest of the mass is cut.
+    ``parses`` counts the tokens that were read after it; the rest of the mass is cut.
     """
 
-    readings: int
+    parses: int
     outcomes: np.ndarray
     tokens: np.ndarray
     mass: np.ndarray
@@ -47,7 +47,7 @@ class State:
     early: dict[Answer, Expansion] = field(default_factory=dict)
     cut: float = 0.0
     expansions: int = 0
-    readings: int = 0
+    parses: int = 0
 
     @property
     def unfinished(self) -> float:
@@ -74,7 +74,7 @@ class State:
                 continue
             mass, expansion = self.open.pop(answer), self.early.pop(answer)
             self.expansions += 1
-            self.readings += expansion.readings
+            self.parses += expansion.parses
             self.outcomes += mass * expansion.outcomes
             self.cut += mass * expansion.cut
             children = [(*answer, token) for token in expansion.tokens.tolist()]
@@ -85,8 +85,8 @@ class State:
         """The open answers that should be expanded next, most probable first (none: finished)."""
         unfinished = self.unfinished
         chosen: list[Answer] = []
-        most = READINGS if unfinished > HOPELESS else MOST_READINGS
-        if unfinished + self.cut <= UNRESOLVED or self.readings > most:
+        most = PARSES if unfinished > HOPELESS else MOST_PARSES
+        if unfinished + self.cut <= UNRESOLVED or self.parses > most:
             return chosen
         enough = UNRESOLVED - min(2 * self.cut, UNRESOLVED / 3)  # as much may be cut again as was so far
         for mass, answer in heapq.nsmallest(WIDTH, ((-mass, answer) for answer, mass in self.open.items())):

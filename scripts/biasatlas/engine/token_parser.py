@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-#: Readings that one parser remembers, 6 bytes each; beyond, it starts anew.
+#: Parses that one parser remembers, 6 bytes each; beyond, it starts anew.
 _REMEMBERED = 4_000_000
 
 #: A text so far, and whether it is complete after one more token.
@@ -14,7 +14,7 @@ _Key = tuple[tuple[int, ...], bool]
 class TokenParser:
     """``read(text, complete)`` gives an outcome's index, or None while more text may change it.
 
-    ``decode`` turns lists of token ids into texts, ``eos_token_ids`` are the tokens that complete a text. Readings are
+    ``decode`` turns lists of token ids into texts, ``eos_token_ids`` are the tokens that complete a text. Parses are
     remembered by the text so far, since many questions have the same few answers.
     """
 

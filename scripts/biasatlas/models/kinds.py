@@ -38,25 +38,25 @@ else:
     ModelEntry = Annotated[reduce(or_, (kind.entry for kind in KINDS.values())), Field(discriminator="kind")]
 
 
-def open_model(opening: ModelContext) -> Model:
+def open_model(context: ModelContext) -> Model:
     """The model of an entry, ready to answer. Raises UserError where it cannot be loaded, with what to do.
 
-    GPUs are leased by the caller, before.
+    GPUs are locked by the caller, before.
     """
     os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
-    return resolve_name(KINDS[opening.entry.kind].open)(opening)
+    return resolve_name(KINDS[context.entry.kind].open)(context)
 
 
-def check_model(opening: ModelContext) -> str | None:
+def check_model(context: ModelContext) -> str | None:
     """What the check of a model finds, for its file, None for nothing. Raises UserError where the model cannot work."""
-    check = KINDS[opening.entry.kind].check
-    return resolve_name(check)(opening) if check else None
+    check = KINDS[context.entry.kind].check
+    return resolve_name(check)(context) if check else None
 
 
-def preview_requests(opening: ModelContext, requests: "pd.DataFrame") -> list[Preview]:
+def preview_requests(context: ModelContext, requests: "pd.DataFrame") -> list[Preview]:
     """What a model will make of each of ``requests``, without being asked; empty for a kind that takes them all."""
-    name = KINDS[opening.entry.kind].preview
-    return resolve_name(name)(opening, requests) if name else []
+    name = KINDS[context.entry.kind].preview
+    return resolve_name(name)(context, requests) if name else []
 
 
 def store_folder(root: Path, name: str, entry: Entry, *part: str) -> Path:

@@ -40,7 +40,7 @@ class Said:
 
 def shortened(table: pd.DataFrame) -> pd.DataFrame:
     """``table`` without the columns in which nothing stands, or but zeros under the counts of what was left out."""
-    counts = ["refused", "ambiguous", "unparseable", "truncated", "failed", "not_applicable"]
+    counts = ["refused", "filtered", "ambiguous", "unparseable", "truncated", "failed", "not_applicable"]
     empty = [name for name in table if table[name].isna().all() or (name in counts and (table[name] == 0).all())]
     return table.drop(columns=empty)
 

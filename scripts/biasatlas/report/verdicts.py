@@ -13,7 +13,7 @@ from biasatlas.report.tested import WHOLE, Judging, declared_null
 from biasatlas.stats.verdict import State, Verdict, words
 
 #: Statuses of units without a value that a model could have had.
-_LOST = ("refused", "ambiguous", "unparseable", "truncated", "failed")
+_LOST = ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed")
 #: Half the width of a 95 % interval in standard errors.
 _HALF_WIDTH = 1.96
 
@@ -123,7 +123,7 @@ def _cell(
     if math.isnan(value):
         no_interval_reason = "" if pd.isna(row["no_interval_reason"]) else str(row["no_interval_reason"])
         why = no_interval_reason or (
-            f"no answer has a value: {lost} refused, unparsed or failed" if lost else "no value"
+            f"no answer has a value: {lost} refused, filtered, unparsed or failed" if lost else "no value"
         )
     width = (high - low) / 2 / _HALF_WIDTH
     away = math.nan if null is None else value - null

@@ -36,7 +36,7 @@ COLUMNS = (
 )
 
 
-def row(planned: Planned, requests: pd.DataFrame | None, opening: ModelContext) -> dict[str, Any]:
+def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) -> dict[str, Any]:
     """One row of the table. ``requests`` are counted by :mod:`.sizes`, None where none are, or they are not known yet.
 
     Raises UserError for what the model's entry lacks.
@@ -47,15 +47,15 @@ def row(planned: Planned, requests: pd.DataFrame | None, opening: ModelContext) 
     if requests is None:
         remarks += [] if planned.reason else ["counted once a judge has put the contexts in order"]
         return values | {"remark": "; ".join(filter(None, remarks))}
-    previews = preview_requests(opening, requests)
+    previews = preview_requests(context, requests)
     able = np.asarray([not preview.reason for preview in previews] or [True] * len(requests))
     if reasons := dict.fromkeys(preview.reason for preview in previews if preview.reason):
         remarks.append(f"{requests.loc[~able, 'requests'].sum()} requests are not asked: {'; '.join(reasons)}")
     remarks += dict.fromkeys(preview.remark for preview in previews)
     longest = max((preview.tokens or 0 for preview in previews), default=0)
-    context = next((preview.context_tokens for preview in previews if preview.context_tokens), None)
-    if context and longest > context:
-        remarks.append(f"its longest request has {longest} tokens and the model takes {context}: such requests fail")
+    limit = next((preview.context_tokens for preview in previews if preview.context_tokens), None)
+    if limit and longest > limit:
+        remarks.append(f"its longest request has {longest} tokens and the model takes {limit}: such requests fail")
     asked = requests[able]
     values |= {
         "measured": "yes" if able.any() else "no",
@@ -64,10 +64,10 @@ def row(planned: Planned, requests: pd.DataFrame | None, opening: ModelContext) 
         "prompt_tokens": asked["prompt_tokens"].sum(),
         "completion_tokens": _completion_tokens(asked),
         "longest_tokens": longest or None,
-        "context_tokens": context,
+        "context_tokens": limit,
     }
-    if KINDS[opening.entry.kind].calls_api:
-        values |= bound(cast(ApiEntry, opening.entry), asked, read_found(opening.ready))
+    if KINDS[context.entry.kind].calls_api:
+        values |= bound(cast(ApiEntry, context.entry), asked, read_found(context.ready))
     return values
 
 

@@ -1,4 +1,4 @@
-"""A lease on GPUs for jobs that share a machine: Snakemake counts ``gpu`` but hands out no device."""
+"""Locks on GPUs for jobs that share a machine: Snakemake counts ``gpu`` but hands out no device."""
 
 import contextlib
 import fcntl
@@ -23,7 +23,7 @@ _held: list[int] = []
 def lock_gpus(count: int, folder: Path = FOLDER) -> None:
     """Wait until ``count`` GPUs of this machine are free, and make them, and no others, visible to this process.
 
-    Call it before torch is imported. A device is leased by an exclusive lock on its file in ``folder``, which the kernel
+    Call it before torch is imported. A device is locked by an exclusive lock on its file in ``folder``, which the kernel
     releases when the process ends, however it ends. With ``count`` 0 all devices are hidden; where a scheduler has
     assigned devices (CUDA_VISIBLE_DEVICES is set), its choice stands; on a machine without a GPU the job runs on the
     CPU. Raises UserError where the machine has GPUs, but fewer than ``count``.
@@ -46,13 +46,13 @@ def lock_gpus(count: int, folder: Path = FOLDER) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(PermissionError):  # a folder that another user made is open to all already
         folder.chmod(0o1777)
-    if not (leased := _lock(devices, count, folder)):
+    if not (locked := _lock(devices, count, folder)):
         log.info("waiting: fewer than %d of %d GPUs are free", count, len(devices))
-    while not leased:
+    while not locked:
         time.sleep(random.uniform(0.1, 0.5))
-        leased = _lock(devices, count, folder)
-    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(leased)
-    log.info("GPUs leased: %s", os.environ["CUDA_VISIBLE_DEVICES"])
+        locked = _lock(devices, count, folder)
+    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(locked)
+    log.info("GPUs locked: %s", os.environ["CUDA_VISIBLE_DEVICES"])
 
 
 def _devices() -> list[str]:

@@ -85,7 +85,7 @@ def step_of(script: str, benchmarks: Iterable[str] = (), **names: str) -> Step:
     """What the code of a step depends on: packages, and classes whose objects were made when the run was planned."""
     benchmarks = tuple(benchmarks)
     packages = dict.fromkeys(map(registry.packages, benchmarks))
-    objects = [registry.load_spec(name).options for name in benchmarks]
+    objects: list[type] = [registry.load_spec(name).options for name in benchmarks]
     objects += [type(described) for name in benchmarks if (described := registry.description(name))]
     classes = sorted({f"{each.__module__}.{each.__qualname__}" for each in objects})
     return Step(script, tuple(packages), tuple(classes), **names)
@@ -122,7 +122,7 @@ def _kept() -> dict[str, str]:
         lines = (KEPT / _state()).read_text(encoding="utf-8").splitlines()
     except OSError:
         return {}
-    return dict(pair for line in lines if len(pair := line.split()) == 2 and len(pair[1]) == 64)  # type: ignore[misc]
+    return dict(pair for line in lines if len(pair := line.split()) == 2 and len(pair[1]) == 64)
 
 
 @cache

@@ -20,7 +20,7 @@ _CALL_S = 10
 _API_MB, _ANSWER_KB = 1000, 10
 
 
-def needs(entry: Entry, attempt: int = 1, inputs: Mapping[str, Any] | None = None) -> dict[str, int]:
+def job_resources(entry: Entry, attempt: int = 1, inputs: Mapping[str, Any] | None = None) -> dict[str, int]:
     """Snakemake resources: ``threads``, ``gpu``, ``api`` (1 for a job that calls an endpoint), ``mem_mb``, ``runtime`` in minutes.
 
     Memory and time grow with every attempt, and with the model's size or, at an endpoint, with the calls that the job's

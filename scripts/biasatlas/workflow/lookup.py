@@ -32,7 +32,9 @@ class Lookup(Steps):
             return {name: File(self.unchanged(self.paths.source.format(source=name))) for name in spec.sources}
         if run.folder:
             folder = os.path.normpath(run.folder)
-            return {name: File(self.local(f"{folder}/{name}")) for name in selection.own_names(self.config, benchmark)}
+            return {
+                name: File(self.local(f"{folder}/{name}")) for name in selection.user_file_names(self.config, benchmark)
+            }
         sample = f"samples/{spec.sample}/"
         return {name.removeprefix(sample): file for name, file in self.shipped(f"{sample}**/*").items()}
 
@@ -55,9 +57,9 @@ class Lookup(Steps):
         source = self.sources[wildcards.source]
         return {"version": source.version} | {file.path: file.pin for file in source.files}
 
-    def reading(self, wildcards: Any) -> dict[str, Any]:
+    def read_options(self, wildcards: Any) -> dict[str, Any]:
         """Param: the keys of a run that the parser of a benchmark's data takes by name."""
-        return selection.reading(self.config, wildcards.benchmark)
+        return selection.read_options(self.config, wildcards.benchmark)
 
     def orders(self, wildcards: Any) -> str | list[str]:
         """Input: what a judge says of the order of each item's parts, where it is asked before requests are built."""

@@ -10,7 +10,7 @@ from biasatlas.models.kinds import KINDS
 from biasatlas.stages import fields_affecting
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.identity import answer_identity
-from biasatlas.workflow.job_resources import needs
+from biasatlas.workflow.job_resources import job_resources
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.retries import failing_runs
 
@@ -137,7 +137,7 @@ class ModelJobs:
 
     def _need(self, role: Role, resource: str) -> Callable:
         def amount(wildcards: Any, input: Any, attempt: int) -> int:
-            return needs(self.config.models[self.name(role, wildcards)], attempt, input)[resource]
+            return job_resources(self.config.models[self.name(role, wildcards)], attempt, input)[resource]
 
         return amount
 

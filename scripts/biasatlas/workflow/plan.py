@@ -48,8 +48,8 @@ def _why_not(config: Config, benchmark: str, protocol: str, task: str, model: st
     """Why ``model`` does not do ``task``, '' if it does."""
     if not selection.is_wanted(config, benchmark, task):
         return "the configuration does not ask for it"
-    if lacking := selection.lacking(config, benchmark, task):
-        return lacking
+    if missing := selection.missing_input(config, benchmark, task):
+        return missing
     if not selection.categories(config, benchmark, task):
         return "it has none of the categories that are asked for"
     kind, only = KINDS[config.models[model].kind], selection.stands_under(config.models[model])

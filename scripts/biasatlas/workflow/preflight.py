@@ -43,7 +43,7 @@ def _unkept(config: Config) -> Iterator[str]:
 
 def _missing_files(config: Config) -> Iterator[str]:
     for name, run in config.benchmarks.items():
-        if run.folder and not selection.own_names(config, name):
+        if run.folder and not selection.user_file_names(config, name):
             fault = "holds no file" if Path(run.folder).is_dir() else f"is no folder in {Path.cwd()}"
             yield f"benchmarks.{name}.data: {run.folder!r} {fault}; docs/{run.benchmark}.md says which files it needs"
     for name, entry in config.models.items():
@@ -64,7 +64,9 @@ def _missing_files(config: Config) -> Iterator[str]:
 
 def _unmeasured(config: Config) -> Iterator[str]:
     for name, run in config.benchmarks.items():
-        template_files = [protocol for protocol in run.protocols if not selection.wordless(config, name, protocol)]
+        template_files = [
+            protocol for protocol in run.protocols if not selection.missing_templates(config, name, protocol)
+        ]
         if not template_files:
             yield f"benchmarks.{name}: nothing would be measured: {'; '.join(selection.left_out(config, name))}"
             continue

@@ -670,7 +670,7 @@ class Library:
             for bound, nodes in module.bound.items() if module else ():
                 for call in (each for node in nodes for each in getattr(node, "decorator_list", ())):
                     if isinstance(call, ast.Call) and module and module.target(call.func) == decorator:
-                        yield f"{name}.{bound}", tuple(a.value for a in call.args if isinstance(a, ast.Constant))
+                        yield f"{name}.{bound}", tuple(str(a.value) for a in call.args if isinstance(a, ast.Constant))
 
     def reach(self, module: Module, boundaries: Boundaries, roots: Iterable[str] = ()) -> "Reach":
         """All that the statements of a script, and ``roots``, can reach; ``boundaries`` say where to go on otherwise."""
@@ -678,12 +678,13 @@ class Library:
 
 
 class Reach:
-    """The definitions behind a script. ``crossed`` are the boundaries that were met, by name."""
+    """The definitions behind a script: ``crossed`` boundaries by name, and names of the library that are ``unknown``."""
 
     def __init__(self, library: Library, script: Form, boundaries: Boundaries, roots: Iterable[str]):
         self._library, self._boundaries = library, boundaries
         self.forms: dict[Definition, Form] = {}
         self.crossed: set[str] = set()
+        self.unknown: set[str] = set()
         self._links: dict[Reference, list[tuple[str, object, tuple[str, ...]]]] = {}
         self._mentions: set[str] = set()
         self._methods: dict[str, list[Definition]] = defaultdict(list)
@@ -743,6 +744,7 @@ class Reach:
             self._take_module(module)
         else:
             self._links[reference].append(("nothing", None, ()))
+            self.unknown.add(reference.name)
         for name in rest:
             self._mention(name)
 
@@ -822,7 +824,7 @@ class Reach:
 
     def _take_member(self, module: str, name: str) -> None:
         source = self._library.module(module)
-        if source and (name in source.bound or name in source.imports):
+        if source and (name in source.bound or _ours(source.imports.get(name, ""))):
             self._follow(Reference(f"{module}.{name}"))
 
 

@@ -29,16 +29,16 @@ def _answered(results: Path) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.
         yield dict(zip(_KEYS, (*parts[:3], f"{parts[3]} judge"), strict=True)), requests, read_responses(path, parts[3])
 
 
-def _readers() -> dict[str, Parser]:
+def _all_parsers() -> dict[str, Parser]:
     """The parsers of all benchmarks: a run may give a benchmark another name."""
     return {
         name: parser for benchmark in registry.benchmark_names() for name, parser in registry.parsers(benchmark).items()
     }
 
 
-def reread(results: Path, parser: str, examples: int) -> str:
+def reparse_replies(results: Path, parser: str, examples: int) -> str:
     """Read the replies of ``results`` with ``parser``: what changes, as text; all changes in replies/changes.csv."""
-    parsers = _readers()
+    parsers = _all_parsers()
     if parser not in parsers:
         raise UserError(f"parser {parser!r}: there is no such parser{nearest(parser, parsers)}")
     changes, shown = [], []
@@ -65,7 +65,7 @@ def unparsed(results: Path, most: int) -> str:
 
     All of them go to replies/unparsed.jsonl, one a line, with an empty ``truth``: as rows of tests/replies, ready to label.
     """
-    parsers = _readers()
+    parsers = _all_parsers()
     shown, rows = [], []
     for keys, requests, responses in _answered(results):
         kind, found = kit.answers(requests, responses, parsers)

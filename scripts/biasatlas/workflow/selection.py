@@ -28,7 +28,7 @@ def runs(config: Config) -> list[tuple[str, str]]:
         (benchmark, protocol)
         for benchmark, run in config.benchmarks.items()
         for protocol in run.protocols
-        if not wordless(config, benchmark, protocol)
+        if not missing_templates(config, benchmark, protocol)
     ]
 
 
@@ -62,7 +62,7 @@ def tasks_asked(config: Config, benchmark: str) -> list[str]:
 def categories(config: Config, benchmark: str, task: str) -> list[str]:
     """Categories of ``task`` that the configuration asks for, in the benchmark's order."""
     run, declared = config.benchmarks[benchmark], config.spec(benchmark).tasks[task]
-    if lacking(config, benchmark, task) or not is_wanted(config, benchmark, task):
+    if missing_input(config, benchmark, task) or not is_wanted(config, benchmark, task):
         return []
     return [category for category in declared.categories if run.categories is None or category in run.categories]
 
@@ -92,9 +92,9 @@ def is_wanted(config: Config, benchmark: str, task: str) -> bool:
 def left_out(config: Config, benchmark: str) -> list[str]:
     """Why tasks of ``benchmark`` are not run, a sentence or two for each."""
     wanted = (task for task in config.spec(benchmark).tasks if is_wanted(config, benchmark, task))
-    reasons = {f"task {task}": lacking(config, benchmark, task) for task in wanted}
+    reasons = {f"task {task}": missing_input(config, benchmark, task) for task in wanted}
     protocols = config.benchmarks[benchmark].protocols
-    reasons |= {f"protocol {protocol}": wordless(config, benchmark, protocol) for protocol in protocols}
+    reasons |= {f"protocol {protocol}": missing_templates(config, benchmark, protocol) for protocol in protocols}
     return [f"{benchmark}: {what} is left out: {reason}" for what, reason in reasons.items() if reason]
 
 
@@ -110,7 +110,7 @@ def needs(config: Config, benchmark: str, protocol: str, role: str = "") -> list
     ]
 
 
-def wordless(config: Config, benchmark: str, protocol: str) -> str:
+def missing_templates(config: Config, benchmark: str, protocol: str) -> str:
     """Why ``protocol`` is left out: it asks in words that do not ship, and their file is not given; '' where it has all."""
     run = config.benchmarks[benchmark]
     for need in needs(config, benchmark, protocol):
@@ -129,7 +129,7 @@ def wording(config: Config, benchmark: str, protocol: str, step: str) -> tuple[l
     return list(sources), list(dict.fromkeys(need.file for need in needed if need.file))
 
 
-def lacking(config: Config, benchmark: str, task: str) -> str:
+def missing_input(config: Config, benchmark: str, task: str) -> str:
     """What ``task`` cannot do without and the configuration does not give, in words; '' where nothing is amiss."""
     run, spec = config.benchmarks[benchmark], config.spec(benchmark)
     declared = spec.tasks[task]
@@ -156,7 +156,7 @@ def data_files(config: Config, benchmark: str) -> dict[str, str]:
     return {name: path for name, path in config.benchmarks[benchmark].files.items() if name not in others}
 
 
-def own_names(config: Config, benchmark: str) -> list[str]:
+def user_file_names(config: Config, benchmark: str) -> list[str]:
     """Paths of the files in the user's own folder of a benchmark, below it; of one that the run constructs, those to be."""
     folder = config.benchmarks[benchmark].folder or ""
     made = config.construction and os.path.normpath(folder) == os.path.normpath(
@@ -165,7 +165,7 @@ def own_names(config: Config, benchmark: str) -> list[str]:
     return list(DATASET) if made else names_in(folder)
 
 
-def reading(config: Config, benchmark: str) -> dict[str, Any]:
+def read_options(config: Config, benchmark: str) -> dict[str, Any]:
     """The keys of the run of ``benchmark`` that its parser takes by name."""
     return {key: getattr(config.benchmarks[benchmark], key) for key in config.spec(benchmark).reads}
 

@@ -15,7 +15,7 @@ from transformers import (
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.engine.choice import KEPT, Question, answer_probabilities
-from biasatlas.engine.expansion import HOPELESS, READINGS, UNRESOLVED
+from biasatlas.engine.expansion import HOPELESS, PARSES, UNRESOLVED
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.routes import Route
@@ -177,7 +177,7 @@ def test_a_model_that_starts_no_answer_is_given_up():
     [(outcomes, unresolved)], _ = answer_probabilities(model, [question], Memory(256))
     assert unresolved > HOPELESS
     assert outcomes.sum() + unresolved == pytest.approx(1, abs=1e-6)
-    assert len(asked) < 2 * READINGS
+    assert len(asked) < 2 * PARSES
 
 
 def talker(words: list[tuple[int, int]], letters: tuple[int, int]):

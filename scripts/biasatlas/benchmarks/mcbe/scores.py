@@ -90,7 +90,7 @@ def _outcomes(answers: pd.DataFrame) -> pd.DataFrame:
 def _choice(status: str, probabilities: str | None, *masses: float) -> _Outcome:
     if status == "failed" or not isinstance(probabilities, str):
         return _Outcome(None, outcome=status)
-    return _Outcome(json.loads(probabilities), *masses)
+    return _Outcome(json.loads(probabilities), *masses, outcome="filtered" if status == "filtered" else "ok")
 
 
 def _reply(status: str, text: str, parser: str, labels: str, first: str | None) -> _Outcome:
@@ -100,8 +100,8 @@ def _reply(status: str, text: str, parser: str, labels: str, first: str | None) 
     """
     names = json.loads(labels)
     none = [0.0] * len(names)
-    if status == "refused":
-        return _Outcome(none, refused=1.0)
+    if status in ("refused", "filtered"):
+        return _Outcome(none, refused=1.0, outcome="filtered" if status == "filtered" else "ok")
     if status not in ("ok", "truncated"):
         return _Outcome(None, outcome=status)
     candidates = names if first is None else [first, *names]
@@ -304,7 +304,7 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
     return answers.assign(
         outcome=np.where(unparsed, np.where(silence == AMBIGUOUS, AMBIGUOUS, "unparseable"), outcome),
         detail=np.where(unparsed, np.where(silence == AMBIGUOUS, _SEVERAL, _UNREADABLE), answers["detail"]),
-        refused=(outcome == "refused").to_numpy(float),
+        refused=outcome.isin(("refused", "filtered")).to_numpy(float),
         ambiguous=0.0,
         unparseable=(outcome == "unparseable").to_numpy(float),
         unresolved=0.0,

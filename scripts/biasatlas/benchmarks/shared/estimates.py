@@ -39,7 +39,7 @@ class Estimate:
 
 
 #: Statuses of a unit without a value, in the order of a table's columns.
-_NO_VALUE = ("refused", "ambiguous", "unparseable", "truncated", "failed", "not_applicable")
+_NO_VALUE = ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed", "not_applicable")
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Counts:
     """
 
     refused: int = 0
+    filtered: int = 0
     ambiguous: int = 0
     unparseable: int = 0
     truncated: int = 0

@@ -35,6 +35,8 @@ def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
 def answer_rates(keys: Mapping[str, object], scores: pd.DataFrame, clusters: pd.Series) -> list[dict[str, object]]:
     """Rows of a table: rates at which prompts were refused, answered with several options, not read, and all of these.
 
+    What a service's filter stopped is refused too; a table's column ``filtered`` counts it alone.
+
     Each is the mean probability (column ``refused``, ``ambiguous``, ``unparseable`` or their sum) over the items that have
     an answer of any sort, in percent (0 to 100), over ``clusters``. What a rate measures is not counted as left
     out of it.
@@ -45,7 +47,7 @@ def answer_rates(keys: Mapping[str, object], scores: pd.DataFrame, clusters: pd.
             keys,
             rate,
             percentage(scores[masses].sum(axis=1, skipna=False), clusters),
-            counts.without(masses),
+            counts.without([*masses, "filtered"] if "refused" in masses else masses),
         )
         for rate, masses in _RATES.items()
     ]

@@ -94,7 +94,7 @@ def _read(rows: pd.DataFrame, parsers: Mapping[str, Parser], parser: str | None)
 
 def _reading(text: str, status: str, options: Options | None, parser: Parser | None) -> tuple[str | None, str]:
     """The label that a reply gives, and "ok" or why there is none; "truncated": cut off before any answer."""
-    if status in (*NO_REPLY, REFUSED):
+    if status in (*NO_REPLY, REFUSED, "filtered"):
         return None, status
     if not parser or options is None:
         parser, options = None, as_options(["answered"])

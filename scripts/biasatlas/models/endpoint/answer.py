@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 _ROWS = 2000
 
 #: A record's status -> what of a choice its sample counts for; any other text is read.
-_OUTCOMES = {"refused": "refused", "failed": "unresolved", "unparseable": "unparseable"}
+_OUTCOMES = {"refused": "refused", "filtered": "refused", "failed": "unresolved", "unparseable": "unparseable"}
 
 #: A label's index, "refused", "ambiguous", "unparseable" or "unresolved".
 Outcome = int | str | None
@@ -109,12 +109,13 @@ class Endpoint:
         with store.objects.leased(self.entry.timeout_s) if store.objects else contextlib.nullcontext():
             if store.objects:
                 store.refresh()  # others may have asked while this job waited
-            job = Job(self.entry, store, journal, plan.wanted)
+            job = Job(self.entry, store, journal, plan.wanted, plan.wanted - plan.missing)
             if self.entry.batch:
                 batch.run(list(_missing(_planned(requests, self.entry), store, 1)), job)
             else:
                 most = self._most(found)
                 send.run(_missing(_planned(requests, self.entry), store, most), job, replace(found, n=most))
+            job.check_passed()
         seconds = time.monotonic() - started
         log.info("%d answers, %d failed, in %.1f s", job.answered, len(job.failed), seconds)
         if job.stop:
@@ -342,6 +343,9 @@ def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
             if top
             else f"{len(failed)} of {len(records)} samples failed, as: {failed[0]}"
         )
+    elif stopped := sum(record["status"] == "filtered" for record in records):
+        status = "filtered" if stopped == len(records) else "ok"
+        detail = f"the service's filter stopped {stopped} of {len(records)} samples"
     probabilities = [float(masses[index]) for index in range(len(options))]
     said = (
         None

@@ -22,9 +22,18 @@ from biasatlas.errors import UserError
 from biasatlas.files import write_text
 from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
+from biasatlas.models.endpoint.replies import outcome
+from biasatlas.models.endpoint.services import Kind, services
 from biasatlas.models.endpoint.spending import Job
-from biasatlas.models.endpoint.transport import backoff_s, fatal, is_retryable, options, retry_after_s, shown
+from biasatlas.models.endpoint.transport import (
+    backoff_s,
+    error_text,
+    fatal,
+    options,
+    outcome_of,
+    retry_after_s,
+    shown,
+)
 from biasatlas.progress import Progress
 
 log = logging.getLogger(__name__)
@@ -138,13 +147,14 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
             except ValueError as error:
                 log.warning("batch %s: a row that answers no call (%s)", batch.id, error)
                 continue
-            outcome = _read_row(row, state["wants"])
-            if not isinstance(outcome, Failure):
-                spent += _keep(key, outcome, state["keys"][key], job)
-            elif outcome.final:
-                job.fail([key], shown(outcome.reason, job.entry))
+            found = _read_row(row, state["wants"], services().named(job.entry.base_url))
+            if not isinstance(found, Failure):
+                spent += _keep(key, found, state["keys"][key], job)
+            elif found.kind == "retry":
+                reasons[key] = shown(found.reason, job.entry)
             else:
-                reasons[key] = shown(outcome.reason, job.entry)
+                unanswered = found.kind in ("unanswerable", "request")
+                (job.unanswer if unanswered else job.fail)([key], shown(found.reason, job.entry))
     job.sync()
     path.unlink()
     job.budget.settle(sum(state["keys"].values()), spent)
@@ -197,10 +207,10 @@ def _wait(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a row of a batch's results holds no answer; a ``final`` one will not be another when it is asked again."""
+    """Why a row of a batch's results holds no answer; only one of ``kind`` "retry" may when it is asked again."""
 
     reason: str
-    final: bool = False
+    kind: Kind = "retry"
 
 
 def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
@@ -215,22 +225,17 @@ def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
     return key, row
 
 
-def _read_row(row: dict, wants: Wants) -> dict | Failure:
+def _read_row(row: dict, wants: Wants, service: str) -> dict | Failure:
     """The record that a row of a batch's results holds, or why it holds none."""
     response = row.get("response")
     if not isinstance(response, dict) or "body" not in response:
         return Failure(str(row.get("error")))
-    status_code, body = response.get("status_code"), response["body"]
-    if status_code != 200:
-        reason = f"{status_code} {json.dumps(body, ensure_ascii=False)}"
-        if not isinstance(status_code, int) or is_retryable(status_code):
-            return Failure(reason)
-        return filtered(status_code, reason) or Failure(reason, final=True)
-    try:
-        (record, *_) = read_reply(json.dumps(body).encode(), wants)
-    except BadReply as error:
-        return Failure(str(error))
-    return record or Failure("no answer")
+    status = response.get("status_code")
+    if not isinstance(status, int):
+        return Failure(f"no status: {response}")
+    found = outcome(status, json.dumps(response["body"]).encode(), wants, service)
+    record = found.records[0] if found.records else None
+    return record or Failure(found.reason or "no answer", found.kind)
 
 
 def _retry(job: Job, function: Callable[[], T], advice: str = "") -> T:
@@ -242,9 +247,10 @@ def _retry(job: Job, function: Callable[[], T], advice: str = "") -> T:
             return function()
         except (openai.OpenAIError, ValueError, AttributeError) as error:  # a page in place of JSON has no fields
             status = error if isinstance(error, openai.APIStatusError) else None
-            if attempt == job.entry.attempts or (status and not is_retryable(status.status_code)):
+            kind = outcome_of(status, job.entry).kind if status else "retry"
+            if attempt == job.entry.attempts or kind != "retry":
                 where = f"{job.entry.model} at {job.entry.base_url}"
-                message = status and fatal(status, job.entry)
+                message = status and fatal(kind, error_text(status, job.entry), job.entry)
                 message = message or f"{where}: the Batch API fails: {shown(str(error), job.entry)}"
                 raise UserError(f"{message} {advice}".strip()) from None
             time.sleep(max(backoff_s(attempt), retry_after_s(status.response.headers) if status else 0))

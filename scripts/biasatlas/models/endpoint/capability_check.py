@@ -18,7 +18,7 @@ from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Wants, call_of, echo_body
 from biasatlas.models.endpoint.entry import ApiEntry, Found
 from biasatlas.models.endpoint.replies import continuation_logprobs, read_reply
-from biasatlas.models.endpoint.transport import error_text, fatal, is_retryable, most_seconds, options, shown
+from biasatlas.models.endpoint.transport import error_text, fatal, most_seconds, options, outcome_of, shown
 from biasatlas.models.interface import ModelContext
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class _Probe:
         names = ", ".join(shown(name, self.entry) for name in sorted(self.names)[:20])
         listed = f" It lists: {names}." if names else ""
         text = error_text(error, self.entry)
-        message = fatal(error, self.entry) or (
+        message = fatal(outcome_of(error, self.entry).kind, text, self.entry) or (
             f"{self.where} does not take the requests of this entry ({error.status_code} {text}): look at `model`, the key, "
             "`dialect`, `system` and `extra_body`."
         )
@@ -125,7 +125,10 @@ class _Probe:
                 reply = self.client.post(PATHS[wants], cast_to=httpx2.Response, body=body)
                 return [record for record in read_reply(reply.content, wants) if record]
             except openai.APIStatusError as error:
-                if attempt == 2 or not is_retryable(error.status_code):
+                found = outcome_of(error, self.entry)
+                if found.records:
+                    return [record for record in found.records if record]
+                if attempt == 2 or found.kind != "retry":
                     raise
             except (openai.APIConnectionError, ValueError):
                 if attempt == 2:

@@ -6,9 +6,9 @@ about it (tokens, names) is taken as unknown where it is not right: the answer w
 
 import json
 import math
-import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -26,6 +26,7 @@ from pydantic import (
 
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.calls import Wants
+from biasatlas.models.endpoint.services import Kind, said, services
 
 #: Log-probabilities in nats; rounding may put one just above 0.
 LEAST_LOGPROB, MOST_LOGPROB, _ABSENT = -9998.0, 1e-4, -9999
@@ -132,6 +133,13 @@ class Message(_Strict):
     refusal: Text | None = None
     tool_calls: Any = None
     function_call: Any = None
+    reasoning: Any = None
+    reasoning_content: Any = None
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it holds what was thought."""
+        return bool(self.reasoning or self.reasoning_content)
 
 
 class ChatChoice(_Strict):
@@ -181,7 +189,7 @@ class Record(_Strict):
     """
 
     version: Annotated[int, Field(ge=1)] = 1
-    status: Literal["ok", "truncated", "refused", "unparseable"]
+    status: Literal["ok", "truncated", "refused", "filtered", "unparseable"]
     finish_reason: str
     text: str | None = None
     detail: str | None = None
@@ -206,16 +214,12 @@ class Record(_Strict):
         return self
 
 
-# What services answer instead of text when their filter stops them: finish reasons, and codes or words of an error.
-_FILTERED = {"content_filter", "sensitive"}
-_FILTER_ERRORS = re.compile(
-    r"content_filter|content_policy|data_inspection_failed|Content Exists Risk|^(\d{3} )?1301\b|\"code\": \"1301\""
-)
-_BROKEN = {"network_error", "insufficient_system_resource", "error"}
-_TOOLS = {"tool_calls", "function_call"}
-
 #: Why a reply of status 200 has nothing to read.
-NO_TEXT = {"tool": "the endpoint called a tool and said nothing", "empty": "the endpoint said nothing"}
+NO_TEXT = {
+    "tool": "the endpoint called a tool and said nothing",
+    "thought": "the model used all of its tokens, as for thinking, and said nothing",
+    "empty": "the endpoint said nothing",
+}
 
 Reply = TypeVar("Reply", ChatReply, EchoReply)
 
@@ -286,16 +290,18 @@ def _first(error: ValidationError) -> str:
 def _record(choice: ChatChoice | EchoChoice | None, wants: Wants) -> dict:
     if choice is None:
         raise BadReply("no answer: a choice without a message that can be read")
-    finish = choice.finish_reason or "stop"
-    if finish in _BROKEN:
-        raise BadReply(f"the endpoint broke off: finish reason {finish}")
+    finish = choice.finish_reason or ""
     record: dict = {"version": VERSION, "finish_reason": finish}
     if isinstance(choice, EchoChoice):
         return record | {"status": "ok", "tokens": choice.logprobs.tokens, "logprobs": choice.logprobs.token_logprobs}
-    message = choice.message
+    message, kind = choice.message, services().of_finish(finish)
     record |= {"text": message.content or message.refusal or ""}
-    if message.refusal or finish in _FILTERED:
+    if kind == "filtered":
+        return record | {"status": "filtered"}
+    if message.refusal or kind == "refused":
         return record | {"status": "refused"}
+    if kind == "retry":
+        raise BadReply(f"the endpoint broke off: finish reason {finish}" if finish else "no finish reason")
     if wants == "first_token":
         try:
             (position, *_) = ChatLogprobs.model_validate(choice.logprobs).content
@@ -303,9 +309,10 @@ def _record(choice: ChatChoice | EchoChoice | None, wants: Wants) -> dict:
             raise BadReply(f"no top log-probabilities, which were asked for: {_first(error)}") from None
         record |= {"top": [(top.token, top.logprob) for top in position.top_logprobs]}
     elif not record["text"]:
-        tool = message.tool_calls or message.function_call or finish in _TOOLS
-        return record | {"status": "unparseable", "detail": NO_TEXT["tool" if tool else "empty"]}
-    return record | {"status": "truncated" if finish == "length" else "ok"}
+        tool = message.tool_calls or message.function_call or kind == "unparseable"
+        why = "tool" if tool else "thought" if kind == "truncated" or message.thinks else "empty"
+        return record | {"status": "unparseable", "detail": NO_TEXT[why]}
+    return record | {"status": "truncated" if kind == "truncated" else "ok"}
 
 
 def stored(value: dict) -> dict | None:
@@ -314,25 +321,82 @@ def stored(value: dict) -> dict | None:
         record = Record.model_validate(value).model_dump()
     except ValidationError:
         return None
+    if record["status"] == "refused" and services().of_finish(record["finish_reason"]) == "filtered":
+        return record | {"status": "filtered"}  # version 2 had one status for both
     if record["status"] == "ok" and not record["text"] and record["tokens"] is None and record["top"] is None:
         return record | {"status": "unparseable", "detail": NO_TEXT["empty"]}
     return record
 
 
-def filtered(status_code: int, error: str) -> dict | None:
-    """The record of an ``error`` by which a service's content filter refuses, else None."""
-    if status_code not in (400, 403, 422) or not _FILTER_ERRORS.search(error):
-        return None
-    return {
+@dataclass(frozen=True)
+class Outcome:
+    """What a response comes to, with the ``reason`` where there is no answer.
+
+    ``records`` are what the store keeps, None for a choice that is no answer: those of a reply's choices, or one for an
+    error that ends the matter.
+    """
+
+    kind: Kind
+    reason: str = ""
+    records: tuple[dict | None, ...] = ()
+
+
+def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "") -> Outcome:
+    """What a response of this HTTP ``status`` and body comes to, whatever the ``service`` ('' where it is not known).
+
+    A reply of status 200 whose body is an error has the status that the error names. A reply with several choices is what
+    the first of them that is an answer is.
+    """
+    if status == 200:
+        try:
+            records = read_reply(content, wants)
+        except BadReply as error:
+            return _no_answer(content, str(error), service)
+        first = next(record for record in records if record)
+        thought = first.get("detail") == NO_TEXT["thought"]
+        return Outcome("thought" if thought else first["status"], records=tuple(records))
+    text = said(_json(content))
+    return _error(services().of_error(status, text, service), f"{status} {text}")
+
+
+def _no_answer(content: bytes, fault: str, service: str) -> Outcome:
+    """What a reply of status 200 comes to that is none: an error, nothing at all where a service says so, or broken."""
+    body = _json(content)
+    error = body.get("error") if isinstance(body, dict) else None
+    if isinstance(error, dict):
+        code = error.get("code")
+        status = code if isinstance(code, int) else int(code) if isinstance(code, str) and code.isdigit() else 500
+        return _error(services().of_error(status, said(error), service), f"{status} {said(error)}")
+    if service and isinstance(body, dict) and body.get("choices") == []:
+        return _error(services().services[service].empty_choices, fault)
+    return Outcome("retry", fault)
+
+
+def _error(kind: Kind, reason: str) -> Outcome:
+    """An error of a ``kind``, with the record that the store keeps where it ends the matter."""
+    if kind not in ("filtered", "thought"):
+        return Outcome(kind, reason)
+    record: dict = {
         "version": VERSION,
-        "status": "refused",
+        "status": "filtered" if kind == "filtered" else "unparseable",
         "text": "",
-        "finish_reason": "content_filter",
-        "prompt_tokens": 0,  # no model ran, and an error is not charged
-        "completion_tokens": 0,
+        "finish_reason": "content_filter" if kind == "filtered" else "length",
+        # No model ran where a prompt was filtered, and an error is not charged; what was thought may have been.
+        "prompt_tokens": 0 if kind == "filtered" else None,
+        "completion_tokens": 0 if kind == "filtered" else None,
         "served_model": None,
         "choice": 0,
     }
+    detail = {"detail": NO_TEXT["thought"]} if kind == "thought" else {}
+    return Outcome(kind, reason, (record | detail,))
+
+
+def _json(content: bytes) -> Any:
+    text = content.decode("utf-8-sig", "replace")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def continuation_logprobs(record: dict, prefix: str, continuation: str) -> list[float | None]:

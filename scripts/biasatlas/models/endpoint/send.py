@@ -14,15 +14,16 @@ import openai
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Call, cost
 from biasatlas.models.endpoint.entry import Found
-from biasatlas.models.endpoint.replies import BadReply, filtered, read_reply
+from biasatlas.models.endpoint.replies import Outcome, outcome
+from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import Job, Limits
 from biasatlas.models.endpoint.transport import (
     MAX_RETRY_AFTER_S,
     backoff_s,
     error_text,
     fatal,
-    is_retryable,
     options,
+    outcome_of,
     reply_bytes,
     retry_after_s,
     shown,
@@ -66,6 +67,7 @@ class _Sender:
 
     def __init__(self, job: Job, found: Found):
         self.job, self.entry, self.found = job, job.entry, found
+        self.service = services().named(job.entry.base_url)
         self.limits = Limits(job.entry)
         self.answers = found.n  # the most in one call
         self.claimed: deque[Call] = deque()  # by other processes, when we came to them
@@ -143,6 +145,7 @@ class _Sender:
         """Keep the answers to a call, after as many attempts as they take or may take."""
         left, reason, most = call.keys, "", self.answers
         attempt = sent = 0
+        found = Outcome("retry")
         while left and attempt < self.entry.attempts:
             if attempt:
                 await asyncio.sleep(backoff_s(attempt))
@@ -151,36 +154,44 @@ class _Sender:
             async with self._turn(call, keys) as paid:
                 if paid is None:
                     return
-                content = b""
                 try:
                     content = await self._send(call, keys)
-                    records = read_reply(content, call.wants)
-                    kept = dict(zip(keys, (record for record in records if record), strict=False))
-                    paid.cost = self._cost(filter(None, records), paid.cost)  # of more answers than were asked for, too
-                    self.job.keep(kept, sent)
-                    if len(records) < len(keys):  # it takes no `n`, or none so large
-                        self.answers = max(1, len(records))
-                    left, attempt = [key for key in left if key not in kept], 0
-                    continue
+                    found = outcome(200, content, call.wants, self.service)
+                    if found.records and not found.reason:
+                        paid.cost = self._cost(filter(None, found.records), paid.cost)  # of more than asked for, too
+                        kept = self._keep(keys, found, sent)
+                        left, attempt = [key for key in left if key not in kept], 0
+                        continue
+                    reason = f"BadReply: {shown(found.reason, self.entry)}"
+                    self._heed(found, shown(found.reason, self.entry))
+                    if not found.records:
+                        self.job.quarantine(keys[0], reason, content)
                 except openai.APIStatusError as error:
-                    paid.cost = 0.0
-                    reason = self._status_reason(error)
-                    if refusal := filtered(error.status_code, reason):
-                        self.job.keep({key: refusal | {"choice": place} for place, key in enumerate(keys)}, sent)
-                        left, attempt = [key for key in left if key not in keys], 0
-                    elif len(keys) > 1 and error.status_code in (400, 422):
+                    found = outcome_of(error, self.entry)
+                    reason = self._status_reason(error, found)
+                    paid.cost = paid.cost if found.kind == "thought" else 0.0
+                    if not found.records and len(keys) > 1 and error.status_code in (400, 422):
                         most, attempt = 1, 0  # it may be the `n`
-                    elif not is_retryable(error.status_code):
-                        break
-                except BadReply as error:
-                    reason = f"BadReply: {shown(str(error), self.entry)}"
-                    self.job.quarantine(keys[0], reason, content)
+                        continue
                 except (openai.OpenAIError, httpx2.HTTPError, ValueError, TimeoutError) as error:
                     paid.cost = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else paid.cost
-                    reason = shown(self._broken_reason(error), self.entry)
+                    found, reason = Outcome("retry"), shown(self._broken_reason(error), self.entry)
+                if record := next(iter(found.records), None):  # of an error that ends the matter
+                    self.job.keep({key: record | {"choice": place} for place, key in enumerate(keys)}, sent)
+                    left, attempt = [key for key in left if key not in keys], 0
+                elif found.kind != "retry":
+                    break
             log.debug("attempt %d of %s: %s", sent, keys[0], reason)
         if left and not self.interrupted:
-            self.job.fail(left, reason)
+            (self.job.unanswer if found.kind in ("unanswerable", "request") else self.job.fail)(left, reason)
+
+    def _keep(self, keys: list[str], found: Outcome, sent: int) -> dict[str, dict]:
+        """Keep a reply's answers to ``keys``, perhaps to fewer: by key."""
+        kept = dict(zip(keys, (record for record in found.records if record), strict=False))
+        self.job.keep(kept, sent)
+        if len(found.records) < len(keys):  # it takes no `n`, or none so large
+            self.answers = max(1, len(found.records))
+        return kept
 
     @contextlib.asynccontextmanager
     async def _turn(self, call: Call, keys: list[str]) -> "AsyncIterator[_Paid | None]":
@@ -243,10 +254,14 @@ class _Sender:
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else None
         return f"{type(cause or error).__name__}: {cause or error}"
 
-    def _status_reason(self, error: openai.APIStatusError) -> str:
-        """The reason that an error status gives, having heeded what it asks for: to stop, or to wait."""
-        if message := fatal(error, self.entry):
+    def _heed(self, found: Outcome, text: str) -> None:
+        """Stop the job where every other call would fail alike."""
+        if message := fatal(found.kind, text, self.entry):
             self.job.stop = UserError(message)
+
+    def _status_reason(self, error: openai.APIStatusError, found: Outcome) -> str:
+        """The reason that an error status gives, having heeded what it asks for: to stop, or to wait."""
+        self._heed(found, error_text(error, self.entry))
         wait_s = retry_after_s(error.response.headers)
         if wait_s > MAX_RETRY_AFTER_S:
             self.job.stop = UserError(

@@ -50,6 +50,9 @@ _AT_WORK, _BATCHES = 1 << 62, (1 << 62) + 1
 
 _LINE_BYTES = 27  # "+" or "-", 16 hex digits of the call's name, a blank, 8 hex digits for the process, a line end
 
+#: Requests that an endpoint will not answer, before any that it does, which say that it will answer none.
+_FIRST = 20
+
 #: Characters that are kept of a reply that is no answer.
 _KEPT = 4000
 
@@ -344,15 +347,18 @@ def _lock(file: int, place: int, kind: int, path: Path) -> bool:
 class Job:
     """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and a reason to ``stop``, if there is one.
 
-    ``total`` is the number of answers that the job is about, with those that were in the store.
+    ``total`` is the number of answers that the job is about, with those ``before`` that were in the store. A request that
+    the endpoint will not answer, others having passed, is a row without an answer; it is the entry's fault where none has.
     """
 
-    def __init__(self, entry: ApiEntry, store: ResponseStore, journal: Journal, total: int):
+    def __init__(self, entry: ApiEntry, store: ResponseStore, journal: Journal, total: int, before: int = 0):
         self.entry, self.store, self.journal, self.total = entry, store, journal, total
         self.budget = Budget(store.folder, entry.budget, lambda: recount(store, entry))
         if store.objects:
             self.budget.raise_to(store.objects.get(SPENT))
         self.failed: dict[str, str] = {}
+        self.unanswered: set[str] = set()  # those of them that the endpoint will not answer
+        self.passed = before
         self.reasons: Counter[str] = Counter()
         self.stop: UserError | None = None
         self.answered = 0
@@ -364,7 +370,9 @@ class Job:
         self.store.put({key: self._redacted(record) | said for key, record in records.items()}, sync=False)
         for key, record in records.items():
             self.failed.pop(key, None)
+            self.unanswered.discard(key)
             self.answered += 1
+            self.passed += record["status"] != "unparseable"
             self.cost += cost(self.entry, record["prompt_tokens"] or 0, record["completion_tokens"] or 0)
 
     def sync(self) -> None:
@@ -383,7 +391,7 @@ class Job:
         """Note why there is no answer under ``keys``; too many of those stop the job."""
         self.failed |= dict.fromkeys(keys, reason)
         self.reasons[reason] += len(keys)
-        failed = len(self.failed)
+        failed = len(self.failed) - len(self.unanswered)
         log.warning("failed: %s", reason)
         if failed > self.entry.max_failed_share * self.total and not self.stop:
             reasons = "; ".join(f"{count} x {reason}" for reason, count in self.reasons.most_common(3))
@@ -391,6 +399,24 @@ class Job:
                 f"{self.entry.model} at {self.entry.base_url}: {failed} of {self.total} calls failed, more than "
                 f"`max_failed_share` ({self.entry.max_failed_share:.1%}) allows: {reasons}. All answers are kept; run "
                 "again to ask for the rest."
+            )
+
+    def unanswer(self, keys: list[str], reason: str) -> None:
+        """Note that the endpoint will not answer what is under ``keys``; it ends the job only where nothing was answered."""
+        self.failed |= dict.fromkeys(keys, reason)
+        self.unanswered.update(keys)
+        self.reasons[reason] += len(keys)
+        log.warning("not answered: %s", reason)
+        if len(self.unanswered) >= _FIRST:
+            self.check_passed()
+
+    def check_passed(self) -> None:
+        """Stop the job if the endpoint would not answer anything that it was asked."""
+        if self.unanswered and not self.passed and not self.stop:
+            reason, count = self.reasons.most_common(1)[0]
+            self.stop = UserError(
+                f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests ({count} x "
+                f"{reason}): look at `model`, the key, `dialect`, `system` and `extra_body`."
             )
 
     def quarantine(self, key: str, reason: str, content: bytes) -> None:

@@ -20,7 +20,8 @@ import openai
 
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.replies import filtered, printable
+from biasatlas.models.endpoint.replies import Outcome, outcome, printable
+from biasatlas.models.endpoint.services import Kind, services
 
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
@@ -38,9 +39,8 @@ most_seconds: ContextVar[float] = ContextVar("most_seconds", default=math.inf)
 #: Before attempt k a client waits between 0 and this much times 2^k, evenly drawn, and a minute at most.
 BACKOFF_S = 0.5
 
-#: What services say under a status that says less: of a wrong key under 400, of an empty account under 429.
-_WRONG_KEY = re.compile(r"invalid_api_key|API key not valid|API_KEY_INVALID|auth_error|Authentication ?Error")
-_NO_CREDIT = re.compile(r"insufficient_quota|^1113\b")
+#: What is said of an empty account rather than of a wrong key.
+_CREDIT = re.compile(r"quota|credit|balance|funds|billing|payment|^402\b|^1113\b", re.IGNORECASE)
 
 #: A shorter key is no secret: servers of one's own take "EMPTY" or "test", which are words of answers too.
 _SECRET = 12
@@ -154,24 +154,22 @@ def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
     return shown(str(body or error.response.text), entry)
 
 
-def fatal(error: openai.APIStatusError, entry: ApiEntry) -> str:
-    """What to tell the user if every other call would fail alike, else ''."""
-    where, text = f"{entry.model} at {entry.base_url}", error_text(error, entry)
-    if filtered(error.status_code, text):
-        return ""
-    if error.status_code in (401, 403) or (error.status_code == 400 and _WRONG_KEY.search(text)):
+def outcome_of(error: openai.APIStatusError, entry: ApiEntry) -> Outcome:
+    """What an error status comes to at the service of an ``entry``."""
+    return outcome(error.status_code, error.response.content, service=services().named(entry.base_url))
+
+
+def fatal(kind: Kind, text: str, entry: ApiEntry) -> str:
+    """What to tell the user of an error that says ``text`` if every other call would fail alike, else ''."""
+    where = f"{entry.model} at {entry.base_url}"
+    if kind == "account" and _CREDIT.search(text):
+        return f"{where}: the account has no credit left: {text}. All answers are kept; top it up and run again."
+    if kind == "account":
         variable = f"the key in {entry.key_env}" if entry.key_env else "a call without a key (`key_env` is empty)"
         return f"{where} does not accept {variable}: {text}"
-    if error.status_code == 404:
+    if kind == "model":
         return f"{where}: unknown `model` or wrong `base_url`: {text}"
-    if error.status_code == 402 or _NO_CREDIT.search(text):
-        return f"{where}: the account has no credit left: {text}. All answers are kept; top it up and run again."
     return ""
-
-
-def is_retryable(status_code: int) -> bool:
-    """Whether a call with this error status may be answered a little later."""
-    return status_code >= 500 or 300 <= status_code < 400 or status_code in (408, 409, 425, 429)
 
 
 def backoff_s(attempt: int) -> float:

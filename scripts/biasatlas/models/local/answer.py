@@ -173,7 +173,7 @@ class CausalModel:
     def _by_all(self, answer: Callable, *given: Any) -> Any:
         """What ``answer`` makes of what is given, the model and its memory, in all processes that have a part of it."""
         if self.loaded.others:
-            self.loaded.others.tell(answer, given, self.memory.token_budget)
+            self.loaded.others.announce(answer, given, self.memory.token_budget)
         return answer(*given, self.loaded, self.memory)
 
     def _metadata(self, folded: bool) -> dict:
@@ -203,36 +203,36 @@ class CausalModel:
         }
 
 
-def open_causal(opening: ModelContext) -> CausalModel:
+def open_causal(context: ModelContext) -> CausalModel:
     """The model of an entry of kind ``hf``, loaded to the GPUs that there are. Raises UserError where it cannot be."""
-    entry = cast(HfEntry, opening.entry)
+    entry = cast(HfEntry, context.entry)
     loaded = load(
         entry.source,
-        revision=pinned_revision(entry, opening.ready),
+        revision=pinned_revision(entry, context.ready),
         dtype=entry.dtype,
-        devices=visible(opening.gpus),
+        devices=visible(context.gpus),
         compiled=entry.compiled,
         trust_remote_code=entry.trust_remote_code,
         adapter=entry.adapter,
-        adapter_revision=adapter_commit(entry, opening.ready),
+        adapter_revision=adapter_commit(entry, context.ready),
     )
     return CausalModel(
-        opening.name,
+        context.name,
         loaded,
         templates=entry.templates,
         template_arguments=entry.template_arguments,
         thinking_end=entry.thinking_end,
         sampling={name: settings.model_dump() for name, settings in entry.sampling.items()},
-        parsers=opening.parsers,
-        parser_version=opening.parser_version,
+        parsers=context.parsers,
+        parser_version=context.parser_version,
         token_budget=entry.token_budget,
     )
 
 
-def open_planted(opening: ModelContext) -> CausalModel:
+def open_planted(context: ModelContext) -> CausalModel:
     """A model that was trained here, from its folder of weights."""
-    loaded = load(str(ready_folder(opening.ready)), name=opening.name)
-    return CausalModel(opening.name, loaded, parsers=opening.parsers, parser_version=opening.parser_version)
+    loaded = load(str(ready_folder(context.ready)), name=context.name)
+    return CausalModel(context.name, loaded, parsers=context.parsers, parser_version=context.parser_version)
 
 
 def _with_unasked(rows: pd.DataFrame, request_ids: Sequence[str], reasons: Sequence[str]) -> pd.DataFrame:

@@ -22,13 +22,13 @@ from biasatlas.models.local.rotary import exception
 from biasatlas.models.sampling import fill_sampling, with_checkpoint
 
 
-def check_model(opening: ModelContext) -> None:
+def check_model(context: ModelContext) -> None:
     """Raise UserError where :func:`check_entry` finds that a model cannot work."""
-    check_entry(opening.name, cast(HfEntry, opening.entry), opening.ready)
+    check_entry(context.name, cast(HfEntry, context.entry), context.ready)
 
 
 def check_entry(name: str, entry: HfEntry, ready: Sequence[Path] = ()) -> Checkpoint:
-    """The checkpoint of model ``name``, with its configuration and tokenizer; ``ready`` as for opening it.
+    """The checkpoint of model ``name``, with its configuration and tokenizer; ``ready`` as for loading it.
 
     Raises UserError for a folder, adapter, template or setting that its job would stop at; weights that are NaN, and
     models that are not causal, are found when they are loaded.
@@ -42,18 +42,18 @@ def check_entry(name: str, entry: HfEntry, ready: Sequence[Path] = ()) -> Checkp
     return checkpoint
 
 
-def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
+def preview(context: ModelContext, requests: pd.DataFrame) -> list[Preview]:
     """Tokens of each of ``requests`` with its longest answer, and why one cannot be asked.
 
     Raises UserError for a literal template or sampling settings that the entry lacks.
     """
-    entry = cast(HfEntry, opening.entry)
+    entry = cast(HfEntry, context.entry)
     sampling = {name: settings.model_dump() for name, settings in entry.sampling.items()}
-    fill_sampling(requests, with_checkpoint(sampling, {}), opening.name)
-    folder = model_folder(entry.source, pinned_revision(entry, opening.ready), entry.trust_remote_code)
+    fill_sampling(requests, with_checkpoint(sampling, {}), context.name)
+    folder = model_folder(entry.source, pinned_revision(entry, context.ready), entry.trust_remote_code)
     tokenizer, config = _tokenizer(folder, entry.trust_remote_code)
-    context, remark = getattr(config, "max_position_embeddings", None), slower(config)
-    model = cast(LoadedModel, SimpleNamespace(name=opening.name, tokenizer=tokenizer))  # no weights are needed
+    limit, remark = getattr(config, "max_position_embeddings", None), slower(config)
+    model = cast(LoadedModel, SimpleNamespace(name=context.name, tokenizer=tokenizer))  # no weights are needed
     previews = []
     for i in range(len(requests)):
         request = requests.iloc[[i]]
@@ -64,7 +64,7 @@ def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
         continuation, longest = request["continuation"].iloc[0], request["max_tokens"].iloc[0]
         tokens = len(tokenizer(rendered.text + (continuation if isinstance(continuation, str) else ""))["input_ids"])
         answer = int(longest) if request["kind"].iloc[0] == "generation" else 0
-        previews.append(Preview("", tokens + answer, context, remark))
+        previews.append(Preview("", tokens + answer, limit, remark))
     return previews
 
 

@@ -73,7 +73,7 @@ class Others:
             _say(self._pipes[-1], (rank, count, store.port, load))
         _join(0, count, store)
 
-    def tell(self, answer: Callable, given: tuple, token_budget: int) -> None:
+    def announce(self, answer: Callable, given: tuple, token_budget: int) -> None:
         """Let them compute what this process is about to: ``answer(*given, model, memory)``."""
         for pipe in self._pipes:
             _say(pipe, (answer, given, token_budget))

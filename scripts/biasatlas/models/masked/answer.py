@@ -124,16 +124,16 @@ def load(source: str, *, revision: str | None = None) -> MaskedModel:
     return MaskedModel(source, revision, model, checkpoint.tokenizer, *checkpoint_sha256(folder))
 
 
-def open_masked(opening: ModelContext) -> MaskedModel:
+def open_masked(context: ModelContext) -> MaskedModel:
     """The model of an entry, loaded. Raises UserError where it cannot be."""
-    entry = cast(MaskedEntry, opening.entry)
-    return load(entry.source, revision=pinned_revision(entry, opening.ready))
+    entry = cast(MaskedEntry, context.entry)
+    return load(entry.source, revision=pinned_revision(entry, context.ready))
 
 
-def check_model(opening: ModelContext) -> None:
+def check_model(context: ModelContext) -> None:
     """Raise UserError where the files of a model, but for its weights, say that it cannot work."""
-    entry = cast(MaskedEntry, opening.entry)
-    check_folder(model_folder(entry.source, pinned_revision(entry, opening.ready)), entry.source)
+    entry = cast(MaskedEntry, context.entry)
+    check_folder(model_folder(entry.source, pinned_revision(entry, context.ready)), entry.source)
 
 
 def _check(requests: pd.DataFrame, name: str) -> None:

@@ -39,20 +39,20 @@ class ReleasedModel:
         return responses, {**self.origin, "files": {name: _sha256(path) for name, path in self.files.items()}}
 
 
-def open_released(opening: ModelContext) -> ReleasedModel:
+def open_released(context: ModelContext) -> ReleasedModel:
     """Published outputs, in the folder that was fetched, or the user's own files."""
-    entry = cast(ReleasedEntry, opening.entry)
-    if opening.items is None:
-        raise ValueError(f"{opening.name}: outputs are read together with their benchmark's items")
-    items = read_parquet(opening.items)
+    entry = cast(ReleasedEntry, context.entry)
+    if context.items is None:
+        raise ValueError(f"{context.name}: outputs are read together with their benchmark's items")
+    items = read_parquet(context.items)
     if entry.release:
-        folder = ready_folder(opening.ready)
+        folder = ready_folder(context.ready)
         files = {name: folder / name for name in names_in(folder)}
-        read = partial(import_responses(opening.benchmark), entry.release)
+        read = partial(import_responses(context.benchmark), entry.release)
         return ReleasedModel(read, {"release": entry.release}, files, items)
-    format = format_of(entry, spec_view(opening.benchmark, "read_predictions"))
-    files = dict(zip(entry.files, opening.ready, strict=True))
-    read = partial(formats(opening.benchmark)[format], column=entry.column)
+    format = format_of(entry, spec_view(context.benchmark, "read_predictions"))
+    files = dict(zip(entry.files, context.ready, strict=True))
+    read = partial(formats(context.benchmark)[format], column=entry.column)
     return ReleasedModel(read, {"format": format}, files, items)
 
 

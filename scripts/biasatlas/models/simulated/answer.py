@@ -29,7 +29,7 @@ _ANALYSIS = "分析如上。质量：{:.4f}"
 
 @dataclass(frozen=True)
 class SimulatedModel:
-    """A known model and the ``items`` of the benchmark that it is asked about."""
+    """A simulated model and the ``items`` of the benchmark that it is asked about."""
 
     name: str
     entry: SimulatedEntry
@@ -199,14 +199,14 @@ def _texts_of_labels(
     return Texts.of(pd.Series(texts), items[list(columns)], language)
 
 
-def open_simulated(opening: ModelContext) -> SimulatedModel:
-    """The known model of an entry. Raises UserError where it is to write questions, of which nothing is known."""
-    if not opening.benchmark or opening.items is None:
+def open_simulated(context: ModelContext) -> SimulatedModel:
+    """The simulated model of an entry. Raises UserError where it is to write questions, of which nothing is known."""
+    if not context.benchmark or context.items is None:
         raise UserError(
-            f"models.{opening.name}: a model of kind known answers a benchmark's items alone; name another writer."
+            f"models.{context.name}: a model of kind simulated answers a benchmark's items alone; name another writer."
         )
     return SimulatedModel(
-        opening.name, cast(SimulatedEntry, opening.entry), opening.benchmark, read_parquet(opening.items)
+        context.name, cast(SimulatedEntry, context.entry), context.benchmark, read_parquet(context.items)
     )
 
 

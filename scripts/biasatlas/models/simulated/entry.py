@@ -1,4 +1,4 @@
-"""The entry of a model with a stated formula in the configuration, and what the kind ``known`` can do."""
+"""The entry of a model with a stated formula in the configuration, and what the kind ``simulated`` can do."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,7 +16,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class SimulatedEntry(Entry):
-    """A model without weights: its answers follow a formula ([known.md](simulated.md)), so that the truth is known."""
+    """A model without weights: its answers follow a formula ([simulated.md](simulated.md)), so that the ground truth is known."""
 
     kind: Literal["simulated"] = field("tables", description="What the model is.")
     seed: int = field("answers", 1, ge=0, le=2**32 - 1, description="Seed of its noise and of its draws.")

@@ -1,4 +1,4 @@
-"""The formula of a known model: from the roles of requests to log-likelihoods and probabilities.
+"""The formula of a simulated model: from the roles of requests to log-likelihoods and probabilities.
 
     z = bias * side + right * r + unknown * u + noise
     text:    log-likelihood = z' - edit * edits - cost of its tokens

@@ -109,7 +109,7 @@ def shares(mass: pd.DataFrame, answer: str) -> tuple[np.ndarray, np.ndarray]:
         top = labels == labels.max(axis=1, keepdims=True)
         share = top / np.maximum(top.sum(axis=1, keepdims=True), 1)
     silent = measured & ~answered
-    status[silent] = _NO_ANSWER[none[silent].argmax(axis=1)]
+    status[silent] = np.where(status[silent] == "filtered", "filtered", _NO_ANSWER[none[silent].argmax(axis=1)])
     status[answered] = "ok"
     return np.where(answered[:, None], share, np.nan), status
 

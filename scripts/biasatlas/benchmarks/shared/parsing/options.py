@@ -210,9 +210,16 @@ def _beside() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?:^|[^\u3400-\u9fff]|{before})$"), re.compile(rf"(?:$|[^\u3400-\u9fff]|{behind})")
 
 
+@cache
+def _unknown() -> frozenset[str]:
+    return frozenset(squash(phrase) for phrase in words("labels", "unknown"))
+
+
 def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     """Whether a name is meant as one: 其他 in 在其他国家 is none, nor "no" in "no easy answer"."""
     before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 12]
+    if squash(form) in _unknown() and re.search(r"(?:\b(?:i|we)|我们?)\s{0,2}$", before, re.I):
+        return False  # who writes "I can't answer" declines
     if squash(form) in words("labels", "common"):
         if re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before) or re.match(
             r"[\"')]{0,2}\s?(?:or|/|and)\s", after
@@ -330,14 +337,13 @@ def _options(
 ) -> Options:
     if texts and len(texts) != len(labels):
         raise ValueError(f"{len(labels)} labels and {len(texts)} texts")
-    unknown = {squash(phrase) for phrase in words("labels", "unknown")}
     named = dict(aliases)
     return Options(
         Option(
             label,
             text,
             named.get(label, ()),
-            any(squash(name) in unknown for name in (label, text, *named.get(label, ()))),
+            any(squash(name) in _unknown() for name in (label, text, *named.get(label, ()))),
         )
         for label, text in zip(labels, texts or ("",) * len(labels), strict=True)
     )

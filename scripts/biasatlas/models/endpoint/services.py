@@ -1,0 +1,119 @@
+"""What services send, as data: ``resources/services.json`` says what a finish reason, a status or an error's words mean.
+
+A service that spells something in its own way is an entry there. Words that mean one thing wherever they are said hold for
+every host, since gateways pass them on; what only one service means by them stands under its name, by its hosts.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from biasatlas import ROOT
+
+#: What a reply or an error comes to. There is an answer, or the end of the matter: "ok", "truncated", "refused" (by the
+#: model), "filtered" (by the service, before or after), "thought" (all tokens went into thinking), "unparseable" (nothing to
+#: read). It may be asked again: "retry". Nobody will answer it: "unanswerable" (for this prompt), "request" (the entry's
+#: settings), "model" (its name) and "account" (key or credit).
+Kind = Literal[
+    "ok",
+    "truncated",
+    "refused",
+    "filtered",
+    "thought",
+    "unparseable",
+    "retry",
+    "unanswerable",
+    "request",
+    "model",
+    "account",
+]
+
+
+def _compiles(pattern: str) -> str:
+    re.compile(pattern)
+    return pattern
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Rule(_Strict):
+    """An error whose status is one of ``statuses`` and whose text has one of ``words`` (patterns, in any case)."""
+
+    kind: Kind
+    statuses: tuple[int, ...]
+    words: tuple[Annotated[str, AfterValidator(_compiles)], ...]
+
+    def holds(self, status: int, text: str) -> bool:
+        """Whether an error of this ``status`` and ``text`` is one of these."""
+        return status in self.statuses and bool(self._pattern.search(text))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(self.words), re.IGNORECASE)
+
+
+class Service(_Strict):
+    """What one service means by what others mean otherwise: errors, and a reply without any choice."""
+
+    hosts: tuple[str, ...]
+    errors: tuple[Rule, ...] = ()
+    empty_choices: Kind = "retry"
+
+
+class Services(_Strict):
+    """All that is known of services."""
+
+    finish: Mapping[Kind, tuple[str, ...]]
+    statuses: Mapping[int, Kind]
+    errors: tuple[Rule, ...]
+    services: Mapping[str, Service]
+
+    def of_finish(self, reason: str | None) -> Kind:
+        """What a finish reason means, by what stands before a colon and in any case; "retry" for one that is not known."""
+        return self._finishes.get((reason or "").partition(":")[0].strip().lower(), "retry")
+
+    def of_error(self, status: int, text: str, service: str) -> Kind:
+        """What an error of this ``status`` (HTTP, or a body's own) with this ``text`` means: by its words, then its status.
+
+        An unknown status from 400 to 499 is "unanswerable": it may be about the prompt alone.
+        """
+        own: Sequence[Rule] = self.services[service].errors if service else ()
+        for rule in (*own, *self.errors):
+            if rule.holds(status, text):
+                return rule.kind
+        return self.statuses.get(status, "unanswerable" if 400 <= status < 500 else "retry")
+
+    def named(self, base_url: str) -> str:
+        """The name of the service at ``base_url``; '' for a host that is none of theirs."""
+        host = urlsplit(base_url).hostname or ""
+        for name, service in self.services.items():
+            if any(host == known or host.endswith((f".{known}", f"-{known}")) for known in service.hosts):
+                return name
+        return ""
+
+    @cached_property
+    def _finishes(self) -> dict[str, Kind]:
+        return {reason: kind for kind, reasons in self.finish.items() for reason in reasons}
+
+
+@cache
+def services() -> Services:
+    """What ``resources/services.json`` says. Raises ValidationError for what it may not."""
+    return Services.model_validate_json((ROOT / "resources" / "services.json").read_bytes())
+
+
+def said(body: Any) -> str:
+    """What the body of an error says: its code, type, status, message and those inside it, where it has them."""
+    if isinstance(body, list):
+        return " ".join(filter(None, map(said, body)))
+    if not isinstance(body, dict):
+        return str(body or "")
+    inner = [body[name] for name in ("error", "innererror", "metadata", "detail") if body.get(name)]
+    words = [str(body[name]) for name in ("code", "type", "status", "message", "reasons") if body.get(name)]
+    return " ".join(dict.fromkeys(filter(None, [*words, *map(said, inner)])))

@@ -1,0 +1,68 @@
+"""What services send, form by form (``tests/api/forms.json``, each with its source), and what it comes to."""
+
+import json
+
+import pytest
+from conftest import ROOT
+
+from biasatlas.models.endpoint.replies import outcome
+from biasatlas.models.endpoint.services import Services, services
+
+FORMS = json.loads((ROOT / "tests/api/forms.json").read_text(encoding="utf-8"))
+#: What a choice or an error that says nothing falls back to where the service is not known: never another answer.
+WEAKER = {"filtered": {"retry", "unanswerable"}, "account": {"retry"}, "retry": {"account"}}
+
+
+def _outcome(form, service):
+    return outcome(form["status"], json.dumps(form["body"]).encode(), service=service)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=[f"{form['kind']}-{place}" for place, form in enumerate(FORMS)])
+def test_each_form_comes_to_what_its_service_means(form):
+    assert _outcome(form, form["service"]).kind == form["kind"]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=[f"{form['kind']}-{place}" for place, form in enumerate(FORMS)])
+def test_a_form_of_an_unknown_host_is_never_another_answer(form):
+    kind = _outcome(form, "").kind
+    assert kind == form["kind"] or kind in WEAKER[form["kind"]]
+
+
+def test_what_ends_the_matter_is_kept_and_nothing_else():
+    for form in FORMS:
+        found = _outcome(form, form["service"])
+        ends = found.kind in ("ok", "truncated", "refused", "filtered", "thought", "unparseable")
+        assert bool(found.records) == ends
+        assert bool(found.reason) == (not found.records or form["status"] != 200 or "choices" not in form["body"]) or (
+            form["body"]["choices"] == []
+        )
+
+
+def test_a_finish_reason_that_nobody_knows_is_no_answer():
+    assert services().of_finish("surprise") == services().of_finish(None) == "retry"
+    assert services().of_finish("STOP: end") == "ok"
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://api.openai.com/v1", "openai"),
+        ("https://mine.openai.azure.com/openai/v1", "openai"),
+        ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini"),
+        ("https://europe-west1-aiplatform.googleapis.com/v1", "gemini"),
+        ("https://openai.com.example.org/v1", ""),
+        ("http://127.0.0.1:8000/v1", ""),
+    ],
+)
+def test_a_service_is_known_by_its_host(url, name):
+    assert services().named(url) == name
+
+
+def test_a_service_is_added_as_data_alone():
+    known = json.loads((ROOT / "resources/services.json").read_text(encoding="utf-8"))
+    rule = {"kind": "filtered", "statuses": [418], "words": ["not a teapot"]}
+    known["services"]["teapot"] = {"hosts": ["tea.example"], "errors": [rule]}
+    more = Services.model_validate_json(json.dumps(known))
+    assert more.named("https://api.tea.example/v1") == "teapot"
+    assert more.of_error(418, "I am not a teapot", "teapot") == "filtered"
+    assert more.of_error(418, "I am not a teapot", "") == "unanswerable"
