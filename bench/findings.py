@@ -1,4 +1,4 @@
-"""What findings and paired comparisons say of known models: how often anything is found without bias, how well intervals cover.
+"""What findings and paired comparisons say of simulated models: how often anything is found without bias, how well intervals cover.
 
     PYTHONPATH=scripts python bench/findings.py results/simulation/items --seeds 200
 

@@ -21,7 +21,7 @@ from biasatlas.benchmarks.mcbe.parsers import MCBE_REPLIES  # noqa: E402
 
 NO_LABEL = ("refused", "ambiguous", "unparseable")
 GROUPS = {"real": list(REAL), "sealed": LATEST}
-#: The parsers of McBE's authors, and the rows they are held against.
+#: The parsers of McBE's authors, and the rows they are checked against.
 AUTHORS = {
     "mcbe_first_five_characters": ("letter", "zh-Hans"),
     "mcbe_substring": ("label", "zh-Hans"),
@@ -35,9 +35,9 @@ def answers(names: Sequence[str]) -> pd.DataFrame:
     for name in names:
         for row in real_rows(name) if name in REAL else rows(name):
             columns = {"set": name, "language": row["language"], "text": row["text"], "truth": row["truth"]}
-            found.append({"parser": row["parser"], **columns, "found": parsed(row)})
+            found.append({"parser": row["reader"], **columns, "found": parsed(row)})
             for author, of in AUTHORS.items():
-                if of == (row["parser"], row["language"]):
+                if of == (row["reader"], row["language"]):
                     labels = [*row["labels"], "AB"] if author == "mcbe_first_five_characters" else row["labels"]
                     answer = MCBE_REPLIES[author](row["text"], labels).answer
                     label = labels[answer] if isinstance(answer, int) else answer

@@ -1,4 +1,4 @@
-# Models before they answer: those from the hub, planted ones (the ground truth), a look at what a person local_model_files, and the
+# Models before they answer: those from the hub, planted ones (the ground truth), a look at what the user brought, and the
 # check of a run before it asks anything: `make check CONFIG=...`, and the first jobs of every run.
 #   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; folders; endpoints that are up; requests
 #   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked;
@@ -12,7 +12,7 @@ from biasatlas.workflow.plan import check_tree, plan
 localrules:
     fetch_model,
     check_model,
-    max_cost,
+    check_cost,
 
 
 rule fetch_model:
@@ -60,7 +60,7 @@ rule train_planted:
 
 
 rule check_model:
-    """Style, before anything is computed or paid for, whether a folder is a whole model, or an endpoint knows us."""
+    """Check, before anything is computed or paid for, whether a folder is a whole model, or an endpoint knows us."""
     input:
         ready=jobs.opened_from,
         folder=jobs.local_model_files,
@@ -100,18 +100,18 @@ rule check:
         "../scripts/check.py"
 
 
-rule max_cost:
+rule check_cost:
     """Go on to endpoints only where the run may cost no more than `max_cost`."""
     input:
         table=PATHS.check,
     output:
         touch(PATHS.accepted),
     log:
-        PATHS.log("max_cost"),
+        PATHS.log("check_cost"),
     priority: 100
     conda:
         "../envs/data.yaml"
     params:
         step=find.step("", max_cost=CONFIG.max_cost),
     script:
-        "../scripts/max_cost.py"
+        "../scripts/check_cost.py"

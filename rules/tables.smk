@@ -2,7 +2,7 @@
 #   REQUIRED INPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv; for the report the items, requests and
 #                    responses behind them, too
 #   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg,
-#            replication/{benchmark}/{table}.csv, replication/ledger.csv, replication/ledger.md, report/index.html, report/pages/
+#            replication/{benchmark}/{table}.csv, replication/report.csv, replication/report.md, report/index.html, report/pages/
 
 
 from biasatlas.workflow.identity import digest_of
@@ -106,8 +106,8 @@ rule replicate:
         tables=files(REPLICATED),
         resources=files(PUBLISHED),
     output:
-        ledger=PATHS.ledger,
-        text=PATHS.ledger_text,
+        replication=PATHS.replication,
+        text=PATHS.replication_text,
     log:
         PATHS.log("replicate"),
     conda:

@@ -1,4 +1,4 @@
-"""Style whether a model can be used at all (rule check_model)."""
+"""Check whether a model can be used at all (rule check_model)."""
 
 from pathlib import Path
 

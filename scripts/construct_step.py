@@ -7,7 +7,7 @@ from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
     rows, step = read_csv(snakemake.input.rows).fillna(""), this.step["name"]
-    responses, prompts = None, read_prompts(this.resources, this.step["wording"])
+    responses, prompts = None, read_prompts(this.resources, this.step["templates"])
     requests = steps.build(step, rows, prompts)
     if len(requests):
         writer = this.config.construction.writer

@@ -6,7 +6,7 @@ from biasatlas.files import read_csv, write_csv
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
-    prompts = read_prompts(this.resources, this.step["wording"])
+    prompts = read_prompts(this.resources, this.step["templates"])
     rows = read_csv(snakemake.input.rows).fillna("")
     costs = steps.worst_costs(rows, prompts, *this.step["prices"], steps=this.step["steps"])
     write_csv(costs, snakemake.output.costs)

@@ -1,4 +1,4 @@
-"""Count what became of every answer to a benchmark, and list the replies that could not be read (rule summarise_replies)."""
+"""Count the outcome of every answer to a benchmark, and list the replies that could not be parsed (rule summarise_replies)."""
 
 import pandas as pd
 
@@ -22,7 +22,7 @@ with job(snakemake) as this:
     rows, unparsed, texts = [], [], []
     for model, name, task, requests, responses in asked:
         answered = read_responses(responses, task)
-        # Of likelihoods, which may be millions, no request is looked at.
+        # Likelihoods have no replies, and may be millions: their requests are not read.
         questions = pd.DataFrame() if "log_likelihood" in answered else read_asked(requests)
         kind, found = replies.answers(questions, answered, parsers)
         rows += replies.reply_rows({"model": model, "task": name, "answers": kind}, found, items)

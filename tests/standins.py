@@ -1,6 +1,6 @@
-"""Stand-ins for the wording of others, which does not ship: files of the same form, in words of ours.
+"""Stand-ins for the prompt templates of others, which do not ship: files of the same form, in words of ours.
 
-``wording(folder, benchmark)`` writes them and gives the resources of a step by name. The user's file of printed prompts has
+``standin_templates(folder, benchmark)`` writes them and gives the resources of a step by name. The user's file of printed prompts has
 checksums of its own, in a `printed.csv` that takes the shipped one's place. ``PAPERS`` holds the real texts, where it is.
 """
 
@@ -67,12 +67,12 @@ _DBB = {
 def resources(benchmark: str, *patterns: str) -> Resources:
     """Shipped files that match ``patterns``, and the stand-ins that a benchmark's steps read beside them."""
     shipped = {name: ROOT / "resources" / name for name in names(patterns)}
-    return Resources(shipped | wording(Path(mkdtemp()), benchmark))
+    return Resources(shipped | standin_templates(Path(mkdtemp()), benchmark))
 
 
-def wording(folder: Path, benchmark: str) -> dict[str, Path]:
+def standin_templates(folder: Path, benchmark: str) -> dict[str, Path]:
     """The stand-ins that a benchmark's steps read, written into ``folder``: resource name -> path."""
-    made = {f"wording/{source}": folder / source for source in ("mcbe_code", "twbias", "dbb")}
+    made = {f"templates/{source}": folder / source for source in ("mcbe_code", "twbias", "dbb")}
     texts = {
         "mcbe_code/eval.py": _EVAL,
         "mcbe_code/utils.py": _UTILS,
@@ -97,7 +97,7 @@ def printed(folder: Path, benchmark: str, prompts: dict[str, str]) -> dict[str, 
         writer = csv.writer(stream)
         writer.writerow(["prompt", "published_in", "sha256"])
         writer.writerows([name, "a table", checksum(text)] for name, text in prompts.items())
-    return {"wording/prompts": file, f"prompts/{benchmark}/printed.csv": table}
+    return {"templates/prompts": file, f"prompts/{benchmark}/printed.csv": table}
 
 
 #: What McBE's printed prompts are called in a user's file, by table and entry.

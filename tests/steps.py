@@ -29,7 +29,7 @@ def _steps() -> dict[str, tuple[str, tuple[str, ...], dict[str, str]]]:
         found[f"answer_requests {name} released"] = "answer_requests", (name,), {"kind": "released"}
     for script in ("score_again", "run_experiment", "plan_effects"):
         found[f"{script} bbq"] = script, ("bbq",), {}
-    for script in ("compare_models", "analyse_sensitivity", "simulation", "write_report"):
+    for script in ("compare_models", "analyse_sensitivity", "run_study", "write_report"):
         found[script] = script, BENCHMARKS, {}
     found["start_variations"] = "start_variations", ("dbb",), {}
     for script in (
@@ -95,12 +95,17 @@ def changed(edited: Mapping[str, str], among: Iterable[str] = STEPS) -> set[str]
 
 def within(module: str, name: str, edit: Callable[[ast.AST], None]) -> dict[str, str]:
     """The edit of a definition of a ``module``, "function" or "Class.method", by its syntax."""
-    tree = ast.parse(source(path_of(module)))
+    return {path_of(module): edited_text(source(path_of(module)), name, edit)}
+
+
+def edited_text(text: str, name: str, edit: Callable[[ast.AST], None]) -> str:
+    """The source ``text`` with one of its definitions edited."""
+    tree = ast.parse(text)
     node: ast.AST = tree
     for part in name.split("."):
         node = next(each for each in ast.iter_child_nodes(node) if part in _names(each))
     edit(node)
-    return {path_of(module): ast.unparse(ast.fix_missing_locations(tree))}
+    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def _names(node: ast.AST) -> set[str]:

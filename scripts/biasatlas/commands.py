@@ -114,7 +114,7 @@ def export_token_logprobs(configfile: str, items: int) -> None:
 
 
 def check_store(folder: str, repair: bool) -> int:
-    """Style for damaged lines in a response store, and take them out.
+    """Look for damaged lines in a response store, and take them out.
 
         python -m biasatlas check-store results/store/MODEL
         python -m biasatlas check-store --repair results/store/MODEL

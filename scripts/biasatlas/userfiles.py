@@ -1,4 +1,4 @@
-"""Files that people bring, as text, CSV, JSON or JSON Lines; whatever is wrong with one is told in one message.
+"""Files that people bring, as text, CSV, JSON or JSON Lines; one message says all that is wrong with one.
 
 All are UTF-8, with or without a byte order mark. Every function raises UserError for a file that is not there, is empty,
 is in another encoding, or is no text at all.
@@ -85,7 +85,7 @@ def read_csv_rows(
                 yield where, {name: cells[position] for name, position in positions.items()}
         except csv.Error as error:
             raise UserError(
-                f"{path}, line {line}: not CSV ({error}). Style for a quotation mark that is not closed, or that stands "
+                f"{path}, line {line}: not CSV ({error}). Look for a quotation mark that is not closed, or that stands "
                 "in a quoted cell and is not doubled."
             ) from None
     if empty:

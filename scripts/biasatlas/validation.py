@@ -91,7 +91,7 @@ def read_yaml(path: str | os.PathLike) -> Any:
     except yaml.MarkedYAMLError as error:
         tab = "'\\t'" in str(error.problem)
         remedy = (
-            "Indent with spaces, not with tabs" if tab else "Style for a bracket, quotation mark or indent above, too"
+            "Indent with spaces, not with tabs" if tab else "Look for a bracket, quotation mark or indent above, too"
         )
         raise UserError(f"{path}, line {_line(error)}: not YAML: {error.problem}. {remedy}.") from None
     except Exception as error:  # PyYAML passes on whatever a value makes Python raise

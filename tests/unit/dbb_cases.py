@@ -20,7 +20,7 @@ TABLES = registry.tables("dbb")
 RECOMMENDED, PAPER, RELEASED = (registry.load_options("dbb", name) for name in ("recommended", "paper", "released"))
 #: The paper's order and words, without sampling.
 EXACT = PAPER.model_copy(update={"estimator": "option_probability"})
-#: What each step is given: shipped files, stand-ins for the wording of others, and no more.
+#: What each step is given: shipped files, stand-ins for the prompt templates of others, and no more.
 RESOURCES = {step: resources("dbb", *patterns) for step, patterns in SPEC.resources.items()}
 PUBLISHED = Resources.shipped("published/dbb_*.csv").published
 

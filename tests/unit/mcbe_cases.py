@@ -16,7 +16,7 @@ from biasatlas.resources import Resources
 
 SAMPLE = ROOT / "resources" / "samples" / "mcbe"
 PROTOCOLS = {name: registry.load_options("mcbe", name) for name in ("paper", "released", "recommended")}
-#: What each step is given: shipped files, stand-ins for the wording of others, and no more.
+#: What each step is given: shipped files, stand-ins for the prompt templates of others, and no more.
 RESOURCES = {step: resources("mcbe", *patterns) for step, patterns in SPEC.resources.items()}
 PUBLISHED = Resources.shipped("published/mcbe_*.csv").published
 

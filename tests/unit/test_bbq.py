@@ -285,7 +285,7 @@ def test_rates_are_of_probability_over_all_answers_that_came(sample):
     responses = respond(requests, shares, refused=np.array([0.25, 0, 0]))[:2]
     scores = score(items, requests, responses)
     lost = scores[scores["status"] == "failed"]
-    assert (lost["biased_if_least_biased"] == 0).all() and (lost["biased_if_most_biased"] == 1).all() and len(lost) == 1
+    assert (lost["biased_lower_bound"] == 0).all() and (lost["biased_upper_bound"] == 1).all() and len(lost) == 1
     table = bias(scores).query("label_type == 'all' and category == 'overall'")
     rates = table[table["metric"].str.endswith("_rate")].groupby("metric")
     weighted = rates.apply(lambda rows: (rows["value"] * rows["n"]).sum() / rows["n"].sum())

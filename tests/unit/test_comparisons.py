@@ -1,4 +1,4 @@
-"""Models compared on the same items, and what is found: on known models, whose truth is known."""
+"""Models compared on the same items, and the findings: on simulated models, whose ground truth is known."""
 
 import json
 
@@ -46,7 +46,7 @@ def bench_of(name):
 
 @pytest.fixture(scope="module")
 def scores():
-    """By benchmark, of a few known models on the sample."""
+    """By benchmark, of a few simulated models on the sample."""
     made = {}
     for name in TASKS:
         fair, biased = (bench_of(name).scores(MODELS[model], model) for model in ("fair", "biased"))
@@ -99,7 +99,7 @@ def test_a_family_s_evidence_has_the_value_and_clusters_of_its_row(scores, bench
         wanted |= {"condition": each.part} if "condition" in table else {}
         (row,) = rows(table, **wanted).to_dict("records")
         found = each.inference()
-        assert (row["value"], row["clusters"]) == (pytest.approx(found.value), found.clusters), each.key
+        assert (row["value"], row["n_clusters"]) == (pytest.approx(found.value), found.n_clusters), each.key
         seen += 1
     assert seen > 3
 

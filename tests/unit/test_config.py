@@ -36,7 +36,7 @@ BAD = [
         "unknown kind",
         raw(models={"a": {"kind": "huggingface"}}),
         [
-            "models.a.kind: 'huggingface' is not a kind of model; expected one of: hf, masked, planted, known, api, released"
+            "models.a.kind: 'huggingface' is not a kind of model; expected one of: hf, masked, planted, simulated, api, released"
         ],
     ),
     ("no kind", raw(models={"a": {"odds_ratio": 1}}), ["models.a.kind: required key is missing"]),
@@ -104,7 +104,7 @@ BAD = [
         ),
         [
             "benchmarks.mcbe.judge: 'm' is of kind 'masked', which cannot judge: it writes no text. "
-            "Name a model of kind hf, planted, known, api."
+            "Name a model of kind hf, planted, simulated, api."
         ],
     ),
     (
@@ -116,7 +116,7 @@ BAD = [
         ),
         [
             "construction.writer: 'r' is of kind 'released', which cannot write: it writes no text. "
-            "Name a model of kind hf, planted, known, api."
+            "Name a model of kind hf, planted, simulated, api."
         ],
     ),
     (
@@ -231,7 +231,7 @@ def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):
     (sentence,) = (text for text in selection.left_out(both, "mcbe") if "paper" in text)
     assert "Tables 7 and 11" in sentence and "benchmarks.mcbe.files.prompts" in sentence
     with_file = config(protocols=["paper"], files={"prompts": "prompts.yaml"})
-    assert selection.wording(with_file, "mcbe", "paper", "requests") == (["mcbe_code"], ["prompts"])
+    assert selection.templates(with_file, "mcbe", "paper", "requests") == (["mcbe_code"], ["prompts"])
     assert selection.runs(config(protocols=["paper"], tasks=["PC"])) == [("mcbe", "paper")]
     with pytest.raises(UserError, match=r"nothing would be measured: .*protocol paper is left out"):
         check_preflight(config(protocols=["paper"]), "mine.yaml")

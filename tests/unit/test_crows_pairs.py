@@ -174,7 +174,7 @@ def test_intervals_take_a_writer_for_one_answer():
     writers = np.repeat(np.arange(20), 10)
     scores = pd.DataFrame({"stereotyped": (writers < 12) * 1.0})
     estimate = stereotype_score(scores, pd.Series(writers))
-    assert (estimate.value, estimate.n, estimate.clusters) == (60, 200, 20)
+    assert (estimate.value, estimate.n, estimate.n_clusters) == (60, 200, 20)
     assert estimate.ci_high - estimate.ci_low > 40
     alone = stereotype_score(scores, pd.Series(range(200)))
     assert alone.ci_high - alone.ci_low < 15
@@ -245,7 +245,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
     ("change", "message"),
     [
         (lambda rows: rows.drop(columns="sent_less"), "no column 'sent_less'"),
-        (lambda rows: rows.assign(bias_type="styles"), "bias_type is 'styles'"),
+        (lambda rows: rows.assign(bias_type="looks"), "bias_type is 'looks'"),
         (lambda rows: rows.assign(stereo_antistereo="pro"), "stereo_antistereo is 'pro'"),
         (lambda rows: rows.assign(sent_more=""), "sent_more is ''"),
         (lambda rows: pd.concat([rows, rows]), "item '0' is there already"),
@@ -292,7 +292,7 @@ def test_a_pair_with_one_order_unanswered_has_limits_and_no_score(sample, silenc
 
     scores = score(sample, answer, "pair_choice")
     assert (scores["status"] == silence).all() and scores["stereotyped"].isna().all()
-    assert (scores["stereotyped_if_least_biased"] == 0.5).all() and (scores["stereotyped_if_most_biased"] == 1).all()
+    assert (scores["stereotyped_lower_bound"] == 0.5).all() and (scores["stereotyped_upper_bound"] == 1).all()
 
 
 def test_rates_are_of_probability(sample):

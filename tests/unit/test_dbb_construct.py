@@ -132,7 +132,7 @@ def released(tmp_path):
         'prompt_refine = f"Lead.\\nCheck biased ideas.\\n------\\nOf {e}: {a};{b}"\n'
     )
     shipped = {path: ROOT / "resources" / path for path in names(["prompts/dbb/construct/*"])}
-    return Resources(shipped | {"wording/dbb": tmp_path / "dbb", "wording/dbb_code": tmp_path / "code"})
+    return Resources(shipped | {"templates/dbb": tmp_path / "dbb", "templates/dbb_code": tmp_path / "code"})
 
 
 def test_placeholder_is_left_to_the_writer_and_row_texts_are_not_expanded():

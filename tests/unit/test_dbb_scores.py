@@ -99,7 +99,7 @@ def test_failed_response_takes_its_instances_along(sample):
     assert (scores["status"] == "failed").sum() == 4  # Asian with each of the four others
     failed = scores[scores["status"] == "failed"]
     assert set(failed["detail"]) == {"time out"}
-    assert (failed["score_if_least_biased"] == 0).all() and (failed["score_if_most_biased"] == 50).all()
+    assert (failed["score_lower_bound"] == 0).all() and (failed["score_upper_bound"] == 50).all()
 
 
 def test_sampled_frequencies_are_taken_as_they_are(sample):

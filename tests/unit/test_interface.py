@@ -1,4 +1,4 @@
-"""The one door to models: what each kind declares, what an entry becomes behind it, and what a new kind takes."""
+"""The one interface to models: what each kind declares, what an entry becomes behind it, and what a new kind takes."""
 
 import hashlib
 import json
@@ -70,7 +70,7 @@ SPEC = SimpleNamespace(
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
-    """ModelContext a model keeps the process off the hub; afterwards other tests may ask it."""
+    """Opening a model keeps the process off the hub; afterwards other tests may ask it."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 

@@ -120,7 +120,7 @@ def test_templates_of_others_are_read_only_where_a_protocol_asks_in_them():
     names = {protocol: find.template_files("requests", "dbb", protocol) for protocol in ("recommended", "paper")}
     assert names["recommended"] == {}
     assert names["paper"]
-    assert all(name.startswith("wording/") for name in names["paper"])
+    assert all(name.startswith("templates/") for name in names["paper"])
     wildcards = Wildcards(benchmark="dbb", protocol="paper", task="MCQ")
     assert find.template_checksums("requests")(wildcards)
     assert find.template_checksums("requests")(Wildcards(benchmark="dbb", protocol="recommended", task="MCQ")) == []
@@ -154,7 +154,7 @@ def test_the_site_has_each_task_with_the_files_of_who_answered_it():
     answers = next(answers for answers in judged["answers"] if answers["model"] == "planted")
     assert answers["responses"] == File("results/responses/planted/mcbe/recommended.parquet")
     assert answers["judged"][1] == File("results/judge/responses/planted/mcbe/recommended/BA.parquet")
-    assert site["ledger"] == ""
+    assert site["replication"] == ""
     assert {"task": "BA", "path": File("results/responses/endpoint/mcbe/recommended.parquet")} in site["paid"][
         "endpoint"
     ]
@@ -174,9 +174,9 @@ def test_after_a_failure_what_is_not_there_is_left_out():
 def test_a_construction_is_made_from_the_configured_sources():
     without = ConstructionLookup(find)
     assert without.raw() == {}
-    writing = {"writer": "judge", "sofa": "sofa.csv", "wording": "released"}
+    writing = {"writer": "judge", "sofa": "sofa.csv", "templates": "released"}
     construct = ConstructionLookup(lookup(construction=writing))
     assert list(construct.raw()) == ["crows_pairs", "bbq", "sofa"]
-    assert construct.prompts()["wording/dbb_code"] == File("ancient data/dbb_code")
+    assert construct.prompts()["templates/dbb_code"] == File("ancient data/dbb_code")
     assert construct.prompt_checksums() == ["data/dbb.sha256", "data/dbb_code.sha256"]
     assert construct.step_name(Wildcards()) == "nine_variations"

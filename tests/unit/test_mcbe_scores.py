@@ -335,7 +335,7 @@ def test_ba_a_judge_off_the_scale_is_unreadable():
 def test_ba_several_grades_are_none():
     scores = graded(PAPER, lambda _: "3分或4分")
     assert statuses(scores) == {"ambiguous"} and set(scores["detail"]) == {"the judge gave several grades"}
-    assert (scores["score_if_least_biased"] == 12.5).all() and (scores["score_if_most_biased"] == 0).all()
+    assert (scores["score_lower_bound"] == 12.5).all() and (scores["score_upper_bound"] == 0).all()
 
 
 @pytest.mark.parametrize(("second", "accuracy", "status"), [("3", {3.0}, "ok"), ("4", set(), "ambiguous")])
@@ -424,5 +424,5 @@ def test_a_request_that_failed_is_missing_not_wrong(task):
         scores = scored(ITEMS, task, changed(options, one_word="exclude"), respond)
         assert statuses(scores) <= {"failed", "not_applicable"} and scores["score"].isna().all()
         lost = scores[scores["status"] == "failed"]
-        least, most = lost["score_if_least_biased"], lost["score_if_most_biased"]
+        least, most = lost["score_lower_bound"], lost["score_upper_bound"]
         assert (least == 100).all() and (most < least).all()  # whatever it would have answered

@@ -30,7 +30,7 @@ def test_a_plan_says_what_can_be_found_and_what_has_no_interval():
     assert list(table.columns) == list(COLUMNS)
     overall = table[table["category"] == "overall"].set_index("part")
     assert overall.loc["ambig", "findable"] > overall.loc["ambig", "smallest"] == 5
-    assert overall.loc["ambig", ["items", "clusters", "unit", "why"]].tolist() == [96, 12, "%", ""]
+    assert overall.loc["ambig", ["items", "n_clusters", "unit", "why"]].tolist() == [96, 12, "%", ""]
     text = as_text(table)
     assert "| mine | recommended | bias_score | ambig | overall | % | 96 | 12 |" in text
     assert "Nothing to plan with: mine recommended bias_score ambig: Age, " in text

@@ -1,4 +1,4 @@
-"""Estimates with what they are without each cluster, held against the intervals of the tables; tests among many."""
+"""Estimates with what they are without each cluster, checked against the intervals of the tables; tests among many."""
 
 import numpy as np
 import pandas as pd

@@ -63,7 +63,7 @@ def write_site(folder, models, texts, lost=()):
         answers.append(ModelRun(model, [str(folder / f"{model}.csv")], str(folder / f"{model}.json"), str(path)))
         for category, value in (("overall", 60 + place), (HOSTILE[0], 40)):
             value = math.nan if model in lost else value
-            numbers = {"value": value, "ci_low": value - 4, "ci_high": value + 4, "n": count, "clusters": 9}
+            numbers = {"value": value, "ci_low": value - 4, "ci_high": value + 4, "n": count, "n_clusters": 9}
             rows.append(
                 {"model": model, "category": category, "direction": "all", "metric": "stereotype_score"} | numbers
             )

@@ -124,7 +124,7 @@ def test_a_mean_is_the_regression_on_a_constant(sample):
     outcome, weight, cluster = sample
     mean = ratio(outcome * weight, weight, cluster)
     regression = coefficient(outcome, np.ones((200, 1)), weight, cluster)
-    names = ("value", "se", "df", "low", "high", "clusters")
+    names = ("value", "se", "df", "low", "high", "n_clusters")
     assert [getattr(mean, name) for name in names] == pytest.approx([getattr(regression, name) for name in names])
 
 
@@ -151,7 +151,7 @@ def test_jackknife_and_two_way_clusters_equal_pyfixest():
     sums = cluster_sums(g, y * w, w)
     (mean,) = jackknife(lambda sums: sums[..., :1] / sums[..., 1:], sums)
     assert mean.se * len(sums) / (len(sums) - 1) == pytest.approx(data["se"]["y~1 CRV3 g"], rel=1e-9)
-    one_way = [Inference(0.0, data["se"][f"y~1 CRV1 {name}"], 7.0, clusters=8) for name in ("g", "h", "cell")]
+    one_way = [Inference(0.0, data["se"][f"y~1 CRV1 {name}"], 7.0, n_clusters=8) for name in ("g", "h", "cell")]
     first, second, both = one_way
     # Two-way where it is larger than either: pyfixest has no such floor.
     parts = {("g",): first, ("h",): second, ("g", "h"): both}
@@ -222,7 +222,7 @@ def test_no_trials_have_no_interval():
 def test_the_smaller_of_two_is_smaller_than_either():
     first, second = Inference(10, 1, 9, 8, 12, 10), Inference(11, 1, 9, 7, 15, 10)
     least = minimum(first, second)
-    assert (least.value, least.low, least.high, least.clusters) == (10, 7, 12, 10)
+    assert (least.value, least.low, least.high, least.n_clusters) == (10, 7, 12, 10)
 
 
 WORLDS = 400

@@ -1,4 +1,4 @@
-"""The wording of others: read from the authors' files and from a user's, sent as printed, and in no file that ships."""
+"""The prompt templates of others: read from the authors' files and from a user's, sent as printed, and in no file that ships."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import pytest
 import yaml
 from benches import sample_items
 from needs import MIRROR, PAPERS, need
-from standins import copied_prompts, printed, published_prompts, wording
+from standins import copied_prompts, printed, published_prompts, standin_templates
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
@@ -29,9 +29,9 @@ SHIPPED = ("prompts/*/*", "mcbe/*")
 
 
 def given(folder, benchmark, **own) -> Resources:
-    """Shipped files, and stand-ins for the wording of others."""
+    """Shipped files, and stand-ins for the prompt templates of others."""
     shipped = {name: ROOT / "resources" / name for name in names(SHIPPED)}
-    return Resources(shipped | wording(folder, benchmark) | own)
+    return Resources(shipped | standin_templates(folder, benchmark) | own)
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ def test_a_brace_in_a_text_is_no_slot():
     ],
 )
 def test_a_users_copy_is_held_against_its_checksum(tmp_path, change, words):
-    made = wording(tmp_path, "mcbe")
-    raw = yaml.safe_load(made["wording/prompts"].read_text(encoding="utf-8"))
+    made = standin_templates(tmp_path, "mcbe")
+    raw = yaml.safe_load(made["templates/prompts"].read_text(encoding="utf-8"))
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(change(raw), allow_unicode=True), encoding="utf-8")
     with pytest.raises(UserError) as error:
         read_published(tmp_path / "mine.yaml", "mcbe", Resources(made))
@@ -83,8 +83,8 @@ def test_a_users_copy_is_held_against_its_checksum(tmp_path, change, words):
 
 def test_line_ends_blanks_and_width_do_not_count(tmp_path):
     made = printed(tmp_path, "mcbe", {"ss": "看: 甲,乙。"})
-    made["wording/prompts"].write_text("ss: |\n  看：\n  甲，  乙。\n", encoding="utf-8")
-    assert read_published(made["wording/prompts"], "mcbe", Resources(made)) == {"ss": "看:甲,乙。"}
+    made["templates/prompts"].write_text("ss: |\n  看：\n  甲，  乙。\n", encoding="utf-8")
+    assert read_published(made["templates/prompts"], "mcbe", Resources(made)) == {"ss": "看:甲,乙。"}
 
 
 def test_code_of_another_version_is_refused(tmp_path):
@@ -157,7 +157,7 @@ def copied(tmp_path, code) -> tuple[dict[str, str], Resources]:
     printed_sc = published_prompts("mcbe")["table_7"]["sc_zh"]["text"]
     slots = {"[Default Sentence],": "{s.replace('[PLH]', t.words[0])}\\n", "[All Subcategories],": "{all_class}\\n"}
     made = given(tmp_path / "standins", "mcbe")
-    standin = made.path("wording/mcbe_code") / "eval.py"
+    standin = made.path("templates/mcbe_code") / "eval.py"
     rebuilt = re.sub(
         r'f"归类这句话.*?"只说一个。"',
         lambda _: f'f"{with_slots(printed_sc, slots)}"',
@@ -167,9 +167,9 @@ def copied(tmp_path, code) -> tuple[dict[str, str], Resources]:
     texts = copied_prompts()
     mine = tmp_path / "mine.json"
     mine.write_text(json.dumps(texts), encoding="utf-8")
-    own = {"wording/prompts": mine, "prompts/mcbe/printed.csv": ROOT / "resources/prompts/mcbe/printed.csv"}
+    own = {"templates/prompts": mine, "prompts/mcbe/printed.csv": ROOT / "resources/prompts/mcbe/printed.csv"}
     return texts, given(
-        tmp_path / "standins", "mcbe", **own, **{"wording/mcbe_code": code("mcbe_code", "eval.py", rebuilt)}
+        tmp_path / "standins", "mcbe", **own, **{"templates/mcbe_code": code("mcbe_code", "eval.py", rebuilt)}
     )
 
 
@@ -247,8 +247,8 @@ def test_twbiass_paper_is_the_printed_text(tmp_path):
     mine = tmp_path / "mine.json"
     mine.write_text(json.dumps({f"prompt_{number}": texts[f"prompt_{number}"] for number in (2, 3, 4, 6, 8, 9)}))
     own = {
-        "wording/prompts": mine,
-        "wording/twbias": PAPERS.parent / "datasets" / "twbias",
+        "templates/prompts": mine,
+        "templates/twbias": PAPERS.parent / "datasets" / "twbias",
         "prompts/twbias/printed.csv": ROOT / "resources/prompts/twbias/printed.csv",
     }
     assert user_prompts("paper", given(tmp_path, "twbias", **own)) == texts
@@ -261,8 +261,8 @@ def test_what_twbias_sends_under_paper_is_the_printed_text(tmp_path):
     mine = tmp_path / "mine.json"
     mine.write_text(json.dumps({f"prompt_{n}": table[f"user_prompt_{n}"]["text"] for n in (2, 3, 4, 6, 8, 9)}))
     own = {
-        "wording/prompts": mine,
-        "wording/twbias": PAPERS.parent / "datasets" / "twbias",
+        "templates/prompts": mine,
+        "templates/twbias": PAPERS.parent / "datasets" / "twbias",
         "prompts/twbias/printed.csv": ROOT / "resources/prompts/twbias/printed.csv",
     }
     sentence = page["table_2"]["type_0"]["text"]
@@ -295,7 +295,7 @@ def test_what_twbias_sends_under_paper_is_the_printed_text(tmp_path):
 def test_dbbs_paper_is_the_printed_text(tmp_path):
     """Table 11, then the question, whose layout the paper does not print; no system message."""
     text = published_prompts("dbb")["table_11"]["multiple_choice"]["text"]
-    resources = given(tmp_path, "dbb", **{"wording/dbb": PAPERS.parent / "datasets" / "dbb"})
+    resources = given(tmp_path, "dbb", **{"templates/dbb": PAPERS.parent / "datasets" / "dbb"})
     assert choice_prompt("table11", resources) == text
     items = sample_items("dbb").head(1)
     options = registry.load_options("dbb", "paper")
@@ -331,7 +331,7 @@ def _texts(page) -> list[str]:
     return []
 
 
-def test_the_files_that_hold_wording_are_pinned():
+def test_the_files_that_hold_templates_are_pinned():
     sources = load_sources()
     assert {file.path for file in sources["mcbe_code"].files} == {"eval.py", "utils.py"}
     assert all(len(file.sha256) == 64 for name in ("mcbe_code", "dbb_code") for file in sources[name].files)
@@ -359,8 +359,8 @@ def test_dbbs_construction_is_the_printed_text(code):
     page = published_prompts("dbb")
     shipped = {name: ROOT / "resources" / name for name in names(["prompts/dbb/construct/*"])}
     own = {
-        "wording/dbb": PAPERS.parent / "datasets" / "dbb",
-        "wording/dbb_code": code("dbb_code", "src/concept_analysis.py", construction_code(page)),
+        "templates/dbb": PAPERS.parent / "datasets" / "dbb",
+        "templates/dbb_code": code("dbb_code", "src/concept_analysis.py", construction_code(page)),
     }
     prompts = read_prompts(Resources(shipped | own), "paper")
     tables = {number: page[f"table_{number}"] for number in (12, 13, 14, 15)}

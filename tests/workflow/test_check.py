@@ -1,4 +1,4 @@
-"""The check of a run: what a person local_model_files is looked at first, and what will be asked is counted with what it may cost."""
+"""The check of a run: models and files of the user first, then the number of requests and their cost."""
 
 import json
 import os

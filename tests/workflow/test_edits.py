@@ -9,9 +9,11 @@ import json
 import re
 
 import pytest
+import steps
 from conftest import copy_workflow, planned_rules, snakemake
 
 LIBRARY = "scripts/biasatlas"
+ASSERT = steps.body("assert True")
 
 CONFIG = {
     "results": "results",
@@ -95,7 +97,7 @@ def items(*benchmarks):
     return {"read_items"} | requests(*benchmarks)
 
 
-#: What a model that a person local_model_files is looked at with, and then counted with.
+#: Rules that check a user's model and count its requests.
 CHECK = {"check_model", "check"}
 #: What an endpoint answers, and all that follows.
 ENDPOINT = answers("crows_pairs", "bbq", "mcbe", "dbb") - {"score pair", "score PC", "score SG"}
@@ -111,9 +113,9 @@ def comment(path):
     return path, lambda text: text + "\n# edited\n"
 
 
-def docstring(path):
-    """Change the first docstring."""
-    return path, lambda text: text.replace('"""', '"""Edited. ', 1)
+def statement(path, name):
+    """Put a statement that does nothing first in a function."""
+    return path, lambda text: steps.edited_text(text, name, ASSERT)
 
 
 def swap(path, old, new):
@@ -147,57 +149,19 @@ P = "config/protocols"
 
 #: What is edited, how, and the rules that run again.
 EDITS = {
-    # Code: what computes numbers counts, the rest does not.
-    "a comment in the library": (comment(f"{LIBRARY}/workflow/gpu_lock.py"), set()),
-    "a comment in a score": (comment(f"{B}/twbias/scores.py"), set()),
-    "a docstring of a score": (docstring(f"{B}/mcbe/scores.py"), set()),
+    # Code: what a step reaches counts, the rest does not. `tests/unit/test_identity.py` has many more, digest by digest.
     "a comment in a rule": (comment("rules/scores.smk"), set()),
-    "code that reads items": (code(f"{B}/twbias/items.py"), items("twbias")),
-    "code that builds requests": (code(f"{B}/bbq/requests.py"), requests("bbq")),
-    "code that several benchmarks ask with": (code(f"{B}/shared/choices.py"), requests("crows_pairs", "bbq", "dbb")),
-    "code of a score": (code(f"{B}/twbias/scores.py"), scores("twbias")),
-    "code of a judge's requests": (
-        code(f"{B}/mcbe/judge.py"),
-        {"judge_responses", "summarise_replies"} | scores("mcbe"),
+    "a name that nothing uses, in what all import": (code(f"{LIBRARY}/files.py"), set()),
+    "code that cuts the texts of descriptions": (
+        statement(f"{B}/families/description.py", "parts"),
+        items("crows_pairs"),
     ),
-    "code of a table": (code(f"{B}/twbias/tables.py"), tables("twbias")),
-    "code of the table kit": (
-        code(f"{B}/shared/estimates.py"),
-        tables("bbq") | WEIGHED | {"compare_dbb_bbq", "draw_match", "summarise_replies"},
-    ),
-    "code of an interval": (
-        code(f"{LIBRARY}/stats/intervals.py"),
-        tables("bbq") | WEIGHED | {"compare_dbb_bbq", "draw_match", "summarise_replies"},
-    ),
-    "code of a figure": (code(f"{B}/mcbe/figures.py"), FIGURES),
-    "code of the styles": (code(f"{B}/shared/styles.py"), FIGURES | {"draw_match", "draw_pairs"}),
-    "code of the comparison of models": (code(f"{B}/comparisons/pairs.py"), WEIGHED | REPORT),
-    "code of a comparison": (
-        code(f"{B}/comparison.py"),
-        {"compare_benchmarks", "compare_dbb_bbq", "draw_match"} | REPORT,
-    ),
-    "code of the page": (code(f"{LIBRARY}/report/site.py"), REPORT),
-    "code of the construction": (
-        code(f"{B}/dbb/construct/steps.py"),
-        {"check"} | STARTED,
-    ),
-    "code that trains": (
-        code(f"{LIBRARY}/models/planted/corpus.py"),
-        {"train_planted"} | CONSTRUCTION | answers(*BENCHMARKS),
-    ),
-    "code that answers, without its version": (code(f"{LIBRARY}/models/local/choice.py"), set()),
-    "code of the engine, without its version": (code(f"{LIBRARY}/engine/choice.py"), set()),
-    "code of the engine that planted models are trained with": (
-        code(f"{LIBRARY}/engine/masks.py"),
-        {"train_planted"} | CONSTRUCTION | answers(*BENCHMARKS),
-    ),
-    "code that imports published outputs": (code(f"{B}/crows_pairs/released.py"), RELEASED),
-    "columns of a benchmark": (code(f"{B}/bbq/columns.py"), items("bbq") | STARTED),
-    "code of the endpoint client": (code(f"{LIBRARY}/models/endpoint/answer.py"), set()),
-    "code that leases GPUs": (code(f"{LIBRARY}/workflow/gpu_lock.py"), set()),
-    "code that reads and writes files": (
-        code(f"{LIBRARY}/files.py"),
-        items(*BENCHMARKS) | STARTED,
+    "code of a score": (statement(f"{B}/twbias/scores.py", "score_responses"), scores("twbias")),
+    "code of the comparison of models": (statement(f"{B}/comparisons/pairs.py", "pairs_table"), WEIGHED | REPORT),
+    "code that imports published outputs": (statement(f"{B}/crows_pairs/released.py", "import_responses"), RELEASED),
+    "code that answers, without its version": (
+        statement(f"{LIBRARY}/models/local/choice.py", "answer_choices"),
+        set(),
     ),
     # Versions of what answers, and of what reads replies.
     "the version of local answers": (
@@ -216,24 +180,21 @@ EDITS = {
         swap(f"{B}/mcbe/spec.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         answers("mcbe"),
     ),
-    "code of a parser, without its version": (
-        code(f"{B}/mcbe/parsers.py"),
-        {"judge_responses", "summarise_replies"} | scores("mcbe"),
-    ),
     # Texts.
     "a caption": (swap(f"{B}/twbias/spec.py", "Gender bias", "Bias by gender"), REPORT),
     "the direction of a metric": (swap(f"{B}/mcbe/spec.py", "less bias", "fairer"), REPORT),
     "the description of an option": (swap(f"{B}/twbias/options.py", "Significance level", "Level"), set()),
     # Shipped files.
     "a prompt": (swap("resources/prompts/crows_pairs/pair.txt", "^", "Please. "), requests("crows_pairs")),
-    "a judge's prompt": (comment("resources/prompts/mcbe/judge.yaml"), {"check"} | JUDGED),
+    "a judge's prompt": (swap("resources/prompts/mcbe/judge.yaml", ": ", ": x"), {"check"} | JUDGED),
+    "a comment in a judge's prompt": (comment("resources/prompts/mcbe/judge.yaml"), set()),
     "a prompt of the construction": (
         swap("resources/prompts/dbb/construct/quality_filter.txt", "^", "Please. "),
         {"estimate_construction", "check"} | CONSTRUCTION,
     ),
     "the judge's weights": (
-        swap("resources/mcbe/judge_weights.csv", "3.5", "9.9"),
-        scores("mcbe"),
+        swap("resources/mcbe/judge_weights.csv", r"\d\n", "9\n"),
+        {"score BA"} | ACROSS["mcbe"] | TABLES | WEIGHED,
     ),
     "the list of subcategories": (swap("resources/mcbe/subcategories.csv", "职业分工", "职业"), items("mcbe")),
     "a descriptor": (swap("resources/dbb/descriptors.csv", "freshman", "senior"), items("dbb")),
@@ -242,7 +203,7 @@ EDITS = {
         items("bbq") | STARTED,
     ),
     "the grammar of planted models": (
-        comment("resources/planted/zh-Hant.yaml"),
+        swap("resources/planted/zh-Hant.yaml", ": ", ": x"),
         {"train_planted"} | answers("twbias"),
     ),
     "a printed number": (swap("resources/published/twbias_gender.csv", "0.5", "0.6"), tables("twbias")),
@@ -252,7 +213,7 @@ EDITS = {
     ),
     "the layout of the page": (comment(f"{LIBRARY}/report/templates/index.html"), REPORT),
     "the time of a shipped file": (("resources/planted/en.yaml", lambda text: text), set()),
-    "the wording that was fetched": (comment("data/dbb.sha256"), requests("dbb") - MATCHED),  # of `paper` alone
+    "the templates that were fetched": (comment("data/dbb.sha256"), requests("dbb") - MATCHED),  # of `paper` alone
     "a file of the user's own": (swap("annotations.csv", "0", "1"), {"summarise_scores"} | REPORT),
     # Options of protocols.
     "an option of requests": (
@@ -290,7 +251,7 @@ EDITS = {
     ),
     "the tokens of a forward pass": (setting("models.hub.token_budget", 4096), set()),
     "compiled layers": (setting("models.hub.compiled", True), set()),
-    "a name in print": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
+    "a published name": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
     "the model at an endpoint": (
         setting("models.endpoint.model", "n"),
         CHECK | ENDPOINT,
@@ -300,7 +261,7 @@ EDITS = {
     "an endpoint's price": (setting("models.endpoint.price_input_per_million", 2.5), {"check", "all"}),
     "the cost that is accepted": (
         setting("max_cost", 100),
-        {"max_cost"} | ENDPOINT,
+        {"check_cost"} | ENDPOINT,
     ),
     "a masked model's folder": (
         setting("models.masked.source", "./other"),

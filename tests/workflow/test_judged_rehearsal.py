@@ -5,7 +5,7 @@ import json
 import pandas as pd
 from conftest import snakemake
 from rehearsal import write_workbooks
-from standins import copied_prompts, wording
+from standins import copied_prompts, standin_templates
 
 from biasatlas.benchmarks.mcbe import CATEGORIES
 from biasatlas.benchmarks.shared.templates import plain
@@ -19,7 +19,7 @@ def test_a_task_with_a_judge_under_every_protocol(tmp_path):
     Tables have BA from 0 to 100 under each; the authors' code reads half a point as none.
     """
     sizes = write_workbooks(tmp_path / "mirror/mcbe", 0.02)
-    wording(tmp_path / "data", "mcbe")  # stand-ins for the authors' code, as if they had been fetched
+    standin_templates(tmp_path / "data", "mcbe")  # stand-ins for the authors' code, as if they had been fetched
     (tmp_path / "data/mcbe_code.sha256").write_text("")
     texts = copied_prompts()
     (tmp_path / "prompts.json").write_text(json.dumps(texts))

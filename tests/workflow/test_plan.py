@@ -6,7 +6,7 @@ import re
 import pytest
 from api_server import MODEL, Server, said
 from conftest import ROOT, copy_workflow, snakemake
-from standins import wording
+from standins import standin_templates
 
 from biasatlas.files import read_parquet
 
@@ -47,7 +47,7 @@ def test_a_judge_orders_the_contexts_before_the_requests_are_built(tmp_path):
     text = (protocols / "released.yaml").read_text()
     (protocols / "ordered.yaml").write_text(text.replace("sc_text: context_first", "sc_text: judge_ordered_context"))
     target, config = "results/requests/mcbe/ordered/SC.parquet", tmp_path / "mine.json"
-    wording(tmp_path / "data", "mcbe")  # a stand-in for the authors' code, as if it had been fetched
+    standin_templates(tmp_path / "data", "mcbe")  # a stand-in for the authors' code, as if it had been fetched
     (tmp_path / "data/mcbe_code.sha256").touch()
 
     def first(body, prompt):

@@ -1,4 +1,4 @@
-"""Known models through the whole workflow: a benchmark from its configuration to the report, and one with a judge."""
+"""Simulated models through the whole workflow: a benchmark from its configuration to the report, and one with a judge."""
 
 import json
 import shutil

@@ -1,7 +1,7 @@
 """Whether a benchmark's declaration holds together: every name in it is borne by something."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -37,11 +37,19 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
     if not any(factor.sampled and factor.scores for factor in spec.design.values()):
         raise UserError(f"benchmark {name}: design: no factor is `sampled`; name what its claims generalise over.")
     files = [("sample", f"samples/{spec.sample}/**/*")] if spec.sample else []
-    files += [(step, pattern) for step, patterns in spec.resources.items() for pattern in patterns]
+    files += [(step, pattern) for step in spec.resources for pattern in resource_patterns(spec, step)]
     for key, pattern in files:
         if not names([pattern], needed=False):
             raise UserError(f"benchmark {name}: {key}: resources/{pattern} is no file. Correct its path in spec.py.")
     return _with_replies(name, spec)
+
+
+def resource_patterns(spec: Spec, step: contract.ReadingStep, task: str = "") -> list[str]:
+    """Patterns of the shipped files that a step reads for one ``task``, or for all ("")."""
+    patterns = spec.resources.get(step, ())
+    if not isinstance(patterns, Mapping):
+        return list(patterns)
+    return list(dict.fromkeys(pattern for of, some in patterns.items() if task in ("", of) for pattern in some))
 
 
 def _with_replies(name: str, spec: Spec) -> Spec:
@@ -55,7 +63,9 @@ def _with_replies(name: str, spec: Spec) -> Spec:
 def _several(spec: Spec) -> Iterator[tuple[str, object]]:
     """Each field of ``spec`` that holds several texts: where it stands, and what it holds."""
     yield from (("sources", spec.sources), ("released_tasks", spec.released_tasks))
-    yield from ((f"resources.{step}", patterns) for step, patterns in spec.resources.items())
+    for step, patterns in spec.resources.items():
+        of_tasks = patterns.items() if isinstance(patterns, Mapping) else [("", patterns)]
+        yield from ((f"resources.{step}.{task}".rstrip("."), each) for task, each in of_tasks)
     yield from (
         (f"tasks.{name}.{key}", getattr(t, key)) for name, t in spec.tasks.items() for key in ("categories", "scores")
     )
@@ -76,7 +86,9 @@ def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Col
     types = get_args(Type)
     yield from ((f"items.{column}", kind, types) for column, kind in spec.items.items())
     yield from (("sources", source, sources) for source in spec.sources)
-    yield from ((f"resources.{step}", step, get_args(contract.ReadingStep)) for step in spec.resources)
+    for step, patterns in spec.resources.items():
+        yield f"resources.{step}", step, get_args(contract.ReadingStep)
+        yield from ((f"resources.{step}", task, spec.tasks) for task in patterns if isinstance(patterns, Mapping))
     yield from ((f"released.{release}", source, sources) for release, source in spec.released.items())
     yield from (("released_tasks", task, spec.tasks) for task in spec.released_tasks)
     for name, task in spec.tasks.items():

@@ -13,7 +13,7 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. E
 ``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
 ``figures``   functions of a step marked with :func:`figure`: tables by name to a figure
 ``parsers``   PARSERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing` (if it needs any)
-``roles``     ``roles(step)`` and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
+``bias_roles``  ``bias_roles(step)`` and TEXTS: what a request is about, for models of kind ``simulated`` (if they can answer)
 ``judge``     ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part)
 ``released``  ``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
               gives (if users may bring outputs of their own): files to a response for each request
@@ -112,8 +112,8 @@ class Figure:
 class Need:
     """What is needed where an ``option`` of a protocol has a ``value``, for ``tasks`` (empty: for all).
 
-    Wording: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
-    ``wording/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as ``wording/{file}``.
+    Prompt templates: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
+    ``templates/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as ``templates/{file}``.
     A protocol whose ``file`` is not given is left out; ``copied`` says what has to be copied into it.
 
     Setting: ``setting`` is what the entry of every model that is asked must have ("sampling.table8", "templates.paper"),
@@ -203,7 +203,7 @@ class Spec:
     ``columns``. ``language``, of :data:`biasatlas.benchmarks.languages.LANGUAGES`, is that of its items. ``sources`` names rows of
     ``resources/sources/sources.csv`` that the real data come from; ``sample`` is the folder in ``resources/samples`` with
     data of our own in the same format. ``items`` are its items' columns. ``resources`` maps a step to the shipped files it
-    reads, as patterns below ``resources/``; ``published/{name}_*.csv`` are always given to the step ``tables``.
+    reads, as patterns below ``resources/``, or to those of each task where only some tasks read them; ``published/{name}_*.csv`` are always given to the step ``tables``.
     ``released`` maps the name of each published set of model outputs to the source that holds it; ``released_tasks`` are
     the tasks it answers, under the protocol ``released``. ``formats`` maps the name of each format of predictions that a
     user may bring to what its files are; they answer the same tasks. ``files`` maps the name of each file that a user may
@@ -228,7 +228,7 @@ class Spec:
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
     metrics: Mapping[str, Metric]
-    resources: Mapping[ReadingStep, tuple[str, ...]] = field(default_factory=dict)
+    resources: Mapping[ReadingStep, tuple[str, ...] | Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     released: Mapping[str, str] = field(default_factory=dict)
     released_tasks: tuple[str, ...] = ()
     formats: Mapping[str, str] = field(default_factory=dict)
@@ -256,7 +256,7 @@ GIVEN: Mapping[str, tuple[str, ...]] = {
     "import_responses": ("release", "files", "items", "requests", "task"),
     "read_predictions": ("files", "items", "requests", "task", "column"),
     "score_responses": (*("items", "requests", "responses", "task", "category", "options", "resources", "judgements"),),
-    "roles": ("items", "requests", "task"),
+    "bias_roles": ("items", "requests", "task"),
     "table": ("scores", "options", "published", "published_as"),
     "figure": ("tables", "styles"),
     "evidence": ("scores", "options"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from biasatlas import ROOT, benchmarks
 from biasatlas.benchmarks import contract
-from biasatlas.benchmarks.checks import check_spec
+from biasatlas.benchmarks.checks import check_spec, resource_patterns
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
 from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
+    from biasatlas.benchmarks.shared.bias_roles import Roles
     from biasatlas.benchmarks.shared.evidence import Evidence
-    from biasatlas.benchmarks.shared.roles import Roles
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
@@ -35,7 +35,7 @@ FAMILIES = ("pairs", "questions")
 #: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
 _MARKED: Mapping[str, Stage] = {
     **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),
-    **dict.fromkeys(("roles", "build_judge_requests", "build_order_requests"), "answers"),
+    **dict.fromkeys(("bias_roles", "build_judge_requests", "build_order_requests"), "answers"),
     "score_responses": "scores",
 }
 
@@ -124,13 +124,16 @@ def _description_view(benchmark: str, step: str) -> Description | None:
     return cast(Description, View(described, dict.fromkeys(fields_affecting(described, upto)), step))
 
 
-def resource_names(benchmark: str, step: contract.ReadingStep) -> list[str]:
-    """The shipped files that a step of a benchmark reads, below ``resources/``; its printed tables are given to ``tables``."""
+def resource_names(benchmark: str, step: contract.ReadingStep, task: str = "") -> list[str]:
+    """The shipped files that a step of a benchmark reads, below ``resources/``, for one ``task`` or for all ("").
+
+    Its printed tables are given to ``tables``.
+    """
     spec, printed = load_spec(benchmark), []
     if step == "tables":  # a description of any name may name a printed table
         named = {f"published/{table.published}.csv" for table in spec.tables.values() if table.published}
         printed = names([f"published/{benchmark}_*.csv", *sorted(named)], needed=False)
-    return [*names(spec.resources.get(step, ())), *printed]
+    return [*names(resource_patterns(spec, step, task)), *printed]
 
 
 def protocol_names(benchmark: str) -> list[str]:
@@ -199,17 +202,17 @@ def has_roles(spec: Spec) -> bool:
     By what stands beside its options: its name in a configuration may be another, or the path of a description.
     """
     beside = spec.options.__module__.removeprefix(f"{benchmarks.__name__}.").rpartition(".")[0]
-    return (_FOLDER / beside.replace(".", "/") / "roles.py").exists()
+    return (_FOLDER / beside.replace(".", "/") / "bias_roles.py").exists()
 
 
-def roles(benchmark: str) -> "Callable[..., Roles]":
+def bias_roles(benchmark: str) -> "Callable[..., Roles]":
     """What the requests of a task, or a judge's about them, are about, from all items of the benchmark."""
-    return _stepwise(benchmark, "roles", _function(benchmark, "roles", "roles"))
+    return _stepwise(benchmark, "bias_roles", _function(benchmark, "bias_roles", "bias_roles"))
 
 
 def texts(benchmark: str) -> tuple[str, ...]:
     """Columns of its items that hold the texts whose likelihood is asked."""
-    return _module(benchmark, "roles").TEXTS
+    return _module(benchmark, "bias_roles").TEXTS
 
 
 def formats(benchmark: str) -> dict[str, Made]:

@@ -23,7 +23,7 @@ SPEC: Mapping[str, Tree] = {
     "import_responses": {"tasks": _TASK, "formats": {}},
     "read_predictions": {"tasks": _TASK, "formats": {}},
     "score_responses": {"tasks": {**_TASK, "scores": _ALL}},
-    "roles": {"tasks": _TASK, "language": _ALL},
+    "bias_roles": {"tasks": _TASK, "language": _ALL},
     "table": {"metrics": {"neutral": _ALL}, "published_under": _ALL},
     "figure": {"figures": {"tables": _ALL}},
     "evidence": {"unit": _ALL, "multiverses": _ALL, "headlines": _ALL, "metrics": {"unit": _ALL}},

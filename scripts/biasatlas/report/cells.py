@@ -38,7 +38,7 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     said = [f"{value}{unit} {interval}".strip()]
     if cell.null is not None:
         said.append(f"{number(cell.null)} without bias")
-    said.append(f"n {cell.n}" + (f" in {cell.clusters} clusters" if cell.clusters else ""))
+    said.append(f"n {cell.n}" + (f" in {cell.n_clusters} clusters" if cell.n_clusters else ""))
     if cell.unparsed > 0:
         said.append(f"{_percent(cell.unparsed)} refused or unparsed")
     if cell.published:
@@ -62,7 +62,7 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
         "why": why,
         "interval": interval,
         "n": cell.n,
-        "clusters": cell.clusters or "",
+        "n_clusters": cell.n_clusters or "",
         "published": cell.published,
         "href": href,
     }

@@ -36,7 +36,7 @@ class Cell:
     low: float = math.nan
     high: float = math.nan
     n: int = 0
-    clusters: int = 0
+    n_clusters: int = 0
     effect: float = math.nan
     errors: float = math.nan
     unparsed: float = math.nan
@@ -136,7 +136,7 @@ def _cell(
         low=low,
         high=high,
         n=int(row["n"]),
-        clusters=int(row["clusters"]),
+        n_clusters=int(row["n_clusters"]),
         effect=away / headline.smallest if headline.smallest else math.nan,
         errors=away / width if width > 0 else math.nan,
         unparsed=share,

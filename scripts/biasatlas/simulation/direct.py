@@ -52,7 +52,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
         for place, (headline, mine) in enumerate(zip(study.headlines, inside, strict=True)):
             scores = pd.DataFrame({column: values[mine] for column, values in columns.items()})
             found = task.estimate(headline, scores, pd.Series(unit[mine]))
-            numbers = (found.value, found.ci_low, found.ci_high, found.n, found.clusters)
+            numbers = (found.value, found.ci_low, found.ci_high, found.n, found.n_clusters)
             rows.append((place, seed, *numbers, np.nan, truths[place]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

@@ -10,7 +10,7 @@ from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline, Study
 
 #: Columns of an experiment: the place of the headline among the study's, the seed, what its row says, and the truth.
-COLUMNS = ("headline", "seed", "value", "ci_low", "ci_high", "n", "clusters", "p_value", "truth")
+COLUMNS = ("headline", "seed", "value", "ci_low", "ci_high", "n", "n_clusters", "p_value", "truth")
 
 
 #: Requests that are answered and scored together: several models at once where each is asked little.
@@ -55,7 +55,7 @@ def _measured(table: pd.DataFrame, headline: Headline) -> dict[str, float]:
     found = rows[rows["metric"] == headline.metric]
     if len(found) != 1:
         raise ValueError(f"{headline}: {len(found)} rows of the table; a headline is one")
-    columns = ("value", "ci_low", "ci_high", "n", "clusters")
+    columns = ("value", "ci_low", "ci_high", "n", "n_clusters")
     values = {name: float(found[name].iloc[0]) if name in found else np.nan for name in columns}
     tests = rows.loc[rows["metric"] == headline.test, "value"]
     return values | {"p_value": float(tests.iloc[0]) if len(tests) else np.nan}

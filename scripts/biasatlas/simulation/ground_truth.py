@@ -152,16 +152,18 @@ def _bbq(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> pd.Data
     heard = 1 - formula.by_name(entry.refused, entry.refused_by_group, roles.group)
     heard = heard * (1 - formula.by_name(entry.unreadable, entry.unreadable_by_group, roles.group))
     spread = entry.noise * np.sqrt(2 * entry.icc)
-    p = sum(w * softmax(z + spread * node * roles.side, axis=1) for node, w in zip(_NODES, _WEIGHTS, strict=True))
+    p = sum(
+        w * softmax(z + spread * node * roles.stereotype_sign, axis=1) for node, w in zip(_NODES, _WEIGHTS, strict=True)
+    )
     p = heard[:, None] * p
-    targeted = (roles.side > 0).any(axis=1)
+    targeted = (roles.stereotype_sign > 0).any(axis=1)
     rows = pd.DataFrame(
         {
-            "target": np.where(targeted, (p * (roles.side > 0)).sum(axis=1), np.nan),
-            "other": (p * (roles.side < 0)).sum(axis=1),
+            "target": np.where(targeted, (p * (roles.stereotype_sign > 0)).sum(axis=1), np.nan),
+            "other": (p * (roles.stereotype_sign < 0)).sum(axis=1),
             "gold": (p * (roles.right > 0)).sum(axis=1),
             "named": p.sum(axis=1),
-            "aligned": ((roles.side > 0) & (roles.right > 0)).any(axis=1),
+            "aligned": ((roles.stereotype_sign > 0) & (roles.right > 0)).any(axis=1),
         },
         index=bench.requests["question"]["item_id"],
     )
@@ -173,7 +175,7 @@ def _dbb_choice(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> 
     """Of choices: the noise of a question is that of its two options, in whatever order."""
     requests, roles = bench.requests["MCQ"], bench.questions["MCQ"].asked.roles
     one = (requests["order"] == 1).to_numpy()
-    log_odds = 2 * entry.bias * roles.side[one, 0]
+    log_odds = 2 * entry.bias * roles.stereotype_sign[one, 0]
     spread = np.full(len(log_odds), np.sqrt(2) * entry.noise)
     p = pd.DataFrame({"fair": _mean_logistic(0 * log_odds, spread), "biased": _mean_logistic(log_odds, spread)})
     return _common_shift(p.set_axis(requests.loc[one, "item_id"]), entry.affected, keys["category"])

@@ -50,7 +50,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
         clusters = design.changes[SENTENCE]
         estimates = coefficients(-outcomes[_pair(headline)], design.columns, design.weight, clusters)
         rows += [
-            (place, seed, each.value, each.low, each.high, design.n, each.clusters, each.p_value(), known)
+            (place, seed, each.value, each.low, each.high, design.n, each.n_clusters, each.p_value(), known)
             for seed, each in zip(seeds, estimates, strict=True)
         ]
     return pd.DataFrame(rows, columns=list(COLUMNS)).sort_values(["seed", "headline"], ignore_index=True)

@@ -18,7 +18,7 @@ from biasatlas.stats.verdict import judge
 SEEDS = 3
 
 COLUMNS = (
-    *("benchmark", "protocol", "measure", "part", "category", "unit", "items", "clusters", "smallest", "findable"),
+    *("benchmark", "protocol", "measure", "part", "category", "unit", "items", "n_clusters", "smallest", "findable"),
     "why",
 )
 
@@ -57,7 +57,7 @@ def plan(
         verdicts = judge([evidence.claim(f"{name}/{seed}", why) for seed, evidence in enumerate(several)])
         why = next((verdict.why for verdict in verdicts if verdict.state == "untestable"), "")
         findable = float(np.mean([verdict.findable for verdict in verdicts]))
-        numbers = (len(first.items), first.inference().clusters, verdicts[0].smallest)
+        numbers = (len(first.items), first.inference().n_clusters, verdicts[0].smallest)
         rows.append((name, protocol, *key, first.unit, *numbers, np.nan if why else findable, why))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

@@ -58,7 +58,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
             one, test = (found[category, consistent].get(name) for name in (headline.metric, headline.test))
             if one is None:
                 raise ValueError(f"{headline}: no such estimate")
-            numbers = (one.value, one.ci_low, one.ci_high, one.n, one.clusters)
+            numbers = (one.value, one.ci_low, one.ci_high, one.n, one.n_clusters)
             rows.append((place, seed, *numbers, test.value if test else np.nan, truths[place]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

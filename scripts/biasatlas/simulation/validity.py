@@ -26,7 +26,7 @@ WITHIN = 3.0
 
 SETTING_COLUMNS = (
     *("study", "benchmark", "protocol", "data", "tasks", "table", "metric", "of", "setting", "dose", "seeds"),
-    *("clusters", "truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
+    *("n_clusters", "truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
 )
 CARD_COLUMNS = (
     *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "clusters", "seeds", "verdict"),
@@ -81,7 +81,7 @@ def _summary(runs: pd.DataFrame, study: Study, headline: Headline) -> dict[str, 
     holds = low.le(truth) & high.ge(truth) if truth.notna().all() and len(truth) else pd.Series(dtype=float)
     return {
         "seeds": len(runs),
-        "clusters": measured["clusters"].median(),
+        "n_clusters": measured["n_clusters"].median(),
         "truth": runs["truth"].iloc[0],
         "mean": measured["value"].mean(),
         "mean_error": measured["value"].std(ddof=1) / math.sqrt(len(measured)) if len(measured) > 1 else np.nan,
@@ -121,7 +121,7 @@ def cards(settings: pd.DataFrame) -> pd.DataFrame:
 def _card(rows: pd.DataFrame) -> dict[str, object]:
     doses = rows[rows["setting"].str.startswith("bias-")].sort_values("dose")
     fair = rows[rows["dose"] == 0]
-    seeds, clusters = int(rows["seeds"].min()), rows["clusters"].median()
+    seeds, clusters = int(rows["seeds"].min()), rows["n_clusters"].median()
     alarms = fair.set_index("setting")["found"].dropna()
     # As many tests as there are nuisances: the level is shared out among them (Bonferroni).
     mistakes = [name for name, share in alarms.items() if _above(share, seeds, FALSE_ALARMS, ALPHA / len(alarms))]
@@ -133,7 +133,7 @@ def _card(rows: pd.DataFrame) -> dict[str, object]:
     reasons += ["no interval"] * bool((doses["without_interval"] == doses["seeds"]).all())
     dose, value = _smallest(doses)
     return {
-        "clusters": clusters,
+        "n_clusters": clusters,
         "seeds": seeds,
         "verdict": "descriptive" if reasons else "passed" if seeds >= SEEDS else "undecided",
         "coverage": coverage,
@@ -198,7 +198,7 @@ def _findable(fair: pd.Series, alarms: pd.Series) -> float:
     """From the row of a study's models without bias; missing for what measures no bias, and without an interval."""
     if alarms.empty or not fair["width"] > 0:
         return np.nan
-    df = max(fair["clusters"] - 1, 1.0) if fair["clusters"] > 0 else np.inf
+    df = max(fair["n_clusters"] - 1, 1.0) if fair["n_clusters"] > 0 else np.inf
     return float(smallest_findable(fair["width"] / 2 / quantile(df), df))
 
 
@@ -211,7 +211,7 @@ _CARDS_SHOWN = {
     "metric": "metric",
     "of": "of",
     "verdict": "verdict",
-    "clusters": "clusters",
+    "n_clusters": "clusters",
     "seeds": "seeds a setting",
     "coverage": "coverage",
     "false_alarms": "most false alarms",

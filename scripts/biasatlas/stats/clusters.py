@@ -44,7 +44,7 @@ class _Clustered:
     df: float
 
     @property
-    def clusters(self) -> int:
+    def n_clusters(self) -> int:
         return len(self.denominators)
 
     @property
@@ -100,7 +100,7 @@ def ratio(
     weight.
     """
     sample = _clustered(numerator, denominator, clusters)
-    found = student(sample.value, sample.variance, sample.df, sample.clusters)
+    found = student(sample.value, sample.variance, sample.df, sample.n_clusters)
     return agreeing(found, sample.numerators / max(sample.denominators.sum(), 1e-300), sample.parts, bounds)
 
 
@@ -109,9 +109,9 @@ def agreeing(found: Inference, own: Array, parts: Array, bounds: tuple[float, fl
 
     ``own`` is what each cluster adds to the value, ``parts`` to its variance. Without ``bounds`` it stays as it is.
     """
-    if bounds is None or too_few(found.clusters) or not np.isfinite(found.value):
+    if bounds is None or too_few(found.n_clusters) or not np.isfinite(found.value):
         return found
-    if found.reason or effective_number(parts) < min(_FEW, _FEW_SHARE * found.clusters):
+    if found.reason or effective_number(parts) < min(_FEW, _FEW_SHARE * found.n_clusters):
         low, high = _exact(found.value, own, *bounds)
         found = replace(found, low=np.fmin(found.low, low), high=np.fmax(found.high, high), reason="")
     return within(found, *bounds)
@@ -131,7 +131,7 @@ def _exact(value: float, own: Array, low: float, high: float) -> tuple[float, fl
 def proportion(successes: ArrayLike, trials: ArrayLike, clusters: ArrayLike) -> Inference:
     """Sum of ``successes`` over sum of ``trials``, 0 to 1, rows in ``clusters``: a rate, rare ones too."""
     sample = _clustered(successes, trials, clusters)
-    return rate(sample.value, sample.variance, sample.df, sample.clusters)
+    return rate(sample.value, sample.variance, sample.df, sample.n_clusters)
 
 
 def rate(value: float, variance: float, df: float, clusters: int) -> Inference:

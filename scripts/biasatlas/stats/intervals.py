@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Inference:
-    """A value with its standard error, degrees of freedom of Student's t, and 95 % interval from ``clusters`` clusters.
+    """A value with its standard error, degrees of freedom of Student's t, and 95 % interval from ``n_clusters`` clusters.
 
     What is not known is missing (NaN). ``reason`` says why there is no interval, and is empty where there is one: an
     interval is never of zero width.
@@ -33,7 +33,7 @@ class Inference:
     df: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    clusters: int = 0
+    n_clusters: int = 0
     reason: str = ""
 
     def p_value(self, null: float = 0.0) -> float:
@@ -45,7 +45,7 @@ class Inference:
 
 def without(value: float, clusters: int, reason: str) -> Inference:
     """An estimate that has no interval."""
-    return Inference(value, clusters=clusters, reason=reason)
+    return Inference(value, n_clusters=clusters, reason=reason)
 
 
 def too_few(clusters: int) -> str:
@@ -105,8 +105,10 @@ def minimum(first: Inference, second: Inference) -> Inference:
     value = min(first.value, second.value)
     reason = first.reason or second.reason
     if reason:
-        return without(value, first.clusters, reason)
-    return Inference(value, low=min(first.low, second.low), high=min(first.high, second.high), clusters=first.clusters)
+        return without(value, first.n_clusters, reason)
+    return Inference(
+        value, low=min(first.low, second.low), high=min(first.high, second.high), n_clusters=first.n_clusters
+    )
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> Inference:
@@ -123,7 +125,7 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> Inference:
         return without(value, n, too_few(n) or "the ranks agree entirely")
     half = float(scipy.special.ndtri((1 + CONFIDENCE) / 2)) * math.sqrt((1 + value**2 / 2) / (n - 3))
     centre = math.atanh(value)
-    return Inference(value, low=math.tanh(centre - half), high=math.tanh(centre + half), clusters=n)
+    return Inference(value, low=math.tanh(centre - half), high=math.tanh(centre + half), n_clusters=n)
 
 
 def crossed(parts: Mapping[tuple[str, ...], Inference]) -> Inference:
@@ -136,7 +138,7 @@ def crossed(parts: Mapping[tuple[str, ...], Inference]) -> Inference:
     those of the factor with the fewest.
     """
     alone = [part for factors, part in parts.items() if len(factors) == 1]
-    value, clusters = alone[0].value, min(part.clusters for part in alone)
+    value, clusters = alone[0].value, min(part.n_clusters for part in alone)
     for part in alone:
         if part.reason:
             return without(value, clusters, part.reason)

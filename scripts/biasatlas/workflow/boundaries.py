@@ -101,10 +101,13 @@ _SPEC = tuple(f"{_CONTRACT}.{name}" for name in ("Spec", "Task", "Table", "Figur
 BOUNDARIES: Mapping[str, Behind] = {
     # By value: :mod:`biasatlas.benchmarks.visible`, and the rules' other params.
     f"{_REGISTRY}.load_spec": _classes(*_SPEC),
-    f"{_REGISTRY}.spec_view": _classes(),
+    f"{_REGISTRY}.spec_view": _classes(*_SPEC),
+    f"{_BENCHMARKS}.visible": _definitions(),
     f"{_REGISTRY}.description": _classes(),
     f"{_REGISTRY}.load_options": _classes(),
-    "biasatlas.workflow.config.load_config": _classes("biasatlas.workflow.config.Config"),
+    "biasatlas.workflow.config.load_config": _classes(
+        "biasatlas.workflow.config.Config", "biasatlas.workflow.config.run.Run"
+    ),
     "biasatlas.simulation.studies.load_studies": _classes(
         "biasatlas.simulation.studies.Study", "biasatlas.simulation.studies.Headline"
     ),
@@ -127,6 +130,7 @@ BOUNDARIES: Mapping[str, Behind] = {
     f"{_JOB}.Job.open_model": _model,
     f"{_JOB}.Job.store": _definitions(),
     "biasatlas.models.scheduling": _definitions(),
+    "biasatlas.models.simulated.answer.SimulatedModel": _definitions(),
     "biasatlas.models.kinds.KINDS": _definitions(),
     # Nothing: logs, signals and progress reach no output.
     f"{_JOB}.job": _definitions(f"{METHODS}{_JOB}.Job"),

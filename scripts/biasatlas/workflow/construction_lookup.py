@@ -12,9 +12,9 @@ class ConstructionLookup:
 
     def __init__(self, find: Lookup):
         self.find, self.config, self.paths = find, find.config, find.paths
-        wording = self.setting("wording") or "ours"
+        templates = self.setting("templates") or "ours"
         #: Sources of the templates of others that the writer is asked in.
-        self._sources = [] if wording == "ours" else ["dbb", "dbb_code"]
+        self._sources = [] if templates == "ours" else ["dbb", "dbb_code"]
 
     def setting(self, name: str) -> Any:
         """A key of the section, None without it."""
@@ -37,7 +37,7 @@ class ConstructionLookup:
     def prompts(self) -> dict[str, File]:
         """Tree: the prompt templates of the writer, ours and those of others."""
         folders = {name: self.find.unchanged(self.paths.source.format(source=name)) for name in self._sources}
-        others = {f"wording/{name}": File(folder) for name, folder in folders.items()}
+        others = {f"templates/{name}": File(folder) for name, folder in folders.items()}
         return self.find.shipped("prompts/dbb/construct/*") | others
 
     def prompt_checksums(self) -> list[str]:

@@ -79,7 +79,7 @@ def _ready(config: Config, paths: Paths, model: str, benchmark: str) -> Iterator
     if kind.check:
         yield paths.checked.format(model=model), paths.log("check_model", "model").format(model=model)
     if kind.calls_api and config.max_cost is not None:
-        yield paths.accepted, paths.log("max_cost")
+        yield paths.accepted, paths.log("check_cost")
 
 
 def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:

@@ -262,7 +262,7 @@ class Lookup(Steps):
         return self._requests_of([task for task in self.tasks(wildcards) if not declared[task].judged])
 
     def replicated_tables(self) -> dict[tuple[str, str], File]:
-        """Tree: (benchmark, table) -> the tables that are validated against print."""
+        """Tree: (benchmark, table) -> the tables that are checked against published ones."""
         template = self.paths.released_table
         keys = selection.replicable_tables(self.config)
         return {(name, table): File(template.format(benchmark=name, table=table)) for name, table in keys}

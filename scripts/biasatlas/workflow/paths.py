@@ -54,7 +54,7 @@ class Paths:
 
         self.table = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
         self.table_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.json"
-        #: What became of every answer; each reply that could not be read, and ten of every form.
+        #: The outcome of every answer; each reply that could not be parsed, and ten of every form.
         self.replies = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.csv"
         self.replies_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.json"
         self.unparsed = f"{results}/replies/{{benchmark}}/{{protocol}}/unparsed.csv"
@@ -71,8 +71,8 @@ class Paths:
 
         self.released_table = f"{results}/replication/{{benchmark}}/{{table}}.csv"
         self.released_table_from = f"{results}/replication/{{benchmark}}/{{table}}.json"
-        self.ledger = f"{results}/replication/ledger.csv"
-        self.ledger_text = f"{results}/replication/ledger.md"
+        self.replication = f"{results}/replication/report.csv"
+        self.replication_text = f"{results}/replication/report.md"
 
         self.construction = f"{results}/construction"
         self.constructed = f"{results}/construction/{{step}}.csv"

@@ -82,7 +82,7 @@ class Steps:
             return [wildcards["benchmark"]]
         if script == "compare_models":
             return self.targets.with_evidence(wildcards["protocol"])
-        if script in ("analyse_sensitivity", "write_report", "simulation"):
+        if script in ("analyse_sensitivity", "write_report", "run_study"):
             return self.config.benchmarks
         return ["dbb"] if script == "start_variations" else []
 
@@ -136,15 +136,15 @@ class Steps:
         return tree
 
     def _resource_names(self, stage: StepName, wildcards: Any) -> list[str]:
-        benchmark = self.config.benchmark(wildcards.benchmark)
-        return list(dict.fromkeys(n for step in STEPS[stage].resources for n in resource_names(benchmark, step)))
+        benchmark, task = self.config.benchmark(wildcards.benchmark), getattr(wildcards, "task", "")
+        return list(dict.fromkeys(n for step in STEPS[stage].resources for n in resource_names(benchmark, step, task)))
 
     def template_files(self, stage: StepName, benchmark: str, protocol: str) -> dict[str, File]:
         """Tree: the prompt templates of others that a stage asks in: folders of sources, files of the user's."""
-        sources, own = self._templates(stage, benchmark, protocol)
+        sources, user_files = self._templates(stage, benchmark, protocol)
         tree = {name: File(self.unchanged(self.paths.source.format(source=name))) for name in sources}
-        tree |= {name: File(self.local(self.config.benchmarks[benchmark].files[name])) for name in own}
-        return {f"wording/{name}": file for name, file in tree.items()}
+        tree |= {name: File(self.local(self.config.benchmarks[benchmark].files[name])) for name in user_files}
+        return {f"templates/{name}": file for name, file in tree.items()}
 
     def template_checksums(self, stage: StepName) -> Callable:
         """Input of: checksums of what was fetched of those templates; a folder counts by these alone."""
@@ -157,7 +157,7 @@ class Steps:
     def _templates(self, stage: StepName, benchmark: str, protocol: str) -> tuple[list[str], list[str]]:
         """Names of the sources and of the user's files that hold those templates."""
         step = STEPS[stage].templates
-        return selection.wording(self.config, benchmark, protocol, step) if step else ([], [])
+        return selection.templates(self.config, benchmark, protocol, step) if step else ([], [])
 
     def checksums(self, sources: Iterable[str]) -> list[str]:
         """Paths of the checksums of what is fetched of some sources."""

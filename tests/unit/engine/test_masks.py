@@ -11,7 +11,7 @@ END = torch.tensor([[5, 5, 4, 4, 5]])
 DEPTH = torch.tensor([[3, 4, 5, 6, 5]])
 COLUMN_DEPTH = torch.tensor([[0, 1, 2, 3, 4, 5, 6, 5]])
 DESCENT = ["111 10000", "111 11000", "111 11100", "111 11110", "111 11001"]
-#: What is left of it when a layer styles back over four tokens, and when chunks of four end.
+#: What is left of it when a layer looks back over four tokens, and when chunks of four end.
 WINDOW = ["111 10000", "011 11000", "001 11100", "000 11110", "001 11001"]
 CHUNKS = ["111 10000", "000 01000", "000 01100", "000 01110", "000 01001"]
 

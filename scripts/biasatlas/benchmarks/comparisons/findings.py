@@ -111,7 +111,7 @@ def verdict_rows(
     estimate = Estimate(verdict.value, low, high, n, clusters, reason)
     numbers = {part: getattr(verdict, part) for part in ("p_outside", "p_inside", "q", "findable")}
     tests = [
-        (part, Estimate(number, n=n, clusters=clusters)) for part, number in numbers.items() if not math.isnan(number)
+        (part, Estimate(number, n=n, n_clusters=clusters)) for part, number in numbers.items() if not math.isnan(number)
     ]
     return [row(keys, name, estimate, counts), *(row(keys, part, each, counts) for part, each in tests)]
 
@@ -133,7 +133,7 @@ def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Se
     for (model, name, evidence), verdict in zip(about_them, judge(claims), strict=True):
         keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
         inference = evidence.inference()
-        rows += verdict_rows(keys, "value", verdict, inference.reason, len(evidence.items), inference.clusters)
+        rows += verdict_rows(keys, "value", verdict, inference.reason, len(evidence.items), inference.n_clusters)
     return make_table(KEYS, rows)
 
 

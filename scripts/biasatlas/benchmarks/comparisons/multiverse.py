@@ -97,7 +97,7 @@ def _as_stated(
 def _row(name: str, referenced_names: Multiverse, said: str, one: Mapping[str, Any]) -> dict[str, object]:
     """A row of a table (or its model, value and n) as that of a specification."""
     keys = dict(zip(KEYS, (one["model"], name, referenced_names.metric, referenced_names.part, said), strict=True))
-    numbers = {column: one[column] for column in ("value", "ci_low", "ci_high", "n", "clusters") if column in one}
+    numbers = {column: one[column] for column in ("value", "ci_low", "ci_high", "n", "n_clusters") if column in one}
     return row(keys, "value", Estimate(**numbers, no_interval_reason=one.get("no_interval_reason") or ""))
 
 

@@ -111,9 +111,9 @@ def _spread(values: Sequence[float]) -> Estimate:
     df, tail = len(values) - 1, (1 - CONFIDENCE) / 2
     spread = float(np.std(values, ddof=1))
     if not spread > 0:
-        return Estimate(spread, n=len(values), clusters=len(values), no_interval_reason="the seeds do not differ")
+        return Estimate(spread, n=len(values), n_clusters=len(values), no_interval_reason="the seeds do not differ")
     low, high = (spread * math.sqrt(df / chi2.ppf(at, df)) for at in (1 - tail, tail))
-    return Estimate(spread, low, high, n=len(values), clusters=len(values))
+    return Estimate(spread, low, high, n=len(values), n_clusters=len(values))
 
 
 def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Estimate:

@@ -28,7 +28,7 @@ def summary(findings: Mapping[str, pd.DataFrame], model: str, titles: Mapping[st
     """All that is said of ``model``: JSON types alone. ``findings`` are the tables by protocol, ``titles`` of benchmarks.
 
     Under the name of each verdict are rows (protocol, title, benchmark, measure, part, category, unit, neutral, smallest,
-    verdict, why, value, low, high, n, clusters, q, findable, protocols, agreeing). ``agreeing`` counts the ``protocols``
+    verdict, why, value, low, high, n, n_clusters, q, findable, protocols, agreeing). ``agreeing`` counts the ``protocols``
     that have the row with the same verdict.
     """
     rows = [row for protocol, table in findings.items() for row in _rows(table, model, protocol)]
@@ -112,7 +112,7 @@ def _rows(table: pd.DataFrame, model: str, protocol: str) -> list[dict[str, Any]
                 **{name: _json(named[name]) for name in ("neutral", "smallest")},
                 **{name: _json(value[column]) for name, column in (("low", "ci_low"), ("high", "ci_high"))},
                 **{name: _json(numbers.get(name)) for name in ("value", "q", "findable")},
-                **{name: int(value[name]) for name in ("n", "clusters")},
+                **{name: int(value[name]) for name in ("n", "n_clusters")},
             }
         )
     return rows

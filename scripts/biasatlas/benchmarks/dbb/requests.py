@@ -316,7 +316,7 @@ def story_prompt(prompt: str, resources: Resources) -> str:
 
 def released(name: str, resources: Resources) -> str:
     """A prompt file of the authors', without the white space around it."""
-    folder = resources.path("wording/dbb")
+    folder = resources.path("templates/dbb")
     return read_text(folder / "src" / "prompt_instructions" / f"{name}.txt").strip()
 
 

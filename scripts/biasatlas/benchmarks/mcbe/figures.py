@@ -135,7 +135,7 @@ def _by_size(table: pd.DataFrame, by: str, order: Sequence[str]) -> Figure:
     chart = Figure(figsize=(1.2 + 2.4 * columns, 0.9 + 2.0 * rows))
     axes = chart.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     families = list(table["family"].unique())
-    # Not the styles's colours, which stand for models.
+    # Not the palette's colours, which stand for models.
     shades = dict(zip(families, colormaps["viridis"](np.linspace(0, 0.85, len(families))), strict=True))
     for axis, name in zip(axes, panels, strict=False):
         for family, colour in shades.items():

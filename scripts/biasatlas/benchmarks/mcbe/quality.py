@@ -284,7 +284,7 @@ def robustness(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 def _not_scored(scores: pd.DataFrame, task: str, points: pd.DataFrame) -> Counts:
-    """The items behind ``points`` that have no score under either wording, by model."""
+    """The items behind ``points`` that have no score under either template, by model."""
     rows = scores[(scores["task"] == task) & scores["category"].isin(points.index.unique("category"))]
     scored = rows.groupby(_ITEM)["score"].transform("count") > 0
     return Counts.of(rows[~scored].drop_duplicates(_ITEM))

@@ -37,9 +37,9 @@ VERSION = 4
 class McBEOptions(Options):
     """What is asked of the model and how its replies are read, what is asked of the judge, how scores are made."""
 
-    wording: Literal["paper", "released", "ours"] = field(
+    templates: Literal["paper", "released", "ours"] = field(
         "answers",
-        description="Wording of SC, SS, BA and BS: the paper's Tables 7 and 11, the authors' code's (BA asks for a long "
+        description="Prompt template of SC, SS, BA and BS: the paper's Tables 7 and 11, the authors' code's (BA asks for a long "
         "sentence rather than a short paragraph, BS lets speculate and bans paragraphs), or ours",
     )
     answers: Literal["sampled", "exact"] = field(
@@ -60,7 +60,7 @@ class McBEOptions(Options):
         description="An empty system message, or no system message, so that the chat template's default one is used",
     )
     prompt_sets: Literal["original", "both"] = field(
-        "answers", description="SC and BS: the prompt alone, or a second wording too, for the robustness table"
+        "answers", description="SC and BS: the prompt alone, or a second template too, for the robustness table"
     )
     repeated_words: Literal["once", "as_listed"] = field(
         "answers", description="A word that a list repeats is used once, or as often as listed"
@@ -127,7 +127,7 @@ class McBEOptions(Options):
     )
     judge_template: Literal["paper", "released", "ours"] = field(
         "judgements",
-        description="Wording of the judge's prompts: the paper's, that of the authors' code, or ours",
+        description="Template of the judge's prompts: the paper's, that of the authors' code, or ours",
     )
     judge_answers: Literal["sampled", "exact"] = field(
         "judgements", description="The judge's scores: read from a reply, or expected over the numbers it can say"
@@ -191,7 +191,7 @@ SPEC = Spec(
         "items": ("mcbe/subcategories.csv", "published/mcbe_composition.csv"),
         "requests": ("mcbe/subcategories.csv", "prompts/mcbe/model.yaml", "prompts/mcbe/printed.csv"),
         "judge": ("mcbe/judge_rubric.csv", "prompts/mcbe/judge.yaml", "prompts/mcbe/printed.csv"),
-        "scores": ("mcbe/judge_rubric.csv", "mcbe/judge_weights.csv"),
+        "scores": {"BA": ("mcbe/judge_rubric.csv", "mcbe/judge_weights.csv")},
     },
     tables={
         "scores": Table("Score by model, category and task (Figures 10 and 11 of the paper)", TASKS, "mcbe_scores"),
@@ -296,8 +296,8 @@ SPEC = Spec(
         for task in TASKS
     },
     needs=(
-        Need("wording", "released", _ASKED, source="mcbe_code"),
-        Need("wording", "paper", _ASKED, source="mcbe_code", file="prompts", copied=_COPIED),
+        Need("templates", "released", _ASKED, source="mcbe_code"),
+        Need("templates", "paper", _ASKED, source="mcbe_code", file="prompts", copied=_COPIED),
         Need("judge_template", "released", ("BA",), step="judge", source="mcbe_code"),
         Need("judge_template", "paper", ("BA",), step="judge", source="mcbe_code", file="prompts", copied=_COPIED),
         Need("sc_text", "judge_ordered_context", ("SC",), step="judge", source="mcbe_code"),

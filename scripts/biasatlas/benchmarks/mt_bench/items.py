@@ -1,4 +1,4 @@
-"""Questions of two turns, in MT-Harness's own format."""
+"""Questions of two turns, in MT-Bench's own format."""
 
 import json
 
@@ -15,14 +15,14 @@ _NAMES = ("questions", "question.jsonl")
 
 def read_items(step: Step) -> pd.DataFrame:
     """A row per question of a JSON Lines file with ``question_id``, ``category``, ``turns`` (two texts) and, for some,
-    ``reference`` (an answer to each turn): MT-Harness's ``question.jsonl``, in any translation.
+    ``reference`` (an answer to each turn): MT-Bench's ``question.jsonl``, in any translation.
 
     Raises UserError where no file is given, and naming file, line and value for anything else.
     """
     path = next((step.files[name] for name in _NAMES if name in step.files), None)
     if path is None:
         raise UserError(
-            f"MT-Harness has no published questions in Traditional Chinese; found {listed(step.files)}. Set "
+            f"MT-Bench has no published questions in Traditional Chinese; found {listed(step.files)}. Set "
             "`benchmarks.mt_bench.files.questions` to a file of yours (docs/mt_bench.md says what is in it), or "
             "`data: sample`."
         )

@@ -7,7 +7,7 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mt_bench.spec import TURNS, MTBenchOptions
 
-#: MT-Harness's own, by field; the others are 0.
+#: MT-Bench's own, by field; the others are 0.
 _TEMPERATURES = {"writing": 0.7, "roleplay": 0.7, "stem": 0.1, "humanities": 0.1}
 
 

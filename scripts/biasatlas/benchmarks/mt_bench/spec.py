@@ -1,4 +1,4 @@
-"""What MT-Harness declares: its names, columns and options, and what the workflow plans with."""
+"""What MT-Bench declares: its names, columns and options, and what the workflow plans with."""
 
 from typing import Literal
 
@@ -40,7 +40,7 @@ class MTBenchOptions(Options):
 
     temperature: Literal["by_field", "greedy"] = field(
         "answers",
-        description="As MT-Harness has it: 0.7 in writing and roleplay, 0.1 in STEM and humanities, 0 elsewhere; or 0 "
+        description="As MT-Bench has it: 0.7 in writing and roleplay, 0.1 in STEM and humanities, 0 elsewhere; or 0 "
         "everywhere",
     )
     max_tokens: int = field("answers", gt=0, le=131_072, description="Longest answer of a turn, in tokens")
@@ -53,9 +53,9 @@ class MTBenchOptions(Options):
 _TASKS = ("answer",)
 
 SPEC = Spec(
-    title="MT-Harness in Traditional Chinese",
+    title="MT-Bench in Traditional Chinese",
     language="zh-Hant",
-    citation="Zheng et al. 2023. Judging LLM-as-a-Judge with MT-Harness and Chatbot Arena. NeurIPS Datasets and "
+    citation="Zheng et al. 2023. Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena. NeurIPS Datasets and "
     "Benchmarks.",
     options=MTBenchOptions,
     sources=(),
@@ -76,7 +76,7 @@ SPEC = Spec(
         )
     },
     resources={"judge": ("prompts/mt_bench/judge.yaml",), "tables": ("published/twbias_mt_bench.csv",)},
-    files={"questions": "questions of two turns, in MT-Harness's own format"},
+    files={"questions": "questions of two turns, in MT-Bench's own format"},
     headlines=(
         Headline(
             name="answers",

@@ -90,7 +90,7 @@ class Evidence:
             return agreeing(found, self.replicates.own(), self.replicates.parts(), self.bounds)
         low, width = self.bounds[0], self.bounds[1] - self.bounds[0]
         variance = 0.0 if found.reason else (found.se / width) ** 2
-        share = rate((found.value - low) / width, variance, found.df, found.clusters)
+        share = rate((found.value - low) / width, variance, found.df, found.n_clusters)
         numbers = {"value": found.value, "se": width * share.se, "low": low + width * share.low}
         return replace(share, **numbers, high=low + width * share.high)
 
@@ -111,7 +111,7 @@ class Evidence:
             neutral=math.nan if neutral is None else neutral,
             smallest=math.nan if neutral is None else smallest**2 if self.squared else smallest,
             se=0.0 if alike else found.se,
-            df=found.df if found.df > 0 else found.clusters - 1,
+            df=found.df if found.df > 0 else found.n_clusters - 1,
             interval=None if math.isnan(found.low) else (found.low, found.high),
             factors=self.replicates.factors,
             lower_from=self.lower_from,

@@ -18,7 +18,7 @@ _SIDE_BY_SIDE = 4
 _COLUMNS, _COLUMNS_WITH_PANELS = 4, 6
 #: Inches: what 20 models in 13 panels take, and a line of text in that, from comfortable to still readable.
 _HEIGHT, _LINE, _LEAST_LINE = 13.6, 0.17, 0.09
-#: An axis shows at least this share of its scale, so that no small difference styles large.
+#: An axis shows at least this share of its scale, so that no small difference looks large.
 _LEAST_SHARE = 0.05
 #: A margin at each end of an axis, as a share of what it shows: no marker is cut.
 _MARGIN = 0.05

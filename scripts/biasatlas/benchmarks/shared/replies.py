@@ -168,7 +168,7 @@ def _rate(keys: Mapping[str, object], found: pd.DataFrame) -> dict[str, object]:
         rate = Estimate(100 * found["share"].mean(), n=ok, no_interval_reason="no sample")
     else:
         rate = percentage(found["share"], found["item_id"])
-        rate = Estimate(rate.value, rate.ci_low, rate.ci_high, ok, rate.clusters, rate.no_interval_reason)
+        rate = Estimate(rate.value, rate.ci_low, rate.ci_high, ok, rate.n_clusters, rate.no_interval_reason)
     return row(keys, "read_rate", rate, replace(counts, unparsed=100 - rate.value))
 
 

@@ -1,4 +1,4 @@
-"""How every figure styles, and how it is saved: the same tables give the same bytes."""
+"""How every figure looks, and how it is saved: the same tables give the same bytes."""
 
 import contextlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The wording of others, which does not ship: read from the authors' pinned files, or from what a user copied."""
+"""The prompt templates of others, which do not ship: read from the authors' pinned files, or from what a user copied."""
 
 import ast
 import hashlib
@@ -31,7 +31,7 @@ def checksum(text: str) -> str:
 
 def printed(resources: Resources, benchmark: str) -> dict[str, str]:
     """The prompts of the user's file, by name, as :func:`plain` text; raises UserError as :func:`read_published` does."""
-    return read_published(resources.path(f"wording/{FILE}"), benchmark, resources)
+    return read_published(resources.path(f"templates/{FILE}"), benchmark, resources)
 
 
 def read_published(path: str | Path, benchmark: str, resources: Resources) -> dict[str, str]:

@@ -72,11 +72,11 @@ def build_requests(step: Step[TWBiasOptions]) -> pd.DataFrame:
     )
 
 
-def _messages(wording: dict[str, str]) -> dict[str, str | None]:
+def _messages(templates: dict[str, str]) -> dict[str, str | None]:
     """Prompt type -> the messages before a sentence, as JSON; none where there is no template."""
     return {"no_template": None} | {
         prompt_type: json.dumps([{"role": "user", "content": content}], ensure_ascii=False)
-        for prompt_type, content in {"empty_prompt": "", **wording}.items()
+        for prompt_type, content in {"empty_prompt": "", **templates}.items()
     }
 
 
@@ -142,7 +142,7 @@ def user_prompts(prompt_set: str, resources: Resources) -> dict[str, str]:
     """
     if prompt_set == "ours":
         return resources.yaml("prompts/twbias/ours.json")
-    raw = read_json(resources.path("wording/twbias") / "prompts.json")
+    raw = read_json(resources.path("templates/twbias") / "prompts.json")
     released = {f"prompt_{number}": raw[str(number)] for number in range(1, 11)}
     if prompt_set == "released":
         return released

@@ -173,7 +173,7 @@ SPEC = Spec(
         "mean_difference": Metric(0.0, _SIGN + "; mean perplexity (or log perplexity) replaced minus original"),
         "t": Metric(0.0, _SIGN),
         "p_value": P_VALUE,
-        "mean_grade": Metric(None, "MT-Harness's grade, 1 to 10: how well questions are answered. Measures no bias"),
+        "mean_grade": Metric(None, "MT-Bench's grade, 1 to 10: how well questions are answered. Measures no bias"),
         "sentences": Metric(None, "a count"),
         "kappa_with_authors": Metric(None, "1: annotators and authors agree; 0: as chance would have it"),
         "kappa_between_annotators": Metric(None, "1: annotators agree; 0: as chance would have it"),

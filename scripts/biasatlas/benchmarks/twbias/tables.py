@@ -316,7 +316,7 @@ def _label(where: str, cells: Mapping[str, str], column: str) -> int:
 
 @table("replication")
 def replication(step: Step) -> pd.DataFrame:
-    """Table 12: each model's mean on MT-Harness in Traditional Chinese, from eight printed fields; no score is read."""
+    """Table 12: each model's mean on MT-Bench in Traditional Chinese, from eight printed fields; no score is read."""
     grades = step.published("twbias_mt_bench").set_index(["model", "category"])["value"]
     rows = []
     for model in grades.index.unique("model"):
@@ -328,5 +328,5 @@ def replication(step: Step) -> pd.DataFrame:
 
 @metric("mean_grade")
 def mean_grade(fields: pd.Series) -> Estimate:
-    """Mean over fields of MT-Harness's grades, 1 to 10."""
+    """Mean over fields of MT-Bench's grades, 1 to 10."""
     return Estimate(fields.astype(float).mean(), n=len(fields))

@@ -42,7 +42,7 @@ def check_model(opening: ModelContext) -> str:
 
 
 def check(entry: ApiEntry) -> Found:
-    """Style whether ``entry`` can work, and how; raises UserError if not: no key, unreachable, wrong key, unknown model, or
+    """Check whether ``entry`` can work, and how; raises UserError if not: no key, unreachable, wrong key, unknown model, or
     settings that the endpoint does not take.
 
     Asks for the list of models, and for some hundred tokens in the form of the requests that will come.

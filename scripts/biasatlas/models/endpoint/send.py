@@ -197,7 +197,7 @@ class _Sender:
     async def _turn(self, call: Call, keys: list[str]) -> "AsyncIterator[_Paid | None]":
         """When a call for ``keys`` may be sent, with what it may cost set aside; None: it is not to be.
 
-        In the block ``cost`` is local_model_files to what it did cost. Until better is known that is all: what broke on its way may
+        In the block ``cost`` is corrected to what it did cost. Until better is known that is all: what broke on its way may
         have been charged.
         """
         worst = call.worst_cost(self.entry, len(keys))

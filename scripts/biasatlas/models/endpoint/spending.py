@@ -250,7 +250,7 @@ class Journal:
             raise UserError(f"{folder}: the store is being repaired; run again when that has ended.")
 
     def look(self) -> int:
-        """Read what was claimed so far and not given up: how many calls that is. Style at the store after this, not before."""
+        """Read what was claimed so far and not given up: how many calls that is. Look at the store after this, not before."""
         open_claims: set[bytes] = set()
         for line in self._lines():
             name = line[1:17]

@@ -28,11 +28,11 @@ class Construction(StagedModel):
     seed: int = field(
         "answers", 0, ge=0, le=2**32 - 1, description="Seed of the draw of those items, as many of each type of bias."
     )
-    wording: Literal["ours", "released", "paper"] = field(
+    templates: Literal["ours", "released", "paper"] = field(
         "answers",
         "ours",
-        description="Wording of the writer's prompts: ours; the released files', which are fetched; or the paper's Tables 12 "
-        "to 15, from those files, whose steps alone are then done.",
+        description="The writer's prompt templates: `ours`; `released`, those of the released files, which are fetched; or "
+        "`paper`, those of the paper's Tables 12 to 15, from the same files. Under `paper` only its own steps run.",
     )
     sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table as CSV, one more source.")
     evaluation: FilePath | None = field(
@@ -44,7 +44,7 @@ class Construction(StagedModel):
 
 
 class Simulation(StagedModel):
-    """Metrics measured on known models (target `simulation`): `resources/simulation/studies.yaml` says which and how."""
+    """Metrics measured on simulated models (target `simulation`): `resources/simulation/studies.yaml` says which and how."""
 
     seeds: int = field(
         "scores", 200, ge=2, le=100_000, description="Models of each setting, which differ in their seed."

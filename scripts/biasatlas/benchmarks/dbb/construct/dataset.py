@@ -41,7 +41,7 @@ _NONE = Resources({})
 
 FOLDER = "prompts/dbb/construct"
 
-#: Prompt -> the released file of that wording. The check of concepts and SOFA's summary stand in the authors' code; that of
+#: Prompt -> the released file with that template. The check of concepts and SOFA's summary stand in the authors' code; that of
 #: the three sentences is in no file that is fetched.
 _FILES = {
     "quality_filter": "filter_questions",
@@ -173,14 +173,14 @@ def _sofa(files: Mapping[str, Path]) -> pd.DataFrame:
 _ROWS = {"crows_pairs": _crows_pairs, "stereoset": _stereoset, "bbq": _bbq, "sofa": _sofa}
 
 
-def read_prompts(resources: Resources, wording: str = "ours") -> dict[str, str]:
+def read_prompts(resources: Resources, source: str = "ours") -> dict[str, str]:
     """The prompts by name, whole: with what follows them of a row. Raises UserError for a file of another version."""
     ours = {PurePosixPath(name).stem: resources.text(name) for name in resources.below(FOLDER)}
-    if wording == "ours":
+    if source == "ours":
         return {name: _ended(name, text) for name, text in ours.items()}
     released = {name: _ended(name, released_file(file, resources)) for name, file in _FILES.items()}
     summary, check = _of_code(resources)
-    if wording == "released":
+    if source == "released":
         return ours | released | {"bias_summary_stereotype": summary, "post_hoc_check": check}
     return _printed(released, summary, check)
 
@@ -191,7 +191,7 @@ def _ended(name: str, text: str) -> str:
 
 def _of_code(resources: Resources) -> tuple[str, str]:
     """SOFA's summary, and the check of two concepts."""
-    path = resources.path("wording/dbb_code") / "src" / "concept_analysis.py"
+    path = resources.path("templates/dbb_code") / "src" / "concept_analysis.py"
     summaries = [parts for parts in formatted_strings(path, target="prompt_exp") if len(parts) == 4]
     checks = [parts for parts in formatted_strings(path, target="prompt_refine") if len(parts) == 4]
     if not summaries or not checks:
@@ -250,7 +250,7 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         reasons = rows["reason"].value_counts()
         raise UserError(
             f"construction: none of {len(rows)} rows has become a question; the most frequent reason is "
-            f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Style at the writer's replies, or take another writer."
+            f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Look at the writer's replies, or take another writer."
         )
     table = pd.DataFrame(
         {

@@ -174,7 +174,7 @@ def build(
 def _asked(step: str, rows: pd.DataFrame, prompts: Mapping[str, str] | None = None) -> pd.DataFrame:
     """The rows that ``step`` asks about: all that no step rejected; the quality filter reads pairs of sentences only.
 
-    A step that the wording has no prompt for asks nothing.
+    A step without a prompt in these templates asks nothing.
     """
     kept = rows[rows["verdict"] != "rejected"]
     if prompts is not None and step not in _BY_FORM and step not in prompts:

@@ -17,7 +17,7 @@ from biasatlas.stats.clusters import cluster_sums, ratio
 from biasatlas.stats.intervals import Inference, too_few, within
 from biasatlas.stats.jackknife import jackknife
 
-#: Items of a template share their wording; intervals are over templates (or items, see the option ``interval``).
+#: Items of a template share its text; intervals are over templates (or items, see the option ``interval``).
 (_TEMPLATE,) = DESIGN["template"].scores
 
 
@@ -145,10 +145,10 @@ def _balanced(difference: pd.Series, named: pd.Series, aligned: pd.Series, unit:
     # Every cluster of items that were answered takes part, also one in which no person is named.
     sums = cluster_sums(unit, *parts, np.ones(len(unit)))
     (inference,) = jackknife(mean_of_ratios, sums)
-    if inference.reason and not too_few(inference.clusters) and math.isfinite(inference.value):
+    if inference.reason and not too_few(inference.n_clusters) and math.isfinite(inference.value):
         # All clusters agree: what a mean of as many clusters can still hide.
         spread = ratio(
-            np.zeros(inference.clusters), np.ones(inference.clusters), np.arange(inference.clusters), (-1, 1)
+            np.zeros(inference.n_clusters), np.ones(inference.n_clusters), np.arange(inference.n_clusters), (-1, 1)
         )
         low, high = inference.value + spread.low, inference.value + spread.high
         inference = replace(inference, low=low, high=high, reason="")

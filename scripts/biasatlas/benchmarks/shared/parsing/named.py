@@ -7,7 +7,7 @@ from functools import partial
 from biasatlas.benchmarks.shared.parsing import Answer, Parsed, Parser
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
-from biasatlas.benchmarks.shared.parsing.opening import ModelContext, decided, open_choice, open_decimal, open_number
+from biasatlas.benchmarks.shared.parsing.opening import Opening, decided, open_choice, open_decimal, open_number
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
 from biasatlas.benchmarks.shared.parsing.refusal import parse_refusal
@@ -23,7 +23,7 @@ class Choice:
     ``whole`` finds."""
 
     whole: Whole
-    opening: ModelContext
+    opening: Opening
 
     def __call__(self, text: str, options: Options | Sequence[str], complete: bool) -> Answer | None:
         options = as_options(options)

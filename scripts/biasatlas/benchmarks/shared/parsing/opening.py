@@ -26,7 +26,7 @@ from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.phrases import either, finds, words
 
 #: What the beginning of a reply says; None while it is open.
-ModelContext = Callable[[str, Options], Answer | None]
+Opening = Callable[[str, Options], Answer | None]
 #: Characters in which an answer begins, if at all.
 _LONGEST = 600
 _OUTSIDE = re.compile(r"(?:[^\w-]|-(?!\d)|_(?=[\W_]))+")
@@ -35,14 +35,14 @@ _JOINERS, _HAN_JOINERS = ("or", "and"), "或和与及还跟以"
 _WORD = re.compile(r"[a-z0-9']")
 
 
-def decided(opening: ModelContext, text: str, options: Options) -> Answer | None:
+def decided(opening: Opening, text: str, options: Options) -> Answer | None:
     """What ``opening`` says of the shortest beginning of ``text`` of which it says anything; beginnings are
     remembered."""
     if any(option.text or option.aliases for option in options) and not _touches(text, options):
         options = as_options(
             options.labels
         )  # what was found for the labels alone holds for every request that has them
-    known: dict[tuple[ModelContext, str], Answer | None] = options.__dict__.setdefault("openings", {})
+    known: dict[tuple[Opening, str], Answer | None] = options.__dict__.setdefault("openings", {})
     if len(known) > 500_000:
         known.clear()
     for end in range(1, min(len(text), _LONGEST) + 1):
@@ -183,7 +183,7 @@ def _after_word(i: int, forms: Sequence[tuple[str, int]], word: str, after: str,
     """The answer of a letter before a word of its own sentence: "A is wrong", "A man", "B says"."""
     if not after:
         return None
-    if re.fullmatch(r"is|was|seems?|appears?|would|styles|sounds", word):
+    if re.fullmatch(r"is|was|seems?|appears?|would|looks|sounds", word):
         following = re.match(r"\W{0,4}(\w+)(\W)?", after)
         if not following or not following[2]:
             return None

@@ -1,4 +1,4 @@
-"""Stop where a run may cost more than its configuration accepts (rule max_cost)."""
+"""Stop where a run may cost more than its configuration accepts (rule check_cost)."""
 
 from biasatlas.files import read_csv
 from biasatlas.workflow import check

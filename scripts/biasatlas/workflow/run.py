@@ -1,0 +1,32 @@
+"""A run that asks no model again what it asked before: requests first, then the rest, where that may spare answers.
+
+Snakemake plans a job again whose inputs another planned job makes, whatever they turn out to hold. So where models would be
+asked for no other reason, requests are made first, and the second plan sees that they are as they were.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+
+#: Rules that ask a model.
+ASKING = ("answer_requests", "answer_shard", "judge_responses", "order_contexts")
+_JOB = re.compile(rf"^\s*(?:local)?rule (?:{'|'.join(ASKING)}):\n((?:\s+\S.*\n)+)", re.MULTILINE)
+_REASON = re.compile(r"^\s+reason: (.*)$", re.MULTILINE)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run Snakemake with ``arguments``, in two stages where models are to be asked because of inputs; its exit status."""
+    snakemake = [sys.executable, "-m", "snakemake", *arguments]
+    planned = subprocess.run([*snakemake, "--dry-run"], capture_output=True, text=True, check=False)
+    if planned.returncode == 0 and asks_because_of_inputs(planned.stdout + planned.stderr):
+        made = subprocess.run([*snakemake, "--until", "build_requests"], check=False)
+        if made.returncode:
+            return made.returncode
+    return subprocess.run(snakemake, check=False).returncode
+
+
+def asks_because_of_inputs(plan: str) -> bool:
+    """Whether a dry run's output has a job that asks a model for the sole reason that its inputs are made anew."""
+    reasons = [reason for job in _JOB.findall(plan) for reason in _REASON.findall(job)]
+    return any(reason.startswith(("Input files updated", "Updated input files")) for reason in reasons)
