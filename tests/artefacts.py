@@ -42,7 +42,7 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def findings(results: Path, protocol: str) -> dict[Key, Said]:
-    """The claims of a run as its findings have them: what all others are held against."""
+    """The claims of a run as its findings have them: what all others must repeat."""
     rows = read(results / f"tables/comparison/{protocol}/findings.csv").query("metric == 'value'")
     return {
         tuple(row[key] for key in _KEYS): Said(

@@ -123,7 +123,7 @@ def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
 
 
 class _Tests(NamedTuple):
-    """The p-values of a claim, what becomes of them among all of the run, and the p-value that would surely be enough."""
+    """The p-values of a claim, what they come to among all of the run, and the p-value that would surely be enough."""
 
     outside: float
     inside: float
