@@ -104,7 +104,7 @@ def _exports(results: Path, protocol: str) -> Iterator[tuple[Key, Said]]:
             cells = [re.split(r" *[|&] *", line) for line in text.splitlines()]
             lines = [line for line in cells if "value" in line and not set(STATES).isdisjoint(line)]
             for (key, claim), line in zip(own.items(), lines, strict=True):
-                state = next(word for word in line if word in STATES)
+                state = [word for word in line if word in STATES][-1]  # a model may be called so, too
                 yield key, claim._replace(artefact=f"export {ending}", verdict=state)
             continue
         for row in rows:

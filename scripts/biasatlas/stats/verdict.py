@@ -154,7 +154,7 @@ def _fewest(claim: Claim) -> tuple[str, float]:
 
 
 def _too_few(factor: str, levels: float, needed: int) -> str:
-    return f"{levels:g} {factor}, {needed} are needed"
+    return f"{levels:g} {factor.removesuffix('s') if levels == 1 else factor}, {needed} are needed"
 
 
 def _interval(claim: Claim) -> tuple[float, float]:
