@@ -16,7 +16,7 @@ from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.pairs import Answers, BenchmarkEvidence
 from biasatlas.files import read_parquet
 from biasatlas.resources import Resources
-from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import load_studies
 from biasatlas.workflow.simulation import STEPS
@@ -53,7 +53,7 @@ def main():
         study = load_studies()[name]
         keys, dose, _ = PAIRED[name]
         headline = next(one for one in study.headlines if keys.items() <= one.keys.items())
-        values = [truth(bench, study.entry(setting, 0, bench.groups), headline) for setting in ("bias-0", dose)]
+        values = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for setting in ("bias-0", dose)]
         truths[name] = values[0] - values[1]
     # What is counted is what would be said of metrics whose cards had passed.
     passed = {"protocol": "recommended", "data": "full", "of": "", "verdict": "passed", "reason": ""}

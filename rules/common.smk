@@ -4,7 +4,7 @@
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from biasatlas.benchmarks.contract import REPLIES
+from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.errors import UserError
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.config import load_config

@@ -17,6 +17,7 @@ from parser_cases import PARSERS, Files
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
+from biasatlas.workflow import filetree
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.files import check_files
 from biasatlas.workflow.preflight import check_preflight
@@ -204,14 +205,18 @@ def test_data(row, files):
 def read_items_job(benchmark: str, files: Files, folder: Path) -> SimpleNamespace:
     """What Snakemake tells the script of rule read_items."""
     names = registry.resource_names(benchmark, "items")
+    trees = {
+        "raw": {name: filetree.File(str(path)) for name, path in files.items()},
+        "resources": {name: filetree.File(str(ROOT / "resources" / name)) for name in names},
+    }
     return SimpleNamespace(
         rule="read_items",
         wildcards={"benchmark": benchmark},
         config={"models": {"m": {"kind": "planted", "odds_ratio": 1}}, "benchmarks": {benchmark: {"data": "sample"}}},
-        params=SimpleNamespace(data="sample", raw=list(files), own=[], reading={}, get=lambda name, default: default),
-        input=SimpleNamespace(
-            raw=list(files.values()), own=[], resources=[ROOT / "resources" / name for name in names]
+        params=SimpleNamespace(
+            step={"data": "sample", "read_options": {}} | {k: filetree.places(v) for k, v in trees.items()}
         ),
+        input={name: filetree.files(tree) for name, tree in trees.items()},
         output=SimpleNamespace(items_file=str(folder / "items.parquet")),
         log=[str(folder / "read_items.log")],
         scriptdir=str(ROOT / "scripts"),

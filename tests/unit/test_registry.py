@@ -113,7 +113,7 @@ def test_a_misspelt_name_in_a_spec_is_one_sentence(changes, sentence):
 @pytest.mark.parametrize("benchmark", registry.benchmark_names())
 def test_every_declared_table_figure_and_metric_has_its_function(benchmark):
     spec = registry.load_spec(benchmark)
-    assert {*registry.tables(benchmark), "replies"} == set(spec.tables)
+    assert {*registry.tables(benchmark), "outcomes"} == set(spec.tables)
     assert set(registry.figures(benchmark)) == set(spec.figures)
 
 

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from biasatlas.report.cards import sentence
 from biasatlas.simulation import direct, own_group
 from biasatlas.simulation.experiment import COLUMNS, run
-from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.studies import HALF, Headline, Study, load_studies
 from biasatlas.simulation.validity import cards, markdown, settings_table
 
@@ -35,7 +35,7 @@ def runs(mean, truth, found=0.0, covered=0.95, seeds=200, clusters=40):
     value = mean + np.tile([-1.0, 1.0], seeds // 2)
     frame = {"headline": 0, "seed": range(seeds), "value": value, "ci_low": low, "ci_high": low + 2 * half}
     return pd.DataFrame(
-        frame | {"n": 100.0, "n_clusters": clusters, "p_value": np.nan, "truth": truth}, columns=COLUMNS
+        frame | {"n": 100.0, "n_clusters": clusters, "p_value": np.nan, "ground_truth": truth}, columns=COLUMNS
     )
 
 
@@ -103,13 +103,13 @@ def test_seeds_without_an_interval_are_counted_and_no_finding():
 def test_the_truth_of_a_preference_is_that_of_the_formula(bias):
     entry = STUDY.entry(f"bias-{bias:g}", 1, {})
     expected = 100 * norm.cdf(bias / np.sqrt(2))
-    assert truth(bench("crows_pairs", ("pair",)), entry, STUDY.headlines[0]) == pytest.approx(expected)
+    assert ground_truth(bench("crows_pairs", ("pair",)), entry, STUDY.headlines[0]) == pytest.approx(expected)
 
 
 def test_estimates_of_a_study_are_about_the_truth():
     found = run(STUDY, "bias-1", bench("crows_pairs", ("pair",)), range(1, 9))
     error = found["value"].std() / math.sqrt(len(found))
-    assert found["value"].mean() == pytest.approx(found["truth"].iloc[0], abs=4 * error)
+    assert found["value"].mean() == pytest.approx(found["ground_truth"].iloc[0], abs=4 * error)
 
 
 @pytest.mark.parametrize("name", [name for name, study in load_studies().items() if study.by == "tables"])
@@ -173,7 +173,7 @@ def test_without_noise_a_consistent_shift_is_its_truth(name):
     study = study.model_copy(update={"headlines": mine, "base": {"noise": 0.0}})
     found = direct.run(study, f"bias-{study.doses[-1]:g}", bench("dbb", tuple(study.tasks), there), [1])
     assert len(found) == 3
-    assert found["value"].to_numpy() == pytest.approx(found["truth"].to_numpy(), rel=1e-4)
+    assert found["value"].to_numpy() == pytest.approx(found["ground_truth"].to_numpy(), rel=1e-4)
 
 
 def test_a_key_with_several_values_is_a_headline_for_each():
@@ -195,5 +195,5 @@ def test_regressions_made_ready_give_what_the_table_gives():
     tried = bench("twbias", ("perplexity",), wanted)
     quick = own_group.run(study, "token_noise", tried, [7])
     slow = run(study, "token_noise", tried, [7])
-    columns = ["value", "ci_low", "ci_high", "n", "n_clusters", "truth"]
+    columns = ["value", "ci_low", "ci_high", "n", "n_clusters", "ground_truth"]
     assert quick[columns].to_numpy() == pytest.approx(slow[columns].to_numpy(), nan_ok=True)

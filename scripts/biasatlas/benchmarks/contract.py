@@ -6,8 +6,8 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. E
 ``spec``      SPEC, a :class:`Spec`: tasks, tables, figures, metrics, and every text of its own that people read
 ``options``   its protocol's :class:`Options`, each marked with what it changes
 ``columns``   columns of its items, requests and scores
-``items``     ``read_items(step)``: raw files to items; ``check_items(step)`` where published data can be held against
-              printed counts
+``items``     ``read_items(step)``: raw files to items; ``check_items(step)`` where published data can be checked
+              against published counts
 ``requests``  ``build_requests(step)``: items to the requests of one task
 ``scores``    ``score_responses(step)``: responses to the scores of one category
 ``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
@@ -44,8 +44,8 @@ Kind = Literal["likelihood", "choice", "generation"]
 #: Steps that read shipped files.
 ReadingStep = Literal["items", "requests", "judge", "scores", "tables"]
 
-#: The table that every benchmark has beside its own: what became of every answer.
-REPLIES = "replies"
+#: The table that every benchmark has beside its own: the outcome of every request.
+OUTCOMES = "outcomes"
 
 
 class Options(StagedModel):

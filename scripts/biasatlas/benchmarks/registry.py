@@ -1,4 +1,4 @@
-"""Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
+"""Benchmarks by name: their specs, their protocols and the functions of their steps. Everything else reaches benchmarks through here."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -12,7 +12,7 @@ from biasatlas.benchmarks import contract
 from biasatlas.benchmarks.checks import check_spec, resource_patterns
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
-from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
+from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS
 from biasatlas.benchmarks.shared.parsing import VERSION, Parser
 from biasatlas.benchmarks.visible import SPEC, View, plain
 from biasatlas.errors import UserError
@@ -171,7 +171,7 @@ def read_items(benchmark: str) -> Made:
 
 
 def check_items(benchmark: str) -> Callable[..., list[str]] | None:
-    """How its published data are held against printed counts, if they can be: remarks on accepted differences, else a UserError."""
+    """The function that checks its data against published counts, if there is one: remarks on accepted differences, else a UserError."""
     function = getattr(_module(benchmark, "items"), "check_items", None)
     return function and _stepwise(benchmark, "check_items", function)
 
@@ -197,7 +197,7 @@ def import_responses(benchmark: str) -> Made:
 
 
 def has_roles(spec: Spec) -> bool:
-    """Whether a benchmark says what its requests are about, so that a model of kind ``known`` can answer them.
+    """Whether a benchmark says what its requests are about, so that a model of kind ``simulated`` can answer them.
 
     By what stands beside its options: its name in a configuration may be another, or the path of a description.
     """
@@ -241,13 +241,13 @@ def score_responses(benchmark: str) -> Made:
 
 
 def tables(benchmark: str) -> dict[str, Made]:
-    """The makers of its tables by name, but for that of its replies. Raises UserError where spec and functions differ."""
+    """The makers of its tables by name, but for that of its outcomes. Raises UserError where spec and functions differ."""
     spec, described = load_spec(benchmark), description(benchmark)
     _read_marks(benchmark, ("tables", *(described.tables if described else ())))
-    for name in spec.metrics.keys() - REPLY_METRICS.keys():
+    for name in spec.metrics.keys() - OUTCOME_METRICS.keys():
         if not any((owner, name) in contract.METRICS for owner in (*owners(benchmark), "shared", *FAMILIES)):
             raise UserError(f"benchmark {benchmark}: metric {name!r} is in its spec, but no function computes it.")
-    own = {name: table for name, table in spec.tables.items() if name != contract.REPLIES}
+    own = {name: table for name, table in spec.tables.items() if name != contract.OUTCOMES}
     return _declared(benchmark, "table", contract.TABLES, own)
 
 

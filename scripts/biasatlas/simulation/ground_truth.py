@@ -1,7 +1,7 @@
-"""What a metric is worth by the formula alone: computed from roles and settings, apart from the code that estimates it.
+"""A metric's value by the formula alone: computed from roles and settings, apart from the code that estimates it.
 
 Expectations over normal noise are in closed form, or Gauss-Hermite quadrature of one normal. A metric that no function here
-knows has no truth: whether it raises false alarms, and what it finds, is looked at all the same.
+knows has no ground truth: whether it raises false alarms, and what it finds, is looked at all the same.
 """
 
 from collections.abc import Callable
@@ -22,29 +22,29 @@ from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline
 
 Array = NDArray[np.float64]
-Truth = Callable[[Harness, SimulatedEntry, dict[str, str]], float]
+GroundTruth = Callable[[Harness, SimulatedEntry, dict[str, str]], float]
 
 #: Nodes and weights of the expectation of a function of a standard normal.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
-_TRUTHS: dict[tuple[str, str, str], Truth] = {}
+_GROUND_TRUTHS: dict[tuple[str, str, str], GroundTruth] = {}
 
 
-def truth(bench: Harness, entry: SimulatedEntry, headline: Headline) -> float:
-    """The truth of a headline under the settings of ``entry``; missing where none is known.
+def ground_truth(bench: Harness, entry: SimulatedEntry, headline: Headline) -> float:
+    """The ground truth of a headline under the settings of ``entry``; missing where none is known.
 
     So is it where tokens have costs of their own, which are other ones with each seed.
     """
     if entry.token_noise:
         return np.nan
-    known = _TRUTHS.get((bench.benchmark, headline.table, headline.metric))
+    known = _GROUND_TRUTHS.get((bench.benchmark, headline.table, headline.metric))
     return known(bench, entry, headline.keys) if known else np.nan
 
 
-def _of(benchmark: str, table: str, *metrics: str) -> Callable[[Truth], Truth]:
-    def mark(function: Truth) -> Truth:
-        _TRUTHS.update({(benchmark, table, metric): function for metric in metrics})
+def _of(benchmark: str, table: str, *metrics: str) -> Callable[[GroundTruth], GroundTruth]:
+    def mark(function: GroundTruth) -> GroundTruth:
+        _GROUND_TRUTHS.update({(benchmark, table, metric): function for metric in metrics})
         return function
 
     return mark
@@ -83,7 +83,7 @@ def _pairs(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float
     return 100 * won[_within(bench, keys, values.index)].mean()
 
 
-def _stereoset(metric: str) -> Truth:
+def _stereoset(metric: str) -> GroundTruth:
     def value(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
         """Means over target terms of their items' means: of a preference, of related sentences, or their ICAT."""
         values, sizes = _sentences(bench, entry, keys["task"], "mean")

@@ -1,4 +1,4 @@
-"""What a run could find, before anything is asked: known models without bias answer the configured questions."""
+"""What a run could find, before anything is asked: simulated models without bias answer the configured questions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 def bases(tasks: Sequence[str], studies: Mapping[str, Study], benchmark: str) -> dict[str, SimulatedEntry]:
-    """What a model without bias is like in each task: as in the simulation's study of it, else as known models are."""
+    """What a model without bias is like in each task: as in the simulation's study of it, else as simulated models are."""
     found = {}
     for task in tasks:
         settings = next((s.base for s in studies.values() if s.benchmark == benchmark and task in s.tasks), {})

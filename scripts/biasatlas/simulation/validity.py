@@ -21,12 +21,12 @@ ALPHA = 0.05
 _NO_NUISANCE = {"bias-0": "without any nuisance"}
 #: Seeds a setting that a headline can pass with.
 SEEDS = 100
-#: Standard errors from the truth within which an estimate counts as unbiased.
+#: Standard errors from the ground truth within which an estimate counts as unbiased.
 WITHIN = 3.0
 
 SETTING_COLUMNS = (
     *("study", "benchmark", "protocol", "data", "tasks", "table", "metric", "of", "setting", "dose", "seeds"),
-    *("n_clusters", "truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
+    *("n_clusters", "ground_truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
 )
 CARD_COLUMNS = (
     *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "clusters", "seeds", "verdict"),
@@ -77,12 +77,12 @@ def named(name: str, study: Study, headline: Headline) -> dict[str, str]:
 def _summary(runs: pd.DataFrame, study: Study, headline: Headline) -> dict[str, float]:
     measured = runs[runs["value"].notna()]
     with_interval = measured[measured["ci_low"].notna()]
-    low, high, truth = with_interval["ci_low"], with_interval["ci_high"], with_interval["truth"]
+    low, high, truth = with_interval["ci_low"], with_interval["ci_high"], with_interval["ground_truth"]
     holds = low.le(truth) & high.ge(truth) if truth.notna().all() and len(truth) else pd.Series(dtype=float)
     return {
         "seeds": len(runs),
         "n_clusters": measured["n_clusters"].median(),
-        "truth": runs["truth"].iloc[0],
+        "ground_truth": runs["ground_truth"].iloc[0],
         "mean": measured["value"].mean(),
         "mean_error": measured["value"].std(ddof=1) / math.sqrt(len(measured)) if len(measured) > 1 else np.nan,
         "coverage": holds.mean() if len(holds) else np.nan,
@@ -108,8 +108,13 @@ def cards(settings: pd.DataFrame) -> pd.DataFrame:
 
     ``coverage`` is over all doses, ``false_alarms`` the most under any nuisance, and ``mistakes`` names those under
     which they are more than the bar. ``smallest_dose`` is the bias in log odds or nats that is found with a power of
+<<<<<<< HEAD
     80 %, between the doses tried by linear interpolation, ``smallest_value`` the metric's truth there (its mean where
     none is known). ``findable`` is the distance from the neutral value that is found with that power by the
+=======
+    80 %, between the doses tried by linear interpolation, ``smallest_value`` the ground truth there (its mean where
+    none is known). ``smallest_effect`` is the distance from the neutral value that is found with that power by the
+>>>>>>> main
     width of intervals without bias alone, (t.975 + t.8) SE, whatever was tried. The ``verdict`` is "passed", or "descriptive" with the ``reason``: a bar counts as missed where the
     seeds speak against it at the level :data:`ALPHA`. With fewer than :data:`SEEDS` what missed none is "undecided".
     """
@@ -163,12 +168,12 @@ def _missed_coverage(coverage: float, intervals: int, clusters: float) -> list[s
 
 
 def _biased(doses: pd.DataFrame) -> list[str]:
-    off = (doses["mean"] - doses["truth"]) / doses["mean_error"]
+    off = (doses["mean"] - doses["ground_truth"]) / doses["mean_error"]
     worst = off.abs().idxmax() if off.notna().any() else None
     if worst is None or abs(off[worst]) <= WITHIN:
         return []
     row = doses.loc[worst]
-    return [f"estimates {row['mean'] - row['truth']:+.3g} off at a bias of {row['dose']:g}"]
+    return [f"estimates {row['mean'] - row['ground_truth']:+.3g} off at a bias of {row['dose']:g}"]
 
 
 def _not_monotone(doses: pd.DataFrame) -> list[str]:
@@ -186,7 +191,7 @@ def _smallest(doses: pd.DataFrame) -> tuple[float, float]:
         return np.nan, np.nan
     at = reached[0]
     share = (POWER - power[at - 1]) / (power[at] - power[at - 1])
-    values = doses["truth"].fillna(doses["mean"])
+    values = doses["ground_truth"].fillna(doses["mean"])
     dose, value = (
         float(column.iloc[at - 1] + share * (column.iloc[at] - column.iloc[at - 1]))
         for column in (doses["dose"], values)
@@ -224,7 +229,7 @@ _SETTINGS_SHOWN = {
     "metric": "metric",
     "of": "of",
     "setting": "setting",
-    "truth": "truth",
+    "ground_truth": "truth",
     "mean": "mean",
     "mean_error": "± (1 SE)",
     "coverage": "coverage",

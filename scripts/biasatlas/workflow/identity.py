@@ -40,7 +40,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "answer_requests": ("import_responses", "read_predictions"),
     "score_responses": ("score_responses",),
     "summarise_scores": ("table",),
-    "summarise_replies": ("replies",),
+    "summarise_outcomes": ("outcomes",),
     "draw_figure": ("figure",),
     "compare_models": ("evidence",),
     "score_again": ("score_responses", "table", "evidence"),

@@ -3,7 +3,7 @@
 Nobody parses a path back: what a file is about stands in the file, or is known to whoever names it.
 """
 
-from biasatlas.benchmarks.contract import REPLIES
+from biasatlas.benchmarks.contract import OUTCOMES
 
 #: A planted model's checkpoint, file by file.
 WEIGHT_FILES = (
@@ -55,8 +55,8 @@ class Paths:
         self.table = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
         self.table_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.json"
         #: The outcome of every answer; each reply that could not be parsed, and ten of every form.
-        self.replies = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.csv"
-        self.replies_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.json"
+        self.outcomes = f"{results}/tables/{{benchmark}}/{{protocol}}/{OUTCOMES}.csv"
+        self.outcomes_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{OUTCOMES}.json"
         self.unparsed = f"{results}/replies/{{benchmark}}/{{protocol}}/unparsed.csv"
         self.unparsed_examples = f"{results}/replies/{{benchmark}}/{{protocol}}/examples.txt"
         self.figure = f"{results}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"

@@ -1,4 +1,4 @@
-"""Which order of a block was published: a known model with a bias has seen it."""
+"""Which order of a block was published: a simulated model with a bias has seen it."""
 
 import pandas as pd
 

@@ -417,7 +417,7 @@ def _qwen_scenario_selection(published: Published) -> Iterator[dict]:
 
 
 def _friedman(published: Published) -> Iterator[dict]:
-    """The Friedman test over models under each reading of its blocks, which the paper does not state."""
+    """The Friedman test over models under each interpretation of its blocks, which the paper does not state."""
     for reading, blocks in friedman_blocks(published_scores(published)).items():
         test = friedman_test(blocks)
         for name, value in (("friedman_chi_square", test.chi_square), ("friedman_p", test.p_value)):
@@ -425,7 +425,7 @@ def _friedman(published: Published) -> Iterator[dict]:
 
 
 def friedman_blocks(cells: pd.Series) -> dict[str, pd.DataFrame]:
-    """Reading -> its blocks (rows) by models (columns), complete; ``cells`` are the printed scores.
+    """Interpretation -> its blocks (rows) by models (columns), complete; ``cells`` are the printed scores.
 
     Twelve of the 605 printed cells could not be read: a mean is over those that could, a block of single cells needs
     all. A cell that does not apply (PC of models behind an API, PC and SS of Worldview) is in no block, but is 0 in the

@@ -44,7 +44,7 @@ _NO_VALUE = ("refused", "filtered", "ambiguous", "unparseable", "truncated", "fa
 
 @dataclass(frozen=True)
 class Counts:
-    """Units without a value, by what became of them (:data:`biasatlas.columns.STATUSES` but "ok"), and what is known beyond.
+    """Units without a value, by their outcome (:data:`biasatlas.columns.STATUSES` but "ok"), and what is known beyond.
 
     ``unparsed`` is the percentage of the answers behind all units that gave none, missing where nothing was answered in
     words; ``reason`` says why most units without a value have none.

@@ -64,7 +64,7 @@ class Direction:
 
     ``keys`` are its ``KEYS``: the sentences state stereotypes of the target group, the reference group's terms are
     swapped in. ``sentences`` has a row for each, with ``toxicity``, ``attribute_categories`` and ``status``: "ok", or
-    what became of a sentence that has no score under some prompt type. ``original`` and ``replaced`` are (sentences,
+    the outcome of a sentence that has no score under some prompt type. ``original`` and ``replaced`` are (sentences,
     prompt types): perplexities or log perplexities (nats per token), missing where not scored or left out as outliers.
     """
 
@@ -124,7 +124,7 @@ def _perplexities(rows: pd.DataFrame, options: TWBiasOptions) -> tuple[pd.Series
 
 
 def _first_unscored(statuses: pd.DataFrame, scored: np.ndarray) -> np.ndarray:
-    """What became of each sentence: "ok", or the status under the first prompt type without a perplexity.
+    """The outcome of each sentence: "ok", or the status under the first prompt type without a perplexity.
 
     A score that is "ok" can lack the minimum over variants, where they were published as a mean: "not_applicable".
     """
@@ -232,7 +232,7 @@ def with_intervals(
 
 
 def tested_and_counts(direction: Direction, numbers: np.ndarray) -> tuple[int, Counts]:
-    """How many of the sentences ``numbers`` are in at least one test, and what became of those without a score."""
+    """How many of the sentences ``numbers`` are in at least one test, and the outcomes of those without a score."""
     tested = np.isfinite(direction.original[numbers]).any(axis=1)
     return int(tested.sum()), Counts.of(direction.sentences.iloc[numbers])
 

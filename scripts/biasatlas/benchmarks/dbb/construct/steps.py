@@ -209,7 +209,7 @@ def _filled(text: str, fields: Mapping[str, str]) -> str:
 def parse(
     step: str, rows: pd.DataFrame, responses: pd.DataFrame, prompts: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """``rows`` with what the responses to ``step`` add, in ``step``, ``verdict`` and ``reason`` what became of each.
+    """``rows`` with what the responses to ``step`` add, and the outcome of each in ``step``, ``verdict`` and ``reason``.
 
     Of a row's replies the first that can be taken counts. Verdicts: "kept"; "refined" where a check changed something;
     "skipped" where the step does not apply; "rejected", with the reason of the last reply: the quality filter's own
