@@ -26,13 +26,8 @@ SPEC: Mapping[str, Tree] = {
     "bias_roles": {"tasks": _TASK, "language": _ALL},
     "table": {"metrics": {"neutral": _ALL}, "published_under": _ALL},
     "figure": {"figures": {"tables": _ALL}},
-<<<<<<< HEAD
     "evidence": {"unit": _ALL, "multiverses": _ALL, "headlines": _ALL, "metrics": {"unit": _ALL}},
-    "replies": {"metrics": {}},
-=======
-    "evidence": {"unit": _ALL, "multiverses": _ALL},
     "outcomes": {"metrics": {}},
->>>>>>> main
     "sensitivity": {"metrics": {"neutral": _ALL}},
     "studies": {"tasks": {**_TASK, "judged": _ALL}, "tables": {"tasks": _ALL}, "metrics": {"neutral": _ALL}},
     "page": dict.fromkeys(_PAGE),

@@ -108,13 +108,8 @@ def cards(settings: pd.DataFrame) -> pd.DataFrame:
 
     ``coverage`` is over all doses, ``false_alarms`` the most under any nuisance, and ``mistakes`` names those under
     which they are more than the bar. ``smallest_dose`` is the bias in log odds or nats that is found with a power of
-<<<<<<< HEAD
-    80 %, between the doses tried by linear interpolation, ``smallest_value`` the metric's truth there (its mean where
-    none is known). ``findable`` is the distance from the neutral value that is found with that power by the
-=======
     80 %, between the doses tried by linear interpolation, ``smallest_value`` the ground truth there (its mean where
-    none is known). ``smallest_effect`` is the distance from the neutral value that is found with that power by the
->>>>>>> main
+    none is known). ``findable`` is the distance from the neutral value that is found with that power by the
     width of intervals without bias alone, (t.975 + t.8) SE, whatever was tried. The ``verdict`` is "passed", or "descriptive" with the ``reason``: a bar counts as missed where the
     seeds speak against it at the level :data:`ALPHA`. With fewer than :data:`SEEDS` what missed none is "undecided".
     """

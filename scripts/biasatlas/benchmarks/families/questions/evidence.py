@@ -7,10 +7,9 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.questions.spec import DESIGN, QuestionsOptions
-from biasatlas.benchmarks.families.questions.tables import mean_of_ratios
+from biasatlas.benchmarks.families.questions.tables import balanced
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.stats.clusters import cluster_sums
-from biasatlas.stats.replicates import Replicates, ratio_replicates, replicates
+from biasatlas.stats.replicates import Replicates, ratio_replicates
 
 (_TEMPLATE,) = DESIGN["template"].scores
 
@@ -45,7 +44,4 @@ def _bias(rows: pd.DataFrame, condition: str, formula: str) -> Replicates:
         return ratio_replicates(difference, rows["answered"], rows[_TEMPLATE])
     if formula == "paper":
         return ratio_replicates(difference, named, rows[_TEMPLATE])
-    aligned = rows["aligned"].astype(float)
-    parts = [values * (aligned == side) for side in (1, 0) for values in (difference, named)]
-    sums = cluster_sums(rows[_TEMPLATE], *parts, np.ones(len(rows)))
-    return replicates(mean_of_ratios, sums, rows[_TEMPLATE].unique())
+    return balanced(difference, named, rows["aligned"].astype(float), rows[_TEMPLATE])
