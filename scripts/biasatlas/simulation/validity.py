@@ -29,7 +29,7 @@ SETTING_COLUMNS = (
     *("n_clusters", "ground_truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
 )
 CARD_COLUMNS = (
-    *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "clusters", "seeds", "verdict"),
+    *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "n_clusters", "seeds", "verdict"),
     *("coverage", "false_alarms", "mistakes", "smallest_dose", "smallest_value", "findable", "reason"),
 )
 

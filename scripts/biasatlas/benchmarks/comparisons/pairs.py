@@ -170,3 +170,8 @@ def _rows(
         clusters = first.items["cluster"][sides.index]
         share = proportion(flipped, np.ones(len(flipped)), clusters)
         yield row(keys, "flipped", Estimate.of(share, len(flipped), scale=100), counts)
+
+
+def joined(tables: Sequence[pd.DataFrame], keys: Sequence[str]) -> pd.DataFrame:
+    """Tables of several benchmarks end to end."""
+    return pd.concat(tables, ignore_index=True) if tables else make_table(keys, [])
