@@ -1,5 +1,6 @@
 """What the findings of a run say of a row of a headline: its verdict, and the validity cards behind it."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,14 +29,9 @@ class Judging:
                 model, measure, part, category, state, why, neutral, smallest = key
                 numbers = rows.set_index("metric")["value"]
                 (value,) = rows[rows["metric"] == "value"].to_dict("records")
-                self._verdicts[model, measure, part, category] = Verdict(
-                    *(state, why, value["value"], neutral, smallest, value["ci_low"], value["ci_high"]),
-                    **{
-                        name: float(numbers[name])
-                        for name in ("findable", "p_outside", "p_inside", "q")
-                        if name in numbers
-                    },
-                )
+                tests = [float(numbers.get(name, math.nan)) for name in ("findable", "p_outside", "p_inside", "q")]
+                told = (value["value"], neutral, smallest, value["ci_low"], value["ci_high"], *tests)
+                self._verdicts[model, measure, part, category] = Verdict(state, why, *told)
 
     def cards(self, headline: Headline, where: Mapping[str, str]) -> list[Card]:
         """The validity cards of the row whose keys are ``where``."""

@@ -54,8 +54,10 @@ class Replicates:
         """What each cluster adds to the value, where that is a mean or a ratio."""
         return self.value - (1 - self.pull.to_numpy(float)) * self.without.to_numpy(float)
 
-    def minus(self, other: "Replicates") -> "Replicates":
+    def minus(self, other: "Replicates | Crossed") -> "Replicates":
         """This less the ``other``, of the same clusters. Raises ValueError where they differ."""
+        if isinstance(other, Crossed):
+            raise ValueError("the estimates are of different factors")
         if not self.without.index.sort_values().equals(other.without.index.sort_values()):
             raise ValueError("the estimates are of different clusters")
         df = None if self.df is None or other.df is None else min(self.df, other.df)
@@ -110,9 +112,9 @@ class Crossed:
         """The estimate with its interval over all factors, or why it has none."""
         return crossed({names: part.inference() for names, part in self.by.items()})
 
-    def minus(self, other: "Crossed") -> "Crossed":
+    def minus(self, other: "Replicates | Crossed") -> "Crossed":
         """This less the ``other``, of the same clusters. Raises ValueError where they differ."""
-        if self.by.keys() != other.by.keys():
+        if not isinstance(other, Crossed) or self.by.keys() != other.by.keys():
             raise ValueError("the estimates are of different factors")
         return Crossed({names: part.minus(other.by[names]) for names, part in self.by.items()})
 

@@ -116,9 +116,9 @@ def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
     verdicts = []
     for claim, reason, *numbers in zip(claims, told, outside, inside, *outcomes, strict=True):
         needed = alpha / (max(len(sizes), 1) * sizes.get(claim.family, 1))
-        tests = _Tests(*map(float, numbers), needed)
-        state, why = ("untestable", reason) if reason else _state(claim, tests)
-        verdicts.append(_verdict(claim, state, why, tests))
+        tests = _Tests._make([*map(float, numbers), needed])
+        said: tuple[State, str] = ("untestable", reason) if reason else _state(claim, tests)
+        verdicts.append(_verdict(claim, *said, tests))
     return verdicts
 
 
@@ -247,9 +247,8 @@ def _verdict(claim: Claim, state: State, why: str, tests: _Tests) -> Verdict:
     if claim.interval is not None or claim.df > 0:
         low, high = _interval(claim)
         findable = claim.smallest + smallest_findable(max(_errors(claim)), claim.df)
-    numbers = (claim.value, claim.neutral, claim.smallest, low, high, findable)
+    numbers = [claim.value, claim.neutral, claim.smallest, low, high, findable]
     if claim.squared:
-        numbers = tuple(math.copysign(math.sqrt(abs(number)), number) for number in numbers)
-    return Verdict(
-        state, why, *numbers, tests.outside, tests.inside, tests.q_inside if state == "unbiased" else tests.q_outside
-    )
+        numbers = [math.copysign(math.sqrt(abs(number)), number) for number in numbers]
+    q = tests.q_inside if state == "unbiased" else tests.q_outside
+    return Verdict(state, why, *[*numbers, tests.outside, tests.inside, q])

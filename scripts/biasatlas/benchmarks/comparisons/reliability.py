@@ -14,7 +14,7 @@ from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.stats import Array
 from biasatlas.stats.clusters import cluster_sums
 from biasatlas.stats.intervals import CONFIDENCE, MIN_CLUSTERS, rank_correlation, within
-from biasatlas.stats.replicates import Replicates, replicates
+from biasatlas.stats.replicates import Crossed, Replicates, replicates
 
 #: ``model`` is empty for what is over models, ``category`` for what is over categories.
 KEYS = ("model", "benchmark", "measure", "part", "category", "other")
@@ -143,7 +143,7 @@ def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Est
     )
 
 
-def _sums(part: Replicates, clusters: pd.Index) -> Array:
+def _sums(part: Replicates | Crossed, clusters: pd.Index) -> Array:
     """Of each cluster its pull times its own value, and its pull: (2, clusters)."""
     pull = part.pull.reindex(clusters).to_numpy(float)
     return np.stack([part.value - (1 - pull) * part.without.reindex(clusters).to_numpy(float), pull])

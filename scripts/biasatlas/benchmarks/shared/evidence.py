@@ -91,8 +91,8 @@ class Evidence:
         low, width = self.bounds[0], self.bounds[1] - self.bounds[0]
         variance = 0.0 if found.reason else (found.se / width) ** 2
         share = rate((found.value - low) / width, variance, found.df, found.n_clusters)
-        numbers = {"value": found.value, "se": width * share.se, "low": low + width * share.low}
-        return replace(share, **numbers, high=low + width * share.high)
+        limits = (low + width * share.low, low + width * share.high)
+        return replace(share, value=found.value, se=width * share.se, low=limits[0], high=limits[1])
 
     def claim(self, family: str, untestable: str = "", member: bool = True) -> Claim:
         """What it claims, to be judged among all claims of a run: of ``family``, as a ``member`` or beside its members.
@@ -133,7 +133,7 @@ class Evidence:
         needed = max(self.lower_from, self.upper_from)
         return replace(
             self,
-            replicates=self.replicates.minus(other.replicates),  # type: ignore[arg-type]  # both have the same factors
+            replicates=self.replicates.minus(other.replicates),
             bounds=self.bounds and (self.bounds[0] - self.bounds[1], self.bounds[1] - self.bounds[0]),
             rate=False,
             own_p=None,
