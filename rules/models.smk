@@ -6,7 +6,7 @@
 
 
 from biasatlas.benchmarks.languages import LANGUAGES
-from biasatlas.workflow.plan import check_tree, plan
+from biasatlas.workflow.plan import asked_with, check_tree, plan
 
 
 localrules:
@@ -95,7 +95,14 @@ rule check:
     conda:
         "../envs/model.yaml" if jobs.of_kinds("hf") else "../envs/data.yaml"
     params:
-        step=find.step("", counted=CHECK, plan=plan(CONFIG), rates=jobs.rates(), writer=construct.setting("writer")),
+        step=find.step(
+            "",
+            counted=CHECK,
+            shipped=asked_with(find),
+            plan=plan(CONFIG),
+            rates=jobs.rates(),
+            writer=construct.setting("writer"),
+        ),
     script:
         "../scripts/check.py"
 

@@ -19,7 +19,7 @@ def _parser() -> ArgumentParser:
         epilog="python -m biasatlas VERB --help says more. A verb that failed exits with 2 and one sentence.",
     )
     verbs = parser.add_subparsers(metavar="VERB", required=True)
-    for function in (commands.check, commands.plan):
+    for function in (commands.run, commands.check, commands.plan):
         verb = _verb(verbs, function)
         verb.add_argument("configfile", help="configuration of the run")
         verb.set_defaults(takes_options=True)

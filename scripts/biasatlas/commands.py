@@ -13,6 +13,21 @@ from biasatlas import ROOT
 from biasatlas.errors import UserError
 
 
+def run(configfile: str, options: list[str]) -> int:
+    """Run a configuration, and ask no model again whose requests are as they were.
+
+    It is `snakemake --configfile my.yaml`, in two stages where an edit makes requests anew: first the requests, then all
+    else. Models are asked only where a request differs. Other options go on to Snakemake, files and rules after `--`:
+
+        python -m biasatlas run my.yaml --cores 4
+        python -m biasatlas run my.yaml --workflow-profile profiles/slurm -- simulation
+    """
+    from biasatlas.workflow import run
+
+    mark = options.index("--") if "--" in options else len(options)
+    return run.run(_snakemake(configfile, options[:mark], cores="all"), options[mark + 1 :])
+
+
 def check(configfile: str, options: list[str]) -> int:
     """Say what a run will ask of which model, and what that may cost at most.
 
@@ -37,18 +52,25 @@ def _run_and_print(configfile: str, options: list[str], targets: list[str], file
     """Run the workflow to ``targets``, and print ``files`` of the results. Of a run that failed, the status alone."""
     from biasatlas.validation import read_yaml
     from biasatlas.workflow.config import Config
-    from biasatlas.workflow.config.files import check_files
 
-    # Snakemake answers a file that is missing, or not UTF-8, with a traceback.
-    check_files([configfile])
+    command = _snakemake(configfile, options, cores="1")
     results = read_yaml(configfile).get("results", Config.model_fields["results"].default)
-    cores = [] if any(option.startswith(("--cores", "-c", "--profile")) for option in options) else ["--cores", "1"]
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--configfile", configfile]
-    status = subprocess.run([*command, *cores, *options, "--", *targets], check=False).returncode
+    status = subprocess.run([*command, "--", *targets], check=False).returncode
     if status == 0:
         for name in files:
             print((Path(results) / name).read_text(encoding="utf-8"), end="")
     return status
+
+
+def _snakemake(configfile: str, options: list[str], cores: str) -> list[str]:
+    """Snakemake's command for a configuration; ``cores`` where neither the options nor a profile of theirs say how many."""
+    from biasatlas.workflow.config.files import check_files
+
+    # Snakemake answers a file that is missing, or not UTF-8, with a traceback.
+    check_files([configfile])
+    said = any(option.startswith(("--cores", "-c", "--profile", "--workflow-profile")) for option in options)
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--configfile", configfile]
+    return [*command, *([] if said else ["--cores", cores]), *options]
 
 
 def compare_runs(before: str, after: str) -> int:

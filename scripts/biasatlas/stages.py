@@ -38,6 +38,11 @@ def mark(section: type[StagedModel], name: str) -> Stage:
     raise TypeError(f"{section.__name__}.{name}: mark it with one of {', '.join(_ORDER)} (biasatlas.stages.field)")
 
 
+def declaration(section: StagedModel) -> type[StagedModel]:
+    """The class of a section, for code that asks what its fields could be: it is then in the code's identity."""
+    return type(section)
+
+
 def fields_affecting(section: StagedModel, upto: Stage) -> dict[str, Any]:
     """The fields that can change what is made up to a stage, as plain values in the order of their names.
 

@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 from collections.abc import Callable
 
 import pytest
@@ -69,6 +70,15 @@ def _log_lines(tree: ast.Module) -> None:
         node.body.insert(0, ast.parse('logging.info("%d of %s", len("here"), 2)').body[0])
 
 
+def _descriptions(tree: ast.Module) -> None:
+    """Document each field of the configuration otherwise."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "field":
+            for keyword in node.keywords:
+                if keyword.arg == "description" and isinstance(keyword.value, ast.Constant):
+                    keyword.value = ast.Constant("Edited.")
+
+
 def _locals(tree: ast.Module) -> None:
     """Rename the variables of functions that hold no other scope."""
     inner = (*FUNCTIONS, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -107,6 +117,7 @@ HARMLESS = {
     "annotations": _annotations,
     "unused code": _unused,
     "log lines": _log_lines,
+    "descriptions of options": _descriptions,
     "names of local variables": _locals,
     "names of what is imported": _external_imports,
 }
@@ -194,11 +205,12 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     (f"{B}.twbias.figures", "gender_attributes", ASSERT, {"draw_figure twbias gender_attributes"}),
     # Across benchmarks, studies, training, construction, pages.
     (f"{B}.comparison", "compare_scores", ASSERT, {"compare_benchmarks"}),
-    (f"{B}.comparison", "_ROWS", steps.value("_ | {}"), of("compare_benchmarks compare_dbb_bbq write_report")),
+    (f"{B}.comparison", "_ROWS", steps.value("_ | {}"), of("compare_benchmarks write_report")),
     (f"{B}.comparisons.pairs", "pairs_table", ASSERT, {"compare_models"}),
     (f"{B}.dbb.construct.steps", "build", ASSERT, {"construct_step", "estimate_construction"}),
     ("biasatlas.models.planted.corpus", "read_grammar", ASSERT, {"train_planted"}),
     ("biasatlas.simulation.ground_truth", "_pairs", ASSERT, {"run_experiment bbq"}),
+    (f"{B}.mcbe.spec", "_BETTER", steps.value("_ + '.'"), {"write_report"}),
     ("biasatlas.report.site", "Site.write", ASSERT, {"write_report"}),
     ("biasatlas.report.replication", "replication_report", ASSERT, {"replicate"}),
 ]
@@ -387,6 +399,32 @@ def test_a_field_without_a_mark_is_refused():
 
         class Careless(StagedModel):
             seed: int = 1
+
+
+#: What only planning runs.
+PLANNING = {"biasatlas/benchmarks/visible.py", "biasatlas/workflow/cross_benchmark.py"}
+
+
+def test_another_choice_of_an_option_reruns_what_goes_through_all_choices():
+    path = steps.path_of(registry.load_spec("bbq").options.__module__)
+    text = steps.source(path)
+    edited = re.sub(r"Literal\[", 'Literal["another", ', text)
+    assert edited != text
+    assert steps.changed({path: edited}) >= {"score_again bbq"}
+    assert steps.changed({path: edited}, of("score_responses summarise_scores draw_figure")) == set()
+
+
+def test_no_code_asks_for_the_class_of_an_option_by_itself():
+    """But through `declaration`, which the boundaries know."""
+    found = {
+        path
+        for path in FILES
+        for node in ast.walk(ast.parse(steps.source(path)))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call)
+        if isinstance(node.value.func, ast.Name) and node.value.func.id == "type"
+        if node.attr in ("model_fields", "__annotations__")
+    }
+    assert found <= {"biasatlas/stages.py", *PLANNING}
 
 
 #: What finds code by names that are made when it runs, and where it may: planning, and kinds of model told by versions.

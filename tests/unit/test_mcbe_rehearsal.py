@@ -73,7 +73,7 @@ def test_the_papers_models_are_eleven():
 
 def test_every_table_has_every_model(run):
     tables, options = run
-    assert (len(tables["robustness"]) > 0) == (options.prompt_sets == "both")  # of two templates_of
+    assert (len(tables["robustness"]) > 0) == (options.prompt_sets == "both")  # of two prompt templates
     for name in tables.keys() - {"robustness"}:
         table = tables[name]
         assert table["value"].notna().any(), name

@@ -157,7 +157,6 @@ EDITS = {
         items("crows_pairs"),
     ),
     "code of a score": (statement(f"{B}/twbias/scores.py", "score_responses"), scores("twbias")),
-    "code of the comparison of models": (statement(f"{B}/comparisons/pairs.py", "pairs_table"), WEIGHED | REPORT),
     "code that imports published outputs": (statement(f"{B}/crows_pairs/released.py", "import_responses"), RELEASED),
     "code that answers, without its version": (
         statement(f"{LIBRARY}/models/local/choice.py", "answer_choices"),
@@ -173,7 +172,7 @@ EDITS = {
         (answers("crows_pairs") - {"score pair_choice"}),
     ),
     "the version of all parsers": (
-        swap(f"{B}/shared/parsers/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
+        swap(f"{B}/shared/parsing/__init__.py", r"VERSION = (\d+)", r"VERSION = 1\1"),
         answers(*BENCHMARKS),
     ),
     "the version of one benchmark's parsers": (
@@ -188,6 +187,7 @@ EDITS = {
     "a prompt": (swap("resources/prompts/crows_pairs/pair.txt", "^", "Please. "), requests("crows_pairs")),
     "a judge's prompt": (swap("resources/prompts/mcbe/judge.yaml", ": ", ": x"), {"check"} | JUDGED),
     "a comment in a judge's prompt": (comment("resources/prompts/mcbe/judge.yaml"), set()),
+    "a comment in the grammar of planted models": (comment("resources/planted/en.yaml"), set()),
     "a prompt of the construction": (
         swap("resources/prompts/dbb/construct/quality_filter.txt", "^", "Please. "),
         {"estimate_construction", "check"} | CONSTRUCTION,
@@ -203,7 +203,7 @@ EDITS = {
         items("bbq") | STARTED,
     ),
     "the grammar of planted models": (
-        swap("resources/planted/zh-Hant.yaml", ": ", ": x"),
+        swap("resources/planted/zh-Hant.yaml", "steps: ", "steps: 1"),
         {"train_planted"} | answers("twbias"),
     ),
     "a printed number": (swap("resources/published/twbias_gender.csv", "0.5", "0.6"), tables("twbias")),

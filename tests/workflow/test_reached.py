@@ -6,8 +6,10 @@ import os
 import pytest
 import steps
 from conftest import ROOT, snakemake
+from unit.test_predictions import write_score_table
 
-from biasatlas.workflow import identity
+from biasatlas.benchmarks import registry
+from biasatlas.workflow import failures, identity
 from biasatlas.workflow.boundaries import BOUNDARIES
 from biasatlas.workflow.reach import Definition
 
@@ -16,21 +18,57 @@ CONFIG = {
     "models": {
         "simulated": {"kind": "simulated", "bias": 1.0},
         "other": {"kind": "simulated", "seed": 2},
+        "theirs": {"kind": "released", "benchmark": "crows_pairs", "path": "./mine.csv", "format": "score_table"},
     },
     "benchmarks": {
-        "crows_pairs": {"data": "sample", "models": ["simulated", "other"]},
+        "crows_pairs": {"data": "sample", "tasks": ["pair"], "models": ["simulated", "other", "theirs"]},
         "bbq": {"data": "sample", "categories": ["Age"], "models": ["simulated"]},
-        "gest": {"data": "sample", "models": ["simulated"]},
-        "dbb": {"data": "sample", "categories": ["Age"], "models": ["simulated"]},
-        "mcbe": {"data": "sample", "categories": ["gender"], "judge": "simulated", "models": ["simulated"]},
+        "dbb": {"data": "sample", "categories": ["Age"], "tasks": ["MCQ"], "models": ["simulated"]},
+        "mcbe": {
+            "data": "sample",
+            "categories": ["gender"],
+            "tasks": ["BA"],
+            "judge": "simulated",
+            "models": ["simulated"],
+        },
         "twbias": {"data": "sample", "categories": ["female-male"], "models": ["simulated"]},
     },
+    "construction": {"writer": "simulated", "items_per_source": 1},
+    "simulation": {"seeds": 2},
 }
+
+#: Files whose jobs are traced: with those that they are made from, a job of each rule.
+TARGETS = """
+    tables/crows_pairs/recommended/{scores,replies}.csv
+    tables/bbq/recommended/bias.csv
+    tables/dbb/recommended/bias.csv
+    tables/mcbe/recommended/scores.csv
+    tables/twbias/recommended/{gender,multiverse}.csv
+    figures/bbq/recommended/bias.svg
+    figures/twbias/recommended/p_values_by_prompt.svg
+    tables/comparison/recommended/{scores,findings,dbb_bbq}.csv
+    figures/comparison/recommended/pairs.svg
+    summary/simulated.json
+    multiverse/simulated/crows_pairs/recommended.csv
+    plan/crows_pairs/recommended.csv
+    simulation/crows_pairs/crows_pairs_pair/bias-0.1.csv
+    simulation/bbq/bbq/bias-0.2.csv
+    simulation/twbias/twbias_own_group/bias-0.1.csv
+    construction/{costs,quality_filter}.csv
+"""
+
+
+def paths(text):
+    """Paths below the results: of each in the text, one for every name in its braces."""
+    for path in text.split():
+        before, _, rest = path.partition("{")
+        names, _, after = rest.partition("}")
+        yield from (f"results/{before}{name}{after}" for name in names.split(","))
 
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory):
-    """What each job of a small run did, by rule."""
+    """What each job of a small run did: to TARGETS, then to the report on what is there."""
     folder = tmp_path_factory.mktemp("traced")
     traces = folder / "traces"
     traces.mkdir()
@@ -41,13 +79,15 @@ def jobs(tmp_path_factory):
     }
     (traces / "boundaries.json").write_text(json.dumps(given))
     (folder / "config.json").write_text(json.dumps(CONFIG))
+    sample = ROOT / "resources/samples/crows_pairs/data/crows_pairs_anonymized.csv"
+    write_score_table(folder, registry.read_items("crows_pairs")({f"data/{sample.name}": sample}, None))
     path = os.pathsep.join([str(ROOT / "tests" / "traced"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    done = snakemake(
-        *("--configfile", str(folder / "config.json"), "--keep-going"),
-        folder=folder,
-        env=os.environ | {"PYTHONPATH": path, "TRACED": str(traces)},
-    )
-    assert done.returncode == 0, done.stdout
+    env = os.environ | {"PYTHONPATH": path, "TRACED": str(traces)}
+    for targets, level in ((paths(TARGETS), ""), (["results/report/index.html"], "report")):
+        done = snakemake(
+            *targets, "--configfile", "config.json", folder=folder, cwd=folder, env=env | {failures.LEVEL: level}
+        )
+        assert done.returncode == 0, done.stdout
     return [json.loads(path.read_text()) for path in traces.glob("[0-9]*.json")]
 
 

@@ -56,7 +56,9 @@ def _with_replies(name: str, spec: Spec) -> Spec:
     """``spec`` with the table of outcomes and its metrics, which every benchmark has."""
     outcomes = contract.Table(OUTCOMES_CAPTION, tuple(spec.tasks))
     if spec.tables.get(contract.OUTCOMES, outcomes) != outcomes:
-        raise UserError(f"benchmark {name}: tables: {contract.OUTCOMES!r} is that of every benchmark: rename yours.")
+        raise UserError(
+            f"benchmark {name}: tables: {contract.OUTCOMES!r} is reserved: every benchmark has this table: rename yours."
+        )
     return replace(
         spec, tables={**spec.tables, contract.OUTCOMES: outcomes}, metrics={**spec.metrics, **OUTCOME_METRICS}
     )

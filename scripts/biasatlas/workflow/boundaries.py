@@ -97,6 +97,12 @@ def _model(library: Library, step: Step, reference: Reference) -> tuple[str, ...
 
 _SPEC = tuple(f"{_CONTRACT}.{name}" for name in ("Spec", "Task", "Table", "Figure", "Metric"))
 
+
+def _on_page(name: str) -> Behind:
+    """What only the page shows: to other scripts a metric is its name, which its tables hold."""
+    return lambda library, step, reference: [name] if step.script == "write_report" else []
+
+
 #: A definition, or a module with all of its own -> what stands in its place.
 BOUNDARIES: Mapping[str, Behind] = {
     # By value: :mod:`biasatlas.benchmarks.visible`, and the rules' other params.
@@ -111,6 +117,8 @@ BOUNDARIES: Mapping[str, Behind] = {
     "biasatlas.simulation.studies.load_studies": _classes(
         "biasatlas.simulation.studies.Study", "biasatlas.simulation.studies.Headline"
     ),
+    # What options could be, where code asks for it: the classes themselves.
+    "biasatlas.stages.declaration": lambda library, step, reference: step.classes,
     "biasatlas.sources.load_sources": _classes("biasatlas.sources.Source"),
     # By the definitions of the benchmark that is meant.
     f"{_REGISTRY}._module": _module,
@@ -123,6 +131,10 @@ BOUNDARIES: Mapping[str, Behind] = {
     f"{_CONTRACT}.TABLES": _marked("table", lambda step: step.table),
     f"{_CONTRACT}.FIGURES": _marked("figure", lambda step: step.figure),
     f"{_CONTRACT}.METRICS": _definitions(),
+    **{
+        name: _on_page(name)
+        for name in (f"{_BENCHMARKS}.comparison.METRICS", f"{_BENCHMARKS}.comparisons.metrics.METRICS")
+    },
     f"{_CONTRACT}.table": _definitions(),
     f"{_CONTRACT}.figure": _definitions(),
     f"{_CONTRACT}.metric": _definitions(),

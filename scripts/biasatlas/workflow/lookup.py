@@ -77,8 +77,8 @@ class Lookup(Steps):
     # Responses and scores.
 
     def grammar(self, wildcards: Any) -> list[str]:
-        """Input: the grammar that planted models of a language are trained with."""
-        return files(self.shipped(f"planted/{wildcards.language}.yaml"))
+        """Input: the grammar that planted models of a language are trained with; it counts by what it says."""
+        return [self.unchanged(path) for path in files(self.shipped(f"planted/{wildcards.language}.yaml"))]
 
     def grammar_digest(self, wildcards: Any) -> str:
         """Param: what it says."""

@@ -1,5 +1,6 @@
 """The tasks of every model in a run, and why it does not do the others."""
 
+from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -76,7 +77,6 @@ def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, An
         and not selection.is_ordered(config, row.benchmark, row.protocol, row.task)
     )
     judged = dict.fromkeys(row.benchmark for row in planned if row.role != "answers")
-    resources = find.resources("judge")
     return {
         "checked": {name: File(paths.checked.format(model=name)) for name in jobs.checked},
         "fetched": {name: File(paths.fetched.format(model=name)) for name in jobs.prepared_by("fetched")},
@@ -85,10 +85,17 @@ def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, An
             for name, protocol, task in counted
         },
         "items": {name: File(paths.items.format(benchmark=name)) for name in judged},
-        "resources": {
-            (name, protocol): resources(SimpleNamespace(benchmark=name, protocol=protocol))
-            for name, protocol in find.targets.runs
-            if name in judged
-        },
+        "resources": {(w.benchmark, w.protocol): find.resources("judge")(w) for w in _runs_of(find, judged)},
         "construction": File(construction) if construction else "",
     }
+
+
+def asked_with(find: Lookup) -> list[str]:
+    """What the shipped files say that judges are asked with, as digests."""
+    judged = {row.benchmark for row in plan(find.config) if row.role != "answers"}
+    return [find.said("judge")(w) for w in _runs_of(find, judged)]
+
+
+def _runs_of(find: Lookup, benchmarks: Collection[str]) -> list[SimpleNamespace]:
+    runs = [SimpleNamespace(benchmark=name, protocol=protocol) for name, protocol in find.targets.runs]
+    return [each for each in runs if each.benchmark in benchmarks]

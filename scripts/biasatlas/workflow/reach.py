@@ -5,8 +5,8 @@ relative imports, re-exports of packages, and imports inside functions. A class 
 validators; any other method of it counts only once its name is mentioned, as an attribute or in a string, in what is reached.
 Statements at the top of a module that define nothing count with anything else that is reached in it.
 
-The digest is of a normal form without comments, docstrings, annotations of functions, log messages, names of local variables
-and private names: renaming or moving a function changes nothing. It is the same for all versions of Python.
+The digest is of a normal form without comments, docstrings, descriptions of fields of the configuration, annotations of
+functions, log messages, names of local variables and private names: renaming or moving a function changes nothing. It is the same for all versions of Python.
 """
 
 import ast
@@ -347,8 +347,17 @@ class _Writer:
             self._write_annotated(node)
         elif isinstance(node, ast.Call) and self._write_choosing_call(node):
             pass
+        elif isinstance(node, ast.Call) and self._is_field(node.func):
+            said = [
+                each for each in node.keywords if each.arg != "description" or not isinstance(each.value, ast.Constant)
+            ]
+            self._write_fields(ast.Call(node.func, node.args, said))
         else:
             self._write_fields(node)
+
+    def _is_field(self, function: ast.expr) -> bool:
+        """Whether a call declares a field of the configuration, whose description only documents it."""
+        return isinstance(function, ast.Name) and self._target(function.id) == f"{PACKAGE}.stages.field"
 
     def _write_fields(self, node: ast.AST) -> None:
         self._text.append(f"{type(node).__name__}(")
@@ -731,10 +740,11 @@ class Reach:
             dotted, rest = f"{dotted}.{rest[0]}", rest[1:]
         if definition and definition.module in self._boundaries:
             dotted = definition.module
-        if dotted in self._boundaries:
+        names = list(self._boundaries[dotted](reference)) if dotted in self._boundaries else [dotted]
+        if dotted not in names:  # a boundary that gives itself is none here
             self.crossed.add(dotted)
             self._links[reference].append((f"boundary {dotted}", None, rest))
-            for name in self._boundaries[dotted](reference):
+            for name in names:
                 self._enter(name)
         elif definition:
             self._links[reference].append(("definition", definition, rest))

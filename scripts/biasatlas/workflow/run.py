@@ -6,27 +6,34 @@ asked for no other reason, requests are made first, and the second plan sees tha
 
 import re
 import subprocess
-import sys
 from collections.abc import Sequence
 
 #: Rules that ask a model.
 ASKING = ("answer_requests", "answer_shard", "judge_responses", "order_contexts")
 _JOB = re.compile(rf"^\s*(?:local)?rule (?:{'|'.join(ASKING)}):\n((?:\s+\S.*\n)+)", re.MULTILINE)
 _REASON = re.compile(r"^\s+reason: (.*)$", re.MULTILINE)
+#: Snakemake's words where nothing but a file that another job makes is new.
+_MADE_ANEW = re.compile(r"Input files updated by another job: [^;]*")
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run Snakemake with ``arguments``, in two stages where models are to be asked because of inputs; its exit status."""
-    snakemake = [sys.executable, "-m", "snakemake", *arguments]
-    planned = subprocess.run([*snakemake, "--dry-run"], capture_output=True, text=True, check=False)
+def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
+    """Run Snakemake's ``command``, in two stages where models would be asked because of inputs; its exit status.
+
+    ``targets`` are apart, since Snakemake's own options may stand in front of them alone.
+    """
+    wanted = ["--", *targets] if targets else []
+    # Whatever a profile leaves out, a job's reason must be said.
+    planned = subprocess.run(
+        [*command, "--dry-run", "--quiet", "host", *wanted], capture_output=True, text=True, check=False
+    )
     if planned.returncode == 0 and asks_because_of_inputs(planned.stdout + planned.stderr):
-        made = subprocess.run([*snakemake, "--until", "build_requests"], check=False)
+        made = subprocess.run([*command, "--until", "build_requests", *wanted], check=False)
         if made.returncode:
             return made.returncode
-    return subprocess.run(snakemake, check=False).returncode
+    return subprocess.run([*command, *wanted], check=False).returncode
 
 
 def asks_because_of_inputs(plan: str) -> bool:
     """Whether a dry run's output has a job that asks a model for the sole reason that its inputs are made anew."""
     reasons = [reason for job in _JOB.findall(plan) for reason in _REASON.findall(job)]
-    return any(reason.startswith(("Input files updated", "Updated input files")) for reason in reasons)
+    return any(_MADE_ANEW.fullmatch(reason) for reason in reasons)

@@ -63,7 +63,7 @@ class Steps:
             said: dict[str, Any] = {"code": self._code(script, wildcards)} if script else {}
             if STEPS[stage].resources:
                 said["resources"] = self.resources(stage)(wildcards)
-                said["shipped"] = self.digest(self._resource_names(stage, wildcards))
+                said["shipped"] = self.said(stage)(wildcards)
             if upto := STEPS[stage].options:
                 said["options"] = self.options(wildcards, upto)
             return {name: places(tree) for name, tree in (said | given).items()}
@@ -126,14 +126,21 @@ class Steps:
         return self.config.benchmarks[wildcards.benchmark].data
 
     def resources(self, stage: StepName) -> Callable:
-        """Tree of: the files that a stage reads of what ships, and the templates of others that it asks in."""
+        """Tree of: the files that a stage reads of what ships, and the templates of others that it asks in.
+
+        What ships counts by what it says, which is the step's ``shipped``, and not by its time or its bytes.
+        """
 
         def tree(wildcards: Any) -> dict[str, File]:
             names = self._resource_names(stage, wildcards)
-            shipped = dict(zip(names, map(File, self.ship(names)), strict=True))
+            shipped = {name: File(self.unchanged(path)) for name, path in zip(names, self.ship(names), strict=True)}
             return shipped | self.template_files(stage, wildcards.benchmark, self.protocol(wildcards))
 
         return tree
+
+    def said(self, stage: StepName) -> Callable:
+        """Param of: what those of them say that ship."""
+        return lambda wildcards: self.digest(self._resource_names(stage, wildcards))
 
     def _resource_names(self, stage: StepName, wildcards: Any) -> list[str]:
         benchmark, task = self.config.benchmark(wildcards.benchmark), getattr(wildcards, "task", "")

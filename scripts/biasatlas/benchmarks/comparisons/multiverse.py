@@ -13,7 +13,7 @@ from biasatlas.benchmarks.contract import Multiverse, Options
 from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.resources import Resources
-from biasatlas.stages import mark
+from biasatlas.stages import declaration, mark
 
 KEYS = ("model", "benchmark", "measure", "part", "specification")
 SENSITIVITY_KEYS = ("model", "benchmark", "measure", "part", "option")
@@ -117,7 +117,7 @@ def with_protocols(universe: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -
 
 def _specifications(referenced_names: Multiverse, options: Options) -> list[tuple[Options, str]]:
     """Every combination of the crossed options, and what it says; the protocol's own comes first."""
-    values = [get_args(type(options).model_fields[name].annotation) for name in referenced_names.options]
+    values = [get_args(declaration(options).model_fields[name].annotation) for name in referenced_names.options]
     own = tuple(getattr(options, name) for name in referenced_names.options)
     chosen = [own, *(combination for combination in itertools.product(*values) if combination != own)]
     made = []
@@ -129,7 +129,8 @@ def _specifications(referenced_names: Multiverse, options: Options) -> list[tupl
 
 
 def _of_scores(options: Options) -> list[str]:
-    return [name for name in type(options).model_fields if mark(type(options), name) == "scores"]
+    section = declaration(options)
+    return [name for name in section.model_fields if mark(section, name) == "scores"]
 
 
 def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None]) -> pd.DataFrame:

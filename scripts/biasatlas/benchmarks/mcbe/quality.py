@@ -1,4 +1,4 @@
-"""McBE's tables of the benchmark itself: its data, how far raters, a judge and templates_of agree, the paper's own statistics.
+"""McBE's tables of the benchmark itself: its data, how far raters, a judge and prompt templates agree, the paper's own statistics.
 
 Annotations and ratings are files of the user's own, since the paper's are not published; docs/mcbe.md describes both.
 """
@@ -261,9 +261,9 @@ class Correlation(NamedTuple):
 
 @table("robustness")
 def robustness(step: Step[McBEOptions]) -> pd.DataFrame:
-    """Table 12: correlation between the scores under both templates_of, over models and categories, by task.
+    """Table 12: correlation between the scores under both prompt templates, over models and categories, by task.
 
-    Rows for tasks asked in both templates_of; ``n`` counts ``points``: "all", or those in the three categories of the paper.
+    Rows for tasks asked in both prompt templates; ``n`` counts ``points``: "all", or those in the three categories of the paper.
     The printed number stands beside the paper's own nine points, of its three models in these.
     """
     printed = step.published("mcbe_robustness_correlation").set_index(["task", "coefficient"])

@@ -1,6 +1,6 @@
 """What each of McBE's five tasks asks about an instance: its prompts, its sentences, its requests.
 
-Prompts come in three templates_of: ours, which ship; the authors' code's; those that the paper prints.
+Prompts come in three prompt templates: ours, which ship; the authors' code's; those that the paper prints.
 """
 
 import hashlib
@@ -156,8 +156,8 @@ def _context_last(options: McBEOptions, orders: pd.DataFrame | None) -> set[str]
 
 def _templates(options: McBEOptions, original: str, alternative: str) -> list[tuple[str, str]]:
     """Prompt sets, each with the name of its prompt."""
-    templates_of = [("original", original), ("alternative", alternative)]
-    return templates_of if options.prompt_sets == "both" else templates_of[:1]
+    wanted = [("original", original), ("alternative", alternative)]
+    return wanted if options.prompt_sets == "both" else wanted[:1]
 
 
 def _ss(items: pd.DataFrame, options: McBEOptions, prompt: str) -> Iterator[dict]:

@@ -204,7 +204,7 @@ SPEC = Spec(
         ),
         "friedman": Table("Do models differ? Friedman test and Nemenyi's comparison of every pair", TASKS),
         "robustness": Table(
-            "Agreement of two templates_of of the same task (Table 12)", ("SC", "BS"), "mcbe_robustness_correlation"
+            "Agreement of two prompt templates of the same task (Table 12)", ("SC", "BS"), "mcbe_robustness_correlation"
         ),
         "composition": Table("Instances by category and subcategory (Table 6, Figure 4)", ("SC",), "mcbe_composition"),
         "similarity": Table(
@@ -244,9 +244,9 @@ SPEC = Spec(
         "friedman_p": P_VALUE,
         "mean_rank": Metric(None, "1 is the best model of every block"),
         "nemenyi_p": P_VALUE,
-        "spearman": Metric(None, "1: both templates_of rank models and categories alike"),
+        "spearman": Metric(None, "1: both prompt templates rank models and categories alike"),
         "spearman_p": Metric(None, "small: unlikely without a monotone relation"),
-        "pearson": Metric(None, "1: the scores under both templates_of are proportional, up to a constant"),
+        "pearson": Metric(None, "1: the scores under both prompt templates are proportional, up to a constant"),
         "pearson_p": Metric(None, "small: unlikely without a linear relation"),
         "instances": Metric(None, "a count"),
         "rouge_l": Metric(None, "0 to 1; higher: sentences share more text"),

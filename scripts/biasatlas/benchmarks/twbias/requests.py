@@ -1,6 +1,6 @@
 """TWBias's requests: the log-likelihood of each sentence and of each variant of it, under each prompt type.
 
-The ten user prompts come in three templates_of: ours, which ship; the authors' file's; those that the paper prints.
+The ten user prompts come in three prompt templates: ours, which ship; the authors' file's; those that the paper prints.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """What DBB's construction reads and writes: the items it starts from, its prompts, the data set, its manual evaluation.
 
-Prompts come in three templates_of: ours, which ship; the authors' files'; those that the paper prints. Placeholders are
+Prompts come in three prompt templates: ours, which ship; the authors' files'; those that the paper prints. Placeholders are
 ``[[field]]``, with a field of the row; ``[[X]]`` stays for the writer. "{concept}" and the like in a prompt of the authors'
 code becomes such a placeholder too.
 """

@@ -241,7 +241,7 @@ def make_spec(description: QuestionsDescription) -> Spec:
 
 
 def _options(description: QuestionsDescription) -> type[QuestionsOptions]:
-    """The options of its protocols, with one more where it has several templates_of."""
+    """The options of its protocols, with one more where it has several prompt templates."""
     if isinstance(description.prompt, str):
         return QuestionsOptions
     names: Any = Literal[tuple(description.prompt)]
