@@ -19,4 +19,4 @@ def evidence(step: Step[McBEOptions]) -> Iterator[Evidence]:
             value = ratio_replicates(items, np.ones(len(items)), templates)
             names = items.index.get_level_values("item_id")
             sampled = items_of(names.to_series(), templates.to_series())
-            yield Evidence("score", task, category, value, sampled, bounds=(0, 100))
+            yield Evidence("score", task, category, value, sampled, bounds=(0, 100), rate=task == "SC")
