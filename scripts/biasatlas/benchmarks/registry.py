@@ -268,10 +268,13 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
 
     None for a benchmark that has none: its models are not compared.
     """
+    from biasatlas.benchmarks.shared.evidence import complete
+
     if not has_evidence(benchmark):
         return None
-    unit = spec_view(benchmark, "evidence").unit
-    return unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
+    spec, made = spec_view(benchmark, "evidence"), _function(benchmark, "evidence", "evidence")
+    one = _stepwise(benchmark, "evidence", made)
+    return spec.unit, lambda scores, options: complete(spec, lambda rows: one(rows, options), scores)
 
 
 def multiverses(benchmark: str) -> tuple[contract.Multiverse, ...]:

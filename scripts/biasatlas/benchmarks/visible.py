@@ -26,7 +26,7 @@ SPEC: Mapping[str, Tree] = {
     "bias_roles": {"tasks": _TASK, "language": _ALL},
     "table": {"metrics": {"neutral": _ALL}, "published_under": _ALL},
     "figure": {"figures": {"tables": _ALL}},
-    "evidence": {"unit": _ALL, "multiverses": _ALL},
+    "evidence": {"unit": _ALL, "multiverses": _ALL, "headlines": _ALL, "metrics": {"unit": _ALL}},
     "outcomes": {"metrics": {}},
     "sensitivity": {"metrics": {"neutral": _ALL}},
     "studies": {"tasks": {**_TASK, "judged": _ALL}, "tables": {"tasks": _ALL}, "metrics": {"neutral": _ALL}},

@@ -27,6 +27,7 @@ from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party
 from biasatlas.report.verdicts import whole
 from biasatlas.report.views import Views
+from biasatlas.stats.verdict import words
 
 #: The folder of all but the index.
 PAGES = "pages"
@@ -163,7 +164,7 @@ class Site:
             for col in self.views.columns[run.key]:
                 cells = {
                     self.study.ids[model]: {
-                        "state": cell.state,
+                        "state": cell.said,
                         "value": _finite(cell.value),
                         "low": _finite(cell.low),
                         "high": _finite(cell.high),
@@ -200,14 +201,17 @@ class Site:
         for part in self.study.comparisons:
             if (part.kind, part.name) != ("table", "pairs"):
                 continue
-            table = read_csv(part.path)
+            table = read_csv(part.path, unit="str").fillna({"unit": ""})
             keys = list(table.columns[: table.columns.get_loc("metric")])
-            flipped = table[table["metric"] == "flipped"].set_index(keys)["value"].to_dict()
+            flipped = table[table["metric"] == "flipped"].set_index(keys[:6])["value"].to_dict()
             for row in table[table["metric"] == "difference"].to_dict("records"):
-                key = tuple(row[name] for name in keys)
-                about = [visible(str(row[name])) for name in keys[2:] if not pd.isna(row[name])]
+                key = tuple(row[name] for name in keys[:6])
+                about = [visible(str(row[name])) for name in keys[2:6] if not pd.isna(row[name])]
                 numbers = {name: _finite(row[name]) for name in ("value", "ci_low", "ci_high")}
                 told = {
+                    "said": words(row["verdict"], row["smallest"], row["unit"], pair=True)
+                    if isinstance(row["verdict"], str)
+                    else "",
                     "about": [*about, part.protocol],
                     "n": int(row["n"]),
                     "flipped": _finite(flipped.get(key, math.nan)),

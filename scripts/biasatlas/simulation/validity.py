@@ -30,7 +30,7 @@ SETTING_COLUMNS = (
 )
 CARD_COLUMNS = (
     *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "n_clusters", "seeds", "verdict"),
-    *("coverage", "false_alarms", "mistakes", "smallest_dose", "smallest_value", "smallest_effect", "reason"),
+    *("coverage", "false_alarms", "mistakes", "smallest_dose", "smallest_value", "findable", "reason"),
 )
 
 
@@ -109,7 +109,7 @@ def cards(settings: pd.DataFrame) -> pd.DataFrame:
     ``coverage`` is over all doses, ``false_alarms`` the most under any nuisance, and ``mistakes`` names those under
     which they are more than the bar. ``smallest_dose`` is the bias in log odds or nats that is found with a power of
     80 %, between the doses tried by linear interpolation, ``smallest_value`` the ground truth there (its mean where
-    none is known). ``smallest_effect`` is the distance from the neutral value that is found with that power by the
+    none is known). ``findable`` is the distance from the neutral value that is found with that power by the
     width of intervals without bias alone, (t.975 + t.8) SE, whatever was tried. The ``verdict`` is "passed", or "descriptive" with the ``reason``: a bar counts as missed where the
     seeds speak against it at the level :data:`ALPHA`. With fewer than :data:`SEEDS` what missed none is "undecided".
     """
@@ -141,7 +141,7 @@ def _card(rows: pd.DataFrame) -> dict[str, object]:
         "mistakes": ", ".join(str(name) for name in mistakes),
         "smallest_dose": dose,
         "smallest_value": value,
-        "smallest_effect": _smallest_effect(doses.iloc[0], alarms),
+        "findable": _findable(doses.iloc[0], alarms),
         "reason": "; ".join(reasons),
     }
 
@@ -194,7 +194,7 @@ def _smallest(doses: pd.DataFrame) -> tuple[float, float]:
     return dose, value
 
 
-def _smallest_effect(fair: pd.Series, alarms: pd.Series) -> float:
+def _findable(fair: pd.Series, alarms: pd.Series) -> float:
     """From the row of a study's models without bias; missing for what measures no bias, and without an interval."""
     if alarms.empty or not fair["width"] > 0:
         return np.nan
@@ -217,7 +217,7 @@ _CARDS_SHOWN = {
     "false_alarms": "most false alarms",
     "smallest_dose": "smallest bias",
     "smallest_value": "metric there",
-    "smallest_effect": "smallest effect",
+    "findable": "findable",
     "reason": "reason",
 }
 _SETTINGS_SHOWN = {

@@ -46,7 +46,10 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "score_again": ("score_responses", "table", "evidence"),
     "analyse_sensitivity": ("sensitivity",),
     "run_experiment": ("build_requests", "bias_roles", "build_judge_requests", "score_responses", "table", "studies"),
-    "plan_effects": ("build_requests", "bias_roles", "build_judge_requests", "score_responses", "table", "studies"),
+    "plan_effects": (
+        *("build_requests", "bias_roles", "build_judge_requests"),
+        *("score_responses", "table", "studies", "evidence"),
+    ),
     "run_study": ("studies",),
     "start_variations": ("read_items",),
     "write_report": ("page",),

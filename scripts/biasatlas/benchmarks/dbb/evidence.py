@@ -71,7 +71,7 @@ _EDGES = np.arange(0, 101, 10)
 
 
 def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
-    """``mean_product`` by task and category: ``consistent_shift`` squared with its sign, so that it is a mean over templates.
+    """``consistent_shift`` by task and category; its square with its sign is a mean over templates.
 
     Its test draws signs. An item's side is that of its shift.
     """
@@ -83,8 +83,10 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
             value = ratio_replicates(pairs["product"], pairs["weight"], pairs[TEMPLATE])
             scored = rows[rows["shift"].notna()]
             items = items_of(scored["instance_id"], scored[TEMPLATE], np.sign(scored["shift"]))
-            keys = ("mean_product", str(task), str(category))
-            yield Evidence(*keys, 0.0, None, value, items, sign_flip_p(pairs), TEMPLATES_NEEDED)
+            keys = ("consistent_shift", str(task), str(category))
+            yield Evidence(
+                *keys, value, items, own_p=sign_flip_p(pairs), floor=0.001, upper_from=TEMPLATES_NEEDED, squared=True
+            )
 
 
 def by_category(scores: pd.DataFrame) -> Groups:

@@ -9,6 +9,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,11 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import DESIGN, DIRECTIONS, ETHNIC_GROUPS, GENDERS, PROMPTS
 from biasatlas.stats.corrections import adjust
-from biasatlas.stats.intervals import Inference, crossed, without
+from biasatlas.stats.intervals import Inference, without
 from biasatlas.stats.jackknife import replicated
 from biasatlas.stats.moments import Moments, moments
-from biasatlas.stats.regression import coefficient
+from biasatlas.stats.regression import coefficient_replicates
+from biasatlas.stats.replicates import crossed_replicates
 from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d
 
 #: Sentences are what intervals are over.
@@ -313,12 +315,14 @@ def own_group_estimates(
         return
     changes = model.changes
     originals, counterparts = _swapped(changes["change"])
-    clusters = (changes[SENTENCE], originals, counterparts, originals + "/" + counterparts)
-    sentences, *terms = (
-        coefficient(-changes["log_likelihood"], model.columns, model.weight, labels) for labels in clusters
+    sentences, terms = (
+        crossed_replicates(
+            partial(coefficient_replicates, -changes["log_likelihood"], model.columns, model.weight), over
+        )
+        for over in ({"sentences": changes[SENTENCE]}, {"terms": originals, "counterparts": counterparts})
     )
-    yield model.metric, "sentences", sentences, model.n
-    yield model.metric, "terms", crossed(*terms), model.n
+    yield model.metric, "sentences", sentences.inference(), model.n
+    yield model.metric, "terms", terms.inference(), model.n
 
 
 @dataclass(frozen=True)
