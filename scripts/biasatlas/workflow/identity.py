@@ -72,8 +72,14 @@ def digest(script: str, names: Mapping[str, str | Sequence[str]]) -> str:
     one = {name: value for name in ("table", "figure", "kind") if isinstance(value := names.get(name, ""), str)}
     code = _code(step_of(script, benchmarks, **one))
     chosen = {name: str(names[name]) for name in ("task", "table", "figure") if names.get(name)}
-    seen = [registry.visible(name, step, **chosen) for name in benchmarks for step in STEPS.get(script, ())]
-    return hashlib.sha256(json.dumps([code, seen], ensure_ascii=False).encode()).hexdigest()[:16]
+    seen = [_visible(name, step, **chosen) for name in benchmarks for step in STEPS.get(script, ())]
+    return hashlib.sha256(json.dumps([code, seen]).encode()).hexdigest()[:16]
+
+
+@cache
+def _visible(benchmark: str, step: str, **chosen: str) -> str:
+    """Jobs of a rule differ in few of their wildcards."""
+    return json.dumps(registry.visible(benchmark, step, **chosen), ensure_ascii=False)
 
 
 def step_of(script: str, benchmarks: Iterable[str] = (), **names: str) -> Step:

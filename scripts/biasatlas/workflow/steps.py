@@ -1,6 +1,7 @@
 """What can change the results of a rule beside its input files, as one param: code, shipped files, options."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from biasatlas import ROOT
@@ -49,6 +50,9 @@ class Steps:
     def __init__(self, targets: Targets, unchanged: Callable, local: Callable):
         self.targets, self.unchanged, self.local = targets, unchanged, local
         self.config, self.paths = targets.config, targets.paths
+        # While a run is planned no shipped file changes, and many jobs ask for the same.
+        self._named = cache(resource_names)
+        self._digest = cache(digest_of)
 
     def step(self, stage: StepName, script: str = "", **extras: Any) -> Callable:
         """Param of: what can change a step's results beside its input files, by name.
@@ -106,7 +110,7 @@ class Steps:
 
     def digest(self, names: Iterable[str]) -> str:
         """What shipped files say, whatever their times."""
-        return digest_of([str(ROOT / "resources" / name) for name in names])
+        return self._digest(tuple(str(ROOT / "resources" / name) for name in names))
 
     def options(self, wildcards: Any, upto: Stage) -> dict[str, Any]:
         """The options of a protocol that can change what is made up to a stage."""
@@ -144,7 +148,7 @@ class Steps:
 
     def _resource_names(self, stage: StepName, wildcards: Any) -> list[str]:
         benchmark, task = self.config.benchmark(wildcards.benchmark), getattr(wildcards, "task", "")
-        return list(dict.fromkeys(n for step in STEPS[stage].resources for n in resource_names(benchmark, step, task)))
+        return list(dict.fromkeys(n for step in STEPS[stage].resources for n in self._named(benchmark, step, task)))
 
     def template_files(self, stage: StepName, benchmark: str, protocol: str) -> dict[str, File]:
         """Tree: the prompt templates of others that a stage asks in: folders of sources, files of the user's."""

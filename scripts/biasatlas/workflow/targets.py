@@ -43,6 +43,7 @@ class Targets:
     def __init__(self, config: Config, paths: Paths, partial: str, exists: Callable[[str], bool]):
         self.config, self.paths, self.partial, self.exists = config, paths, partial, exists
         self.runs = selection.runs(config)
+        self._all_scores: dict[tuple[str, str], list[Scored]] = {}
 
     def is_complete(self, score: Scored) -> bool:
         """Whether a score file is to be used: in a run that goes on after a failure, only if all files behind it exist."""
@@ -147,9 +148,11 @@ class Targets:
 
     def all_scores(self, benchmark: str, protocol: str) -> list[Scored]:
         """The scores that any table of a benchmark reads, table by table, each once."""
-        models = selection.models(self.config, benchmark, protocol)
-        scores = (self.scores(benchmark, protocol, table, models) for table in self.config.spec(benchmark).tables)
-        return list(dict.fromkeys(score for part in scores for score in part))
+        if (benchmark, protocol) not in self._all_scores:
+            models = selection.models(self.config, benchmark, protocol)
+            scores = (self.scores(benchmark, protocol, table, models) for table in self.config.spec(benchmark).tables)
+            self._all_scores[benchmark, protocol] = list(dict.fromkeys(score for part in scores for score in part))
+        return self._all_scores[benchmark, protocol]
 
     @cached_property
     def protocols_with_evidence(self) -> list[str]:
