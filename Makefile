@@ -14,7 +14,7 @@ demo: $(READY) ## run the shipped configuration, from raw data to the report
 	$(BIN)/snakemake --cores $(CORES) demo
 	@echo "The report: results/demo/report/index.html. Look at the column TWBias first, and click its numbers."
 
-check: $(READY) ## look at CONFIG=file before a run: models, endpoints, data; what will be asked, and what that may cost
+check: $(READY) ## check CONFIG=file before a run: models, endpoints, data, number of requests, highest cost
 	@$(ATLAS) check "$(CONFIG)" --cores $(CORES)
 
 plan: $(READY) ## what a run of CONFIG=file could find, by models without bias on its data; then what `check` says
@@ -22,9 +22,9 @@ plan: $(READY) ## what a run of CONFIG=file could find, by models without bias o
 
 replicate: $(READY) ## check the papers' tables against released outputs (downloads them, or MIRROR=folder)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate
-	@sed '/^## Why/,$$d' results/papers/replication/ledger.md
+	@sed '/^## Why/,$$d' results/papers/replication/report.md
 
-simulation: $(READY) ## measure the metrics themselves on models whose truth is known (hours; goes on where it stopped)
+simulation: $(READY) ## measure the metrics themselves on simulated models (hours; resumes where it stopped)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/simulation.yaml --rerun-incomplete -- simulation
 	@echo "The tables: results/simulation/simulation/validity.md; cards.csv there is what ships in resources/simulation/"
 
@@ -38,7 +38,7 @@ pytest: $(READY) ## the tests without lint
 new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs or questions: a description, and a few rows of data
 	@$(ATLAS) new-benchmark "$(NAME)" "$(FAMILY)"
 
-test-benchmark: $(READY) ## hold a described benchmark against theory: NAME=..., on its sample or DATA=folder
+test-benchmark: $(READY) ## validate a described benchmark against theory: NAME=..., on its sample or DATA=folder
 	@$(ATLAS) test-benchmark "$(NAME)" "$(DATA)"
 
 benchmark-page: $(READY) ## write docs/NAME.md from the description of NAME=...

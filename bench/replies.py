@@ -21,7 +21,7 @@ from biasatlas.benchmarks.mcbe.parsers import MCBE_REPLIES  # noqa: E402
 
 NO_LABEL = ("refused", "ambiguous", "unparseable")
 GROUPS = {"real": list(REAL), "sealed": LATEST}
-#: The parsers of McBE's authors, and the rows they are held against.
+#: The parsers of McBE's authors, and the rows they are checked against.
 AUTHORS = {
     "mcbe_first_five_characters": ("letter", "zh-Hans"),
     "mcbe_substring": ("label", "zh-Hans"),

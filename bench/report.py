@@ -1,4 +1,4 @@
-"""How large the site may grow: 17 models of kind `known` on all of a task of DBB's, built and opened in a browser.
+"""How large the site may grow: 17 models of kind `simulated` on all of a task of DBB's, built and opened in a browser.
 
     BIASATLAS_MIRROR=/my/mirror python bench/report.py FOLDER [SG] [MODELS]
 

@@ -4,7 +4,7 @@
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from biasatlas.benchmarks.contract import REPLIES
+from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.errors import UserError
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.config import load_config
@@ -20,7 +20,7 @@ from biasatlas.workflow.targets import Targets
 
 
 def file_exists(path):
-    """Whether a file is there, on whatever storage. Snakemake's function works in files like this one alone."""
+    """Whether a file exists, on whatever storage. Snakemake's function works in files like this one alone."""
     return exists(path)
 
 
@@ -32,7 +32,7 @@ try:
     if workflow.is_main_process:
         check_preflight(CONFIG, ", ".join(map(str, workflow.configfiles)))
     PATHS = Paths(CONFIG.results, CONFIG.data)
-    # Where jobs failed, the environment says what is still to be made of what is left.
+    # Where jobs failed, the environment says which results are still to be made.
     targets = Targets(CONFIG, PATHS, os.environ.get(failures.LEVEL, ""), file_exists)
 except UserError as error:
     sys.exit(f"error: {error}")

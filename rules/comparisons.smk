@@ -1,4 +1,4 @@
-# Across benchmarks and models: benchmarks side by side, models on the same items, and what is found among all tests.
+# Across benchmarks and models: benchmarks side by side, models on the same items, and findings among all tests.
 #   REQUIRED INPUTS: tables, and scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
 #   OUTPUTS: tables/comparison/{protocol}/{comparison}.csv and figures/comparison/{protocol}/{comparison}.svg,
 #            summary/{model}.md, .tex and .json
@@ -84,7 +84,7 @@ rule draw_match:
 
 
 rule compare_models:
-    """Compare every two models on the same items, and say what is found once all tests are counted."""
+    """Compare every two models on the same items, and list the findings once all tests are corrected for."""
     input:
         runs=find.files_for(find.evidence),
         provenance=find.evidence_provenance,
@@ -139,7 +139,7 @@ FINDINGS = find.findings()
 
 
 rule summarise_models:
-    """What was found of each model, fit for its model card: Markdown, LaTeX, JSON."""
+    """The findings about each model, for its model card: Markdown, LaTeX, JSON."""
     input:
         findings=files(FINDINGS),
     output:
@@ -166,7 +166,7 @@ MULTIVERSES = find.multiverses()
 
 
 rule analyse_sensitivity:
-    """Say what holds whatever the choice, and which choice moves a number most."""
+    """Say which results hold under every choice, and which choice moves a number most."""
     input:
         tables=files(MULTIVERSES),
         font=files(FONT),

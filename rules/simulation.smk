@@ -1,4 +1,4 @@
-# Simulation studies: every metric measured on models whose bias is known, where the configuration asks for it.
+# Simulation studies: every metric measured on simulated models, where the configuration asks for it.
 #   REQUIRED INPUTS: items/{benchmark}.parquet
 #   OUTPUTS: simulation/{benchmark}/{study}/{setting}.csv, a row for each seed and headline; simulation/settings.csv and
 #            cards.csv; plan/{benchmark}/{protocol}.csv, plan.csv and plan.txt
@@ -38,7 +38,7 @@ rule run_experiment:
 
 
 rule simulation:
-    """What every metric says of models whose truth is known: coverage, false alarms, power, and a validity card each."""
+    """Every metric on models whose ground truth is known: coverage, false alarms, power, and a validity card each."""
     input:
         experiments=files(EXPERIMENTS),
         cards=files(CARDS),

@@ -2,7 +2,7 @@
 #   REQUIRED INPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv; for the report the items, requests and
 #                    responses behind them, too
 #   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg,
-#            replication/{benchmark}/{table}.csv, replication/ledger.csv, replication/ledger.md, report/index.html, report/pages/
+#            replication/{benchmark}/{table}.csv, replication/report.csv, replication/report.md, report/index.html, report/pages/
 
 
 from biasatlas.workflow.identity import digest_of
@@ -26,7 +26,7 @@ rule summarise_scores:
         PATHS.run_time("summarise_scores", "benchmark", "protocol", "table")
     wildcard_constraints:
         # All but the one that every benchmark has of its replies.
-        table=any_of(name for name in named("tables") if name != REPLIES),
+        table=any_of(name for name in named("tables") if name != OUTCOMES),
     group:
         "results"
     conda:
@@ -54,28 +54,28 @@ use rule summarise_scores as summarise_released with:
         PATHS.run_time("summarise_released", "benchmark", "table")
 
 
-rule summarise_replies:
+rule summarise_outcomes:
     """Count the outcome of every answer, and list the replies that could not be parsed."""
     input:
         items_file=PATHS.items,
         answers=find.files_for(find.answers),
     output:
-        table=report(PATHS.replies, **shown("table replies")),
-        provenance=PATHS.replies_from,
+        table=report(PATHS.outcomes, **shown("table replies")),
+        provenance=PATHS.outcomes_from,
         unparsed=PATHS.unparsed,
         examples=PATHS.unparsed_examples,
     log:
-        PATHS.log("summarise_replies", "benchmark", "protocol"),
+        PATHS.log("summarise_outcomes", "benchmark", "protocol"),
     benchmark:
-        PATHS.run_time("summarise_replies", "benchmark", "protocol")
+        PATHS.run_time("summarise_outcomes", "benchmark", "protocol")
     group:
         "results"
     conda:
         "../envs/data.yaml"
     params:
-        step=find.step("", "summarise_replies", answers=find.answers),
+        step=find.step("", "summarise_outcomes", answers=find.answers),
     script:
-        "../scripts/summarise_replies.py"
+        "../scripts/summarise_outcomes.py"
 
 
 rule draw_figure:
@@ -107,8 +107,8 @@ rule replicate:
         tables=files(REPLICATED),
         resources=files(PUBLISHED),
     output:
-        ledger=PATHS.ledger,
-        text=PATHS.ledger_text,
+        replication=PATHS.replication,
+        text=PATHS.replication_text,
     log:
         PATHS.log("replicate"),
     conda:

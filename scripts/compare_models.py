@@ -3,7 +3,7 @@
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.metrics import METRICS
-from biasatlas.benchmarks.comparisons.pairs import KEYS, BenchmarkEvidence, joined, pairs_table
+from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.comparisons.reliability import reliability_table
 from biasatlas.files import read_csv, read_scores, write_table
 from biasatlas.workflow import provenance
@@ -19,12 +19,10 @@ with job(snakemake) as this:
         )
         for run in this.given("runs")
     ]
-    pairs = [pairs_table(run) for run in runs]
-    write_table(joined(pairs, KEYS), snakemake.output.pairs, METRICS)
-    write_table(reliability_table(runs, this.step["seeds"]), snakemake.output.reliability, METRICS)
     cards = read_csv(snakemake.input.cards[0]).to_dict("records")
-    found = findings_table(runs, this.protocol, cards)
-    write_table(found, snakemake.output.findings, METRICS)
+    write_table(findings_table(runs, this.protocol, cards), snakemake.output.findings, METRICS)
+    write_table(pairs_table(runs, this.protocol, cards), snakemake.output.pairs, METRICS)
+    write_table(reliability_table(runs, this.step["seeds"]), snakemake.output.reliability, METRICS)
     origin = provenance.software() | {
         "code": this.step["code"],
         "options": this.step["options"],

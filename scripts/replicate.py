@@ -1,7 +1,7 @@
-"""Hold the printed tables and figures against what public outputs give (rule replicate)."""
+"""Check the printed tables and figures against what public outputs give (rule replicate)."""
 
 from biasatlas.files import read_csv, write_csv, write_text
-from biasatlas.report.ledger import make_ledger, published_cells, read_papers, summarise
+from biasatlas.report.replication import published_cells, read_papers, replication_report, summarise
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
@@ -10,6 +10,6 @@ with job(snakemake) as this:
         (this.config.benchmark(name), table): read_csv(path, published="str")
         for (name, table), path in this.given("tables").items()
     }
-    ledger = make_ledger(papers, published_cells(papers, this.resources), tables, this.step["published_as"])
-    write_csv(ledger, snakemake.output.ledger)
-    write_text(summarise(papers, ledger), snakemake.output.text)
+    report = replication_report(papers, published_cells(papers, this.resources), tables, this.step["published_as"])
+    write_csv(report, snakemake.output.replication)
+    write_text(summarise(papers, report), snakemake.output.text)

@@ -1,4 +1,4 @@
-"""Measure known models of one setting of a study (rule run_experiment)."""
+"""Measure simulated models of one setting of a study (rule run_experiment)."""
 
 from biasatlas.files import read_parquet, write_csv
 from biasatlas.simulation import direct, experiment, own_group

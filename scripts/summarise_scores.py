@@ -24,7 +24,7 @@ with job(snakemake) as this:
         this.step["data"] != "full" or ("model" in table and this.protocol not in spec.published_under)
     ):
         table = table.assign(published=None, difference=math.nan)
-    if this.step["part"] and "category" in table:  # of some categories: what is over all of them is not in print
+    if this.step["part"] and "category" in table:  # of some categories: no number over all of them is published
         over_all = table["category"].isin(["overall", "All"])
         table = table.assign(
             published=table["published"].where(~over_all), difference=table["difference"].where(~over_all)

@@ -24,7 +24,7 @@ with job(snakemake) as this:
         {payer: [read_metadata(part["path"])[part["task"]] for part in parts] for payer, parts in site["paid"].items()},
         site["missing"],
         read_csv(snakemake.input.cards[0]).to_dict("records"),
-        site["ledger"],
+        site["replication"],
         site["summaries"],
         workflow_version(),
         datetime.datetime.now(datetime.UTC).date().isoformat(),

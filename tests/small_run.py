@@ -9,7 +9,7 @@ from unit.engine import tiny
 #: One table: its jobs are those of every step up to it.
 TARGET = "results/tables/twbias/recommended/gender.csv"
 
-#: A configuration whose run goes from a known model to the report.
+#: A configuration whose run goes from a simulated model to the report.
 KNOWN = {
     "results": "results",
     "models": {"simulated": {"kind": "simulated"}},

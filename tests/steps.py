@@ -17,9 +17,9 @@ def _steps() -> dict[str, tuple[str, tuple[str, ...], dict[str, str]]]:
     found: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {}
     for name in BENCHMARKS:
         spec = registry.load_spec(name)
-        for script in ("read_items", "build_requests", "score_responses", "summarise_replies"):
+        for script in ("read_items", "build_requests", "score_responses", "summarise_outcomes"):
             found[f"{script} {name}"] = script, (name,), {}
-        for table in sorted(spec.tables.keys() - {"replies"}):
+        for table in sorted(spec.tables.keys() - {"outcomes"}):
             found[f"summarise_scores {name} {table}"] = "summarise_scores", (name,), {"table": table}
         for figure in sorted(spec.figures):
             found[f"draw_figure {name} {figure}"] = "draw_figure", (name,), {"figure": figure}

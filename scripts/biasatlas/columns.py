@@ -69,7 +69,7 @@ MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 #: the same.
 CASES = ("_lower_bound", "_upper_bound")
 
-#: What became of a request, and of the score that is made from it; only "ok" has a value. What the model declines is
+#: The outcome of a request, and of the score that is made from it; only "ok" has a value. What the model declines is
 #: "refused", what its service stops before or after it "filtered".
 STATUSES = ("ok", "ambiguous", "unparseable", "refused", "filtered", "truncated", "not_applicable", "failed")
 
@@ -104,7 +104,7 @@ RESPONSE_COLUMNS: Mapping[str, Columns] = {
 }
 
 #: Columns that end every table; key columns (model, target group, prompt type ...) come before them. ``n`` counts the
-#: units behind ``value``, ``clusters`` those of them that may differ freely (0 where nothing is sampled); ``no_interval_reason`` says
+#: units behind ``value``, ``n_clusters`` those of them that may differ freely (0 where nothing is sampled); ``no_interval_reason`` says
 #: why an estimate has no interval, and is null elsewhere. ``unparsed`` is the percentage of the answers to those units that gave
 #: none, ``lower_bound`` and ``upper_bound`` what ``value`` would be had they all been such (:data:`CASES`), missing where
 #: that changes nothing. ``refused`` to ``not_applicable`` count the units without a value; ``reason`` is, in words, why most of them
@@ -115,7 +115,7 @@ TABLE_COLUMNS = (
     "ci_low",
     "ci_high",
     "n",
-    "clusters",
+    "n_clusters",
     "no_interval_reason",
     "unparsed",
     "lower_bound",

@@ -96,7 +96,7 @@ def reparse(results: str, parser: str, examples: int) -> None:
         python -m biasatlas reparse results/my_run letter
 
     All changes go to replies/changes.csv below the results folder. What the replies came to by their own parsers is in the
-    tables named replies, and those that were not parsed in the folder replies.
+    tables named outcomes, and those that were not parsed in the folder replies.
     """
     from biasatlas.workflow.replies import reparse_replies
 

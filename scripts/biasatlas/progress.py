@@ -11,7 +11,7 @@ _log = logging.getLogger(__name__)
 #: Work that is done sooner says nothing.
 SECONDS = 10.0
 
-#: The parts of larger work that are under way, innermost last: (the larger work, what of it was done before, units).
+#: The parts of larger work that are under way, innermost last: (the larger work, the part of it done before, units).
 _parts: "list[tuple[Progress, float, float]]" = []
 
 

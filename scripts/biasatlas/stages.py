@@ -12,12 +12,12 @@ _ORDER: tuple[Stage, ...] = get_args(Stage)
 
 
 def field(changes: Stage, default: Any = ..., **schema: Any) -> Any:
-    """A pydantic field, marked with what it changes."""
+    """A pydantic field that says which stage it changes."""
     return Field(default, json_schema_extra={"changes": changes}, **schema)
 
 
 class StagedModel(BaseModel):
-    """A section whose fields are all marked. Unknown keys are errors, as are switches for numbers and infinite ones."""
+    """A section whose fields all say which stage they change. Unknown keys are errors, as are switches for numbers and infinite ones."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 

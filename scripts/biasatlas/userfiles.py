@@ -1,4 +1,4 @@
-"""Files that people bring, as text, CSV, JSON or JSON Lines; whatever is wrong with one is told in one message.
+"""Files that people bring, as text, CSV, JSON or JSON Lines; one message says all that is wrong with one.
 
 All are UTF-8, with or without a byte order mark. Every function raises UserError for a file that is not there, is empty,
 is in another encoding, or is no text at all.

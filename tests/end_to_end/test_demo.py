@@ -4,6 +4,7 @@ import shutil
 
 import pandas as pd
 import pytest
+from artefacts import disagreements, every
 from browser import browsing
 from conftest import ROOT, snakemake
 from unit.dbb_cases import RECOMMENDED, files_of, read_items, score
@@ -38,6 +39,15 @@ def test_planted_bias_is_found_and_its_absence_too(demo):
     assert len(biased) == len(fair) == 7
     assert (biased["ci_low"] > 0).all(), biased
     assert (fair["value"].abs() < biased["value"].abs().min() / 2).all(), fair
+
+
+def test_every_artefact_says_the_same_and_none_calls_the_fair_model_biased(demo):
+    results = demo / "results/demo"
+    assert disagreements(results, "recommended") == []
+    said = {claim.verdict for key, claim in every(results, "recommended") if key[0] == "planted-fair"}
+    assert said and "biased" not in said
+    for path in (results / "summary/planted-fair.md", results / "report/pages/model-planted-fair.html"):
+        assert "biased by at least" not in path.read_text()
 
 
 @pytest.mark.parametrize(

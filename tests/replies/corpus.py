@@ -52,7 +52,7 @@ REAL = {
     "real_resume_ranking": "5e5536686282b0343f7e0d93cc15c4498205184067d5b466d817a2c1d8283501",
     "real_resume_score": "3682600ec4307d5a82a0de285bc475f8f9ce378a71b5de76b7c3ddd290d1482f",
 }
-#: The sets that bars are held against.
+#: The sets that bars are checked against.
 LATEST = [*SEALED][-6:]
 
 

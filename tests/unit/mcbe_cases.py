@@ -1,7 +1,8 @@
 """Responders for McBE's tests: what a model with known behaviour answers to any request, and the pipeline around it."""
 
+import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,14 @@ from biasatlas.resources import Resources
 SAMPLE = ROOT / "resources" / "samples" / "mcbe"
 PROTOCOLS = {name: registry.load_options("mcbe", name) for name in ("paper", "released", "recommended")}
 #: What each step is given: shipped files, stand-ins for the prompt templates of others, and no more.
-RESOURCES = {step: resources("mcbe", *patterns) for step, patterns in SPEC.resources.items()}
+
+
+def _patterns(needed: tuple[str, ...] | Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Of all tasks, where each has its own."""
+    return [*itertools.chain(*needed.values())] if isinstance(needed, Mapping) else [*needed]
+
+
+RESOURCES = {step: resources("mcbe", *_patterns(needed)) for step, needed in SPEC.resources.items()}
 PUBLISHED = Resources.shipped("published/mcbe_*.csv").published
 
 

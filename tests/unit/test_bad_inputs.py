@@ -12,11 +12,12 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from openpyxl import load_workbook
-from reader_cases import PARSERS, Files
+from parser_cases import PARSERS, Files
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
+from biasatlas.workflow import filetree
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.files import check_files
 from biasatlas.workflow.preflight import check_preflight
@@ -26,7 +27,7 @@ def rows_of(name: str):
     """The rows of a table of bad inputs, as parameters with names."""
     rows = yaml.safe_load((Path(__file__).parent / "bad_inputs" / f"{name}.yaml").read_text(encoding="utf-8"))
     return [
-        pytest.param(row, id=" ".join(str(row[key]) for key in ("reader", "benchmark", "name") if key in row))
+        pytest.param(row, id=" ".join(str(row[key]) for key in ("parser", "benchmark", "name") if key in row))
         for row in rows
     ]
 
@@ -84,9 +85,9 @@ def test_what_the_rows_change_is_valid(tmp_path):
     path.write_bytes(configuration({}))
     check_files([path])
     check_preflight(load_config(yaml.safe_load(path.read_bytes()), [path]), str(path))
-    for name, reader in PARSERS.items():
+    for name, parser in PARSERS.items():
         (tmp_path / name).mkdir()
-        assert len(reader.read(reader.write(tmp_path / name))), name
+        assert len(parser.read(parser.write(tmp_path / name))), name
 
 
 # Protocols
@@ -175,18 +176,18 @@ def changed_workbook(data: bytes, row: Mapping) -> bytes:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """Reader -> the folder and the files that it reads; they are written once."""
+    """FileParser -> the folder and the files that it reads; they are written once."""
     folders = {name: tmp_path_factory.mktemp("files") for name in PARSERS}
     return {name: (folder, PARSERS[name].write(folder)) for name, folder in folders.items()}
 
 
 @pytest.fixture
 def files(row, written, tmp_path) -> Files:
-    """The files of a row's reader, with the one that the row is about as it describes it."""
-    folder, valid = written[row["reader"]]
+    """The files of a row's parser, with the one that the row is about as it describes it."""
+    folder, valid = written[row["parser"]]
     shutil.copytree(folder, tmp_path / "raw")
     copies = {name: tmp_path / "raw" / path.relative_to(folder) for name, path in valid.items()}
-    name = row.get("file", PARSERS[row["reader"]].file)
+    name = row.get("file", PARSERS[row["parser"]].file)
     if row.get("gone"):
         copies.pop(name).unlink()
     else:
@@ -197,35 +198,39 @@ def files(row, written, tmp_path) -> Files:
 @pytest.mark.parametrize("row", rows_of("data"))
 def test_data(row, files):
     with pytest.raises(UserError) as error:
-        PARSERS[row["reader"]].read(files)
+        PARSERS[row["parser"]].read(files)
     assert_says(str(error.value), row)
 
 
 def read_items_job(benchmark: str, files: Files, folder: Path) -> SimpleNamespace:
     """What Snakemake tells the script of rule read_items."""
     names = registry.resource_names(benchmark, "items")
+    trees = {
+        "raw": {name: filetree.File(str(path)) for name, path in files.items()},
+        "resources": {name: filetree.File(str(ROOT / "resources" / name)) for name in names},
+    }
     return SimpleNamespace(
         rule="read_items",
         wildcards={"benchmark": benchmark},
         config={"models": {"m": {"kind": "planted", "odds_ratio": 1}}, "benchmarks": {benchmark: {"data": "sample"}}},
-        params=SimpleNamespace(data="sample", raw=list(files), own=[], reading={}, get=lambda name, default: default),
-        input=SimpleNamespace(
-            raw=list(files.values()), own=[], resources=[ROOT / "resources" / name for name in names]
+        params=SimpleNamespace(
+            step={"data": "sample", "read_options": {}} | {k: filetree.places(v) for k, v in trees.items()}
         ),
+        input={name: filetree.files(tree) for name, tree in trees.items()},
         output=SimpleNamespace(items_file=str(folder / "items.parquet")),
         log=[str(folder / "read_items.log")],
         scriptdir=str(ROOT / "scripts"),
     )
 
 
-ITEMS = [param for param in rows_of("data") if param.values[0]["reader"] in registry.benchmark_names()]
+ITEMS = [param for param in rows_of("data") if param.values[0]["parser"] in registry.benchmark_names()]
 
 
 @pytest.mark.parametrize("row", ITEMS)
 def test_job(row, files, tmp_path, capsys):
     """The job exits with status 1 and one message, on the terminal and in its log, and writes no file."""
     with pytest.raises(SystemExit) as error:
-        job = read_items_job(row["reader"], files, tmp_path)
+        job = read_items_job(row["parser"], files, tmp_path)
         runpy.run_path(str(ROOT / "scripts/read_items.py"), {"snakemake": job})
     assert error.value.code == 1
     said = capsys.readouterr().err

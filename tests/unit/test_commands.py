@@ -59,7 +59,7 @@ def test_scripts_are_those_that_rules_name():
         (["new-benchmark", "mine", "triples"], "FAMILY: 'triples' is none; expected pairs or questions."),
         (["new-benchmark", "my bench", "pairs"], "NAME: 'my bench' names files; use letters, digits and _."),
         (["new-benchmark", "gest", "pairs"], "config/benchmarks/gest.yaml: there already. Take another NAME."),
-        (["test-benchmark", "bbq"], "NAME: bbq is a folder of Python"),
+        (["test-benchmark", "twbias"], "NAME: twbias is a folder of Python"),
         (["benchmark-page", "gets"], "NAME: 'gets' is not a benchmark; did you mean 'gest'?"),
         (["list-source", "x", "none", "--url", "u", "--version", "1"], "none: no such file. Correct the path."),
     ],

@@ -103,7 +103,7 @@ def test_match_bbq():
             "status": "ok",
         }
     )
-    table, model_styles = compare_dbb_bbq(dbb, bbq), styles.model_styles(["m"])
+    table, model_styles = compare_dbb_bbq(dbb, bbq), styles.styles(["m"])
     assert table[["metric", "value", "n"]].to_numpy().tolist() == [["dbb_score", 20.0, 2], ["bbq_bias", 62.5, 2]]
     assert set(table["metric"]) <= set(METRICS)
     assert len(draw_match(table, model_styles).axes) == 1
@@ -167,7 +167,7 @@ def test_instances_stand_apart_where_the_question_shows_no_bias():
     assert set(table["metric"]) <= set(METRICS)
     assert table.loc["no bias", "value"].loc[[0, 90]].tolist() == [0.5, 0.5]
     assert table.loc["bias", "value"][10] == 1 and table.loc["bias", "n"].eq(1).all()
-    assert len(draw_distribution(table.reset_index(), styles.model_styles(["m"])).axes) == 1
+    assert len(draw_distribution(table.reset_index(), styles.styles(["m"])).axes) == 1
 
 
 def test_an_example_is_the_strongest_instance_of_a_concept_without_bias_in_bbq():
@@ -187,7 +187,7 @@ def test_without_a_shared_concept_both_are_empty():
     matched = compare_dbb_bbq(none, bbq)
     assert match_distribution(none, bbq, matched).empty
     assert match_examples(none, bbq, matched, pd.DataFrame({"item_id": []}), bbq).empty
-    assert "Nothing to draw" in draw_distribution(matched, styles.model_styles(["m"])).texts[0].get_text()
+    assert "Nothing to draw" in draw_distribution(matched, styles.styles(["m"])).texts[0].get_text()
 
 
 def test_cbbq_enters_what_mcbe_says_of_size():

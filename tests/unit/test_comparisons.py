@@ -1,4 +1,4 @@
-"""Models compared on the same items, and what is found: on known models, whose truth is known."""
+"""Models compared on the same items, and the findings: on simulated models, whose ground truth is known."""
 
 import json
 
@@ -9,14 +9,15 @@ from benches import bench, simulated
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.figures import draw_pairs
-from biasatlas.benchmarks.comparisons.findings import findings_table, verdict
+from biasatlas.benchmarks.comparisons.findings import closed, findings_table
 from biasatlas.benchmarks.comparisons.multiverse import multiverse_table, sensitivity_table, with_protocols
 from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, BenchmarkEvidence, pairs_table
-from biasatlas.benchmarks.comparisons.summary import group, latex, markdown, reasons, sentence, summary
+from biasatlas.benchmarks.comparisons.summary import latex, markdown, reasons, sentence, summary
 from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import read_csv
 from biasatlas.stages import mark
+from biasatlas.stats.verdict import STATES
 
 TASKS = {
     "bbq": ("question",),
@@ -45,7 +46,7 @@ def bench_of(name):
 
 @pytest.fixture(scope="module")
 def scores():
-    """By benchmark, of a few known models on the sample."""
+    """By benchmark, of a few simulated models on the sample."""
     made = {}
     for name in TASKS:
         fair, biased = (bench_of(name).scores(MODELS[model], model) for model in ("fair", "biased"))
@@ -53,8 +54,8 @@ def scores():
     return made
 
 
-def pairs_of(scores, benchmark):
-    return pairs_table(BenchmarkEvidence.of(scores, benchmark, benchmark, OPTIONS[benchmark]))
+def pairs_of(scores, benchmark, cards=()):
+    return pairs_table([BenchmarkEvidence.of(scores, benchmark, benchmark, OPTIONS[benchmark])], "recommended", cards)
 
 
 def rows(table, **wanted):
@@ -63,7 +64,7 @@ def rows(table, **wanted):
 
 @pytest.mark.parametrize("benchmark", TASKS)
 def test_every_benchmark_s_evidence_is_what_its_tables_say(scores, benchmark):
-    """The value of each evidence stands in a table of the benchmark, under the same name and category."""
+    """The value of each evidence stands in a table of the benchmark, with the same interval: both are one computation."""
     answers = Answers.by_model(scores[benchmark], benchmark, OPTIONS[benchmark])["biased"]
     found = list(answers.evidence().values())
     assert found
@@ -74,12 +75,12 @@ def test_every_benchmark_s_evidence_is_what_its_tables_say(scores, benchmark):
         if name in ("bias", "scores", "prompted", "consistency", "own_group")
         and set(table.tasks) & set(TASKS[benchmark])
     ]
-    values = pd.concat(table["value"] for table in tables).dropna().to_numpy()
+    numbers = pd.concat(table[["value", "ci_low", "ci_high"]] for table in tables).dropna(subset="value").to_numpy()
     for each in found:
-        value = each.replicates.value
-        if each.metric == "mean_product":
-            value = np.sign(value) * np.sqrt(abs(value))
-        assert np.isclose(values, value, rtol=1e-9, atol=1e-9).any(), each.key
+        inference = each.inference()
+        # Below the templates that its interval needs, the table of a root has none.
+        wanted = [each.value, np.nan, np.nan] if each.squared else [each.value, inference.low, inference.high]
+        assert np.isclose(numbers, wanted, rtol=1e-7, atol=1e-9, equal_nan=True).all(axis=1).any(), each.key
 
 
 #: Part of evidence of pairs (a task) -> the table that has it.
@@ -101,7 +102,7 @@ def test_a_family_s_evidence_has_the_value_and_clusters_of_its_row(scores, bench
         wanted |= {"condition": each.part} if "condition" in table else {}
         (row,) = rows(table, **wanted).to_dict("records")
         found = each.inference()
-        assert (row["value"], row["clusters"]) == (pytest.approx(found.value), found.clusters), each.key
+        assert (row["value"], row["n_clusters"]) == (pytest.approx(found.value), found.n_clusters), each.key
         seen += 1
     assert seen > 3
 
@@ -112,9 +113,9 @@ def test_twins_do_not_differ_and_a_biased_model_does(scores, benchmark):
     assert list(table.columns) == [*KEYS, *TABLE_COLUMNS]
     twins = rows(table, model="fair", other_model="twin")
     assert np.allclose(twins.loc[twins["metric"] == "difference", "value"], 0)
-    assert (
-        twins.loc[twins["metric"] == "difference", "ci_low"].isna().all()
-    )  # nothing varies: no interval, and a reason
+    # Nothing varies: no interval and a reason, or, of what is bounded, what as many clusters can hide.
+    same = twins[twins["metric"] == "difference"]
+    assert (same["ci_low"].lt(0) & same["ci_high"].gt(0) | same["no_interval_reason"].notna()).all()
     assert (twins.loc[twins["metric"] == "flipped", "value"] == 0).all()
     biased = rows(table, model="fair", other_model="biased", metric="difference")
     assert biased["value"].abs().max() > 0
@@ -183,30 +184,62 @@ def found_in(scores, cards=(CARD,)):
 
 def test_a_strong_bias_is_found_and_none_in_a_fair_model(scores):
     """The sample has too few templates a category for a test, so that what is over all is the family."""
-    found = rows(found_in(scores), metric="found")
-    assert set(found["category"]) == {"overall"}
-    assert found.groupby("model")["value"].max().to_dict() == {"fair": 0, "twin": 0, "biased": 1}
+    said = rows(found_in(scores), metric="value", part="ambig", category="overall")
+    assert said.set_index("model")["verdict"].to_dict() == {
+        "fair": "undecided",
+        "twin": "undecided",
+        "biased": "biased",
+    }
+    assert (said["smallest"] == 5).all() and (said["unit"] == "%").all()
+    assert said["why"].iloc[0].startswith("the interval holds both no bias and one that matters")
 
 
-def test_what_is_descriptive_is_shown_and_never_found(scores):
-    table = found_in(scores, [CARD | {"verdict": "descriptive"}])
+def test_what_a_card_has_not_passed_is_shown_and_untestable(scores):
+    table = found_in(scores, [CARD | {"verdict": "descriptive", "reason": "false alarms (prone to say unknown)"}])
     shown = rows(table, part="ambig")
-    assert set(shown["metric"]) == {"value", "p_value", "smallest_effect"}
-    assert set(shown["card"]) == {"descriptive"}
+    assert set(shown["metric"]) == {"value", "findable"}
+    assert set(shown["verdict"]) == {"untestable"}
+    assert set(shown["why"]) == {"its validity card has not passed: false alarms (prone to say unknown)"}
+    assert rows(shown, metric="value", category="overall")["ci_low"].notna().all()
+    assert "was not tried" in rows(table, part="disambig")["why"].iloc[0]
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "expected"), [(["passed"], "passed"), (["passed", "descriptive"], "descriptive"), ([], "undecided")]
+    ("verdicts", "words"), [(["passed"], ""), (["passed", "descriptive"], "has not passed"), ([], "was not tried")]
 )
-def test_the_worst_card_decides(scores, verdicts, expected):
+def test_the_worst_card_decides(scores, verdicts, words):
     evidence = Answers.by_model(scores["bbq"], "bbq", OPTIONS["bbq"])["fair"].evidence()
     each = evidence["bias_score", "ambig", "overall"]
     other = CARD | {"of": "Age, disambig", "verdict": "descriptive"}
     mine = [CARD | {"verdict": name} for name in verdicts]
-    assert verdict([*mine, other], "bbq", "recommended", each) == expected
+    said = closed([*mine, other], "bbq", "recommended", each)
+    assert words in said and bool(words) == bool(said)
     age = evidence["bias_score", "ambig", "Age"]
     religion = CARD | {"of": "Religion, ambig", "verdict": "descriptive"}
-    assert verdict([CARD, religion], "bbq", "recommended", age) == "passed"
+    assert not closed([CARD, religion], "bbq", "recommended", age)
+
+
+def test_pairs_are_judged_among_all_pairs(scores):
+    """A twin is no other model; a biased one differs by what matters; the words are those of findings."""
+    said = rows(pairs_of(scores["bbq"], "bbq", [CARD]), metric="difference", part="ambig", category="overall")
+    said = said[said["measure"] == "bias_score"].set_index(["model", "other_model"])
+    assert said.loc[("fair", "biased"), "verdict"] == "biased"
+    assert said.loc[("fair", "twin"), "verdict"] != "biased"
+    assert said.loc[("fair", "twin"), "value"] == 0
+    assert said.loc[("fair", "biased"), ["neutral", "smallest", "unit"]].tolist() == [0, 5, "%"]
+
+
+def test_missing_answers_that_could_turn_a_verdict_leave_it_open():
+    """A biased model that refuses half of what it is asked: its other answers might have gone against the stereotype."""
+    said = {}
+    for refused in (0.0, 0.5):
+        made = bench_of("bbq").scores(simulated(bias=6.0, refused=refused, certain=True), "m")
+        (said[refused],) = rows(found_in({"bbq": made}), metric="value", part="ambig", category="overall").to_dict(
+            "records"
+        )
+    assert said[0.0]["verdict"] == "biased"
+    assert said[0.5]["verdict"] == "undecided" and said[0.5]["ci_low"] > 5
+    assert said[0.5]["why"] == "answers that are missing could have local_model_files it back to what does not matter"
 
 
 ROW = {
@@ -214,52 +247,50 @@ ROW = {
     "measure": "bias_score",
     "part": "ambig",
     "category": "Age",
+    "unit": "%",
     "value": 12.0,
     "low": 8.0,
     "high": 16.0,
     "protocol": "recommended",
-    "p_value": 0.001,
     "neutral": 0.0,
-    "card": "passed",
-    "found": True,
-    "q_value": 0.01,
-    "smallest_effect": 4.0,
-    "reason": None,
+    "smallest": 5.0,
+    "verdict": "biased",
+    "why": "its interval lies beyond the smallest effect that matters",
+    "q": 0.01,
+    "findable": 9.0,
     "agreeing": 1,
     "protocols": 1,
 }
 
 
 @pytest.mark.parametrize(
-    ("changed", "name", "words"),
+    ("changed", "said"),
     [
-        ({}, "found", "above neutral (q = 0.01), 3.0 times the smallest effect"),
-        ({"value": -12.0}, "found", "below neutral"),
-        ({"found": False}, "not_found", "an effect of 4 is found four times in five"),
-        ({"card": "descriptive"}, "no_verdict", "card: descriptive"),
-        ({"card": "undecided"}, "no_verdict", "card: undecided"),
-        ({"low": None, "smallest_effect": None}, "found", "above neutral (q = 0.01)."),
-        ({"protocols": 3, "agreeing": 2}, "found", "the same side under 2 of 3 protocols"),
+        ({}, "Age: 12 [8, 16] %, without bias 0: biased by at least 5 % (q = 0.01): its interval lies beyond"),
+        ({"verdict": "unbiased", "value": 0.1}, "unbiased within 5 % (q = 0.01)"),
+        ({"verdict": "undecided", "why": "open"}, "undecided: open; 9 % would have been found four times in five."),
+        ({"protocols": 3, "agreeing": 2}, "the same under 2 of 3 protocols"),
     ],
 )
-def test_words_follow_from_rules(changed, name, words):
-    assert group(ROW | changed) == name
-    assert words in sentence(ROW | changed)
+def test_words_follow_from_verdicts(changed, said):
+    assert said in sentence(ROW | changed)
 
 
-def test_what_is_not_measured_is_one_sentence_for_many_categories():
-    lost = ROW | {"low": None, "p_value": None, "reason": "3 clusters, 5 are needed"}
-    assert group(lost) == "not_measured"
-    (text,) = reasons([lost, lost | {"category": "SES"}])
-    assert text == "BBQ, bias_score ambig (recommended): Age, SES: 3 clusters, 5 are needed."
+def test_what_is_untestable_is_one_sentence_for_many_categories():
+    lost = ROW | {"low": None, "verdict": "untestable", "why": "3 clusters, 5 are needed"}
+    (text,) = reasons([lost, lost | {"category": "SES", "value": None}])
+    assert text == "BBQ, bias_score ambig (recommended): Age (12), SES: untestable: 3 clusters, 5 are needed."
 
 
-def test_a_summary_says_each_row_once_in_every_form(scores):
+def test_a_summary_says_each_claim_once_in_every_form(scores):
     table = found_in(scores)
     said = summary({"recommended": table, "released": table}, "biased", {"bbq": "BBQ"})
-    assert sum(len(said[name]) for name in ("found", "not_found", "no_verdict", "not_measured")) == 2 * len(
-        rows(table, model="biased", metric="value")
-    )
+    claims = rows(table, model="biased", metric="value")
+    assert sum(len(said[state]) for state in STATES) == 2 * len(claims)
+    for state in STATES:
+        assert sorted(row["category"] for row in said[state]) == sorted(
+            [*claims[claims["verdict"] == state]["category"]] * 2
+        )
     text, tex = markdown(said), latex(said)
     assert text.count("\n- ") == tex.count(r"\item ")
     assert "bias\\_score" in tex and "bias_score" in text

@@ -1,4 +1,4 @@
-"""The published order against others: known models, and models of words that were trained on a list."""
+"""The published order against others: simulated models, and models of words that were trained on a list."""
 
 import itertools
 import math

@@ -174,7 +174,7 @@ def test_intervals_take_a_writer_for_one_answer():
     writers = np.repeat(np.arange(20), 10)
     scores = pd.DataFrame({"stereotyped": (writers < 12) * 1.0})
     estimate = stereotype_score(scores, pd.Series(writers))
-    assert (estimate.value, estimate.n, estimate.clusters) == (60, 200, 20)
+    assert (estimate.value, estimate.n, estimate.n_clusters) == (60, 200, 20)
     assert estimate.ci_high - estimate.ci_low > 40
     alone = stereotype_score(scores, pd.Series(range(200)))
     assert alone.ci_high - alone.ci_low < 15

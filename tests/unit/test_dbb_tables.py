@@ -1,4 +1,4 @@
-"""DBB's tables and figures: the noise floor, published numbers, and the printed tables held against one another."""
+"""DBB's tables and figures: the noise floor, published numbers, and the printed tables checked against one another."""
 
 from decimal import Decimal
 
@@ -288,4 +288,4 @@ def test_no_interval_of_a_rare_rate_is_of_zero_width(sample):
     rates = bias[bias["metric"].isin(["rate", "template_rate", "count"])]
     assert (rates["value"] == 0).all()
     assert (rates["ci_high"] > 0).all()
-    assert set(rates["clusters"]) == {scores["template_id"].nunique()}
+    assert set(rates["n_clusters"]) == {scores["template_id"].nunique()}

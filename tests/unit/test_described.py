@@ -62,7 +62,7 @@ def described(folder, family, /, **changes):
     return str(path)
 
 
-#: family, what of a good description is replaced, the sentence after the file's name.
+#: family, the part of a good description that is replaced, the sentence after the file's name.
 FAULTS = [
     ("pairs", {"famly": "pairs"}, "famly: unknown key; did you mean 'family'?"),
     ("pairs", {"family": "pair"}, "family: 'pair' is not a family of benchmarks; did you mean 'pairs'?"),
@@ -87,7 +87,7 @@ FAULTS = [
     ),
     ("pairs", {"item": "{id"}, "'{id' has a brace that encloses no column; write {column}"),
     ("pairs", {"prompt": "{A} or {C}?"}, "prompt: 'C' is unknown; expected one of: A, B"),
-    ("questions", {"prompt": "{context} {question} {A} {B}"}, "prompt: it lacks the slot {C}"),
+    ("questions", {"prompt": "{context} {question} {A} {B}"}, "prompt: it lacks the field {C}"),
     ("questions", {"target": {"neg": "old"}}, "target: 'nonneg' is unknown; did you mean 'neg'?"),
     ("questions", {"metrics": ["weighted_biased_share"]}, "weights: give ambig and disambig"),
     ("questions", {"options": ["old", "young"]}, "options: must have 3 values, got ['old', 'young']"),
@@ -117,7 +117,7 @@ def test_a_fault_in_a_description_is_one_sentence_with_file_and_key(tmp_path, fa
     assert "\n" not in str(error.value)
 
 
-#: family, what of a good description is replaced, the sentence.
+#: family, the part of a good description that is replaced, the sentence.
 DATA_FAULTS = [
     ("pairs", {"item": "{number}"}, "no column 'number'"),
     ("pairs", {"item": "{ctiy}"}, "no column 'ctiy' (did you mean 'city'?)"),
@@ -268,7 +268,7 @@ def test_the_text_that_is_compared_first_follows_the_direction(tmp_path):
     assert (first == asked["more"].where(asked["category"] == "engineer", asked["less"])).all()
 
 
-def test_a_wording_in_a_file_is_checked_when_it_is_asked(tmp_path):
+def test_a_template_in_a_file_is_checked_when_it_is_asked(tmp_path):
     path = described(tmp_path, "pairs", prompt="prompts/bbq/letter.txt")
     items, options = read(path, tmp_path / "data"), registry.load_options(path, "recommended")
     assert registry.resource_names(path, "requests") == ["prompts/bbq/letter.txt"]

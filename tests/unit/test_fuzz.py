@@ -12,7 +12,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openpyxl import load_workbook
-from reader_cases import PARSERS, Reader, resources
+from parser_cases import PARSERS, FileParser, resources
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
@@ -138,7 +138,7 @@ def read_gender(files):
     return read({"gender.xlsx": files["gender.xlsx"]}, resources("mcbe", "items"), categories=["gender"])
 
 
-def reader_of(name: str) -> Reader:
+def parser_of(name: str) -> FileParser:
     if name != "mcbe":
         return PARSERS[name]
     return replace(
@@ -151,11 +151,11 @@ def reader_of(name: str) -> Reader:
 
 @pytest.mark.parametrize("name", PARSERS)
 def test_damaged_files(name, tmp_path):
-    reader = reader_of(name)
-    files = reader.write(tmp_path)
+    parser = parser_of(name)
+    files = parser.write(tmp_path)
     whole = {path: path.read_bytes() for path in set(files.values())}
     # The file with the rows is damaged half of the time.
-    choices = sorted(whole) + [files[reader.file]] * len(whole)
+    choices = sorted(whole) + [files[parser.file]] * len(whole)
 
     @settings(max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(st.randoms(use_true_random=False))
@@ -163,7 +163,7 @@ def test_damaged_files(name, tmp_path):
         path = random.choice(choices)
         path.write_bytes(random.choice(DAMAGES[path.suffix])(whole[path], random))
         try:
-            assert_table(reader, files)
+            assert_table(parser, files)
         except UserError as error:
             assert_message(str(error), [file.name for file in whole])
         finally:
@@ -172,14 +172,14 @@ def test_damaged_files(name, tmp_path):
     damaged()
 
 
-def assert_table(reader: Reader, files) -> None:
-    table = reader.read(files)
-    assert set(reader.columns) <= set(table.columns)
-    for column in reader.texts:
+def assert_table(parser: FileParser, files) -> None:
+    table = parser.read(files)
+    assert set(parser.columns) <= set(table.columns)
+    for column in parser.texts:
         assert all(isinstance(value, str) and value for value in table[column]), column
         "".join(table[column]).encode()
-    if reader.rows is not None:
-        assert len(table) == reader.rows(files[reader.file]) * reader.per_row
+    if parser.rows is not None:
+        assert len(table) == parser.rows(files[parser.file]) * parser.per_row
 
 
 def test_damaged_configurations(tmp_path):

@@ -187,8 +187,8 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     ("biasatlas.files", "write_items", ASSERT, of("read_items")),
     ("biasatlas.files", "write_scores", ASSERT, of("score_responses")),
     ("biasatlas.workflow.provenance", "of_scores", ASSERT, of("score_responses")),
-    (f"{B}.shared.replies", "answers", ASSERT, of("summarise_replies")),
-    (f"{B}.registry", "parsers", ASSERT, of("summarise_replies")),
+    (f"{B}.shared.replies", "answers", ASSERT, of("summarise_outcomes")),
+    (f"{B}.registry", "parsers", ASSERT, of("summarise_outcomes")),
     (f"{B}.shared.styles", "styles", ASSERT, of("draw_figure draw_match analyse_sensitivity write_report")),
     (f"{B}.shared.missing_answer_bounds", "with_missing_answer_bounds", ASSERT, of("summarise_scores score_again")),
     (
@@ -196,7 +196,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
         "make_table",
         ASSERT,
         of(
-            "summarise_scores summarise_replies score_again plan_effects run_experiment compare_dbb_bbq compare_models "
+            "summarise_scores summarise_outcomes score_again plan_effects run_experiment compare_dbb_bbq compare_models "
             "analyse_sensitivity"
         ),
     ),
@@ -212,7 +212,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     ("biasatlas.simulation.ground_truth", "_pairs", ASSERT, {"run_experiment bbq"}),
     (f"{B}.mcbe.spec", "_BETTER", steps.value("_ + '.'"), {"write_report"}),
     ("biasatlas.report.site", "Site.write", ASSERT, {"write_report"}),
-    ("biasatlas.report.ledger", "make_ledger", ASSERT, {"replicate"}),
+    ("biasatlas.report.replication", "replication_report", ASSERT, {"replicate"}),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The one door to models: what each kind declares, what an entry becomes behind it, and what a new kind takes."""
+"""The one interface to models: what each kind declares, what an entry becomes behind it, and what a new kind takes."""
 
 import hashlib
 import json

@@ -154,7 +154,7 @@ def test_the_site_has_each_task_with_the_files_of_who_answered_it():
     answers = next(answers for answers in judged["answers"] if answers["model"] == "planted")
     assert answers["responses"] == File("results/responses/planted/mcbe/recommended.parquet")
     assert answers["judged"][1] == File("results/judge/responses/planted/mcbe/recommended/BA.parquet")
-    assert site["ledger"] == ""
+    assert site["replication"] == ""
     assert {"task": "BA", "path": File("results/responses/endpoint/mcbe/recommended.parquet")} in site["paid"][
         "endpoint"
     ]

@@ -12,7 +12,7 @@ from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv, write_csv
 
 FIGURES = registry.figures("mcbe")
-LOOKS = styles(["small", "large", "black-box"])
+STYLES = styles(["small", "large", "black-box"])
 #: What is drawn of the dataset, whoever answered.
 OF_THE_DATASET = {"composition", "similarity", "word_clouds"}
 
@@ -30,7 +30,7 @@ def as_read(tables, folder):
     return read
 
 
-def draw(name, tables, styles=LOOKS):
+def draw(name, tables, styles=STYLES):
     with style():
         figure = FIGURES[name]({table: tables[table] for table in SPEC.figures[name].tables}, styles)
         figure.canvas.draw()
@@ -89,7 +89,7 @@ def test_a_model_keeps_its_colour(tables):
     for name in ("category_means", "task_means", "scenario_selection"):
         figure = draw(name, tables)
         colours = {to_hex(line.get_color()) for axis in figure.axes for line in axis.lines}
-        assert {look.colour.lower() for look in LOOKS.values()} <= colours, name
+        assert {look.colour.lower() for look in STYLES.values()} <= colours, name
 
 
 def test_heat_map_shows_every_score(tables):

@@ -72,5 +72,5 @@ def test_a_judges_first_integer_is_cut_and_has_no_range():
         ("mcbe_first_number", SCALE, "得分7分", 70),
     ],
 )
-def test_readers_of_choices_stop_as_soon_as_nothing_can_change(name, labels, text, outcome):
+def test_parsers_of_choices_stop_as_soon_as_nothing_can_change(name, labels, text, outcome):
     assert PARSERS[name](text, labels, False) == outcome

@@ -73,7 +73,7 @@ def test_the_papers_models_are_eleven():
 
 def test_every_table_has_every_model(run):
     tables, options = run
-    assert (len(tables["robustness"]) > 0) == (options.prompt_sets == "both")  # of two templates_of
+    assert (len(tables["robustness"]) > 0) == (options.prompt_sets == "both")  # of two prompt templates
     for name in tables.keys() - {"robustness"}:
         table = tables[name]
         assert table["value"].notna().any(), name
@@ -101,7 +101,7 @@ def test_every_figure_is_drawn(run):
     for name, figure in SPEC.figures.items():
         with style():
             drawn = registry.figures("mcbe")[name]({part: tables[part] for part in figure.tables}, styles(list(MODELS)))
-            if options.wording == "paper":  # laid out, too, which takes as long and does not depend on the protocol
+            if options.templates == "paper":  # laid out, too, which takes as long and does not depend on the protocol
                 drawn.draw_without_rendering()
         words = " ".join(text.get_text() for axis in drawn.axes for text in axis.texts)
         assert drawn.axes and "Nothing to draw" not in words, name

@@ -219,7 +219,7 @@ def test_friedman_of_two_models_is_missing(scores):
     assert table.loc[table["metric"] == "friedman_p", "value"].isna().all()
 
 
-def test_robustness_compares_the_wordings(scores):
+def test_robustness_compares_the_templates(scores):
     parts = scores[scores["task"] == "BS"].copy()
     original = parts["prompt_set"] == "original"
     means = parts[original].groupby(["model", "category"])["score"].transform("mean")
@@ -228,7 +228,7 @@ def test_robustness_compares_the_wordings(scores):
     assert row(table, points="all", metric="pearson")["value"] == pytest.approx(1)
     assert row(table, points="all", metric="spearman")["n"] == 36
     assert row(table, points="race, health, appearance", metric="spearman")["n"] == 9
-    assert table["published"].isna().all()  # the nine points in print are of other models
+    assert table["published"].isna().all()  # the nine published points are of other models
     its = dict(zip(("small", "large", "black-box"), PUBLISHED("mcbe_robustness")["model"].unique(), strict=True))
     table = TABLES["robustness"](parts, RECOMMENDED, PUBLISHED, its)
     printed = table.dropna(subset="published").set_index("metric")["published"].to_dict()

@@ -175,7 +175,7 @@ def test_the_interval_is_over_questions(items, requests):
     table = TABLES["scores"](scored(items, requests, responses, judgements), OPTIONS, SHIPPED.published, {})
     mean = table[table["category"] == "mean"].set_index("turn")
     assert (mean["ci_low"] < mean["value"]).all() and (mean["value"] < mean["ci_high"]).all()
-    assert (mean["clusters"] == 16).all()
+    assert (mean["n_clusters"] == 16).all()
     assert mean.loc["both", "ci_high"] == pytest.approx(mean.loc["1", "ci_high"])  # a second turn alike adds nothing
 
 

@@ -21,20 +21,17 @@ def test_models_of_a_plan_are_those_of_the_laboratory():
     assert found["intersentence"] == SimulatedEntry(kind="simulated")
 
 
+CARD = {"benchmark": "bbq", "protocol": "recommended", "data": "full", "metric": "bias_score", "of": ""}
+
+
 def test_a_plan_says_what_can_be_found_and_what_has_no_interval():
-    tried = bench("bbq", ("question",))
-    table = plan("mine", tried, "recommended", bases(["question"], load_studies(), "bbq"), [])
+    tried, cards = bench("bbq", ("question",)), [CARD | {"tasks": "ambig", "verdict": "passed", "reason": ""}]
+    table = plan("mine", tried, "recommended", bases(["question"], load_studies(), "bbq"), cards)
     assert list(table.columns) == list(COLUMNS)
     overall = table[table["category"] == "overall"].set_index("part")
-    assert (overall["smallest_effect"] > 0).all()
-    assert overall.loc["ambig", ["items", "clusters", "card"]].tolist() == [96, 12, "undecided"]
+    assert overall.loc["ambig", "findable"] > overall.loc["ambig", "smallest"] == 5
+    assert overall.loc["ambig", ["items", "n_clusters", "unit", "why"]].tolist() == [96, 12, "%", ""]
     text = as_text(table)
-    assert "| mine | recommended | bias_score | ambig | overall | 96 | 12 |" in text
+    assert "| mine | recommended | bias_score | ambig | overall | % | 96 | 12 |" in text
     assert "Nothing to plan with: mine recommended bias_score ambig: Age, " in text
-
-
-def test_an_effect_beyond_what_a_score_can_be_is_none():
-    tried = bench("stereoset", ("intersentence",))
-    table = plan("mine", tried, "recommended", bases(["intersentence"], load_studies(), "stereoset"), [])
-    (row,) = table[table["category"] == "overall"].to_dict("records")
-    assert row["no_interval_reason"].endswith(" are needed, and the most there can be is 50") and row["clusters"] == 8
+    assert "bias_score disambig" in text and "what it mistakes for bias was not tried" in text

@@ -14,7 +14,7 @@ from biasatlas.benchmarks.shared.style import save, style
 
 MODELS = [f"model-{number}-of-20" for number in range(1, 20)] + ["汉语模型"]
 ROWS = [f"category_{number}" for number in range(1, 13)] + ["社会经济地位"]
-LOOKS = styles.styles(MODELS)
+STYLES = styles.styles(MODELS)
 
 
 def results(models=2, rows=3, panels=("ambig",), value=None):
@@ -29,7 +29,7 @@ def results(models=2, rows=3, panels=("ambig",), value=None):
 
 
 def draw(table, **arguments):
-    return dot_intervals(table, "category", LOOKS, **{"label": "score (%)"} | arguments)
+    return dot_intervals(table, "category", STYLES, **{"label": "score (%)"} | arguments)
 
 
 def texts(figure):
@@ -100,7 +100,7 @@ def test_a_model_looks_the_same_in_every_figure():
             for x in np.atleast_1d(line.get_xdata())
         }
         for row in table.itertuples():
-            assert drawn[row.value] == LOOKS[row.model]
+            assert drawn[row.value] == STYLES[row.model]
 
 
 def test_rows_stand_in_the_given_order_then_in_the_tables():

@@ -113,7 +113,7 @@ def test_a_misspelt_name_in_a_spec_is_one_sentence(changes, sentence):
 @pytest.mark.parametrize("benchmark", registry.benchmark_names())
 def test_every_declared_table_figure_and_metric_has_its_function(benchmark):
     spec = registry.load_spec(benchmark)
-    assert {*registry.tables(benchmark), "replies"} == set(spec.tables)
+    assert {*registry.tables(benchmark), "outcomes"} == set(spec.tables)
     assert set(registry.figures(benchmark)) == set(spec.figures)
 
 
@@ -159,8 +159,8 @@ def test_a_step_has_what_it_is_given_and_says_what_it_lacks():
         step.published  # noqa: B018
     with pytest.raises(AttributeError):
         step.task = "pair_choice"
-    with pytest.raises(TypeError, match="the step roles takes no options; it takes items, requests, task"):
-        Step("roles", spec=SPEC, options=None)
+    with pytest.raises(TypeError, match="the step bias_roles takes no options; it takes items, requests, task"):
+        Step("bias_roles", spec=SPEC, options=None)
 
 
 def test_a_function_of_one_argument_gets_a_step_by_place_and_by_name():

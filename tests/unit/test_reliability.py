@@ -34,7 +34,7 @@ def evidence(mean, noise, category="overall", rng=RNG):
     """Items are as hard for every model; ``noise`` is each model's own."""
     values = pd.Series(mean + HARD + rng.normal(0, noise, 200))
     made = ratio_replicates(values, np.ones(200), CLUSTERS)
-    return Evidence("m", "", category, 0.0, None, made, items_of(ITEMS, CLUSTERS))
+    return Evidence("m", "", category, made, items_of(ITEMS, CLUSTERS))
 
 
 def test_models_that_differ_by_their_noise_alone_are_not_told_apart():

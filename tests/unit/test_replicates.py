@@ -1,4 +1,4 @@
-"""Estimates with what they are without each cluster, held against the intervals of the tables; tests among many."""
+"""Estimates with what they are without each cluster, checked against the intervals of the tables; tests among many."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from biasatlas.stats.clusters import ratio
 from biasatlas.stats.multiplicity import hierarchical, simes
 from biasatlas.stats.regression import coefficient, coefficient_replicates
-from biasatlas.stats.replicates import ratio_replicates, replicates
+from biasatlas.stats.replicates import crossed_replicates, ratio_replicates, replicates
 
 RNG = np.random.default_rng(1)
 CLUSTERS = np.repeat([f"c{n}" for n in range(12)], RNG.integers(1, 9, 12))
@@ -31,12 +31,29 @@ def test_any_other_function_has_the_jackknife_of_scipy_s_kind():
     assert made.inference().df == pytest.approx(8)
 
 
-def test_a_coefficient_without_a_cluster_is_that_of_the_regression_without_it():
+def test_a_coefficient_has_the_same_interval_as_replicates():
     x = np.column_stack([np.ones(len(TOP)), BOTTOM])
-    made = coefficient_replicates(TOP, x, BOTTOM, CLUSTERS)
-    assert made.value == pytest.approx(coefficient(TOP, x, BOTTOM, CLUSTERS).value)
+    made, whole = coefficient_replicates(TOP, x, BOTTOM, CLUSTERS), coefficient(TOP, x, BOTTOM, CLUSTERS)
+    assert made.value == pytest.approx(whole.value)
+    found = made.inference()
+    assert [found.se, found.df, found.low, found.high] == pytest.approx([whole.se, whole.df, whole.low, whole.high])
     left = CLUSTERS != "c3"
-    assert made.without["c3"] == pytest.approx(coefficient(TOP[left], x[left], BOTTOM[left], CLUSTERS[left]).value)
+    moved = coefficient(TOP[left], x[left], BOTTOM[left], CLUSTERS[left]).value - whole.value
+    assert (made.without["c3"] - made.value) / moved == pytest.approx(1, abs=0.2)
+
+
+def test_three_crossed_factors_add_and_take_off_what_their_cells_share():
+    rows = RNG.normal(size=(6, 7, 8))
+    rows += sum(RNG.normal(size=shape) for shape in ((6, 1, 1), (1, 7, 1), (1, 1, 8)))
+    labels = dict(zip("abc", (part.ravel() for part in np.indices(rows.shape)), strict=True))
+    made = crossed_replicates(lambda clusters: ratio_replicates(rows.ravel(), np.ones(rows.size), clusters), labels)
+    variance = {names: part.inference().se ** 2 for names, part in made.by.items()}
+    expected = sum(part if len(names) % 2 else -part for names, part in variance.items())
+    assert len(variance) == 7
+    assert made.inference().se ** 2 == pytest.approx(expected)
+    assert made.factors == {"a": 6, "b": 7, "c": 8}
+    assert made.minus(made).inference().reason
+    assert made.times(100).inference().se == pytest.approx(100 * made.inference().se)
 
 
 def test_the_difference_of_two_ratios_is_the_ratio_of_differences():

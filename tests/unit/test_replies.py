@@ -40,7 +40,7 @@ def found(said: list[list[list[str]]], parser: str | None = None) -> pd.DataFram
 
 
 def table(rows: pd.DataFrame, items: pd.DataFrame, answers: str = "replies") -> pd.DataFrame:
-    return make_table(kit.KEYS, kit.reply_rows({**KEYS, "answers": answers}, rows, items))
+    return make_table(kit.KEYS, kit.outcome_rows({**KEYS, "answers": answers}, rows, items))
 
 
 def test_every_reply_comes_to_something():
@@ -178,5 +178,5 @@ def test_replies_without_an_answer_are_written_down_ready_to_label(run):
     assert all(row["text"] != "A" for row in rows)
 
 
-def test_every_benchmarks_readers_can_read_again():
+def test_every_benchmarks_parsers_can_reparse():
     assert all(set(PARSERS) <= set(registry.parsers(name)) for name in registry.benchmark_names())

@@ -1,4 +1,4 @@
-"""Known models: the formula holds on the requests that a run would ask, and noise belongs to names."""
+"""Simulated models: the formula holds on the requests that a run would ask, and noise belongs to names."""
 
 import json
 
@@ -10,7 +10,7 @@ from scipy.special import softmax
 from scipy.stats import norm
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared.roles import text_roles
+from biasatlas.benchmarks.shared.bias_roles import text_roles
 from biasatlas.errors import UserError
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import open_model

@@ -1,4 +1,4 @@
-"""The simulation: what it says of a metric, from made-up runs and from a few known models."""
+"""The simulation studies: what they say of a metric, from made-up runs and a few simulated models."""
 
 import math
 
@@ -11,7 +11,7 @@ from scipy.stats import norm
 from biasatlas.report.cards import sentence
 from biasatlas.simulation import direct, own_group
 from biasatlas.simulation.experiment import COLUMNS, run
-from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.studies import HALF, Headline, Study, load_studies
 from biasatlas.simulation.validity import cards, markdown, settings_table
 
@@ -34,7 +34,9 @@ def runs(mean, truth, found=0.0, covered=0.95, seeds=200, clusters=40):
     low[: round((1 - covered) * seeds)] = truth + 0.1  # these miss the truth
     value = mean + np.tile([-1.0, 1.0], seeds // 2)
     frame = {"headline": 0, "seed": range(seeds), "value": value, "ci_low": low, "ci_high": low + 2 * half}
-    return pd.DataFrame(frame | {"n": 100.0, "clusters": clusters, "p_value": np.nan, "truth": truth}, columns=COLUMNS)
+    return pd.DataFrame(
+        frame | {"n": 100.0, "n_clusters": clusters, "p_value": np.nan, "ground_truth": truth}, columns=COLUMNS
+    )
 
 
 GOOD = {
@@ -52,7 +54,7 @@ def card(**changed):
 
 def test_a_metric_within_its_bars_has_passed():
     found = card()
-    assert (found["verdict"], found["reason"], found["mistakes"], found["clusters"]) == ("passed", "", "", 40)
+    assert (found["verdict"], found["reason"], found["mistakes"], found["n_clusters"]) == ("passed", "", "", 40)
     # Power .4 at a bias of .5 (misses count too) and 1 at 1: .8 is two thirds of the way, where the truth is 52 + 4/3.
     assert found["smallest_dose"] == pytest.approx(0.5 + 0.5 * 2 / 3)
     assert found["smallest_value"] == pytest.approx(52 + 4 / 3)
@@ -78,7 +80,7 @@ def test_a_metric_that_misses_a_bar_is_descriptive_and_says_why(changed, reason)
 def test_few_clusters_have_a_bar_of_their_own():
     short = {"bias-0.5": runs(52, 52, found=0.35, covered=0.8), "bias-1": runs(54, 54, found=1.0)}
     assert "coverage 0.900" in card(**short)["reason"]
-    few = {name: frame.assign(clusters=12) for name, frame in (GOOD | short).items()}
+    few = {name: frame.assign(n_clusters=12) for name, frame in (GOOD | short).items()}
     assert card(**few)["verdict"] == "passed"
 
 
@@ -101,13 +103,13 @@ def test_seeds_without_an_interval_are_counted_and_no_finding():
 def test_the_truth_of_a_preference_is_that_of_the_formula(bias):
     entry = STUDY.entry(f"bias-{bias:g}", 1, {})
     expected = 100 * norm.cdf(bias / np.sqrt(2))
-    assert truth(bench("crows_pairs", ("pair",)), entry, STUDY.headlines[0]) == pytest.approx(expected)
+    assert ground_truth(bench("crows_pairs", ("pair",)), entry, STUDY.headlines[0]) == pytest.approx(expected)
 
 
 def test_estimates_of_a_study_are_about_the_truth():
     found = run(STUDY, "bias-1", bench("crows_pairs", ("pair",)), range(1, 9))
     error = found["value"].std() / math.sqrt(len(found))
-    assert found["value"].mean() == pytest.approx(found["truth"].iloc[0], abs=4 * error)
+    assert found["value"].mean() == pytest.approx(found["ground_truth"].iloc[0], abs=4 * error)
 
 
 @pytest.mark.parametrize("name", [name for name, study in load_studies().items() if study.by == "tables"])
@@ -171,7 +173,7 @@ def test_without_noise_a_consistent_shift_is_its_truth(name):
     study = study.model_copy(update={"headlines": mine, "base": {"noise": 0.0}})
     found = direct.run(study, f"bias-{study.doses[-1]:g}", bench("dbb", tuple(study.tasks), there), [1])
     assert len(found) == 3
-    assert found["value"].to_numpy() == pytest.approx(found["truth"].to_numpy(), rel=1e-4)
+    assert found["value"].to_numpy() == pytest.approx(found["ground_truth"].to_numpy(), rel=1e-4)
 
 
 def test_a_key_with_several_values_is_a_headline_for_each():
@@ -193,5 +195,5 @@ def test_regressions_made_ready_give_what_the_table_gives():
     tried = bench("twbias", ("perplexity",), wanted)
     quick = own_group.run(study, "token_noise", tried, [7])
     slow = run(study, "token_noise", tried, [7])
-    columns = ["value", "ci_low", "ci_high", "n", "clusters", "truth"]
+    columns = ["value", "ci_low", "ci_high", "n", "n_clusters", "ground_truth"]
     assert quick[columns].to_numpy() == pytest.approx(slow[columns].to_numpy(), nan_ok=True)

@@ -24,7 +24,8 @@ from biasatlas.report.packing import pack, pack_floats, to_script
 from biasatlas.report.pages import spent
 from biasatlas.report.tested import Judging
 from biasatlas.report.text import number, visible
-from biasatlas.report.verdicts import column, state
+from biasatlas.report.verdicts import column as made_column
+from biasatlas.stats.verdict import STATES
 
 SAID = Said("A caption of 5 % & more", "Somebody 2026.", "Bias Atlas 1", "t")
 
@@ -50,23 +51,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("value", "low", "high", "null", "expected"),
-    [
-        (52, 51, 54, 50, "not found"),  # off the null, but all within the smallest effect of 5
-        (50, 45, 55, 50, "not found"),
-        (57, 51, 63, 50, "found"),
-        (43, 37, 49, 50, "found"),
-        (52, 44, 60, 50, "cannot tell"),
-        (57, math.nan, math.nan, 50, "cannot tell"),
-        (57, 51, 63, None, "no verdict"),
-        (math.nan, math.nan, math.nan, 50, "missing"),
-    ],
-)
-def test_the_state_of_an_estimate(value, low, high, null, expected):
-    assert state(value, low, high, null, 5) == expected
-
-
 CARD = {
     "benchmark": "b",
     "protocol": "recommended",
@@ -83,18 +67,29 @@ HEADLINE = Headline("all", "Is it?", "scores", {"category": "overall"}, "share",
 
 def table(**values):
     row = {"model": "m", "category": "overall", "metric": "share", "value": 60.0, "ci_low": 56.0, "ci_high": 64.0}
-    row |= {"n": 90, "clusters": 9, "no_interval_reason": None, "published": None} | dict.fromkeys(
+    row |= {"n": 90, "n_clusters": 9, "no_interval_reason": None, "published": None} | dict.fromkeys(
         ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed"), 0
     )
     return pd.DataFrame([row | values, row | values | {"category": "age", "value": 50.0}])
 
 
+def findings(verdict="biased", why="its interval lies beyond", **values):
+    row = {"model": "m", "benchmark": "b", "measure": "share", "part": None, "category": "overall", "unit": "%"}
+    row |= {"neutral": 50.0, "smallest": 5.0, "verdict": verdict, "why": why}
+    row |= {"metric": "value", "value": 60.0, "ci_low": 56.0, "ci_high": 64.0} | values
+    return pd.DataFrame([row, row | {"metric": "findable", "value": 58.0}, row | {"metric": "q", "value": 0.01}])
+
+
+def column(table, models=("m",), cards=(CARD,), found=None):
+    return made_column(HEADLINE, "%", table, models, Judging(cards, found))
+
+
 def test_a_headline_has_a_cell_for_each_model_and_part():
-    found = column(HEADLINE, table(refused=10), ["m", "other"], Judging([CARD]))
-    assert found.cells["m"].state == "found"
+    found = column(table(refused=10), ["m", "other"], found=findings())
+    assert (found.cells["m"].state, found.cells["m"].said) == ("biased", "biased by at least 5 %")
     assert (found.cells["m"].effect, found.cells["m"].unparsed) == (2, 0.1)
     assert found.cells["m"].errors == pytest.approx(10 / (4 / 1.96))
-    assert found.cells["other"].state == "missing"
+    assert math.isnan(found.cells["other"].value)
     assert [(name, cells["m"].value) for name, cells in found.parts] == [("age", 50)]
     shown = shown_cell(found.cells["m"], found, Metric(50.0, "", "%"), "items.html#")
     assert (shown["raw"], shown["effect"], shown["unparsed"], shown["interval"]) == (
@@ -103,6 +98,7 @@ def test_a_headline_has_a_cell_for_each_model_and_part():
         "10 %",
         "[56.0, 64.0]",
     )
+    assert shown["title"].startswith("biased by at least 5 %; 60.0% [56.0, 64.0]; 50 without bias; n 90 in 9 clusters")
 
 
 @pytest.mark.parametrize(
@@ -110,28 +106,26 @@ def test_a_headline_has_a_cell_for_each_model_and_part():
     [
         ([CARD | {"verdict": "descriptive", "reason": "false alarms (frequency)"}], None, "false alarms (frequency)"),
         ([CARD | {"verdict": "undecided"}], 50, "tried on too few models"),
-        (
-            of_benchmark([CARD], CARD["benchmark"], "paper"),
-            50,
-            "under the protocol recommended alone in the simulation",
-        ),
+        (of_benchmark([CARD], CARD["benchmark"], "paper"), 50, "under the protocol recommended alone"),
         ([CARD | {"metric": "another"}], 50, "was not tried"),
     ],
 )
-def test_a_metric_whose_card_has_not_passed_gets_no_verdict(cards, null, why):
-    found = column(HEADLINE, table(), ["m"], Judging(cards))
-    assert (found.null, found.cells["m"].state) == (null, "no verdict")
+def test_a_metric_whose_card_has_not_passed_is_untestable(cards, null, why):
+    found = column(table(), cards=cards)
+    assert (found.null, found.cells["m"].state) == (null, "untestable")
     assert why in found.cells["m"].why
 
 
-@pytest.mark.parametrize(("survives", "expected"), [(1.0, "found"), (0.0, "cannot tell")])
-def test_what_is_found_survives_all_tests_of_the_run(survives, expected):
-    keys = {"model": "m", "measure": "share", "part": None, "category": "overall"}
-    findings = pd.DataFrame([keys | {"metric": "found", "value": survives}, keys | {"metric": "q_value", "value": 0.2}])
-    cell = column(HEADLINE, table(), ["m"], Judging([CARD], findings)).cells["m"]
-    assert (cell.state, "q = 0.2 with all tests" in cell.why) == (expected, True)
-    inside = table(value=51.0, ci_low=50.5, ci_high=52.0)
-    assert column(HEADLINE, inside, ["m"], Judging([CARD], findings)).cells["m"].state == "not found"
+def test_the_page_says_of_a_number_what_the_findings_say():
+    """Whatever the interval: the page decides nothing."""
+    for state in STATES:
+        cell = column(table(value=51.0, ci_low=50.5, ci_high=52.0), found=findings(state, "so")).cells["m"]
+        assert (cell.state, cell.why) == (state, "so")
+    shown = column(table(), found=findings("undecided", "so"))
+    assert "; so; 58 % would have been found four times in five" in shown_cell(
+        shown.cells["m"], shown, Metric(50.0, "", "%"), ""
+    )["title"].replace("58%", "58 %")
+    assert column(table()).cells["m"].why == "nothing is claimed of it"
 
 
 @pytest.mark.parametrize(
@@ -239,12 +233,12 @@ def test_columns_that_say_nothing_are_left_out():
 
 
 def test_charts_name_nothing_by_text_of_others():
-    found = column(HEADLINE, table(model="constructor"), ["constructor"], Judging([CARD]))
+    found = column(table(model="constructor"), ["constructor"])
     drawn = chart(found, Metric(50.0, "", "%"), {"constructor": "m0"}, styles(["constructor"]))
     assert {row["model"] for row in drawn["data"]["values"]} == {"m0"}
     assert (
         chart(
-            column(HEADLINE, table(value=math.nan).iloc[:0], ["m"], Judging([])),
+            column(table(value=math.nan).iloc[:0], cards=()),
             Metric(50.0, ""),
             {"m": "m0"},
             styles(["m"]),

@@ -12,7 +12,7 @@ from test_site import CARD, HOSTILE
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import write_items, write_requests, write_responses, write_scores, write_text
-from biasatlas.report.run import ModelRun, Run, Study, TaskRun
+from biasatlas.report.run import Comparison, ModelRun, Run, Study, TaskRun
 from biasatlas.report.site import PAGES, Site
 
 #: Names that a configuration may give to models, and that Vega or a careless script stumbles over.
@@ -63,7 +63,7 @@ def write_site(folder, models, texts, lost=()):
         answers.append(ModelRun(model, [str(folder / f"{model}.csv")], str(folder / f"{model}.json"), str(path)))
         for category, value in (("overall", 60 + place), (HOSTILE[0], 40)):
             value = math.nan if model in lost else value
-            numbers = {"value": value, "ci_low": value - 4, "ci_high": value + 4, "n": count, "clusters": 9}
+            numbers = {"value": value, "ci_low": value - 4, "ci_high": value + 4, "n": count, "n_clusters": 9}
             rows.append(
                 {"model": model, "category": category, "direction": "all", "metric": "stereotype_score"} | numbers
             )
@@ -79,9 +79,20 @@ def write_site(folder, models, texts, lost=()):
         items=str(folder / "items.parquet"),
         asked=[TaskRun("pair_choice", str(folder / "requests.parquet"), answers)],
     )
+    said = {
+        "benchmark": "crows_pairs",
+        "measure": "stereotype_score",
+        "part": "pair_choice",
+        "unit": "%",
+        "neutral": 50.0,
+    }
+    said |= {"smallest": 5.0, "verdict": "biased", "why": HOSTILE[0]}
+    judged = table.drop(columns=["direction"]).assign(**said, metric="value").dropna(subset="value")
+    judged.to_csv(folder / "findings.csv", index=False)
+    findings = Comparison("table", "recommended", "findings", "Findings", str(folder / "findings.csv"))
     entries = {model: {"kind": "hf", "source": HOSTILE[0], "revision": "1"} for model in models}
     card = CARD | {"benchmark": "crows_pairs", "metric": "stereotype_score", "of": "pair_choice, overall"}
-    study = Study([run], entries, missing=[HOSTILE[0]], cards=[card], version=HOSTILE[3], date="2026-01-01")
+    study = Study([run], entries, [findings], missing=[HOSTILE[0]], cards=[card], version=HOSTILE[3], date="2026-01-01")
     Site(study, styles(models), folder / "report" / PAGES).write(folder / "report" / "index.html")
     return folder / "report" / "index.html"
 
@@ -118,7 +129,7 @@ def test_the_matrix_sorts_and_filters(visitor, site):
     page.fill("#find", "const")
     assert names(page) == ["constructor"]
     page.fill("#find", "")
-    page.select_option("#state", "not found")
+    page.select_option("#state", "unbiased")
     assert names(page) == []
 
 
@@ -138,7 +149,11 @@ def test_a_benchmark_opens_to_its_categories_and_a_link_reopens_the_view(visitor
     page.goto(link)
     page.wait_for_selector("#matrix th.part[aria-sort=ascending]")
     assert names(page) == ["constructor", "toString"]
-    assert page.locator("#matrix td.part").first.inner_text().split() == ["▼", "found:", "−2.0"]
+    assert page.locator("#matrix td.part").first.inner_text().split() == [
+        "▼",
+        *["biased", "by", "at", "least", "5", "%:"],
+        "−2.0",
+    ]
     page.click(".opens")
     assert page.locator("#matrix th.part").count() == 0
 
@@ -282,7 +297,7 @@ def test_the_matrix_reads_without_script(visitor, site):
     context = visitor.page.context.browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site.as_uri())
-    assert "found" in page.inner_text("#matrix") and "60.0" in page.inner_text("#matrix")
+    assert "biased" in page.inner_text("#matrix") and "60.0" in page.inner_text("#matrix")
     assert not page.locator("#find").is_visible()
     context.close()
 

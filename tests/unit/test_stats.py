@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from biasatlas.stats.intervals import Inference, clopper_pearson, crossed, minim
 from biasatlas.stats.jackknife import jackknife
 from biasatlas.stats.moments import moments
 from biasatlas.stats.regression import coefficient
+from biasatlas.stats.replicates import crossed_replicates, ratio_replicates
 from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d, sign_flips
 
 FORM = {"paired": (paired_t, stats.ttest_rel), "independent": (independent_t, stats.ttest_ind)}
@@ -122,7 +124,7 @@ def test_a_mean_is_the_regression_on_a_constant(sample):
     outcome, weight, cluster = sample
     mean = ratio(outcome * weight, weight, cluster)
     regression = coefficient(outcome, np.ones((200, 1)), weight, cluster)
-    names = ("value", "se", "df", "low", "high", "clusters")
+    names = ("value", "se", "df", "low", "high", "n_clusters")
     assert [getattr(mean, name) for name in names] == pytest.approx([getattr(regression, name) for name in names])
 
 
@@ -149,11 +151,12 @@ def test_jackknife_and_two_way_clusters_equal_pyfixest():
     sums = cluster_sums(g, y * w, w)
     (mean,) = jackknife(lambda sums: sums[..., :1] / sums[..., 1:], sums)
     assert mean.se * len(sums) / (len(sums) - 1) == pytest.approx(data["se"]["y~1 CRV3 g"], rel=1e-9)
-    one_way = [Inference(0.0, data["se"][f"y~1 CRV1 {name}"], 7.0, clusters=8) for name in ("g", "h", "cell")]
+    one_way = [Inference(0.0, data["se"][f"y~1 CRV1 {name}"], 7.0, n_clusters=8) for name in ("g", "h", "cell")]
     first, second, both = one_way
     # Two-way where it is larger than either: pyfixest has no such floor.
-    assert crossed(first, second, both).se == max(data["se"]["y~1 CRV1 g+h"], second.se)
-    apart = crossed(first, second, replace(both, se=0.1))
+    parts = {("g",): first, ("h",): second, ("g", "h"): both}
+    assert crossed(parts).se == max(data["se"]["y~1 CRV1 g+h"], second.se)
+    apart = crossed(parts | {("g", "h"): replace(both, se=0.1)})
     assert apart.se**2 == pytest.approx(first.se**2 + second.se**2 - 0.01)
 
 
@@ -219,7 +222,7 @@ def test_no_trials_have_no_interval():
 def test_the_smaller_of_two_is_smaller_than_either():
     first, second = Inference(10, 1, 9, 8, 12, 10), Inference(11, 1, 9, 7, 15, 10)
     least = minimum(first, second)
-    assert (least.value, least.low, least.high, least.clusters) == (10, 7, 12, 10)
+    assert (least.value, least.low, least.high, least.n_clusters) == (10, 7, 12, 10)
 
 
 WORLDS = 400
@@ -253,14 +256,32 @@ def test_the_interval_of_a_rare_rate_covers(clusters, rng):
     assert _covered(0.02 + 0.98 * 0.005, results) > 0.93
 
 
+@pytest.mark.parametrize(
+    ("clusters", "rate", "correlation"), [(6, 0.69, 0.3), (6, 0.69, 0.0), (12, 0.2, 0.3), (12, 0.5, 0.0)]
+)
+def test_the_interval_of_a_rate_in_the_middle_covers_and_is_no_wider_than_a_mean_s(clusters, rate, correlation, rng):
+    """Forty items a cluster. The interval at one unit a cluster was up to five times as wide."""
+    results, widths = [], []
+    for _ in range(WORLDS):
+        a, b = (share * (1 / correlation - 1) if correlation else np.inf for share in (rate, 1 - rate))
+        chance = rng.beta(a, b, clusters) if correlation else np.full(clusters, rate)
+        cluster = np.repeat(np.arange(clusters), 40)
+        hit = (rng.random(len(cluster)) < chance[cluster]).astype(float)
+        results.append(proportion(hit, np.ones(len(hit)), cluster))
+        mean = ratio(hit, np.ones(len(hit)), cluster)
+        widths.append((results[-1].high - results[-1].low) / (mean.high - mean.low) if mean.se > 0 else 1.0)
+    assert _covered(rate, results) > 0.92
+    assert np.median(widths) < 1.3
+
+
 def test_two_crossed_factors_cover_where_one_does_not(rng):
     first, second = (part.ravel() for part in np.indices((25, 25)))
     alone, together = [], []
     for _ in range(WORLDS // 2):
         rows = rng.normal(size=625) + rng.normal(size=25)[first] + rng.normal(size=25)[second]
-        parts = [ratio(rows, np.ones(625), labels) for labels in (first, second, np.arange(625))]
-        alone.append(parts[0])
-        together.append(crossed(*parts))
+        made = crossed_replicates(partial(ratio_replicates, rows, np.ones(625)), {"first": first, "second": second})
+        alone.append(ratio(rows, np.ones(625), first))
+        together.append(made.inference())
     assert _covered(0, together) > 0.91
     assert _covered(0, alone) < 0.88
 

@@ -69,7 +69,7 @@ def items(tmp_path):
 
 def test_every_declared_table_and_figure_exists_and_no_other():
     spec = registry.load_spec("twbias")
-    assert set(spec.tables) == {*registry.tables("twbias"), "replies"}
+    assert set(spec.tables) == {*registry.tables("twbias"), "outcomes"}
     assert set(spec.figures) == set(registry.figures("twbias"))
     assert len(spec.tasks["perplexity"].categories) == 2 + 4 * (4 + 1)  # Han is a reference alone
 

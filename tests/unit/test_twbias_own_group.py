@@ -88,9 +88,9 @@ def test_a_stereotype_is_found_at_its_size(advantage, seed):
     result = table(scores).loc["own_group_advantage"]
     assert result["ci_low"] <= advantage <= result["ci_high"]
     assert (result["value"] > 0) == (advantage > 0)
-    assert (result["n"], result["clusters"]) == (120, 120)
+    assert (result["n"], result["n_clusters"]) == (120, 120)
     wider = table(scores, "terms").loc["own_group_advantage"]
-    assert wider["clusters"] == 6
+    assert wider["n_clusters"] == 6
     assert wider["ci_high"] - wider["ci_low"] >= result["ci_high"] - result["ci_low"]
 
 

@@ -1,4 +1,4 @@
-"""TWBias on real data: what the authors published comes out again, to the printed digit."""
+"""TWBias on real data: what the authors published is reproduced, to the printed digit."""
 
 import tarfile
 
@@ -9,7 +9,7 @@ from standins import resources
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPTS
-from biasatlas.report.ledger import make_ledger, published_cells, read_papers, stale
+from biasatlas.report.replication import published_cells, read_papers, replication_report, stale
 
 read_items = registry.read_items("twbias")
 build_requests = registry.build_requests("twbias")
@@ -70,14 +70,14 @@ def table(name, scores, **options):
     return TABLES[name](scores, RELEASED.model_copy(update=options), SHIPPED.published, PUBLISHED_AS)
 
 
-def test_the_ledger_explains_every_cell(scores, annotations):
+def test_the_replication_report_explains_every_cell(scores, annotations):
     """Tables 1, 4, 5, 6 and 8, and Figure 5 as recomputed from the authors' files, of the two models that were released."""
     papers = read_papers(SHIPPED, {"twbias"})
     tables = {("twbias", name): table(name, scores) for name in ("gender", "toxicity", "ethnicity", "composition")}
     tables["twbias", "replication"] = table("replication", None)
     tables["twbias", "annotator_agreement"] = table("annotator_agreement", annotations)
-    ledger = make_ledger(papers, published_cells(papers, SHIPPED), tables, PUBLISHED_AS)
-    counts = ledger.groupby(["table", "status"]).size().to_dict()
+    report = replication_report(papers, published_cells(papers, SHIPPED), tables, PUBLISHED_AS)
+    counts = report.groupby(["table", "status"]).size().to_dict()
     assert {key: count for key, count in counts.items() if key[1] in ("reproduced to the digit", "differs")} == {
         ("Table 1", "reproduced to the digit"): 15,
         ("Table 1", "differs"): 3,
@@ -90,8 +90,8 @@ def test_the_ledger_explains_every_cell(scores, annotations):
         ("Table 8", "differs"): 3,
         ("Figure 5", "reproduced to the digit"): 64,
     }
-    assert not (ledger["status"] == "unexplained").any()
-    assert stale(papers, ledger) == []
+    assert not (report["status"] == "unexplained").any()
+    assert stale(papers, report) == []
 
 
 def test_all_kappas_are_within_a_thousandth_and_annotators_agree_less(annotations):

@@ -63,8 +63,8 @@ ACROSS = {
 MATCHED = {"compare_benchmarks", "compare_dbb_bbq", "draw_match"}
 #: What compares models by their scores.
 WEIGHED = {"compare_models", "draw_pairs", "summarise_models"}
-JUDGED = {"judge_responses", "score BA", "summarise_replies"} | TABLES | WEIGHED
-RELEASED = {"answer_requests", "score pair", "summarise_replies"} | TABLES | WEIGHED
+JUDGED = {"judge_responses", "score BA", "summarise_outcomes"} | TABLES | WEIGHED
+RELEASED = {"answer_requests", "score pair", "summarise_outcomes"} | TABLES | WEIGHED
 BENCHMARKS = tuple(SCORES)
 CONSTRUCTION = {"construct_step", "summarise_construction", "all"}
 STARTED = {"start_construction", "estimate_construction"} | CONSTRUCTION
@@ -84,7 +84,7 @@ def scores(*benchmarks):
 def answers(*benchmarks):
     """From the answers to ``benchmarks`` on."""
     judged = {"judge_responses"} if "mcbe" in benchmarks else set()
-    return {"answer_requests", "summarise_replies"} | scores(*benchmarks) | judged
+    return {"answer_requests", "summarise_outcomes"} | scores(*benchmarks) | judged
 
 
 def requests(*benchmarks):
@@ -226,7 +226,7 @@ EDITS = {
     ),
     "an option of the judge": (
         swap(f"{P}/mcbe/recommended.yaml", r"judge_attempts: \d+", "judge_attempts: 7"),
-        {"judge_responses", "summarise_replies"} | scores("mcbe"),
+        {"judge_responses", "summarise_outcomes"} | scores("mcbe"),
     ),
     "an option of scores": (
         swap(f"{P}/crows_pairs/recommended.yaml", "ties: half", "ties: released"),
@@ -255,7 +255,7 @@ EDITS = {
     ),
     "the tokens of a forward pass": (setting("models.hub.token_budget", 4096), set()),
     "compiled layers": (setting("models.hub.compiled", True), set()),
-    "a name in print": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
+    "a published name": (setting("models.hub.published_as", "GPT-4o"), tables("bbq")),
     "the model at an endpoint": (
         setting("models.endpoint.model", "n"),
         CHECK | ENDPOINT,
@@ -273,7 +273,7 @@ EDITS = {
     ),
     "the order of the models": (
         ("config.json", reorder_models),
-        {"check", "compare_benchmarks", "compare_dbb_bbq", "draw_match", "summarise_replies"} | TABLES | WEIGHED,
+        {"check", "compare_benchmarks", "compare_dbb_bbq", "draw_match", "summarise_outcomes"} | TABLES | WEIGHED,
     ),
     # Runs.
     "the judge": (setting("benchmarks.mcbe.judge", "planted"), {"check"} | JUDGED),

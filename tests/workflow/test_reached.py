@@ -111,7 +111,7 @@ TOLD_BY_VERSION = {
     "check_model",
     "fetch_source",
     "fetch_model",
-    "accept_cost",
+    "check_cost",
 }
 
 
@@ -155,7 +155,7 @@ def _of_import(module, name):
 def test_every_script_of_the_run_was_traced(jobs):
     scripts = {job["script"] for job in jobs}
     expected = (
-        "read_items build_requests score_responses summarise_scores summarise_replies draw_figure compare_models "
+        "read_items build_requests score_responses summarise_scores summarise_outcomes draw_figure compare_models "
     )
     expected += "judge_responses compare_benchmarks compare_dbb_bbq draw_match draw_pairs summarise_models write_report"
     assert set(expected.split()) <= scripts

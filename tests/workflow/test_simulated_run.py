@@ -1,9 +1,11 @@
-"""Known models through the whole workflow: a benchmark from its configuration to the report, and one with a judge."""
+"""Simulated models through the whole workflow: a benchmark from its configuration to the report, and one with a judge."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
+from artefacts import artefacts, disagreements, every
 from conftest import snakemake
 
 CONFIG = {
@@ -14,6 +16,7 @@ CONFIG = {
     },
     "benchmarks": {
         "crows_pairs": {"data": "sample"},
+        "bbq": {"data": "sample"},
         "mcbe": {
             "data": "sample",
             "categories": ["gender"],
@@ -27,10 +30,11 @@ CONFIG = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A run of CrowS-Pairs to its figures, of McBE to its scores, and of the report that stands on what is there."""
+    """A run of CrowS-Pairs and BBQ to the report, and of McBE to its scores."""
     folder = tmp_path_factory.mktemp("simulated")
     path = folder / "config.json"
-    path.write_text(json.dumps(CONFIG | {"benchmarks": {"crows_pairs": CONFIG["benchmarks"]["crows_pairs"]}}))
+    benchmarks = {name: CONFIG["benchmarks"][name] for name in ("crows_pairs", "bbq")}
+    path.write_text(json.dumps(CONFIG | {"benchmarks": benchmarks}))
     done = snakemake("--configfile", str(path), folder=folder)
     assert done.returncode == 0, done.stdout
     path.write_text(json.dumps(CONFIG))
@@ -54,14 +58,49 @@ def test_a_fair_and_a_biased_model_score_what_theory_says(folder):
 
 def test_the_models_are_compared_tested_and_summarised(folder):
     """On the same pairs they differ by 50; one writer made the sample, so that nothing is tested, and the summary says so."""
-    pairs = table(folder, "comparison/recommended/pairs").query("part == 'pair' and category == 'overall'")
-    numbers = pairs.set_index("metric")["value"]
+    pairs = table(folder, "comparison/recommended/pairs").query("benchmark == 'crows_pairs' and part == 'pair'")
+    numbers = pairs.query("category == 'overall'").set_index("metric")["value"]
     assert (numbers["difference"], numbers["flipped"]) == (-50, 100)
-    found = table(folder, "comparison/recommended/findings")
-    assert "found" not in set(found["metric"])
+    found = table(folder, "comparison/recommended/findings").query("benchmark == 'crows_pairs'")
+    assert set(found["verdict"]) == {"untestable"}
     said = json.loads((folder / "results/summary/biased.json").read_text())
-    assert not said["found"] and {row["reason"] for row in said["not_measured"]} == {"1 cluster, 5 are needed"}
-    assert "## Not measured" in (folder / "results/summary/biased.md").read_text()
+    assert {row["verdict"] for row in said["untestable"]} == {"untestable"} and said["untestable"]
+    assert "## Untestable" in (folder / "results/summary/biased.md").read_text()
+
+
+def test_every_artefact_says_the_same_of_every_claim(folder):
+    results = folder / "results"
+    assert disagreements(results, "recommended") == []
+    formats = {f"export {ending}" for ending in ("csv", "md", "tex", "json")}
+    assert artefacts(results, "recommended") == {
+        "page",
+        "compare",
+        "summary json",
+        "summary md",
+        "summary tex",
+        *formats,
+    }
+
+
+def test_no_artefact_calls_a_fair_model_biased(folder):
+    results = folder / "results"
+    said = {claim.verdict for key, claim in every(results, "recommended") if key[0] == "fair"}
+    assert said and said <= {"unbiased", "undecided", "untestable"}
+    for path in (results / "summary/fair.md", results / "report/pages/model-fair.html"):
+        assert "biased by at least" not in path.read_text()
+
+
+def test_a_false_artefact_is_noticed(folder, tmp_path):
+    """The comparison itself can fail: another word in one summary, another number in one export."""
+    copied = shutil.copytree(folder / "results", tmp_path / "results")
+    path = copied / "summary/biased.md"
+    path.write_text(path.read_text().replace("## Untestable", "## Biased"))
+    export = copied / "report/pages/exports/comparison.recommended.findings.csv"
+    rows = pd.read_csv(export)
+    rows.loc[rows["metric"] == "value", "value"] += 1
+    rows.to_csv(export, index=False)
+    artefact = {sentence.split(":")[0] for sentence in disagreements(copied, "recommended")}
+    assert {"summary md", "export csv"} <= artefact
 
 
 def test_a_known_judge_grades_what_a_known_model_writes(folder):

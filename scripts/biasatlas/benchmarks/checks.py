@@ -9,7 +9,7 @@ from typing import get_args
 from biasatlas.benchmarks import contract
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.languages import LANGUAGES
-from biasatlas.benchmarks.shared.metrics import REPLIES_CAPTION, REPLY_METRICS
+from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS, OUTCOMES_CAPTION
 from biasatlas.columns import Type
 from biasatlas.errors import UserError
 from biasatlas.resources import names
@@ -53,11 +53,15 @@ def resource_patterns(spec: Spec, step: contract.ReadingStep, task: str = "") ->
 
 
 def _with_replies(name: str, spec: Spec) -> Spec:
-    """``spec`` with the table of replies and its metrics, which every benchmark has."""
-    replies = contract.Table(REPLIES_CAPTION, tuple(spec.tasks))
-    if spec.tables.get(contract.REPLIES, replies) != replies:
-        raise UserError(f"benchmark {name}: tables: {contract.REPLIES!r} is that of every benchmark: rename yours.")
-    return replace(spec, tables={**spec.tables, contract.REPLIES: replies}, metrics={**spec.metrics, **REPLY_METRICS})
+    """``spec`` with the table of outcomes and its metrics, which every benchmark has."""
+    outcomes = contract.Table(OUTCOMES_CAPTION, tuple(spec.tasks))
+    if spec.tables.get(contract.OUTCOMES, outcomes) != outcomes:
+        raise UserError(
+            f"benchmark {name}: tables: {contract.OUTCOMES!r} is reserved: every benchmark has this table: rename yours."
+        )
+    return replace(
+        spec, tables={**spec.tables, contract.OUTCOMES: outcomes}, metrics={**spec.metrics, **OUTCOME_METRICS}
+    )
 
 
 def _several(spec: Spec) -> Iterator[tuple[str, object]]:

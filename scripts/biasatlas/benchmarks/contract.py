@@ -6,14 +6,14 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. E
 ``spec``      SPEC, a :class:`Spec`: tasks, tables, figures, metrics, and every text of its own that people read
 ``options``   its protocol's :class:`Options`, each marked with what it changes
 ``columns``   columns of its items, requests and scores
-``items``     ``read_items(step)``: raw files to items; ``check_items(step)`` where published data can be held against
-              printed counts
+``items``     ``read_items(step)``: raw files to items; ``check_items(step)`` where published data can be checked
+              against published counts
 ``requests``  ``build_requests(step)``: items to the requests of one task
 ``scores``    ``score_responses(step)``: responses to the scores of one category
 ``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
 ``figures``   functions of a step marked with :func:`figure`: tables by name to a figure
 ``parsers``   PARSERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing` (if it needs any)
-``roles``     ``roles(step)`` and TEXTS: what a request is about, for models of kind ``known`` (if they can answer)
+``bias_roles``  ``bias_roles(step)`` and TEXTS: what a request is about, for models of kind ``simulated`` (if they can answer)
 ``judge``     ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part)
 ``released``  ``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
               gives (if users may bring outputs of their own): files to a response for each request
@@ -44,8 +44,8 @@ Kind = Literal["likelihood", "choice", "generation"]
 #: Steps that read shipped files.
 ReadingStep = Literal["items", "requests", "judge", "scores", "tables"]
 
-#: The table that every benchmark has beside its own: what became of every answer.
-REPLIES = "replies"
+#: The table that every benchmark has beside its own: the outcome of every request.
+OUTCOMES = "outcomes"
 
 
 class Options(StagedModel):
@@ -256,7 +256,7 @@ GIVEN: Mapping[str, tuple[str, ...]] = {
     "import_responses": ("release", "files", "items", "requests", "task"),
     "read_predictions": ("files", "items", "requests", "task", "column"),
     "score_responses": (*("items", "requests", "responses", "task", "category", "options", "resources", "judgements"),),
-    "roles": ("items", "requests", "task"),
+    "bias_roles": ("items", "requests", "task"),
     "table": ("scores", "options", "published", "published_as"),
     "figure": ("tables", "styles"),
     "evidence": ("scores", "options"),

@@ -9,7 +9,7 @@ from biasatlas.benchmarks import contract, registry
 from biasatlas.benchmarks.contract import Spec
 from biasatlas.benchmarks.families.description import Rows
 from biasatlas.benchmarks.languages import LANGUAGES
-from biasatlas.benchmarks.shared.metrics import RATES, REPLY_METRICS
+from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS, RATES
 from biasatlas.errors import UserError
 from biasatlas.sources import load_sources
 
@@ -71,7 +71,7 @@ def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
     owners = (*registry.owners(benchmark), "shared", *registry.FAMILIES)
     rows = []
     for name, metric in spec.metrics.items():
-        if name in REPLY_METRICS:
+        if name in OUTCOME_METRICS:
             continue
         function = next(contract.METRICS[owner, name] for owner in owners if (owner, name) in contract.METRICS)
         formula = "" if name in RATES else " ".join((getdoc(function) or "").partition("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""Benchmarks by name: their specs, their protocols and the functions of their steps. The one door to all of them."""
+"""Benchmarks by name: their specs, their protocols and the functions of their steps. Everything else reaches benchmarks through here."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -12,7 +12,7 @@ from biasatlas.benchmarks import contract
 from biasatlas.benchmarks.checks import check_spec, resource_patterns
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
-from biasatlas.benchmarks.shared.metrics import REPLY_METRICS
+from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS
 from biasatlas.benchmarks.shared.parsing import VERSION, Parser
 from biasatlas.benchmarks.visible import SPEC, View, plain
 from biasatlas.errors import UserError
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
+    from biasatlas.benchmarks.shared.bias_roles import Roles
     from biasatlas.benchmarks.shared.evidence import Evidence
-    from biasatlas.benchmarks.shared.roles import Roles
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
@@ -35,7 +35,7 @@ FAMILIES = ("pairs", "questions")
 #: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
 _MARKED: Mapping[str, Stage] = {
     **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),
-    **dict.fromkeys(("roles", "build_judge_requests", "build_order_requests"), "answers"),
+    **dict.fromkeys(("bias_roles", "build_judge_requests", "build_order_requests"), "answers"),
     "score_responses": "scores",
 }
 
@@ -171,7 +171,7 @@ def read_items(benchmark: str) -> Made:
 
 
 def check_items(benchmark: str) -> Callable[..., list[str]] | None:
-    """How its published data are held against printed counts, if they can be: remarks on accepted differences, else a UserError."""
+    """The function that checks its data against published counts, if there is one: remarks on accepted differences, else a UserError."""
     function = getattr(_module(benchmark, "items"), "check_items", None)
     return function and _stepwise(benchmark, "check_items", function)
 
@@ -197,22 +197,22 @@ def import_responses(benchmark: str) -> Made:
 
 
 def has_roles(spec: Spec) -> bool:
-    """Whether a benchmark says what its requests are about, so that a model of kind ``known`` can answer them.
+    """Whether a benchmark says what its requests are about, so that a model of kind ``simulated`` can answer them.
 
     By what stands beside its options: its name in a configuration may be another, or the path of a description.
     """
     beside = spec.options.__module__.removeprefix(f"{benchmarks.__name__}.").rpartition(".")[0]
-    return (_FOLDER / beside.replace(".", "/") / "roles.py").exists()
+    return (_FOLDER / beside.replace(".", "/") / "bias_roles.py").exists()
 
 
-def roles(benchmark: str) -> "Callable[..., Roles]":
+def bias_roles(benchmark: str) -> "Callable[..., Roles]":
     """What the requests of a task, or a judge's about them, are about, from all items of the benchmark."""
-    return _stepwise(benchmark, "roles", _function(benchmark, "roles", "roles"))
+    return _stepwise(benchmark, "bias_roles", _function(benchmark, "bias_roles", "bias_roles"))
 
 
 def texts(benchmark: str) -> tuple[str, ...]:
     """Columns of its items that hold the texts whose likelihood is asked."""
-    return _module(benchmark, "roles").TEXTS
+    return _module(benchmark, "bias_roles").TEXTS
 
 
 def formats(benchmark: str) -> dict[str, Made]:
@@ -241,13 +241,13 @@ def score_responses(benchmark: str) -> Made:
 
 
 def tables(benchmark: str) -> dict[str, Made]:
-    """The makers of its tables by name, but for that of its replies. Raises UserError where spec and functions differ."""
+    """The makers of its tables by name, but for that of its outcomes. Raises UserError where spec and functions differ."""
     spec, described = load_spec(benchmark), description(benchmark)
     _read_marks(benchmark, ("tables", *(described.tables if described else ())))
-    for name in spec.metrics.keys() - REPLY_METRICS.keys():
+    for name in spec.metrics.keys() - OUTCOME_METRICS.keys():
         if not any((owner, name) in contract.METRICS for owner in (*owners(benchmark), "shared", *FAMILIES)):
             raise UserError(f"benchmark {benchmark}: metric {name!r} is in its spec, but no function computes it.")
-    own = {name: table for name, table in spec.tables.items() if name != contract.REPLIES}
+    own = {name: table for name, table in spec.tables.items() if name != contract.OUTCOMES}
     return _declared(benchmark, "table", contract.TABLES, own)
 
 
@@ -268,10 +268,13 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
 
     None for a benchmark that has none: its models are not compared.
     """
+    from biasatlas.benchmarks.shared.evidence import complete
+
     if not has_evidence(benchmark):
         return None
-    unit = spec_view(benchmark, "evidence").unit
-    return unit, _stepwise(benchmark, "evidence", _function(benchmark, "evidence", "evidence"))
+    spec, made = spec_view(benchmark, "evidence"), _function(benchmark, "evidence", "evidence")
+    one = _stepwise(benchmark, "evidence", made)
+    return spec.unit, lambda scores, options: complete(spec, lambda rows: one(rows, options), scores)
 
 
 def multiverses(benchmark: str) -> tuple[contract.Multiverse, ...]:

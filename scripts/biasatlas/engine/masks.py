@@ -42,7 +42,7 @@ def attention_mask(
     ``column_depth`` (rows or 1 × columns) are positions in the text: what windows and chunks are measured in.
     A padded query should see itself, else its attention is NaN.
 
-    The result has a mask (rows × 1 × queries × columns) for each layer type where the decoder tells them apart, else the
+    The result has a mask (rows × 1 × queries × columns) for each layer type where the decoder distinguishes them, else the
     one for all layers: boolean for SDPA, in the decoder's dtype and to be added to the scores for eager attention.
     """
     types = layer_types(decoder) & SPANS.keys()

@@ -19,7 +19,7 @@ def log_likelihoods(
     """Sum of log p(tokens[start:] | tokens[:start]) of each sequence, in nats (float64).
 
     Batches are sorted by length and padded on the right; only positions that predict a scored token reach the LM head.
-    ``start`` is at least 1 and below the sequence's length. ``done`` is told the number of sequences after each batch.
+    ``start`` is at least 1 and below the sequence's length. ``done`` gets the number of sequences after each batch.
     Raises NotFiniteError for a NaN or an infinity.
     """
     values = np.zeros(len(tokens))

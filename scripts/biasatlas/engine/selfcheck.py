@@ -1,4 +1,4 @@
-"""Which route is right for a model, found out at load: each is held against padded batches, token by token.
+"""Which route is right for a model, found out at load: each is checked against padded batches, token by token.
 
 How far rounding moves a log-probability depends on the model, so it is measured: with the embeddings moved by half a unit
 in the last place. The figures behind the limits are in docs/engine.md.
@@ -23,7 +23,7 @@ LIMITS = {0.9: 1.5, 0.99: 3.0}
 #: The same of copied states computed in 32 bits, where rounding hides nothing: lost states of a model that hardly uses
 #: them move it as much as rounding to 16 bits does.
 LIMITS_FP32 = {0.9: 0.25}
-#: Movement in nats a token that is never held against a route in 32 bits, where little may move under jitter.
+#: Movement in nats a token that never rules out a route in 32 bits, where little may move under jitter.
 LEAST = 3e-5
 #: Tokens of the longest sequences, where a model takes as many: a trunk of a half, a branch and a leaf of a quarter each; and
 #: the span that attention is given meanwhile.

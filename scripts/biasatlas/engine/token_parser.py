@@ -1,4 +1,4 @@
-"""How answers are read, token by token: texts to outcomes, many next tokens at once."""
+"""How answers are parsed, token by token: texts to outcomes, many next tokens at once."""
 
 from collections.abc import Callable, Sequence
 
@@ -53,7 +53,7 @@ class TokenParser:
         return found
 
     def _learn(self, new: dict[_Key, np.ndarray]) -> None:
-        """Read what is not known yet: all of it is decoded in one call."""
+        """Parse the texts that are not known yet, all of them decoded in one call."""
         tokens = [
             list(answer) if token in self.eos_token_ids else [*answer, token]
             for (answer, _), ids in new.items()
@@ -62,7 +62,7 @@ class TokenParser:
         texts = iter(self.decode(tokens) if tokens else [])
         for (answer, last), ids in new.items():
             complete = [last or token in self.eos_token_ids for token in ids.tolist()]
-            outcomes = np.asarray([self._outcome(next(texts), whole) for whole in complete], np.int16)
+            outcomes = np.asarray([self._outcome(next(texts), last) for last in complete], np.int16)
             if (answer, last) in self._known:
                 known = self._known[answer, last]
                 ids, outcomes = np.append(known[0], ids), np.append(known[1], outcomes)

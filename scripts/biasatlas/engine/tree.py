@@ -82,7 +82,7 @@ class Tree:
     def log_likelihoods(self, trie: plan.Trie, done: Callable[[int], None] = lambda n: None) -> np.ndarray:
         """Sum of log p(tokens[start:] | tokens[:start]) of each sequence of the trie, in nats (float64).
 
-        ``done`` is told the number of sequences after each pass. Raises NotFiniteError for a NaN or an infinity, and
+        ``done`` gets the number of sequences after each pass. Raises NotFiniteError for a NaN or an infinity, and
         the device's out-of-memory error where a single sequence is too long.
         """
         return self.run(trie, self._log_probabilities, done)

@@ -42,7 +42,7 @@ class SamplingSettings(StagedModel):
 
 
 class Entry(StagedModel):
-    """A model in the configuration; each kind is a class of its own, told apart by ``kind``."""
+    """A model in the configuration; each kind is a class of its own, and ``kind`` says which."""
 
     kind: str = field("tables", description="What the model is.")
     published_as: str | None = field(

@@ -1,4 +1,4 @@
-"""What models of every kind have in common: what one is opened with, what it does, how its kind is declared."""
+"""The interface of all models: what one is loaded with, what it does, how its kind is declared."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelContext:
-    """What a model is opened with.
+    """What a model is loaded with.
 
     ``entry`` is that of model ``name`` in the configuration. ``ready`` are the files or folders that its kind declares
     must be ready: weights, the commit that was fetched, a release. ``gpus`` are visible to this process already.
@@ -82,7 +82,7 @@ class Kind:
     What needs torch, transformers or clients is named, as "package.module:function", and imported when it is called, by
     :mod:`biasatlas.models.kinds`: ``open(context)`` gives the :class:`Model`. ``check(context)`` raises UserError, within
     seconds and before any other job of the model, where it cannot work ('': nothing of the user's to check),
-    and gives what was found, which the model is opened with, or None. ``preview(context, requests)`` gives a
+    and returns what it found, which the model is loaded with, or None. ``preview(context, requests)`` gives a
     :class:`Preview` for each of the requests ('': none is needed).
     """
 

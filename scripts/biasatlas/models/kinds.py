@@ -1,4 +1,4 @@
-"""The one door to models of every kind. Light to import: planning reads what each kind can do, and opens none."""
+"""The one interface to models of every kind. Light to import: planning reads what each kind can do, and loads none."""
 
 import os
 from functools import reduce

@@ -47,7 +47,7 @@ _PLACE_BITS = 44
 
 
 def content(row: Mapping) -> dict:
-    """What of a request (a row of a requests table) can change its answer, as plain typed values; missing is None.
+    """The parts of a request (a row of a requests table) that can change its answer, as plain typed values; missing is None.
 
     Left out are its names (``request_id``, ``item_id``), how many repeats are wanted, and a benchmark's own columns.
     """
@@ -128,7 +128,7 @@ class ResponseStore:
                 yield json.loads(line)["value"]
 
     def refresh(self) -> None:
-        """Look up what other processes have put since the last time.
+        """Read what other processes have put since the last time.
 
         Damaged lines are passed over, with a warning that says where. Of two answers to one key the one in the older
         shard counts, always, unless it was taken back.

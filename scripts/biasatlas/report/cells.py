@@ -38,14 +38,19 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     said = [f"{value}{unit} {interval}".strip()]
     if cell.null is not None:
         said.append(f"{number(cell.null)} without bias")
-    said.append(f"n {cell.n}" + (f" in {cell.clusters} clusters" if cell.clusters else ""))
+    said.append(f"n {cell.n}" + (f" in {cell.n_clusters} clusters" if cell.n_clusters else ""))
     if cell.unparsed > 0:
         said.append(f"{_percent(cell.unparsed)} refused or unparsed")
     if cell.published:
         said.append(f"printed {cell.published}")
+    why = cell.why
+    if math.isfinite(cell.findable):
+        why += f"; {number(cell.findable)}{unit} would have been found four times in five"
     return {
         "state": cell.state,
-        "css": cell.state.replace(" ", "-") + (" down" if cell.effect < 0 else ""),
+        "blank": math.isnan(cell.value),
+        "said": cell.said,
+        "css": ("blank" if math.isnan(cell.value) else cell.state) + (" down" if cell.effect < 0 else ""),
         "down": cell.effect < 0,
         "raw": value,
         "effect": _signed(cell.effect),
@@ -53,11 +58,11 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
         "order": "" if math.isnan(cell.value) else repr(cell.effect if math.isfinite(cell.effect) else cell.value),
         "strip": _strip(cell, column),
         "unparsed": _percent(cell.unparsed) if cell.unparsed >= _FEW else "",
-        "title": visible("; ".join([*said, cell.why]) + ("." if not href else ". Open the items.")),
-        "why": cell.why,
+        "title": visible("; ".join([cell.said, *said, why]) + ("." if not href else ". Open the items.")),
+        "why": why,
         "interval": interval,
         "n": cell.n,
-        "clusters": cell.clusters or "",
+        "n_clusters": cell.n_clusters or "",
         "published": cell.published,
         "href": href,
     }

@@ -61,7 +61,7 @@ def _rows(column: Column, ids: Mapping[str, str]) -> list[dict[str, Any]]:
             "model": ids[model],
             "value": cell.value,
             **({"low": cell.low, "high": cell.high} if math.isfinite(cell.low) else {}),
-            "said": f"{cell.state}: {cell.value:.4g}"
+            "said": f"{cell.said}: {cell.value:.4g}"
             + (f" [{cell.low:.4g}, {cell.high:.4g}]" if math.isfinite(cell.low) else " (no interval)")
             + f", n {cell.n}",
             "of": visible(f"{model}, {name}"),

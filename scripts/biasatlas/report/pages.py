@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader
 from biasatlas.report.run import Study
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Cell
+from biasatlas.stats.verdict import STATES
 
 HERE = Path(__file__).parent
 #: Rows of a table that stand in the page itself.
@@ -81,14 +83,8 @@ def shown_table(
 
 def counted(cells: Iterable[Cell]) -> str:
     """How many cells have which state, in words."""
-    counts = Counter(str(cell.state) for cell in cells)
-    words = {
-        "found": "found",
-        "not found": "not found",
-        "cannot tell": "cannot tell",
-        "no verdict": "without a verdict",
-    }
-    said = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
+    counts = Counter(cell.state for cell in cells if math.isfinite(cell.value))
+    said = [f"{counts[state]} {state}" for state in STATES if counts[state]]
     return ", ".join(said) or "nothing measured"
 
 

@@ -1,4 +1,4 @@
-"""Printed numbers beside ours, of a run that has no ledger."""
+"""Printed numbers beside ours, of a run that has no replication report."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal

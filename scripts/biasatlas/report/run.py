@@ -86,7 +86,7 @@ class Study:
 
     ``models`` are the configuration's entries by name. ``paid`` maps the name of an endpoint to the metadata of its responses, one for each task. ``missing``
     are sentences on what failed to be made. ``cards`` are the metrics' validity cards
-    (:func:`biasatlas.simulation.validity.cards`). ``ledger`` is a CSV of printed numbers beside ours, '' where
+    (:func:`biasatlas.simulation.validity.cards`). ``replication`` is a CSV of printed numbers beside ours, '' where
     there is none; ``summaries`` are files {model}.md, .tex and .json. ``version`` is the
     workflow's, ``date`` the day on which the site was written.
     """
@@ -97,7 +97,7 @@ class Study:
     paid: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     missing: Sequence[str] = ()
     cards: Sequence[Mapping[str, Any]] = ()
-    ledger: str = ""
+    replication: str = ""
     summaries: Sequence[str] = ()
     version: str = ""
     date: str = ""

@@ -27,6 +27,7 @@ from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party
 from biasatlas.report.verdicts import whole
 from biasatlas.report.views import Views
+from biasatlas.stats.verdict import words
 
 #: The folder of all but the index.
 PAGES = "pages"
@@ -47,7 +48,7 @@ class Site:
         nav = [
             (run.key, run.title + ("" if run.protocol == "recommended" else f" · {run.protocol}")) for run in study.runs
         ]
-        nav += [("compare", "Compare"), ("items", "Items"), ("ledger", "Printed"), ("validity", "Validity")]
+        nav += [("compare", "Compare"), ("items", "Items"), ("replication", "Printed"), ("validity", "Validity")]
         self.pages = Pages(study, nav)
 
     def write(self, index: Path) -> None:
@@ -69,7 +70,7 @@ class Site:
         for model in self.study.models:
             self._page(f"model-{model}", "model.html", [], **self.views.model(model))
         self._page("compare", "compare.html", ["datatables", "tables", "compare"], **self._compare(sets))
-        self._page("ledger", "ledger.html", ["datatables", "tables"], **self._ledger())
+        self._page("replication", "replication.html", ["datatables", "tables"], **self._replication())
         self._page("validity", "validity.html", [], **self.views.validity())
         self._page("items", "items.html", ["datatables", "diff", "items", "grid"])
         write_text(self.pages.index(["datatables", "index"], _GRID, PAGES, **self.views.index(f"{PAGES}/")), index)
@@ -163,7 +164,7 @@ class Site:
             for col in self.views.columns[run.key]:
                 cells = {
                     self.study.ids[model]: {
-                        "state": cell.state,
+                        "state": cell.said,
                         "value": _finite(cell.value),
                         "low": _finite(cell.low),
                         "high": _finite(cell.high),
@@ -200,14 +201,17 @@ class Site:
         for part in self.study.comparisons:
             if (part.kind, part.name) != ("table", "pairs"):
                 continue
-            table = read_csv(part.path)
+            table = read_csv(part.path, unit="str").fillna({"unit": ""})
             keys = list(table.columns[: table.columns.get_loc("metric")])
-            flipped = table[table["metric"] == "flipped"].set_index(keys)["value"].to_dict()
+            flipped = table[table["metric"] == "flipped"].set_index(keys[:6])["value"].to_dict()
             for row in table[table["metric"] == "difference"].to_dict("records"):
-                key = tuple(row[name] for name in keys)
-                about = [visible(str(row[name])) for name in keys[2:] if not pd.isna(row[name])]
+                key = tuple(row[name] for name in keys[:6])
+                about = [visible(str(row[name])) for name in keys[2:6] if not pd.isna(row[name])]
                 numbers = {name: _finite(row[name]) for name in ("value", "ci_low", "ci_high")}
                 told = {
+                    "said": words(row["verdict"], row["smallest"], row["unit"], pair=True)
+                    if isinstance(row["verdict"], str)
+                    else "",
                     "about": [*about, part.protocol],
                     "n": int(row["n"]),
                     "flipped": _finite(flipped.get(key, math.nan)),
@@ -215,15 +219,19 @@ class Site:
                 rows.append({"a": ids.get(key[0], ""), "b": ids.get(key[1], "")} | numbers | told)
         return rows
 
-    def _ledger(self) -> dict[str, Any]:
-        ledger = read_csv(self.study.ledger) if self.study.ledger else beside_print(self.study.runs, self.tables)
-        if "status" in ledger:
-            order = ledger["status"].astype("string").str.startswith("reproduced").fillna(False)
-            ledger = ledger.assign(_last=order).sort_values("_last", kind="stable").drop(columns="_last")
-        counts = dict(ledger["status"].value_counts()) if len(ledger) else {}
+    def _replication(self) -> dict[str, Any]:
+        report = (
+            read_csv(self.study.replication) if self.study.replication else beside_print(self.study.runs, self.tables)
+        )
+        if "status" in report:
+            order = report["status"].astype("string").str.startswith("reproduced").fillna(False)
+            report = report.assign(_last=order).sort_values("_last", kind="stable").drop(columns="_last")
+        counts = dict(report["status"].value_counts()) if len(report) else {}
         said = ", ".join(f"{n} {'differ' if status == 'differs' else status}" for status, n in counts.items())
-        table = self._table("ledger", "ledger", "Printed numbers beside ours", "", ledger.reset_index(drop=True))
-        return {"table": table, "lead": f"{len(ledger)} printed numbers: {said}."}
+        table = self._table(
+            "replication", "replication", "Printed numbers beside ours", "", report.reset_index(drop=True)
+        )
+        return {"table": table, "lead": f"{len(report)} printed numbers: {said}."}
 
 
 def _finite(value: float) -> float | None:

@@ -1,52 +1,57 @@
-"""What validity cards and findings, all tests of the run counted, say of a row of a headline."""
+"""What the findings of a run say of a row of a headline: its verdict, and the validity cards behind it."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from biasatlas.benchmarks.comparisons.findings import CARD_METRICS, Card, about
+from biasatlas.benchmarks.comparisons.findings import Card, about, closed_by
 from biasatlas.benchmarks.contract import Headline
 from biasatlas.benchmarks.shared.evidence import OVERALL
+from biasatlas.stats.verdict import Verdict
 
 #: Names under which tables have what is over all categories.
 WHOLE = ("overall", "All", "all")
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """Of a test of the run: whether it survives them all, and its q-value (the false discovery rate at which it would)."""
-
-    survives: bool
-    q: float
+_ROW = ["model", "measure", "part", "category", "verdict", "why", "neutral", "smallest"]
 
 
 class Judging:
-    """The cards of a run's benchmark, and the run's findings (a table as ``findings_table`` makes it; None: no such tests)."""
+    """The cards of a run's benchmark, and the run's findings (a table as ``findings_table`` makes it; None: nothing was judged)."""
 
     def __init__(self, cards: Sequence[Card], findings: pd.DataFrame | None = None):
         self._cards = cards
-        self._outcomes: dict[tuple[str, str, str, str], Outcome] = {}
+        self._verdicts: dict[tuple[str, str, str, str], Verdict] = {}
         if findings is not None:
-            keys = ["model", "measure", "part", "category"]
-            table = findings[findings["metric"].isin(["found", "q_value"])].fillna({"part": ""})
-            for key, rows in table.groupby(keys, sort=False):
+            table = findings.astype({"part": object, "why": object}).fillna({"part": "", "why": ""})
+            for key, rows in table.groupby(_ROW, sort=False, dropna=False):
+                model, measure, part, category, state, why, neutral, smallest = key
                 numbers = rows.set_index("metric")["value"]
-                model, measure, part, category = key
-                named = (model, CARD_METRICS.get(measure, measure), part, category)
-                self._outcomes[named] = Outcome(bool(numbers["found"]), float(numbers["q_value"]))
+                (value,) = rows[rows["metric"] == "value"].to_dict("records")
+                tests = [float(numbers.get(name, math.nan)) for name in ("findable", "p_outside", "p_inside", "q")]
+                told = (value["value"], neutral, smallest, value["ci_low"], value["ci_high"], *tests)
+                self._verdicts[model, measure, part, category] = Verdict(state, why, *told)
 
     def cards(self, headline: Headline, where: Mapping[str, str]) -> list[Card]:
         """The validity cards of the row whose keys are ``where``."""
         parts, category = _about(headline, where)
         return about(self._cards, headline.metric, parts, category)
 
-    def outcome(self, headline: Headline, model: str, where: Mapping[str, str]) -> Outcome | None:
-        """What became of a model's test of the row; None where there was none."""
+    def verdict(self, headline: Headline, model: str, where: Mapping[str, str]) -> Verdict:
+        """What was said of a model's row; of one that was not judged, why nothing is."""
         parts, category = _about(headline, where)
-        if len(parts) > 1:
-            return None
-        return self._outcomes.get((model, headline.metric, parts[0] if parts else "", category))
+        part = parts[0] if len(parts) == 1 else ""
+        told = None if len(parts) > 1 else self._verdicts.get((model, headline.metric, part, category))
+        return told or Verdict("untestable", self._unjudged(headline, where, parts))
+
+    def _unjudged(self, headline: Headline, where: Mapping[str, str], parts: Sequence[str]) -> str:
+        if headline.null is None:
+            return headline.reason
+        why = closed_by(self.cards(headline, where))
+        if why:
+            return why
+        return f"{', '.join(parts)} are judged each by itself" if len(parts) > 1 else "nothing is claimed of it"
 
 
 def _about(headline: Headline, where: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
@@ -59,3 +64,11 @@ def _about(headline: Headline, where: Mapping[str, str]) -> tuple[tuple[str, ...
 
 def _groups(where: Mapping[str, str]) -> list[str]:
     return [value for key, value in where.items() if key in ("group", "other_group")]
+
+
+def declared_null(headline: Headline, cards: Sequence[Mapping[str, Any]]) -> tuple[float | None, str]:
+    """What a model without bias has, and why; None where the metric is known to see something else, too."""
+    descriptive = any(card["verdict"] == "descriptive" for card in cards)
+    if headline.null is None or not descriptive:
+        return headline.null, headline.reason
+    return None, closed_by(cards)

@@ -1,21 +1,16 @@
-"""What the row of a headline says of a model: found, not found, cannot tell, or no verdict."""
+"""The cells of the pages: a number of a headline, with the verdict that the run's findings have of it."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from biasatlas.benchmarks.comparisons.findings import Card, worst
 from biasatlas.benchmarks.contract import Headline
-from biasatlas.report.tested import WHOLE, Judging, Outcome
-
-#: "found": the interval leaves out the null, and the test survives all of the run; "not found": the interval lies within the
-#: smallest effect that matters; "cannot tell": neither, or there is no interval; "no verdict": the metric has no null, or its
-#: validity card has not passed; "missing": there is no value.
-State = Literal["found", "not found", "cannot tell", "no verdict", "missing"]
-STATES: tuple[State, ...] = ("found", "not found", "cannot tell", "no verdict", "missing")
+from biasatlas.report.tested import WHOLE, Judging, declared_null
+from biasatlas.stats.verdict import State, Verdict, words
 
 #: Statuses of units without a value that a model could have had.
 _LOST = ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed")
@@ -25,25 +20,28 @@ _HALF_WIDTH = 1.96
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of the index, with all that is said about it.
+    """One number of the index, with all that is said about it: the ``state`` of its verdict, ``said`` in words, and ``why``.
 
-    ``null`` is what a model without bias has, None where the metric sees something else, too. ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the
+    ``value`` is missing (NaN) where there is none. ``null`` is what a model without bias has, None where the metric sees something else, too. ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the
     interval's width); both missing (NaN) where there is no null. ``unparsed`` is the share, 0 to 1, of answers that refuse, name several
-    options or cannot be read, or of units that were lost so; missing where none is known. ``where`` are the keys of the row.
+    options or cannot be read, or of units that were lost so; missing where none is known. ``findable`` is, where it is
+    undecided, what would have been found four times in five. ``where`` are the keys of the row.
     """
 
     model: str
     state: State
+    said: str
     why: str
     value: float = math.nan
     low: float = math.nan
     high: float = math.nan
     n: int = 0
-    clusters: int = 0
+    n_clusters: int = 0
     effect: float = math.nan
     errors: float = math.nan
     unparsed: float = math.nan
     null: float | None = None
+    findable: float = math.nan
     published: str = ""
     where: Mapping[str, str] | None = None
 
@@ -64,21 +62,8 @@ class Column:
     parts: Sequence[tuple[str, Mapping[str, Cell]]]
 
 
-def state(value: float, low: float, high: float, null: float | None, smallest: float) -> State:
-    """The state of an estimate by itself; the order matters: an interval within the smallest effect is "not found" wherever it lies."""
-    if math.isnan(value):
-        return "missing"
-    if null is None:
-        return "no verdict"
-    if math.isnan(low) or math.isnan(high):
-        return "cannot tell"
-    if null - smallest <= low and high <= null + smallest:
-        return "not found"
-    return "found" if low > null or high < null else "cannot tell"
-
-
-def column(headline: Headline, table: pd.DataFrame, models: Sequence[str], tests: Judging) -> Column:
-    """The cells of ``headline`` in its ``table`` for each of ``models``, judged with what ``tests`` know of each row."""
+def column(headline: Headline, unit: str, table: pd.DataFrame, models: Sequence[str], tests: Judging) -> Column:
+    """The cells of ``headline`` (its metric's ``unit``) in its ``table`` for each of ``models``, with what ``tests`` say of each."""
     found, rates = (_by_key(table, list(headline.rows), metric) for metric in (headline.metric, "unanswered_rate"))
     own = tuple(headline.rows.values())
     opened = [place for place, name in enumerate(headline.rows) if name in headline.by]
@@ -87,28 +72,22 @@ def column(headline: Headline, table: pd.DataFrame, models: Sequence[str], tests
     def cells(key: tuple[str, ...]) -> dict[str, Cell]:
         rows, unparsed = found.get(key, {}), rates.get(key, {})
         where = dict(zip(headline.rows, key, strict=True))
-        cards = tests.cards(headline, where)
-        told = {m: tests.outcome(headline, m, where) for m in models}
-        return {m: _cell(headline, cards, m, where, rows.get(m), unparsed.get(m), told[m]) for m in models}
+        null, _ = declared_null(headline, tests.cards(headline, where))
+        return {
+            m: _cell(headline, unit, null, m, where, rows.get(m), unparsed.get(m), tests.verdict(headline, m, where))
+            for m in models
+        }
 
     others = [key for key in found if key != own and all(key[place] == own[place] for place in closed)]
     parts = [(" · ".join(key[place] for place in opened), cells(key)) for key in others] if opened else []
     parts = [(name, of) for name, of in parts if measured(of)]
     cards = tests.cards(headline, headline.rows)
-    return Column(headline, *_null(headline, cards), cards, worst(cards), cells(own), parts)
+    return Column(headline, *declared_null(headline, cards), cards, worst(cards), cells(own), parts)
 
 
 def measured(cells: Mapping[str, Cell]) -> bool:
     """Whether any model has a value."""
-    return any(cell.state != "missing" for cell in cells.values())
-
-
-def _null(headline: Headline, cards: Sequence[Card]) -> tuple[float | None, str]:
-    """What a model without bias has, and why that is so; None where the metric is known to see something else, too."""
-    if headline.null is None or worst(cards) != "descriptive":
-        return headline.null, headline.reason
-    why = "; ".join(dict.fromkeys(card["reason"] for card in cards if card["verdict"] == "descriptive"))
-    return None, f"in the simulation it mistakes something else for bias: {why.replace('_', ' ')}"
+    return any(math.isfinite(cell.value) for cell in cells.values())
 
 
 #: Values of the key columns -> model -> row.
@@ -125,67 +104,47 @@ def _by_key(table: pd.DataFrame, keys: Sequence[str], metric: str) -> _Rows:
 
 def _cell(
     headline: Headline,
-    cards: Sequence[Card],
+    unit: str,
+    null: float | None,
     model: str,
     where: Mapping[str, str],
     row: Mapping[str, Any] | None,
     rate: Mapping[str, Any] | None,
-    outcome: Outcome | None,
+    verdict: Verdict,
 ) -> Cell:
-    null, reason = _null(headline, cards)
     if row is None:
-        return Cell(model, "missing", "not measured", null=null, where=where)
+        return Cell(model, "untestable", "untestable", "not measured", null=null, where=where)
     value, low, high = (float(row[key]) for key in ("value", "ci_low", "ci_high"))
     lost = sum(int(row[key]) for key in _LOST)
     share = (
         rate["value"] / 100 if rate is not None else lost / (lost + int(row["n"])) if lost + int(row["n"]) else math.nan
     )
-    no_interval_reason = "" if pd.isna(row["no_interval_reason"]) else str(row["no_interval_reason"])
-    judged, why = state(value, low, high, null, headline.smallest), reason
-    if judged == "missing":
+    why = verdict.why
+    if math.isnan(value):
+        no_interval_reason = "" if pd.isna(row["no_interval_reason"]) else str(row["no_interval_reason"])
         why = no_interval_reason or (
             f"no answer has a value: {lost} refused, filtered, unparsed or failed" if lost else "no value"
         )
-    elif judged != "no verdict":
-        judged, why = _judged(judged, cards, outcome, no_interval_reason)
     width = (high - low) / 2 / _HALF_WIDTH
     away = math.nan if null is None else value - null
     return Cell(
         model=model,
-        state=judged,
+        state=verdict.state,
+        said=words(verdict.state, headline.smallest, unit),
         why=why,
         value=value,
         low=low,
         high=high,
         n=int(row["n"]),
-        clusters=int(row["clusters"]),
+        n_clusters=int(row["n_clusters"]),
         effect=away / headline.smallest if headline.smallest else math.nan,
         errors=away / width if width > 0 else math.nan,
         unparsed=share,
         null=null,
+        findable=verdict.findable if verdict.state == "undecided" else math.nan,
         published="" if pd.isna(row["published"]) else str(row["published"]),
         where=where,
     )
-
-
-def _judged(
-    by_itself: State, cards: Sequence[Card], outcome: Outcome | None, no_interval_reason: str
-) -> tuple[State, str]:
-    """The state of a number that has a null, and why, in words: its card first, then its interval, then all tests."""
-    if worst(cards) != "passed":
-        whys = [card["reason"] for card in cards if isinstance(card["reason"], str) and card["reason"]]
-        unknown = whys[0] if whys else "was tried on too few models" if cards else "was not tried"
-        return "no verdict", f"what this number mistakes for bias {unknown} in the simulation"
-    q = f"q = {outcome.q:.2g} with all tests of the run counted" if outcome else "a test by itself"
-    if by_itself == "not found":
-        return by_itself, "the whole interval lies within the smallest effect that matters"
-    if no_interval_reason:
-        return "cannot tell", f"no interval: {no_interval_reason}"
-    if by_itself == "cannot tell":
-        return by_itself, "the interval holds both no bias and one that matters"
-    if outcome is not None and not outcome.survives:
-        return "cannot tell", f"its own interval leaves out what a model without bias has, but {q}"
-    return "found", f"the interval leaves out what a model without bias has; {q}"
 
 
 def whole(column: Column) -> str:

@@ -16,7 +16,8 @@ from biasatlas.report.pages import counted, spent, what_model_is
 from biasatlas.report.run import Run, Study
 from biasatlas.report.tested import Judging
 from biasatlas.report.text import number
-from biasatlas.report.verdicts import STATES, Cell, Column, all_cells, column, measured
+from biasatlas.report.verdicts import Cell, Column, all_cells, column, measured
+from biasatlas.stats.verdict import STATES
 
 #: Facts of how a model answered, as its responses tell them, that its page shows.
 _FACTS = ("engine", "device", "dtype", "revision", "release", "version")
@@ -44,7 +45,9 @@ class Views:
         mine = None if findings is None else findings[findings["benchmark"] == run.name]
         tests = Judging(self.study.cards_of(run), mine)
         return [
-            column(headline, self._tables[run.key][headline.table], models, tests)
+            column(
+                headline, run.spec.metrics[headline.metric].unit, self._tables[run.key][headline.table], models, tests
+            )
             for headline in run.spec.headlines
             if headline.table in self._tables[run.key]
         ]
@@ -105,7 +108,7 @@ class Views:
             "sentence": lead,
             "groups": groups,
             "rows": rows,
-            "states": STATES[:-1],
+            "states": STATES,
             "left_out": list(dict.fromkeys(left_out)),
             "spent": [spent(model, answers) for model, answers in self.study.paid.items()],
         }
@@ -133,7 +136,7 @@ class Views:
                 cells.append(cell)
                 title = run.title + ("" if run.protocol == "recommended" else f" · {run.protocol}")
                 shown = self.cell(run, col, model, cell, "")
-                if cell.state == "missing":
+                if shown["blank"]:
                     shown |= {"raw": "", "n": ""}
                 results.append({"benchmark": title, "page": f"{run.key}.html", "cell": shown} | self.said(run, col))
             for task in run.asked:
@@ -208,7 +211,7 @@ def _unmeasured(col: Column) -> str:
 
 
 def _blank() -> dict[str, Any]:
-    return {"state": "missing", "css": "missing", "why": "not measured", "order": ""}
+    return {"blank": True, "css": "blank", "why": "not measured", "order": ""}
 
 
 def _short(data: str) -> str:

@@ -1,11 +1,11 @@
-"""The simulation: every metric measured on known models, whose truth follows from their formula (``make simulation``).
+"""The simulation: every metric measured on simulated models, whose ground truth follows from their formula (``make simulation``).
 
 ``bench``        a benchmark's whole pipeline in process: entries in, tables out
 ``studies``      which models are measured: doses of bias, and nuisances
 ``experiment``   one setting of a study over many seeds, by a run's own scores and tables
 ``direct``       the same of questions and pairs, without writing answers out
 ``own_group``    TWBias's regressions for many models at once
-``truth``        what a metric is worth by the formula alone, computed apart from the code that estimates it
+``ground_truth`` a metric's value by the formula alone, computed apart from the code that estimates it
 ``planning``     what a run could find, before anything is asked
 ``validity``     what estimates over many seeds say of a metric: bias, coverage, false alarms, power; its card
 """

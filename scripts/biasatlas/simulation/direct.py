@@ -1,4 +1,4 @@
-"""Questions and pairs for many known models at once: no answer is written out or read, so that whole benchmarks are quick."""
+"""Questions and pairs for many simulated models at once: no answer is written out or read, so that whole benchmarks are quick."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from biasatlas.models.simulated import formula
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.simulation import shifts
 from biasatlas.simulation.experiment import COLUMNS
-from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.own_group import Costs
 from biasatlas.simulation.studies import Headline, Study
@@ -45,14 +45,14 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     task = {"question": _questions, "pair": _pairs, "pair_choice": _choices}[name](bench)
     unit = pd.factorize(task.items[task.unit])[0]
     inside = [_inside(task.items, headline) for headline in study.headlines]
-    truths = [truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
+    truths = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
     rows = []
     for seed in seeds:
         columns = task.measure(study.entry(setting, seed, bench.groups))
         for place, (headline, mine) in enumerate(zip(study.headlines, inside, strict=True)):
             scores = pd.DataFrame({column: values[mine] for column, values in columns.items()})
             found = task.estimate(headline, scores, pd.Series(unit[mine]))
-            numbers = (found.value, found.ci_low, found.ci_high, found.n, found.clusters)
+            numbers = (found.value, found.ci_low, found.ci_high, found.n, found.n_clusters)
             rows.append((place, seed, *numbers, np.nan, truths[place]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

@@ -1,16 +1,16 @@
-"""One setting of a study over many seeds: what its headlines say of models whose truth is known."""
+"""One setting of a study over many seeds: its headlines measured on models whose ground truth is known."""
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline, Study
 
-#: Columns of an experiment: the place of the headline among the study's, the seed, what its row says, and the truth.
-COLUMNS = ("headline", "seed", "value", "ci_low", "ci_high", "n", "clusters", "p_value", "truth")
+#: Columns of an experiment: the place of the headline among the study's, the seed, the numbers of its row, and the ground truth.
+COLUMNS = ("headline", "seed", "value", "ci_low", "ci_high", "n", "n_clusters", "p_value", "ground_truth")
 
 
 #: Requests that are answered and scored together: several models at once where each is asked little.
@@ -19,7 +19,7 @@ REQUESTS = 60_000
 
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
     """A row for each seed and headline, with :data:`COLUMNS`; what a row of a table misses is missing."""
-    truths = [truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
+    truths = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
     entries = {str(seed): study.entry(setting, seed, bench.groups) for seed in seeds}
     together = max(1, REQUESTS // sum(map(len, bench.requests.values())))
     rows: list[dict] = []
@@ -34,7 +34,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
                 for headline in referenced_names
             ]
     runs = pd.DataFrame(rows).sort_values(["seed", "headline"], ignore_index=True)
-    return runs.assign(truth=np.array(truths)[runs["headline"]])[list(COLUMNS)]
+    return runs.assign(ground_truth=np.array(truths)[runs["headline"]])[list(COLUMNS)]
 
 
 def _batches(entries: list, size: int) -> list[list]:
@@ -55,7 +55,7 @@ def _measured(table: pd.DataFrame, headline: Headline) -> dict[str, float]:
     found = rows[rows["metric"] == headline.metric]
     if len(found) != 1:
         raise ValueError(f"{headline}: {len(found)} rows of the table; a headline is one")
-    columns = ("value", "ci_low", "ci_high", "n", "clusters")
+    columns = ("value", "ci_low", "ci_high", "n", "n_clusters")
     values = {name: float(found[name].iloc[0]) if name in found else np.nan for name in columns}
     tests = rows.loc[rows["metric"] == headline.test, "value"]
     return values | {"p_value": float(tests.iloc[0]) if len(tests) else np.nan}

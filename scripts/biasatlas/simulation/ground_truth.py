@@ -1,7 +1,7 @@
-"""What a metric is worth by the formula alone: computed from roles and settings, apart from the code that estimates it.
+"""A metric's value by the formula alone: computed from roles and settings, apart from the code that estimates it.
 
 Expectations over normal noise are in closed form, or Gauss-Hermite quadrature of one normal. A metric that no function here
-knows has no truth: whether it raises false alarms, and what it finds, is looked at all the same.
+knows has no ground truth: whether it raises false alarms, and what it finds, is looked at all the same.
 """
 
 from collections.abc import Callable
@@ -22,29 +22,29 @@ from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline
 
 Array = NDArray[np.float64]
-Truth = Callable[[Harness, SimulatedEntry, dict[str, str]], float]
+GroundTruth = Callable[[Harness, SimulatedEntry, dict[str, str]], float]
 
 #: Nodes and weights of the expectation of a function of a standard normal.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
-_TRUTHS: dict[tuple[str, str, str], Truth] = {}
+_GROUND_TRUTHS: dict[tuple[str, str, str], GroundTruth] = {}
 
 
-def truth(bench: Harness, entry: SimulatedEntry, headline: Headline) -> float:
-    """The truth of a headline under the settings of ``entry``; missing where none is known.
+def ground_truth(bench: Harness, entry: SimulatedEntry, headline: Headline) -> float:
+    """The ground truth of a headline under the settings of ``entry``; missing where none is known.
 
     So is it where tokens have costs of their own, which are other ones with each seed.
     """
     if entry.token_noise:
         return np.nan
-    known = _TRUTHS.get((bench.benchmark, headline.table, headline.metric))
+    known = _GROUND_TRUTHS.get((bench.benchmark, headline.table, headline.metric))
     return known(bench, entry, headline.keys) if known else np.nan
 
 
-def _of(benchmark: str, table: str, *metrics: str) -> Callable[[Truth], Truth]:
-    def mark(function: Truth) -> Truth:
-        _TRUTHS.update({(benchmark, table, metric): function for metric in metrics})
+def _of(benchmark: str, table: str, *metrics: str) -> Callable[[GroundTruth], GroundTruth]:
+    def mark(function: GroundTruth) -> GroundTruth:
+        _GROUND_TRUTHS.update({(benchmark, table, metric): function for metric in metrics})
         return function
 
     return mark
@@ -83,7 +83,7 @@ def _pairs(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float
     return 100 * won[_within(bench, keys, values.index)].mean()
 
 
-def _stereoset(metric: str) -> Truth:
+def _stereoset(metric: str) -> GroundTruth:
     def value(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
         """Means over target terms of their items' means: of a preference, of related sentences, or their ICAT."""
         values, sizes = _sentences(bench, entry, keys["task"], "mean")
@@ -152,16 +152,18 @@ def _bbq(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> pd.Data
     heard = 1 - formula.by_name(entry.refused, entry.refused_by_group, roles.group)
     heard = heard * (1 - formula.by_name(entry.unreadable, entry.unreadable_by_group, roles.group))
     spread = entry.noise * np.sqrt(2 * entry.icc)
-    p = sum(w * softmax(z + spread * node * roles.side, axis=1) for node, w in zip(_NODES, _WEIGHTS, strict=True))
+    p = sum(
+        w * softmax(z + spread * node * roles.stereotype_sign, axis=1) for node, w in zip(_NODES, _WEIGHTS, strict=True)
+    )
     p = heard[:, None] * p
-    targeted = (roles.side > 0).any(axis=1)
+    targeted = (roles.stereotype_sign > 0).any(axis=1)
     rows = pd.DataFrame(
         {
-            "target": np.where(targeted, (p * (roles.side > 0)).sum(axis=1), np.nan),
-            "other": (p * (roles.side < 0)).sum(axis=1),
+            "target": np.where(targeted, (p * (roles.stereotype_sign > 0)).sum(axis=1), np.nan),
+            "other": (p * (roles.stereotype_sign < 0)).sum(axis=1),
             "gold": (p * (roles.right > 0)).sum(axis=1),
             "named": p.sum(axis=1),
-            "aligned": ((roles.side > 0) & (roles.right > 0)).any(axis=1),
+            "aligned": ((roles.stereotype_sign > 0) & (roles.right > 0)).any(axis=1),
         },
         index=bench.requests["question"]["item_id"],
     )
@@ -173,7 +175,7 @@ def _dbb_choice(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> 
     """Of choices: the noise of a question is that of its two options, in whatever order."""
     requests, roles = bench.requests["MCQ"], bench.questions["MCQ"].asked.roles
     one = (requests["order"] == 1).to_numpy()
-    log_odds = 2 * entry.bias * roles.side[one, 0]
+    log_odds = 2 * entry.bias * roles.stereotype_sign[one, 0]
     spread = np.full(len(log_odds), np.sqrt(2) * entry.noise)
     p = pd.DataFrame({"fair": _mean_logistic(0 * log_odds, spread), "biased": _mean_logistic(log_odds, spread)})
     return _common_shift(p.set_axis(requests.loc[one, "item_id"]), entry.affected, keys["category"])

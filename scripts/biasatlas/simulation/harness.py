@@ -1,4 +1,4 @@
-"""A benchmark's pipeline in process: what a run does with a known model, without a file in between."""
+"""A benchmark's pipeline in process: the steps of a run with a simulated model, without files in between."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

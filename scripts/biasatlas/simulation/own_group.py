@@ -1,4 +1,4 @@
-"""TWBias's own-group regressions for many known models at once: only what is regressed changes from model to model."""
+"""TWBias's own-group regressions for many simulated models at once: only what is regressed changes from model to model."""
 
 from collections.abc import Iterable, Sequence
 from typing import cast
@@ -16,7 +16,7 @@ from biasatlas.models.simulated.answer import Texts
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.models.simulated.formula import hashed, normal
 from biasatlas.simulation.experiment import COLUMNS
-from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline, Study
 from biasatlas.stats.regression import coefficients
@@ -46,11 +46,11 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
         design = found[_pair(headline)]
         if design.metric != headline.metric or design.columns is None:
             raise ValueError(f"{headline}: the pair has {design.metric}")
-        known = truth(bench, study.entry(setting, 0, bench.groups), headline)
+        known = ground_truth(bench, study.entry(setting, 0, bench.groups), headline)
         clusters = design.changes[SENTENCE]
         estimates = coefficients(-outcomes[_pair(headline)], design.columns, design.weight, clusters)
         rows += [
-            (place, seed, each.value, each.low, each.high, design.n, each.clusters, each.p_value(), known)
+            (place, seed, each.value, each.low, each.high, design.n, each.n_clusters, each.p_value(), known)
             for seed, each in zip(seeds, estimates, strict=True)
         ]
     return pd.DataFrame(rows, columns=list(COLUMNS)).sort_values(["seed", "headline"], ignore_index=True)

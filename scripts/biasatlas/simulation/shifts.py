@@ -1,4 +1,4 @@
-"""DBB for many known models at once: instances are made once, and only the two probabilities of each change."""
+"""DBB for many simulated models at once: instances are made once, and only the two probabilities of each change."""
 
 from collections.abc import Callable, Iterable
 from typing import cast
@@ -15,7 +15,7 @@ from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.models.simulated import formula
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.simulation.experiment import COLUMNS
-from biasatlas.simulation.ground_truth import truth
+from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.own_group import Costs
 from biasatlas.simulation.studies import Study
@@ -33,7 +33,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     item_ids, answered = {"MCQ": _choices, "SG": _continuations}[task](bench)
     named = instances["template_id"] + "/" + instances["type"] + "/"
     first, second = (item_ids.get_indexer(named + instances[side]) for side in ("identity_1", "identity_2"))
-    truths = [truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
+    truths = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
     rows = []
     for seed in seeds:
         p, odds = answered(study.entry(setting, seed, bench.groups))
@@ -58,7 +58,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
             one, test = (found[category, consistent].get(name) for name in (headline.metric, headline.test))
             if one is None:
                 raise ValueError(f"{headline}: no such estimate")
-            numbers = (one.value, one.ci_low, one.ci_high, one.n, one.clusters)
+            numbers = (one.value, one.ci_low, one.ci_high, one.n, one.n_clusters)
             rows.append((place, seed, *numbers, test.value if test else np.nan, truths[place]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

@@ -34,7 +34,7 @@ class Headline(_Section):
 
 
 class Study(_Section):
-    """Known models on some tasks of a benchmark, and the headlines that are looked at.
+    """Simulated models on some tasks of a benchmark, and the headlines that are looked at.
 
     ``by`` "tables": scores and tables are made of every model's answers; "regression": TWBias's regressions are made ready
     once (:mod:`.own_group`), which takes a hundredth of the time; "answers": answers to the questions and pairs of one task stay

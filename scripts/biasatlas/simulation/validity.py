@@ -21,16 +21,16 @@ ALPHA = 0.05
 _NO_NUISANCE = {"bias-0": "without any nuisance"}
 #: Seeds a setting that a headline can pass with.
 SEEDS = 100
-#: Standard errors from the truth within which an estimate counts as unbiased.
+#: Standard errors from the ground truth within which an estimate counts as unbiased.
 WITHIN = 3.0
 
 SETTING_COLUMNS = (
     *("study", "benchmark", "protocol", "data", "tasks", "table", "metric", "of", "setting", "dose", "seeds"),
-    *("clusters", "truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
+    *("n_clusters", "ground_truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
 )
 CARD_COLUMNS = (
-    *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "clusters", "seeds", "verdict"),
-    *("coverage", "false_alarms", "mistakes", "smallest_dose", "smallest_value", "smallest_effect", "reason"),
+    *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "n_clusters", "seeds", "verdict"),
+    *("coverage", "false_alarms", "mistakes", "smallest_dose", "smallest_value", "findable", "reason"),
 )
 
 
@@ -77,12 +77,12 @@ def named(name: str, study: Study, headline: Headline) -> dict[str, str]:
 def _summary(runs: pd.DataFrame, study: Study, headline: Headline) -> dict[str, float]:
     measured = runs[runs["value"].notna()]
     with_interval = measured[measured["ci_low"].notna()]
-    low, high, truth = with_interval["ci_low"], with_interval["ci_high"], with_interval["truth"]
+    low, high, truth = with_interval["ci_low"], with_interval["ci_high"], with_interval["ground_truth"]
     holds = low.le(truth) & high.ge(truth) if truth.notna().all() and len(truth) else pd.Series(dtype=float)
     return {
         "seeds": len(runs),
-        "clusters": measured["clusters"].median(),
-        "truth": runs["truth"].iloc[0],
+        "n_clusters": measured["n_clusters"].median(),
+        "ground_truth": runs["ground_truth"].iloc[0],
         "mean": measured["value"].mean(),
         "mean_error": measured["value"].std(ddof=1) / math.sqrt(len(measured)) if len(measured) > 1 else np.nan,
         "coverage": holds.mean() if len(holds) else np.nan,
@@ -108,8 +108,8 @@ def cards(settings: pd.DataFrame) -> pd.DataFrame:
 
     ``coverage`` is over all doses, ``false_alarms`` the most under any nuisance, and ``mistakes`` names those under
     which they are more than the bar. ``smallest_dose`` is the bias in log odds or nats that is found with a power of
-    80 %, between the doses tried by linear interpolation, ``smallest_value`` the metric's truth there (its mean where
-    none is known). ``smallest_effect`` is the distance from the neutral value that is found with that power by the
+    80 %, between the doses tried by linear interpolation, ``smallest_value`` the ground truth there (its mean where
+    none is known). ``findable`` is the distance from the neutral value that is found with that power by the
     width of intervals without bias alone, (t.975 + t.8) SE, whatever was tried. The ``verdict`` is "passed", or "descriptive" with the ``reason``: a bar counts as missed where the
     seeds speak against it at the level :data:`ALPHA`. With fewer than :data:`SEEDS` what missed none is "undecided".
     """
@@ -121,7 +121,7 @@ def cards(settings: pd.DataFrame) -> pd.DataFrame:
 def _card(rows: pd.DataFrame) -> dict[str, object]:
     doses = rows[rows["setting"].str.startswith("bias-")].sort_values("dose")
     fair = rows[rows["dose"] == 0]
-    seeds, clusters = int(rows["seeds"].min()), rows["clusters"].median()
+    seeds, clusters = int(rows["seeds"].min()), rows["n_clusters"].median()
     alarms = fair.set_index("setting")["found"].dropna()
     # As many tests as there are nuisances: the level is shared out among them (Bonferroni).
     mistakes = [name for name, share in alarms.items() if _above(share, seeds, FALSE_ALARMS, ALPHA / len(alarms))]
@@ -133,7 +133,7 @@ def _card(rows: pd.DataFrame) -> dict[str, object]:
     reasons += ["no interval"] * bool((doses["without_interval"] == doses["seeds"]).all())
     dose, value = _smallest(doses)
     return {
-        "clusters": clusters,
+        "n_clusters": clusters,
         "seeds": seeds,
         "verdict": "descriptive" if reasons else "passed" if seeds >= SEEDS else "undecided",
         "coverage": coverage,
@@ -141,7 +141,7 @@ def _card(rows: pd.DataFrame) -> dict[str, object]:
         "mistakes": ", ".join(str(name) for name in mistakes),
         "smallest_dose": dose,
         "smallest_value": value,
-        "smallest_effect": _smallest_effect(doses.iloc[0], alarms),
+        "findable": _findable(doses.iloc[0], alarms),
         "reason": "; ".join(reasons),
     }
 
@@ -163,12 +163,12 @@ def _missed_coverage(coverage: float, intervals: int, clusters: float) -> list[s
 
 
 def _biased(doses: pd.DataFrame) -> list[str]:
-    off = (doses["mean"] - doses["truth"]) / doses["mean_error"]
+    off = (doses["mean"] - doses["ground_truth"]) / doses["mean_error"]
     worst = off.abs().idxmax() if off.notna().any() else None
     if worst is None or abs(off[worst]) <= WITHIN:
         return []
     row = doses.loc[worst]
-    return [f"estimates {row['mean'] - row['truth']:+.3g} off at a bias of {row['dose']:g}"]
+    return [f"estimates {row['mean'] - row['ground_truth']:+.3g} off at a bias of {row['dose']:g}"]
 
 
 def _not_monotone(doses: pd.DataFrame) -> list[str]:
@@ -186,7 +186,7 @@ def _smallest(doses: pd.DataFrame) -> tuple[float, float]:
         return np.nan, np.nan
     at = reached[0]
     share = (POWER - power[at - 1]) / (power[at] - power[at - 1])
-    values = doses["truth"].fillna(doses["mean"])
+    values = doses["ground_truth"].fillna(doses["mean"])
     dose, value = (
         float(column.iloc[at - 1] + share * (column.iloc[at] - column.iloc[at - 1]))
         for column in (doses["dose"], values)
@@ -194,11 +194,11 @@ def _smallest(doses: pd.DataFrame) -> tuple[float, float]:
     return dose, value
 
 
-def _smallest_effect(fair: pd.Series, alarms: pd.Series) -> float:
+def _findable(fair: pd.Series, alarms: pd.Series) -> float:
     """From the row of a study's models without bias; missing for what measures no bias, and without an interval."""
     if alarms.empty or not fair["width"] > 0:
         return np.nan
-    df = max(fair["clusters"] - 1, 1.0) if fair["clusters"] > 0 else np.inf
+    df = max(fair["n_clusters"] - 1, 1.0) if fair["n_clusters"] > 0 else np.inf
     return float(smallest_findable(fair["width"] / 2 / quantile(df), df))
 
 
@@ -211,20 +211,20 @@ _CARDS_SHOWN = {
     "metric": "metric",
     "of": "of",
     "verdict": "verdict",
-    "clusters": "clusters",
+    "n_clusters": "clusters",
     "seeds": "seeds a setting",
     "coverage": "coverage",
     "false_alarms": "most false alarms",
     "smallest_dose": "smallest bias",
     "smallest_value": "metric there",
-    "smallest_effect": "smallest effect",
+    "findable": "findable",
     "reason": "reason",
 }
 _SETTINGS_SHOWN = {
     "metric": "metric",
     "of": "of",
     "setting": "setting",
-    "truth": "truth",
+    "ground_truth": "truth",
     "mean": "mean",
     "mean_error": "± (1 SE)",
     "coverage": "coverage",

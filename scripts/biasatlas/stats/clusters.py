@@ -24,9 +24,9 @@ from biasatlas.stats.intervals import (
     without,
 )
 
-#: A rate is rare where fewer clusters than this would hold all of it: the variance then says little, for the clusters that
-#: make the rate may not be in the sample.
-_RARE = 5
+#: A rate is rare below this share where fewer than so many clusters would hold all of it. Its variance then says little, for
+#: the clusters that make the rate may not be in the sample. In the middle the variance can be trusted from five clusters on.
+_RARE_SHARE, _RARE = 0.1, 5
 
 #: A variance that rests on fewer clusters than this, and on a smaller share of them (normal samples rest on a third), says
 #: that nearly all clusters agree.
@@ -44,7 +44,7 @@ class _Clustered:
     df: float
 
     @property
-    def clusters(self) -> int:
+    def n_clusters(self) -> int:
         return len(self.denominators)
 
     @property
@@ -100,48 +100,60 @@ def ratio(
     weight.
     """
     sample = _clustered(numerator, denominator, clusters)
-    result = student(sample.value, sample.variance, sample.df, sample.clusters)
-    if bounds is None or too_few(sample.clusters) or not np.isfinite(sample.value):
-        return result
-    if result.reason or effective_number(sample.parts) < min(_FEW, _FEW_SHARE * sample.clusters):
-        low, high = _exact(sample, *bounds)
-        result = replace(result, low=np.fmin(result.low, low), high=np.fmax(result.high, high), reason="")
-    return within(result, *bounds)
+    found = student(sample.value, sample.variance, sample.df, sample.n_clusters)
+    return agreeing(found, sample.numerators / max(sample.denominators.sum(), 1e-300), sample.parts, bounds)
 
 
-def _exact(sample: _Clustered, low: float, high: float) -> tuple[float, float]:
+def agreeing(found: Inference, own: Array, parts: Array, bounds: tuple[float, float] | None) -> Inference:
+    """``found`` within ``bounds``, and where nearly all clusters agree as wide as what as many of them can hide.
+
+    ``own`` is what each cluster adds to the value, ``parts`` to its variance. Without ``bounds`` it stays as it is.
+    """
+    if bounds is None or too_few(found.n_clusters) or not np.isfinite(found.value):
+        return found
+    if found.reason or effective_number(parts) < min(_FEW, _FEW_SHARE * found.n_clusters):
+        low, high = _exact(found.value, own, *bounds)
+        found = replace(found, low=np.fmin(found.low, low), high=np.fmax(found.high, high), reason="")
+    return within(found, *bounds)
+
+
+def _exact(value: float, own: Array, low: float, high: float) -> tuple[float, float]:
     """Clopper and Pearson's interval at one unit a cluster, of the share or of the parts on either side of 0."""
-    n = sample.clusters
+    n = len(own)
     if not low < 0 < high:
-        share = clopper_pearson(n * (sample.value - low) / (high - low), n)
+        share = clopper_pearson(n * (value - low) / (high - low), n)
         return low + (high - low) * share[0], low + (high - low) * share[1]
-    total = sample.denominators.sum()
-    above = clopper_pearson(n * np.maximum(sample.numerators, 0).sum() / (total * high), n)
-    below = clopper_pearson(n * np.maximum(-sample.numerators, 0).sum() / (total * -low), n)
+    above = clopper_pearson(n * np.maximum(own, 0).sum() / high, n)
+    below = clopper_pearson(n * np.maximum(-own, 0).sum() / -low, n)
     return above[0] * high + below[1] * low, above[1] * high + below[0] * low
 
 
 def proportion(successes: ArrayLike, trials: ArrayLike, clusters: ArrayLike) -> Inference:
-    """Sum of ``successes`` over sum of ``trials``, 0 to 1, rows in ``clusters``: a rate, rare ones too.
-
-    Korn and Graubard's interval (1998): Clopper and Pearson's at the number of units that an independent sample with this
-    variance would have. For a rare rate that is at most the number of clusters, and coverage often nearly 1.
-    """
+    """Sum of ``successes`` over sum of ``trials``, 0 to 1, rows in ``clusters``: a rate, rare ones too."""
     sample = _clustered(successes, trials, clusters)
-    reason = too_few(sample.clusters) or ("" if np.isfinite(sample.value) else "no value")
+    return rate(sample.value, sample.variance, sample.df, sample.n_clusters)
+
+
+def rate(value: float, variance: float, df: float, clusters: int) -> Inference:
+    """A share, 0 to 1, with Korn and Graubard's interval (1998).
+
+    That is Clopper and Pearson's at the number of units that an independent sample with this variance would have. For a rare
+    rate that is at most the number of clusters, and coverage often nearly 1.
+    """
+    reason = too_few(clusters) or ("" if np.isfinite(value) else "no value")
     if reason:
-        return without(sample.value, sample.clusters, reason)
-    n = _units(sample)
-    low, high = clopper_pearson(sample.value * n, n)
-    se = float(np.sqrt(sample.variance))
-    return Inference(sample.value, se, sample.df, low, high, sample.clusters)
+        return without(value, clusters, reason)
+    n = _units(value, variance, df, clusters)
+    low, high = clopper_pearson(value * n, n)
+    return Inference(value, float(np.sqrt(variance)), df, low, high, clusters)
 
 
-def _units(sample: _Clustered) -> float:
+def _units(p: float, variance: float, df: float, clusters: int) -> float:
     """Units of an independent sample in which the rate would vary as much."""
-    p, n = sample.value, float(sample.clusters)
-    if not (sample.variance > 0 and 0 < p < 1):
+    n = float(clusters)
+    if not (variance > 0 and 0 < p < 1):
         return n
-    units = p * (1 - p) / sample.variance
-    units *= (quantile(units - 1) / quantile(sample.df)) ** 2
-    return min(units, n) if n * min(p, 1 - p) < _RARE else units
+    units = p * (1 - p) / variance
+    units *= (quantile(units - 1) / quantile(df)) ** 2
+    rarer = min(p, 1 - p)
+    return min(units, n) if rarer < _RARE_SHARE and n * rarer < _RARE else units

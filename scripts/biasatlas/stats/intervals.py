@@ -1,6 +1,7 @@
 """What an estimate is worth: its standard error, degrees of freedom and interval, or the reason why it has none."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +22,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Inference:
-    """A value with its standard error, degrees of freedom of Student's t, and 95 % interval from ``clusters`` clusters.
+    """A value with its standard error, degrees of freedom of Student's t, and 95 % interval from ``n_clusters`` clusters.
 
     What is not known is missing (NaN). ``reason`` says why there is no interval, and is empty where there is one: an
     interval is never of zero width.
@@ -32,7 +33,7 @@ class Inference:
     df: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    clusters: int = 0
+    n_clusters: int = 0
     reason: str = ""
 
     def p_value(self, null: float = 0.0) -> float:
@@ -44,7 +45,7 @@ class Inference:
 
 def without(value: float, clusters: int, reason: str) -> Inference:
     """An estimate that has no interval."""
-    return Inference(value, clusters=clusters, reason=reason)
+    return Inference(value, n_clusters=clusters, reason=reason)
 
 
 def too_few(clusters: int) -> str:
@@ -104,8 +105,10 @@ def minimum(first: Inference, second: Inference) -> Inference:
     value = min(first.value, second.value)
     reason = first.reason or second.reason
     if reason:
-        return without(value, first.clusters, reason)
-    return Inference(value, low=min(first.low, second.low), high=min(first.high, second.high), clusters=first.clusters)
+        return without(value, first.n_clusters, reason)
+    return Inference(
+        value, low=min(first.low, second.low), high=min(first.high, second.high), n_clusters=first.n_clusters
+    )
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> Inference:
@@ -122,25 +125,31 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> Inference:
         return without(value, n, too_few(n) or "the ranks agree entirely")
     half = float(scipy.special.ndtri((1 + CONFIDENCE) / 2)) * math.sqrt((1 + value**2 / 2) / (n - 3))
     centre = math.atanh(value)
-    return Inference(value, low=math.tanh(centre - half), high=math.tanh(centre + half), clusters=n)
+    return Inference(value, low=math.tanh(centre - half), high=math.tanh(centre + half), n_clusters=n)
 
 
-def crossed(first: Inference, second: Inference, both: Inference) -> Inference:
-    """One estimate under two crossed factors (Cameron, Gelbach and Miller 2011), from its inference under each alone.
+def crossed(parts: Mapping[tuple[str, ...], Inference]) -> Inference:
+    """One estimate under crossed factors (Cameron, Gelbach and Miller 2011), from its inference by each set of them.
 
-    ``first`` and ``second`` cluster by one factor, ``both`` by their cells. The variance is V1 + V2 - V12, at least the
-    larger of V1 and V2. Degrees of freedom are Satterthwaite's over the variance of the factor with fewer of them and what
-    the other adds: those of one factor where the other is nested in it. ``clusters`` are those of the factor with fewer.
+    ``parts`` has every set of factors that is not empty, as a tuple of their names: its inference where rows that agree in
+    all of them are a cluster. The variance adds those of odd sets and takes off those of even ones, and is at least the
+    largest of a single factor. Degrees of freedom are Satterthwaite's over the variance of the factor with the fewest of them
+    and what the others add, at the next fewest: those of one factor where the others are nested in it. ``clusters`` are
+    those of the factor with the fewest.
     """
-    clusters = min(first.clusters, second.clusters)
-    for part in (first, second):
+    alone = [part for factors, part in parts.items() if len(factors) == 1]
+    value, clusters = alone[0].value, min(part.n_clusters for part in alone)
+    for part in alone:
         if part.reason:
-            return without(first.value, clusters, part.reason)
-    coarse, fine = sorted((first, second), key=lambda part: part.df)
-    one, other = coarse.se**2, fine.se**2
-    variance = max(one + other - np.nan_to_num(both.se) ** 2, one, other)
+            return without(value, clusters, part.reason)
+    if len(alone) == 1:
+        return alone[0]
+    coarse, fine, *_ = sorted(alone, key=lambda part: part.df)
+    signed = sum((-1) ** (len(factors) + 1) * np.nan_to_num(part.se) ** 2 for factors, part in parts.items())
+    one = coarse.se**2
+    variance = max(signed, *(part.se**2 for part in alone))
     df = variance**2 / (one**2 / coarse.df + (variance - one) ** 2 / fine.df)
-    return student(first.value, variance, df, clusters)
+    return student(value, variance, df, clusters)
 
 
 def within(inference: Inference, low: float, high: float) -> Inference:

@@ -64,32 +64,43 @@ def coefficients(
     fit = _fit(y, columns, weights, clusters, position)
     if not fit.identified:
         return [without(np.nan, len(fit.names), "not identified: other columns say the same")] * y.shape[1]
-    parts, norms, pulls = [], [], []
-    for rows in fit.clusters:
-        here = fit.x[rows]
-        adjusted = _adjusted(here @ fit.half, fit.at, 0.5)
-        parts.append(adjusted @ fit.residuals[rows])
-        norms.append(adjusted @ adjusted)
-        pulls.append(here.T @ adjusted)
-    products = np.array(pulls)
-    b = np.diag(norms) - products @ (fit.half @ fit.half.T) @ products.T
-    df = np.trace(b) ** 2 / (b**2).sum() if (b**2).sum() > 0 else np.nan
-    variances = np.square(parts).sum(axis=0)
+    parts, df = _parts(fit)
     return [
-        student(float(beta), float(variance), float(df), len(fit.names))
-        for beta, variance in zip(fit.beta, variances, strict=True)
+        student(float(beta), float(variance), df, len(fit.names))
+        for beta, variance in zip(fit.beta, np.square(parts).sum(axis=0), strict=True)
     ]
 
 
 def coefficient_replicates(
     outcome: ArrayLike, columns: ArrayLike, weights: ArrayLike, clusters: ArrayLike, position: int = 0
 ) -> Replicates:
-    """The same coefficient with what it is without each cluster; missing where it is not identified."""
+    """The same coefficient by clusters, with the same variance and degrees of freedom; missing where it is not identified.
+
+    What it is without a cluster is that up to the factor by which CR2 corrects the cluster's residuals.
+    """
     fit = _fit(np.asarray(outcome, float)[:, None], columns, weights, clusters, position)
-    moved = [_adjusted(fit.x[rows] @ fit.half, fit.at, 1.0) @ fit.residuals[rows, 0] for rows in fit.clusters]
     index = pd.Index(fit.names)
-    value = float(fit.beta[0]) if fit.identified else np.nan
-    return Replicates(value, pd.Series(value - np.array(moved), index), pd.Series(1 / len(index), index))
+    even = pd.Series(1 / len(index), index)
+    if not fit.identified:
+        return Replicates(np.nan, pd.Series(np.nan, index), even)
+    parts, df = _parts(fit)
+    value = float(fit.beta[0])
+    return Replicates(value, value - pd.Series(parts[:, 0], index) / np.sqrt(1 - even), even, df)
+
+
+def _parts(fit: _Fit) -> tuple[Array, float]:
+    """What each cluster adds to the coefficients' error by CR2, (clusters, outcomes), and degrees of freedom."""
+    parts, norms, pulls = [], [], []
+    for rows in fit.clusters:
+        here = fit.x[rows]
+        adjusted = _adjusted(here @ fit.half, fit.at)
+        parts.append(adjusted @ fit.residuals[rows])
+        norms.append(adjusted @ adjusted)
+        pulls.append(here.T @ adjusted)
+    products = np.array(pulls)
+    b = np.diag(norms) - products @ (fit.half @ fit.half.T) @ products.T
+    df = np.trace(b) ** 2 / (b**2).sum() if (b**2).sum() > 0 else np.nan
+    return np.array(parts), float(df)
 
 
 def _inverse_half(x: Array, position: int) -> tuple[Array, bool]:
@@ -102,9 +113,9 @@ def _inverse_half(x: Array, position: int) -> tuple[Array, bool]:
     return half, bool((vectors[position, ~kept] ** 2).sum() < 1e-6)
 
 
-def _adjusted(z: Array, at: Array, power: float) -> Array:
-    """(I - z z')^(-power) z ``at`` for the rows z of a cluster, with the root's inverse 0 where I - z z' is."""
+def _adjusted(z: Array, at: Array) -> Array:
+    """(I - z z')^(-1/2) z ``at`` for the rows z of a cluster, with the root's inverse 0 where I - z z' is."""
     left, singular, right = np.linalg.svd(z, full_matrices=False)
     kept = 1 - singular**2
-    scaled = np.where(kept > _SINGULAR, singular / np.maximum(kept, _SINGULAR) ** power, 0.0)
+    scaled = np.where(kept > _SINGULAR, singular / np.sqrt(np.maximum(kept, _SINGULAR)), 0.0)
     return left @ (scaled * (right @ at))

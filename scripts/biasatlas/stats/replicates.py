@@ -4,7 +4,8 @@ Two models that answer the same items share the items' accidents, so that a diff
 each would be without a cluster says how they vary together, whatever the estimate is a function of.
 """
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from biasatlas.stats import Array
 from biasatlas.stats.clusters import cluster_sums
-from biasatlas.stats.intervals import Inference, student
+from biasatlas.stats.intervals import Inference, crossed, student
 
 
 @dataclass(frozen=True)
@@ -22,33 +23,114 @@ class Replicates:
 
     The variance is sum (1 - pull) (without - value)^2. Of a mean or ratio whose weights are the pull that is CR2, of any
     other smooth function, where every cluster pulls alike, the delete-a-group jackknife. Degrees of freedom are Bell and
-    McCaffrey's for these weights: clusters - 1 where they are equal.
+    McCaffrey's for these weights, clusters - 1 where they are equal, unless ``df`` says otherwise.
     """
 
     value: float
     without: pd.Series
     pull: pd.Series
+    df: float | None = None
+
+    @property
+    def factors(self) -> dict[str, int]:
+        """How many levels the sampled factor has."""
+        return {"clusters": len(self.without)}
 
     def inference(self) -> Inference:
         """The estimate with its interval, or why it has none."""
-        count = len(self.without)
-        pull, moved = self.pull.to_numpy(float), self.without.to_numpy(float) - self.value
-        moved[np.abs(moved) < 1e-12 * max(abs(self.value), 1e-300)] = 0.0
+        pull, variance = self.pull.to_numpy(float), float(self.parts().sum())
         with np.errstate(divide="ignore", invalid="ignore"):
-            variance = float(((1 - pull) * moved**2).sum())
             products = pull**2 / (1 - pull)
             df = 1 / ((pull**2).sum() + products.sum() ** 2 - (products**2).sum())
-        return student(self.value, variance, float(df), count)
+        return student(self.value, variance, float(df) if self.df is None else self.df, len(self.without))
 
-    def minus(self, other: "Replicates") -> "Replicates":
+    def parts(self) -> Array:
+        """What each cluster adds to the variance."""
+        moved = self.without.to_numpy(float) - self.value
+        moved[np.abs(moved) < 1e-12 * max(abs(self.value), 1e-300)] = 0.0
+        return (1 - self.pull.to_numpy(float)) * moved**2
+
+    def own(self) -> Array:
+        """What each cluster adds to the value, where that is a mean or a ratio."""
+        return self.value - (1 - self.pull.to_numpy(float)) * self.without.to_numpy(float)
+
+    def minus(self, other: "Replicates | Crossed") -> "Replicates":
         """This less the ``other``, of the same clusters. Raises ValueError where they differ."""
+        if isinstance(other, Crossed):
+            raise ValueError("the estimates are of different factors")
         if not self.without.index.sort_values().equals(other.without.index.sort_values()):
             raise ValueError("the estimates are of different clusters")
-        return Replicates(self.value - other.value, self.without - other.without, (self.pull + other.pull) / 2)
+        df = None if self.df is None or other.df is None else min(self.df, other.df)
+        return Replicates(self.value - other.value, self.without - other.without, (self.pull + other.pull) / 2, df)
 
     def times(self, scale: float) -> "Replicates":
         """The estimate in another unit."""
-        return Replicates(scale * self.value, scale * self.without, self.pull)
+        return Replicates(scale * self.value, scale * self.without, self.pull, self.df)
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """One estimate of rows that several factors are sampled in, by names of factors: its replicates by each set of them.
+
+    A set is a tuple of names; rows that agree in all of them are a cluster. Where a single cluster is asked for, it is one
+    of the factor with the fewest levels.
+    """
+
+    by: Mapping[tuple[str, ...], Replicates]
+
+    @property
+    def value(self) -> float:
+        return self._coarsest.value
+
+    @property
+    def without(self) -> pd.Series:
+        return self._coarsest.without
+
+    @property
+    def pull(self) -> pd.Series:
+        return self._coarsest.pull
+
+    @property
+    def factors(self) -> dict[str, int]:
+        """How many levels each sampled factor has."""
+        return {names[0]: len(part.without) for names, part in self.by.items() if len(names) == 1}
+
+    @property
+    def _coarsest(self) -> Replicates:
+        alone = (part for names, part in self.by.items() if len(names) == 1)
+        return min(alone, key=lambda part: len(part.without))
+
+    def parts(self) -> Array:
+        """What each cluster of the factor with the fewest levels adds to its variance."""
+        return self._coarsest.parts()
+
+    def own(self) -> Array:
+        """What each of them adds to the value."""
+        return self._coarsest.own()
+
+    def inference(self) -> Inference:
+        """The estimate with its interval over all factors, or why it has none."""
+        return crossed({names: part.inference() for names, part in self.by.items()})
+
+    def minus(self, other: "Replicates | Crossed") -> "Crossed":
+        """This less the ``other``, of the same clusters. Raises ValueError where they differ."""
+        if not isinstance(other, Crossed) or self.by.keys() != other.by.keys():
+            raise ValueError("the estimates are of different factors")
+        return Crossed({names: part.minus(other.by[names]) for names, part in self.by.items()})
+
+    def times(self, scale: float) -> "Crossed":
+        """The estimate in another unit."""
+        return Crossed({names: part.times(scale) for names, part in self.by.items()})
+
+
+def crossed_replicates(make: Callable[[Array], Replicates], factors: Mapping[str, ArrayLike]) -> Crossed:
+    """What ``make`` makes of clusters (a label a row), by every set of ``factors``: names -> labels of the same rows."""
+    by = {}
+    for size in range(1, len(factors) + 1):
+        for names in itertools.combinations(factors, size):
+            labels = pd.MultiIndex.from_arrays([np.asarray(factors[name]) for name in names])
+            by[names] = make(np.asarray(factors[names[0]]) if size == 1 else labels.factorize()[0])
+    return Crossed(by)
 
 
 def ratio_replicates(numerator: ArrayLike, denominator: ArrayLike, clusters: ArrayLike) -> Replicates:

@@ -1,4 +1,4 @@
-"""What a run will ask and what that may cost, before it asks anything: a row for each model, benchmark and task."""
+"""The requests of a run and their highest cost, before any is sent: a row for each model, benchmark and task."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -89,8 +89,8 @@ def _completion_tokens(requests: pd.DataFrame) -> float:
 def table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """The table, with whole numbers where they are."""
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).fillna({"benchmark": "", "protocol": "", "remark": ""})
-    whole = ["requests", "prompt_tokens", "completion_tokens", "calls", "longest_tokens", "context_tokens"]
-    return frame.assign(**{name: frame[name].astype(float).round().astype("Int64") for name in whole})
+    counts = ["requests", "prompt_tokens", "completion_tokens", "calls", "longest_tokens", "context_tokens"]
+    return frame.assign(**{name: frame[name].astype(float).round().astype("Int64") for name in counts})
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:

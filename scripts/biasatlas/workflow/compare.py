@@ -74,7 +74,7 @@ def _values(table: Path | None) -> pd.Series:
     keys = frame.loc[:, :"value"].columns.difference(["metric", "value"], sort=False)
     rows = [", ".join(str(key) for key in row if not pd.isna(key)) for row in frame[keys].itertuples(index=False)]
     names = pd.DataFrame({"row": rows, "metric": frame.get("metric", "")})
-    # Rows that share their keys are told apart by their order.
+    # Rows that share their keys are distinguished by their order.
     repeat = names.groupby(["row", "metric"]).cumcount()
     names["row"] = [f"{row} #{count + 1}" if count else row for row, count in zip(rows, repeat, strict=True)]
     return frame["value"].set_axis(pd.MultiIndex.from_frame(names))

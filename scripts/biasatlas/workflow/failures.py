@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from biasatlas.benchmarks.comparison_spec import MATCHES
-from biasatlas.benchmarks.contract import REPLIES
+from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.models.kinds import KINDS
 from biasatlas.workflow import cross_benchmark, selection
 from biasatlas.workflow.config import Config
@@ -87,8 +87,8 @@ def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:
     for benchmark, protocol in selection.runs(config):
         names = {"benchmark": benchmark, "protocol": protocol}
         for table in selection.tables(config, benchmark, protocol):
-            wildcards = ("benchmark", "protocol") if table == REPLIES else ("benchmark", "protocol", "table")
-            rule_name = "summarise_replies" if table == REPLIES else "summarise_scores"
+            wildcards = ("benchmark", "protocol") if table == OUTCOMES else ("benchmark", "protocol", "table")
+            rule_name = "summarise_outcomes" if table == OUTCOMES else "summarise_scores"
             log = paths.log(rule_name, *wildcards).format(**names, table=table)
             yield f"table {table} of {benchmark} ({protocol})", (paths.table.format(**names, table=table), log)
         for figure in selection.figures(config, benchmark, protocol):

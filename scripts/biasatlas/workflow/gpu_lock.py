@@ -23,7 +23,7 @@ _held: list[int] = []
 def lock_gpus(count: int, folder: Path = FOLDER) -> None:
     """Wait until ``count`` GPUs of this machine are free, and make them, and no others, visible to this process.
 
-    Call it before torch is imported. A device is locked by an exclusive lock on its file in ``folder``, which the kernel
+    Call it before torch is imported. A job locks a device by an exclusive lock on its file in ``folder``, which the kernel
     releases when the process ends, however it ends. With ``count`` 0 all devices are hidden; where a scheduler has
     assigned devices (CUDA_VISIBLE_DEVICES is set), its choice stands; on a machine without a GPU the job runs on the
     CPU. Raises UserError where the machine has GPUs, but fewer than ``count``.

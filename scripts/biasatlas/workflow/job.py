@@ -49,7 +49,7 @@ class Job:
 
     @cached_property
     def config(self) -> Config:
-        """The whole configuration. What of it can change this job's output is among the job's params."""
+        """The whole configuration. The fields that can change this job's output are among the job's params."""
         return load_config(self._snakemake.config)
 
     @cached_property
@@ -116,7 +116,7 @@ class Job:
         return ResponseStore(folder, Objects.at(self.config.store, Path(paths.stores), folder))
 
     def count_run(self, name: str, answers: Iterable[Mapping], *part: str) -> None:
-        """Count this run, if model ``name`` is an endpoint and left calls unanswered (:mod:`.again`)."""
+        """Count this run, if model ``name`` is an endpoint and left calls unanswered (:mod:`.retries`)."""
         paths = Paths(self.config.results, self.config.data)
         count_run(paths.unanswered.format(model=name, part="-".join(part)), answers)
 

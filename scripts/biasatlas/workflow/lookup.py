@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from biasatlas.benchmarks.contract import REPLIES
+from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.sources import load_sources
 from biasatlas.stages import fields_affecting
 from biasatlas.workflow import cross_benchmark, selection, simulation
@@ -160,7 +160,7 @@ class Lookup(Steps):
     def answers(self, wildcards: Any) -> list[dict[str, Any]]:
         """Tree: the answers of a benchmark that can be counted, by model and task: those of models, then of judges."""
         w, declared = wildcards, self.config.spec(wildcards.benchmark).tasks
-        scores = self.targets.scores(w.benchmark, w.protocol, REPLIES, self.models(w))
+        scores = self.targets.scores(w.benchmark, w.protocol, OUTCOMES, self.models(w))
         keys = dict.fromkeys(Answers(s.model, s.benchmark, s.protocol, s.task) for s in scores)
         roles = [(key, key.task, self.paths.requests, self.paths.responses) for key in keys]
         judged = [key for key in keys if declared[key.task].judged]
@@ -262,7 +262,7 @@ class Lookup(Steps):
         return self._requests_of([task for task in self.tasks(wildcards) if not declared[task].judged])
 
     def replicated_tables(self) -> dict[tuple[str, str], File]:
-        """Tree: (benchmark, table) -> the tables that are validated against print."""
+        """Tree: (benchmark, table) -> the tables that are checked against published ones."""
         template = self.paths.released_table
         keys = selection.replicable_tables(self.config)
         return {(name, table): File(template.format(benchmark=name, table=table)) for name, table in keys}

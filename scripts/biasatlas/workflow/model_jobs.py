@@ -39,7 +39,7 @@ class ModelJobs:
         return [name for name, entry in self.config.models.items() if entry.kind in kinds]
 
     def prepared_by(self, how: str) -> list[str]:
-        """Names of the configured models that are made ready in some way."""
+        """Names of the configured models that are prepared in some way."""
         return [name for name, entry in self.config.models.items() if self.kind(name).ready(entry) == how]
 
     def name(self, role: Role, wildcards: Any) -> str:
@@ -91,16 +91,16 @@ class ModelJobs:
         return [self.local(str(path)) for path in files]
 
     def entry(self, wildcards: Any) -> dict[str, Any]:
-        """Param: what of a model's entry can change its answers."""
+        """Param: the fields of a model's entry that can change its answers."""
         return fields_affecting(self.config.models[wildcards.model], "answers")
 
     def fetched(self, wildcards: Any) -> dict[str, Any]:
-        """Param: what of a model's entry says what is fetched."""
+        """Param: the fields of a model's entry that say what is fetched."""
         keys = ("source", "revision", "trust_remote_code", "adapter", "adapter_revision")
         return {key: getattr(self.config.models[wildcards.model], key, None) for key in keys}
 
     def identity(self, role: Role) -> Callable:
-        """Param of: what of a model's entry can change its answers, and the versions of what computes and reads them."""
+        """Param of: the fields of a model's entry that can change its answers, and the versions of what computes and reads them."""
 
         def value(wildcards: Any) -> dict[str, Any]:
             benchmark = getattr(wildcards, "benchmark", None)
@@ -110,7 +110,7 @@ class ModelJobs:
         return value
 
     def failing_runs(self, role: Role, part: str) -> Callable:
-        """Param of: how many runs left calls to an endpoint unanswered; after one more the job is to run again."""
+        """Param of: how many runs left calls to an endpoint unanswered; one more retries the job."""
 
         def count(wildcards: Any) -> int:
             name = self.name(role, wildcards)

@@ -3,7 +3,7 @@
 Nobody parses a path back: what a file is about stands in the file, or is known to whoever names it.
 """
 
-from biasatlas.benchmarks.contract import REPLIES
+from biasatlas.benchmarks.contract import OUTCOMES
 
 #: A planted model's checkpoint, file by file.
 WEIGHT_FILES = (
@@ -54,9 +54,9 @@ class Paths:
 
         self.table = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
         self.table_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.json"
-        #: What became of every answer; each reply that could not be read, and ten of every form.
-        self.replies = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.csv"
-        self.replies_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{REPLIES}.json"
+        #: The outcome of every answer; each reply that could not be parsed, and ten of every form.
+        self.outcomes = f"{results}/tables/{{benchmark}}/{{protocol}}/{OUTCOMES}.csv"
+        self.outcomes_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{OUTCOMES}.json"
         self.unparsed = f"{results}/replies/{{benchmark}}/{{protocol}}/unparsed.csv"
         self.unparsed_examples = f"{results}/replies/{{benchmark}}/{{protocol}}/examples.txt"
         self.figure = f"{results}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
@@ -71,8 +71,8 @@ class Paths:
 
         self.released_table = f"{results}/replication/{{benchmark}}/{{table}}.csv"
         self.released_table_from = f"{results}/replication/{{benchmark}}/{{table}}.json"
-        self.ledger = f"{results}/replication/ledger.csv"
-        self.ledger_text = f"{results}/replication/ledger.md"
+        self.replication = f"{results}/replication/report.csv"
+        self.replication_text = f"{results}/replication/report.md"
 
         self.construction = f"{results}/construction"
         self.constructed = f"{results}/construction/{{step}}.csv"

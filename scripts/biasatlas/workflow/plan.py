@@ -1,4 +1,4 @@
-"""What every model is to do in a run, and why it does not do the rest."""
+"""The tasks of every model in a run, and why it does not do the others."""
 
 from collections.abc import Collection
 from types import SimpleNamespace
@@ -62,7 +62,7 @@ def _why_not(config: Config, benchmark: str, protocol: str, task: str, model: st
 
 
 def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, Any]:
-    """What the check of a run counts: models that were looked at, requests, and what judges are asked with.
+    """What the check of a run counts: models that were checked, requests, and what judges are asked with.
 
     ``construction`` is the path of a construction's costs, '' without one.
     """

@@ -1,4 +1,4 @@
-"""The replies of a finished run, read again by another parser; no model is asked."""
+"""The replies of a finished run, parsed by another parser; no model is asked."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def _all_parsers() -> dict[str, Parser]:
 
 
 def reparse_replies(results: Path, parser: str, examples: int) -> str:
-    """Read the replies of ``results`` with ``parser``: what changes, as text; all changes in replies/changes.csv."""
+    """Parse the replies of ``results`` with ``parser``: what changes, as text; all changes in replies/changes.csv."""
     parsers = _all_parsers()
     if parser not in parsers:
         raise UserError(f"parser {parser!r}: there is no such parser{nearest(parser, parsers)}")
@@ -49,7 +49,7 @@ def reparse_replies(results: Path, parser: str, examples: int) -> str:
         after = kit.answers(requests, responses, parsers, parser)[1]
         was, now = (part["found"].fillna(part["outcome"]) for part in (before, after))
         changed = before.assign(was=was, now=now)[was != now]
-        shown.append(f"{' '.join(keys.values())}: {len(changed)} of {len(before)} replies are read otherwise")
+        shown.append(f"{' '.join(keys.values())}: {len(changed)} of {len(before)} replies are parsed differently")
         pairs = changed.groupby(["was", "now"])["text"]
         shown += [f"  {a} -> {b}: {len(texts)}, as {texts.iloc[0][:80]!r}" for (a, b), texts in pairs][:examples]
         columns = changed[["request_id", "repeat", "parser", "was", "now", "text"]]
@@ -71,11 +71,11 @@ def unparsed(results: Path, most: int) -> str:
         kind, found = kit.answers(requests, responses, parsers)
         if kind != "replies":
             continue
-        left = kit.unparsed(found)
-        if len(left):
-            shown.append(f"{' '.join(keys.values())}: {len(left)} of {len(found)}\n\n{kit.examples(left, most)}")
+        rest = kit.unparsed(found)
+        if len(rest):
+            shown.append(f"{' '.join(keys.values())}: {len(rest)} of {len(found)}\n\n{kit.examples(rest, most)}")
         asked = found.set_index(["request_id", "repeat"])[["parser", "labels"]]
-        for row in left.itertuples():
+        for row in rest.itertuples():
             parser, labels = asked.loc[(row.request_id, row.repeat)]
             known = {"reader": parser if isinstance(parser, str) else "refusal", "labels": labels or ["answered"]}
             rows.append(keys | known | {"form": row.form, "found": row.outcome, "truth": "", "text": row.text})

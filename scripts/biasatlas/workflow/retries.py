@@ -1,7 +1,7 @@
-"""Calls that an endpoint failed to answer are asked again by the next runs: a few times, since some fail for ever.
+"""The next runs retry calls that an endpoint failed to answer: a few times, since some fail for ever.
 
 A job counts its runs that left any unanswered in a small file beside the store, and has that number among its params. After
-such a run the number is another one than the job ran with, so that the next run does it again.
+such a run the number differs from the one the job ran with, so the next run retries the job.
 """
 
 from collections.abc import Iterable, Mapping

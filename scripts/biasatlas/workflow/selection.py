@@ -1,4 +1,4 @@
-"""What a configuration asks for: which model answers which tasks of which benchmark under which protocol."""
+"""The selection of a configuration: which model answers which tasks of which benchmark under which protocol."""
 
 import os
 from collections import defaultdict
@@ -23,7 +23,7 @@ class Scored(NamedTuple):
 
 
 def runs(config: Config) -> list[tuple[str, str]]:
-    """Every configured (benchmark, protocol) that has the words it asks in."""
+    """Every configured (benchmark, protocol) whose prompt templates are all given."""
     return [
         (benchmark, protocol)
         for benchmark, run in config.benchmarks.items()
@@ -111,7 +111,7 @@ def needs(config: Config, benchmark: str, protocol: str, role: str = "") -> list
 
 
 def missing_templates(config: Config, benchmark: str, protocol: str) -> str:
-    """Why ``protocol`` is left out: it asks in words that do not ship, and their file is not given; '' where it has all."""
+    """Why ``protocol`` is left out: prompt templates do not ship, and their file is not given; '' if it has all."""
     run = config.benchmarks[benchmark]
     for need in needs(config, benchmark, protocol):
         if need.file and need.file not in run.files:
@@ -130,7 +130,7 @@ def templates(config: Config, benchmark: str, protocol: str, step: str) -> tuple
 
 
 def missing_input(config: Config, benchmark: str, task: str) -> str:
-    """What ``task`` cannot do without and the configuration does not give, in words; '' where nothing is amiss."""
+    """The input that ``task`` needs and the configuration does not give, in words; '' if it has all."""
     run, spec = config.benchmarks[benchmark], config.spec(benchmark)
     declared = spec.tasks[task]
     if declared.judged and not run.judge:

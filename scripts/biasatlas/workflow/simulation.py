@@ -44,7 +44,7 @@ def studies(config: Config) -> dict[str, Study]:
 
 
 def study_values(config: Config, name: str, setting: str) -> dict[str, Any]:
-    """What of a study decides the experiments of one of its settings."""
+    """The values of a study that decide the experiments of one of its settings."""
     study = studies(config)[name]
     options = fields_affecting(config.options(study.benchmark, study.protocol), "tables")
     values = study.model_dump(include={"tasks", "categories", "headlines"})

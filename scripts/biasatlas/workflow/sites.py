@@ -20,7 +20,7 @@ def site_tree(targets: Targets) -> dict[str, Any]:
         "comparisons": [_comparison(targets, key) for key in targets.comparisons],
         "paid": _paid(targets),
         "missing": _missing(targets),
-        "ledger": File(paths.ledger) if targets.exists(paths.ledger) else "",
+        "replication": File(paths.replication) if targets.exists(paths.replication) else "",
         "summaries": list(map(File, targets.all_summaries())),
     }
 

@@ -152,9 +152,9 @@ class Steps:
 
     def template_files(self, stage: StepName, benchmark: str, protocol: str) -> dict[str, File]:
         """Tree: the prompt templates of others that a stage asks in: folders of sources, files of the user's."""
-        sources, own = self._templates(stage, benchmark, protocol)
+        sources, user_files = self._templates(stage, benchmark, protocol)
         tree = {name: File(self.unchanged(self.paths.source.format(source=name))) for name in sources}
-        tree |= {name: File(self.local(self.config.benchmarks[benchmark].files[name])) for name in own}
+        tree |= {name: File(self.local(self.config.benchmarks[benchmark].files[name])) for name in user_files}
         return {f"templates/{name}": file for name, file in tree.items()}
 
     def template_checksums(self, stage: StepName) -> Callable:

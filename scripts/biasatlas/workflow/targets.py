@@ -1,4 +1,4 @@
-"""What a run makes in the end, and what of it is left where a job failed."""
+"""The results of a run, and those that can still be made after a job failed."""
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -46,12 +46,12 @@ class Targets:
         self._all_scores: dict[tuple[str, str], list[Scored]] = {}
 
     def is_complete(self, score: Scored) -> bool:
-        """Whether a score file is to be used: in a run that goes on after a failure, only where all behind it is there."""
+        """Whether a score file is to be used: in a run that goes on after a failure, only if all files behind it exist."""
         steps = failures.steps(self.config, self.paths, score) if self.partial else ()
         return all(self.exists(path) for path, _ in steps)
 
     def is_usable(self, path: str) -> bool:
-        """Whether a result is to be used: where others failed to be made, only if it is there."""
+        """Whether a result is to be used: where jobs failed, only if it exists."""
         return self.partial != "report" or self.exists(path)
 
     def scores(self, benchmark: str, protocol: str, table: str, models: list[str]) -> list[Scored]:
@@ -170,7 +170,7 @@ class Targets:
         return selection.models(self.config, benchmark, protocol)
 
     def universes(self) -> list[tuple[str, str, str]]:
-        """(protocol, model, benchmark) of every file of numbers that are looked at under every choice of analysis."""
+        """(protocol, model, benchmark) of every file of numbers under every choice of analysis."""
         return [(p, model, name) for p, name in self._evidence_runs() for model in self._models(name, p)]
 
     def planned_effects(self) -> list[tuple[str, str]]:

@@ -38,13 +38,13 @@ def export_token_logprobs(config: Config, count: int) -> Iterator[str]:
             wanted = {task: _wanted(config, paths, spec, task, keys, count) for task in tasks}
             wanted = {task: requests for task, requests in wanted.items() if len(requests)}
             if config.models[model].kind in _KINDS and wanted:
-                opened = _open(config, paths, model, spec.language)
+                loaded = _load_model(config, paths, model, spec.language)
                 parts = [
                     pd.DataFrame(
                         {
                             "task": task,
                             "request_id": requests["request_id"],
-                            "token_log_likelihoods": [json.dumps(told) for told in opened.tokens(requests)],
+                            "token_log_likelihoods": [json.dumps(tokens) for tokens in loaded.tokens(requests)],
                         }
                     )
                     for task, requests in wanted.items()
@@ -71,8 +71,8 @@ def _wanted(config: Config, paths: Paths, spec: Spec, task: str, keys: dict[str,
     return requests[requests["item_id"].isin(items["item_id"][found])].reset_index(drop=True)
 
 
-def _open(config: Config, paths: Paths, model: str, language: str) -> "CausalModel":
-    """A causal model in process, from what the run made ready."""
+def _load_model(config: Config, paths: Paths, model: str, language: str) -> "CausalModel":
+    """A causal model in process, from files that the run prepared."""
     entry = config.models[model]
     made = {
         "weights": [paths.weights.format(model=model, language=language, file=file) for file in WEIGHT_FILES],

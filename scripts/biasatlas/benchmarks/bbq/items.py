@@ -32,7 +32,7 @@ def read_items(step: Step) -> pd.DataFrame:
     """Items from ``data/{category}.jsonl`` and ``analysis_scripts/additional_metadata.csv``.
 
     One row per question, in the order of the files: ``item_id`` ("Age/17"), ``category``, ``template`` ("Age/3": its
-    items share their wording), ``persons`` (the two persons, by their options or names, in the order of the alphabet), ``polarity`` ("neg" asks who did ill, "nonneg" who did not), ``condition`` ("ambig",
+    items share one text), ``persons`` (the two persons, by their options or names, in the order of the alphabet), ``polarity`` ("neg" asks who did ill, "nonneg" who did not), ``condition`` ("ambig",
     "disambig"), ``context``, ``question``, the options ``A``, ``B``, ``C`` and their groups ``group_A`` ... as
     published; ``gold``, ``unknown`` and ``target`` are labels of options, ``label_type`` is "label" or "name".
 

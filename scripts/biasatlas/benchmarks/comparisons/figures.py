@@ -19,7 +19,7 @@ _PAIRS = 4
 
 
 def draw_pairs(table: pd.DataFrame) -> Figure:
-    """A panel for each metric: a row a category, a dot and interval a pair of models; filled where 0 is left out.
+    """A panel for each metric: a row a category, a dot and interval a pair of models; filled where they differ by what matters.
 
     Of the first pairs; the panel of each metric has a scale of its own.
     """
@@ -74,8 +74,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, pairs: list[str]) -> None:
         offset = (place - (len(pairs) - 1) / 2) / (len(pairs) + 1)
         y = [categories.index(name) + offset for name in part["category"]]
         axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.5)
-        clear = (part["ci_low"] > 0) | (part["ci_high"] < 0)
-        for value, height, filled in zip(part["value"], y, clear, strict=True):
+        for value, height, filled in zip(part["value"], y, part["verdict"] == "biased", strict=True):
             axis.plot(value, height, "o", color=colour, markersize=4.5, markerfacecolor=colour if filled else "white")
     axis.axvline(0, color="0.55", linewidth=1, zorder=1)
     axis.set_yticks(range(len(categories)), categories, fontsize=8)

@@ -1,18 +1,23 @@
 """What is found in a run, once all of its tests are counted."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
-from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
-from biasatlas.stats.intervals import smallest_findable
-from biasatlas.stats.multiplicity import hierarchical
+from biasatlas.stats.verdict import Claim, Verdict, judge, untestable
 
-KEYS = ("model", "benchmark", "measure", "part", "category", "neutral", "card")
+if TYPE_CHECKING:
+    from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
+
+#: ``neutral`` and ``smallest`` (the smallest effect that matters) have the ``unit``.
+KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why")
+
+_NOTHING_LOST = Counts()
 
 #: A validity card, as a mapping of its columns.
 Card = Mapping[str, Any]
@@ -43,7 +48,7 @@ def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: st
     mine = [
         card
         for card in cards
-        if CARD_METRICS.get(metric, metric) == card["metric"]
+        if metric == card["metric"]
         and (not parts or not _names(card, "of", "tasks").isdisjoint(parts))
         and card["reason"] != "no interval"
     ]
@@ -67,60 +72,83 @@ def worst(cards: Sequence[Card]) -> str:
     return "passed" if verdicts == {"passed"} else "undecided"
 
 
-def verdict(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evidence) -> str:
-    """What the validity cards say of a metric (:func:`worst`)."""
+def closed_by(cards: Sequence[Card]) -> str:
+    """Why the validity cards of a metric let nothing be claimed of it, in words; empty where all have passed."""
+    said = worst(cards)
+    if said == "passed":
+        return ""
+    known = [str(card["reason"]) for card in cards if isinstance(card["reason"], str) and card["reason"]]
+    whys = "; ".join(dict.fromkeys(known)).replace("_", " ")
+    if said == "descriptive":
+        return f"its validity card has not passed: {whys}"
+    unknown = whys or ("was tried on too few models" if cards else "was not tried")
+    return f"what it mistakes for bias {unknown}"
+
+
+def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evidence) -> str:
+    """The same of what a benchmark's ``evidence`` is of."""
     parts = [evidence.part] if evidence.part else []
-    return worst(about(of_benchmark(cards, benchmark, protocol), evidence.metric, parts, evidence.category))
+    return closed_by(about(of_benchmark(cards, benchmark, protocol), evidence.metric, parts, evidence.category))
 
 
-#: Metrics of evidence -> the metric of the tables that was measured for them.
-CARD_METRICS = {"mean_product": "consistent_shift"}
+def verdict_keys(verdict: Verdict, evidence: Evidence) -> dict[str, object]:
+    """The columns of a verdict that are the same in every row of a table: its ``unit``, what was declared, the words."""
+    words = {"verdict": verdict.state, "why": verdict.why}
+    return {"unit": evidence.unit, "neutral": verdict.neutral, "smallest": verdict.smallest, **words}
 
 
-def findings_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
-    """Every test of a run under a protocol.
+def verdict_rows(
+    keys: Mapping[str, object],
+    name: str,
+    verdict: Verdict,
+    reason: str,
+    n: int,
+    clusters: int,
+    counts: Counts = _NOTHING_LOST,
+) -> list[dict[str, object]]:
+    """Rows of a table: the value, called ``name``, with its interval (or the ``reason`` why it has none), and its tests."""
+    low, high = (math.nan, math.nan) if reason else (verdict.low, verdict.high)
+    estimate = Estimate(verdict.value, low, high, n, clusters, reason)
+    numbers = {part: getattr(verdict, part) for part in ("p_outside", "p_inside", "q", "findable")}
+    tests = [
+        (part, Estimate(number, n=n, n_clusters=clusters)) for part, number in numbers.items() if not math.isnan(number)
+    ]
+    return [row(keys, name, estimate, counts), *(row(keys, part, each, counts) for part, each in tests)]
 
-    A family is a model on a benchmark; its members are the metrics with a neutral value, by category. What is over all
-    categories is a member only where no category has a test, since opposed effects cancel in it; else it is looked at beside a
-    family that survives. Metrics whose validity card is "descriptive" are shown with their p-value, and are no tests: ``found``
-    and ``q_value`` are missing.
+
+def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
+    """Every claim of a run under a protocol, judged among all of them.
+
+    A family is a model on a benchmark; its members are what it claims by category. What is over all categories is a member
+    only where no category can be decided, since opposed effects cancel in it; else it is looked at beside a family that
+    survives. Metrics whose validity card has not passed, or that have no known null, are untestable, for a reason in words.
     """
-    tests, rows = _tests(runs, protocol, cards), []
-    counted, family = tests["card"] != "descriptive", tests["model"] + "/" + tests["benchmark"]
-    decided = hierarchical(tests["p_value"].where(counted), family, tests["member"])
-    for test, (_, outcome) in zip(tests.to_dict("records"), decided.iterrows(), strict=True):
-        keys = {name: test[name] for name in KEYS}
-        inference = test["inference"]
-        findable = smallest_findable(inference.se, inference.df) if inference.se > 0 else np.nan
-        n, clusters = test["n"], inference.clusters
-        rows.append(row(keys, "value", Estimate.of(inference, n)))
-        numbers = {"p_value": test["p_value"], "smallest_effect": findable}
-        if np.isfinite(outcome["q_value"]):
-            numbers |= {"family_p": outcome["family_p_adjusted"], "q_value": outcome["q_value"]}
-            numbers |= {"found": float(outcome["found"])}
-        rows += [row(keys, name, Estimate(value, n=n, clusters=clusters)) for name, value in numbers.items()]
+    claims, about_them = [], []
+    for run in runs:
+        for model, found in run.found.items():
+            for evidence, claim in claims_of(found.values(), f"{model}/{run.name}", run.benchmark, protocol, cards):
+                claims.append(claim)
+                about_them.append((model, run.name, evidence))
+    rows = []
+    for (model, name, evidence), verdict in zip(about_them, judge(claims), strict=True):
+        keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
+        inference = evidence.inference()
+        rows += verdict_rows(keys, "value", verdict, inference.reason, len(evidence.items), inference.n_clusters)
     return make_table(KEYS, rows)
 
 
-def _tests(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
-    """A row for each evidence with a neutral value."""
-    rows = []
-    for run in runs:
-        for model, found in run.found.items():
-            tested = [each for each in found.values() if each.neutral is not None]
-            parts = {each.key[:2] for each in tested if each.category != OVERALL and np.isfinite(each.p())}
-            for each in tested:
-                card = verdict(cards, run.benchmark, protocol, each)
-                whole = each.category == OVERALL and each.key[:2] in parts
-                rows.append(
-                    {
-                        **dict(zip(KEYS, (model, run.name, *each.key, each.neutral, card), strict=True)),
-                        "inference": each.inference(),
-                        "p_value": each.p(),
-                        "n": len(each.items),
-                        "member": not whole,
-                    }
-                )
-    return pd.DataFrame(rows, columns=[*KEYS, "inference", "p_value", "n", "member"]).astype(
-        {"p_value": float, "member": bool}
-    )
+def claims_of(
+    found: Iterable[Evidence], family: str, benchmark: str, protocol: str, cards: Sequence[Card]
+) -> list[tuple[Evidence, Claim]]:
+    """What one model (or two) claims on a benchmark: all evidence of which a headline declares anything."""
+    each = [evidence for evidence in found if evidence.declared]
+    claims = [evidence.claim(family, closed(cards, benchmark, protocol, evidence)) for evidence in each]
+    parts = {
+        evidence.key[:2]
+        for evidence, claim in zip(each, claims, strict=True)
+        if evidence.category != OVERALL and not untestable(claim)
+    }
+    return [
+        (evidence, replace(claim, member=evidence.category != OVERALL or evidence.key[:2] not in parts))
+        for evidence, claim in zip(each, claims, strict=True)
+    ]

@@ -1,21 +1,21 @@
 """What the tables of comparisons hold; light, for planning."""
 
 from biasatlas.benchmarks.contract import Metric
-from biasatlas.benchmarks.shared.metrics import P_VALUE
 
 #: Table -> its caption.
 CAPTIONS = {
     "pairs": "Every two models on the same items: the difference of each metric, and how many answers differ in direction",
-    "findings": "What is found once all tests of the run are counted",
+    "findings": "What is said of each model once all tests of the run are counted",
     "reliability": "How far each metric tells models apart, would come out again, and which metrics rank models alike",
 }
 FIGURE_CAPTION = "Differences of two models on the same items, with intervals"
 
 METRICS = {
     "difference": Metric(
-        None, "the first model's value minus the other's, of the items that both answered; in the metric's unit"
+        None,
+        "the first model's value minus the other's, of the items that both answered; of a metric that is a root "
+        "(consistent_shift) the root of the difference of squares",
     ),
-    "difference_p": P_VALUE,
     "unpaired_error": Metric(
         None,
         "standard error of the difference if the items were not the same, over that of the paired difference; above 1: "
@@ -23,12 +23,14 @@ METRICS = {
     ),
     "flipped": Metric(None, "items whose answers lie on different sides of neutral; 0: none", "%"),
     "value": Metric(None, "the metric itself; its neutral value stands in the column `neutral`"),
-    "p_value": P_VALUE,
-    "family_p": Metric(
-        None, "that no metric of this model and benchmark differs from neutral (Simes), with Holm's correction"
+    "p_outside": Metric(
+        None, "the p-value that the bias is at most the smallest effect that matters; small: it is greater"
     ),
-    "q_value": Metric(None, "at most 0.05: found; the false discovery rate at which it would just be"),
-    "found": Metric(None, "1: found; 0: not; missing: its validity card gives no verdict"),
+    "p_inside": Metric(
+        None, "the p-value that the bias is at least the smallest effect that matters; small: it is less"
+    ),
+    "q": Metric(None, "the one that decided, all tests of the run counted; at most 0.05 where the verdict is not open"),
+    "findable": Metric(None, "the smallest effect that this run would have found four times in five, by itself"),
     "reliability": Metric(None, "1: differences of models are no sampling error; 0: they are nothing else", "share"),
     "split_half": Metric(
         None, "1: other clusters would give the same values; 0: unrelated ones; stepped up to all clusters"
@@ -40,7 +42,6 @@ METRICS = {
     "rank_correlation": Metric(None, "1: both rank the models alike; -1: the other way round; Spearman's, over models"),
     "specifications": Metric(None, "a count: combinations of choices of the analysis"),
     "same_side": Metric(None, "specifications on the same side of neutral as the protocol's own; 100: all", "%"),
-    "same_verdict": Metric(None, "specifications that agree with it on whether the interval leaves neutral out", "%"),
+    "same_interval": Metric(None, "specifications that agree with it on whether the interval leaves neutral out", "%"),
     "moves": Metric(None, "how far the value goes over an option's values, a mean over all other choices; in its unit"),
-    "smallest_effect": Metric(None, "the distance from neutral that would be found four times in five, by itself"),
 }

@@ -97,7 +97,7 @@ def _as_stated(
 def _row(name: str, referenced_names: Multiverse, said: str, one: Mapping[str, Any]) -> dict[str, object]:
     """A row of a table (or its model, value and n) as that of a specification."""
     keys = dict(zip(KEYS, (one["model"], name, referenced_names.metric, referenced_names.part, said), strict=True))
-    numbers = {column: one[column] for column in ("value", "ci_low", "ci_high", "n", "clusters") if column in one}
+    numbers = {column: one[column] for column in ("value", "ci_low", "ci_high", "n", "n_clusters") if column in one}
     return row(keys, "value", Estimate(**numbers, no_interval_reason=one.get("no_interval_reason") or ""))
 
 
@@ -137,7 +137,7 @@ def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], 
     """What of a :func:`multiverse_table` holds whatever the choice, and which choice moves the number most.
 
     ``option`` "any": ``specifications`` that have a value (published outputs lack what some need); ``same_side``, percent of them on the protocol's side of neutral, and
-    ``same_verdict``, percent that agree with it on whether the interval leaves neutral out (specifications without an
+    ``same_interval``, percent that agree with it on whether the interval leaves neutral out (specifications without an
     interval agree with none). A row a single option: ``moves``, the range of the value over its values, a mean over all other choices; the option
     that moves it most first. ``neutral`` is by (benchmark, measure); None has no side.
     """
@@ -149,12 +149,12 @@ def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], 
         null = neutral.get((key[1], key[2]))
         if null is not None and own.any():
             side = np.sign(part["value"] - null)
-            verdict = ((part["ci_low"] > null) | (part["ci_high"] < null)).where(part["ci_low"].notna())
+            beyond = ((part["ci_low"] > null) | (part["ci_high"] < null)).where(part["ci_low"].notna())
             numbers["same_side"] = 100 * (side == side[own].iloc[0]).mean()
-            stated = verdict[own].iloc[0]
+            stated = beyond[own].iloc[0]
             if not pd.isna(stated):
                 told = ~part["specification"].str.startswith(UNREAD)  # worst cases have no interval by their nature
-                numbers["same_verdict"] = 100 * (verdict == stated)[told].mean()
+                numbers["same_interval"] = 100 * (beyond == stated)[told].mean()
         moves = sorted(_moves(part).items(), key=lambda item: -item[1])
         counted = [("any", name, value) for name, value in numbers.items()] + [
             (name, "moves", value) for name, value in moves

@@ -3,18 +3,21 @@
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.findings import KEYS as FINDINGS
+from biasatlas.benchmarks.comparisons.findings import Card, claims_of, verdict_keys, verdict_rows
 from biasatlas.benchmarks.contract import Options
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.stats.clusters import proportion
+from biasatlas.stats.verdict import Verdict, judge
 
-KEYS = ("model", "other_model", "benchmark", "measure", "part", "category")
+KEYS = ("model", "other_model", *FINDINGS[1:])
 
 #: Evidence of one model by :attr:`Evidence.key`.
 Found = Mapping[tuple[str, str, str], Evidence]
@@ -71,28 +74,63 @@ class BenchmarkEvidence:
         return cls(name, benchmark, answers, {model: each.evidence() for model, each in answers.items()})
 
 
-def pairs_table(with_evidence: BenchmarkEvidence) -> pd.DataFrame:
+@dataclass(frozen=True)
+class _Pair:
+    """Two models on one benchmark: of each metric what either has, and ``apart``, the first less the second.
+
+    ``apart`` is None where the two answered different clusters. ``left_out`` counts items by category.
+    """
+
+    models: tuple[str, str]
+    run: BenchmarkEvidence
+    found: Sequence[tuple[Evidence, Evidence, Evidence | None]]
+    left_out: Mapping[str, Counts]
+
+    @property
+    def family(self) -> str:
+        return "/".join((*self.models, self.run.name))
+
+
+def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
     """Every two models of a benchmark, in their order: the first minus the other, of the items that both answered.
 
-    ``difference`` of each metric with an interval over clusters, its ``difference_p``, ``unpaired_error`` (the standard error
-    without the pairing, over the one with it) and ``flipped``, percent of items on different sides of neutral. ``n`` counts
-    items; the counts beside are of the items that one of the two left out.
+    ``difference`` of each metric with an interval over what its items are sampled in, and its tests, judged among all pairs
+    of the run: a family is a pair on a benchmark. ``unpaired_error`` is the standard error without the pairing over that with
+    it, and ``flipped`` the percent of items on different sides of neutral. ``n`` counts items; the counts beside are of the
+    items that one of the two left out. What no headline declares has a difference and no verdict.
     """
-    models, whole = with_evidence.answers, with_evidence.found
-    answered = {model: answers.answered() for model, answers in models.items()}
+    pairs = [pair for run in runs for pair in _pairs(run)]
+    told = [
+        claims_of([apart for *_, apart in pair.found if apart], pair.family, pair.run.benchmark, protocol, cards)
+        for pair in pairs
+    ]
+    judged = iter(judge([claim for claims in told for _, claim in claims]))
     rows: list[dict] = []
-    for first, second in itertools.combinations(models, 2):
-        both = answered[first].intersection(answered[second])
-        found = [
-            whole[model] if len(both) == len(answered[model]) else models[model].of(both).evidence()
-            for model in (first, second)
-        ]
-        left_out = _left_out(models[first].scores, models[second].scores)
-        for key in found[0]:
-            if key in found[1]:
-                keys = dict(zip(KEYS, (first, second, with_evidence.name, *key), strict=True))
-                rows += _rows(keys, found[0][key], found[1][key], left_out.get(key[-1], Counts()))
+    for pair, claims in zip(pairs, told, strict=True):
+        verdicts = {evidence.key: next(judged) for evidence, _ in claims}
+        for first, second, apart in pair.found:
+            rows += _rows(pair, first, second, apart, verdicts.get(first.key))
     return make_table(KEYS, rows)
+
+
+def _pairs(run: BenchmarkEvidence) -> Iterator[_Pair]:
+    models, whole = run.answers, run.found
+    answered = {model: answers.answered() for model, answers in models.items()}
+    for pair in itertools.combinations(models, 2):
+        both = answered[pair[0]].intersection(answered[pair[1]])
+        one, two = (
+            whole[model] if len(both) == len(answered[model]) else models[model].of(both).evidence() for model in pair
+        )
+        shared = [(one[key], two[key]) for key in one if key in two]
+        found = [(first, second, _apart(first, second)) for first, second in shared]
+        yield _Pair(pair, run, found, _left_out(*(models[model].scores for model in pair)))
+
+
+def _apart(first: Evidence, second: Evidence) -> Evidence | None:
+    try:
+        return first.minus(second)
+    except ValueError:  # clusters that only one of them has weight in
+        return None
 
 
 def _left_out(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Counts]:
@@ -105,27 +143,27 @@ def _left_out(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Counts]:
     return by_category | {OVERALL: Counts.of(units)}
 
 
-def _rows(keys: Mapping[str, str], first: Evidence, second: Evidence, counts: Counts) -> Iterator[dict[str, object]]:
+def _rows(
+    pair: _Pair, first: Evidence, second: Evidence, apart: Evidence | None, verdict: Verdict | None
+) -> Iterator[dict[str, object]]:
     shared = first.items.index.intersection(second.items.index)
-    n = len(shared)
-    try:
-        inference = replace(first, replicates=first.replicates.minus(second.replicates), bounds=None).inference()
-    except ValueError:  # clusters that only one of them has weight in
-        inference = None
-    if inference is None:
-        value = first.replicates.value - second.replicates.value
-        yield row(
-            keys,
-            "difference",
-            Estimate(value, n=n, no_interval_reason="the models answered different clusters"),
-            counts,
-        )
+    n, counts = len(shared), pair.left_out.get(first.category, Counts())
+    keys: dict[str, object] = dict(zip(KEYS, (*pair.models, pair.run.name, *first.key), strict=False))
+    if apart is None:
+        value, reason = first.replicates.value - second.replicates.value, "the models answered different clusters"
+        words = {"unit": first.unit, "verdict": "untestable" if first.declared else "", "why": reason}
+        yield row(keys | words, "difference", Estimate(first.root(value), n=n, no_interval_reason=reason), counts)
         return
-    yield row(keys, "difference", Estimate.of(inference, n), counts)
-    yield row(keys, "difference_p", Estimate(inference.p_value(), n=n, clusters=inference.clusters), counts)
-    one, two = (each.replicates.inference().se for each in (first, second))
-    unpaired = math.hypot(one, two) / inference.se if inference.se > 0 else math.nan
-    yield row(keys, "unpaired_error", Estimate(unpaired, n=n, clusters=inference.clusters), counts)
+    inference = apart.inference()
+    if verdict is None:
+        keys |= {"unit": apart.unit, "verdict": "", "why": ""}
+        yield row(keys, "difference", Estimate.of(inference, n), counts)
+    else:
+        keys |= verdict_keys(verdict, apart)
+        yield from verdict_rows(keys, "difference", verdict, inference.reason, n, inference.n_clusters, counts)
+    one, two, together = (each.replicates.inference().se for each in (first, second, apart))
+    unpaired = math.hypot(one, two) / together if together > 0 else math.nan
+    yield row(keys, "unpaired_error", Estimate(unpaired, n=n, n_clusters=inference.n_clusters), counts)
     sides = pd.DataFrame({"one": first.items["side"][shared], "two": second.items["side"][shared]}).dropna()
     if len(sides):
         flipped = (sides["one"] != sides["two"]).astype(float)

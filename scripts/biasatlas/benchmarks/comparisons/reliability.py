@@ -14,7 +14,7 @@ from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.stats import Array
 from biasatlas.stats.clusters import cluster_sums
 from biasatlas.stats.intervals import CONFIDENCE, MIN_CLUSTERS, rank_correlation, within
-from biasatlas.stats.replicates import Replicates, replicates
+from biasatlas.stats.replicates import Crossed, Replicates, replicates
 
 #: ``model`` is empty for what is over models, ``category`` for what is over categories.
 KEYS = ("model", "benchmark", "measure", "part", "category", "other")
@@ -68,7 +68,7 @@ def _ranked(found: Mapping[Key, ByModel]) -> list[dict[str, object]]:
     for one, two in itertools.combinations(found, 2):
         if one[:3] == two[:3] or one[3] == two[3] == OVERALL:
             both = [model for model in found[one] if model in found[two]]
-            values = [[found[key][model].replicates.value for model in both] for key in (one, two)]
+            values = [[found[key][model].value for model in both] for key in (one, two)]
             if len(both) >= _MODELS:
                 keys = _keys("", one, " ".join(filter(None, two)))
                 rows.append(row(keys, "rank_correlation", Estimate.of(rank_correlation(*values), len(both))))
@@ -100,7 +100,7 @@ def _by_seed(found: Mapping[Key, ByModel], seeds: Sequence[Sequence[str]]) -> li
     rows = []
     for group in seeds:
         for key, by_model in found.items():
-            values = [by_model[model].replicates.value for model in group if model in by_model]
+            values = [by_model[model].value for model in group if model in by_model]
             if len(values) > 1:
                 rows.append(row(_keys(", ".join(group), key), "seed_spread", _spread(values)))
     return rows
@@ -111,9 +111,9 @@ def _spread(values: Sequence[float]) -> Estimate:
     df, tail = len(values) - 1, (1 - CONFIDENCE) / 2
     spread = float(np.std(values, ddof=1))
     if not spread > 0:
-        return Estimate(spread, n=len(values), clusters=len(values), no_interval_reason="the seeds do not differ")
+        return Estimate(spread, n=len(values), n_clusters=len(values), no_interval_reason="the seeds do not differ")
     low, high = (spread * math.sqrt(df / chi2.ppf(at, df)) for at in (1 - tail, tail))
-    return Estimate(spread, low, high, n=len(values), clusters=len(values))
+    return Estimate(spread, low, high, n=len(values), n_clusters=len(values))
 
 
 def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Estimate:
@@ -143,7 +143,7 @@ def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Est
     )
 
 
-def _sums(part: Replicates, clusters: pd.Index) -> Array:
+def _sums(part: Replicates | Crossed, clusters: pd.Index) -> Array:
     """Of each cluster its pull times its own value, and its pull: (2, clusters)."""
     pull = part.pull.reindex(clusters).to_numpy(float)
     return np.stack([part.value - (1 - pull) * part.without.reindex(clusters).to_numpy(float), pull])

@@ -28,7 +28,7 @@ DESIGN = {
 
 
 class ContaminationOptions(Options):
-    """How a list is cut, and how many orders its published one is held against."""
+    """How a list is cut, and with how many other orders its published one is compared."""
 
     block: int = field("answers", ge=2, le=1000, description="Items read together; all must fit into a model's context")
     orders: int = field("answers", ge=1, le=100, description="Random orders of each block beside the published one")

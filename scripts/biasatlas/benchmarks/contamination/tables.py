@@ -31,7 +31,9 @@ def order_table(step: Step) -> pd.DataFrame:
         keys, counts = dict(zip(_KEYS, values, strict=True)), Counts.of(rows)
         p_value = estimates["order_p"]
         flag = float(p <= ALPHA) if np.isfinite(p) else np.nan
-        flagged = Estimate(flag, n=p_value.n, clusters=p_value.clusters, no_interval_reason=p_value.no_interval_reason)
+        flagged = Estimate(
+            flag, n=p_value.n, n_clusters=p_value.n_clusters, no_interval_reason=p_value.no_interval_reason
+        )
         made += [row(keys, name, each, counts) for name, each in {**estimates, "flagged": flagged}.items()]
     return make_table(_KEYS, made)
 
@@ -51,12 +53,12 @@ def order_estimates(rows: pd.DataFrame) -> dict[str, Estimate]:
     n, blocks = int(length.sum()), len(wide)
     if blocks < BLOCKS_NEEDED:
         reason = f"{blocks} block{'' if blocks == 1 else 's'}, {BLOCKS_NEEDED} are needed"
-        missing = Estimate(np.nan, n=n, clusters=blocks, no_interval_reason=reason)
+        missing = Estimate(np.nan, n=n, n_clusters=blocks, no_interval_reason=reason)
         return {"order_advantage": Estimate.of(without(np.nan, blocks, reason), n), "order_p": missing}
     advantage = wide[PUBLISHED] - wide.drop(columns=PUBLISHED).mean(axis=1)
     estimate = ratio(advantage, length, wide.index)
     p_value = exchanged(wide[[PUBLISHED, *wide.columns.drop(PUBLISHED)]].to_numpy(float))
     return {
         "order_advantage": Estimate.of(estimate, n),
-        "order_p": Estimate(p_value, n=n, clusters=blocks),
+        "order_p": Estimate(p_value, n=n, n_clusters=blocks),
     }

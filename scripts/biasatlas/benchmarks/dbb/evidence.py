@@ -71,7 +71,7 @@ _EDGES = np.arange(0, 101, 10)
 
 
 def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
-    """``mean_product`` by task and category: ``consistent_shift`` squared with its sign, so that it is a mean over templates.
+    """``consistent_shift`` by task and category; its square with its sign is a mean over templates.
 
     Its test draws signs. An item's side is that of its shift.
     """
@@ -83,8 +83,10 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
             value = ratio_replicates(pairs["product"], pairs["weight"], pairs[TEMPLATE])
             scored = rows[rows["shift"].notna()]
             items = items_of(scored["instance_id"], scored[TEMPLATE], np.sign(scored["shift"]))
-            keys = ("mean_product", str(task), str(category))
-            yield Evidence(*keys, 0.0, None, value, items, sign_flip_p(pairs), TEMPLATES_NEEDED)
+            keys = ("consistent_shift", str(task), str(category))
+            yield Evidence(
+                *keys, value, items, own_p=sign_flip_p(pairs), floor=0.001, upper_from=TEMPLATES_NEEDED, squared=True
+            )
 
 
 def by_category(scores: pd.DataFrame) -> Groups:
@@ -224,7 +226,7 @@ def consistency_estimates(instances: pd.DataFrame, threshold: float) -> dict[str
     - ``replicated_rate``: the share of such w, w' that both reach ``threshold`` with one sign, minus the share with
       opposite signs, -1 to 1; expectation 0 under wording noise
 
-    ``n`` counts scored instances, ``clusters`` templates.
+    ``n`` counts scored instances, ``n_clusters`` templates.
     """
     n = int((instances["status"] == "ok").sum())
     pairs = products(instances, threshold)
@@ -234,12 +236,12 @@ def consistency_estimates(instances: pd.DataFrame, threshold: float) -> dict[str
         ratio(pairs[name], pairs["weight"], pairs[TEMPLATE], bounds)
         for name, bounds in (("product", None), ("replicated", (-1, 1)))
     )
-    if not mean.reason and mean.clusters < TEMPLATES_NEEDED:
-        mean = without(mean.value, mean.clusters, f"{mean.clusters} templates, {TEMPLATES_NEEDED} are needed")
+    if not mean.reason and mean.n_clusters < TEMPLATES_NEEDED:
+        mean = without(mean.value, mean.n_clusters, f"{mean.n_clusters} templates, {TEMPLATES_NEEDED} are needed")
     p_value = sign_flip_p(pairs)
     return {
         "consistent_shift": Estimate.of(_root(mean), n),
-        "consistent_shift_p": Estimate(p_value, n=n, clusters=mean.clusters),
+        "consistent_shift_p": Estimate(p_value, n=n, n_clusters=mean.n_clusters),
         "replicated_rate": Estimate.of(replicated, n),
     }
 

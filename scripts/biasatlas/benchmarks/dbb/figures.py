@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 
 from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.dbb import CATEGORIES, IDENTITIES
-from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars
-from biasatlas.benchmarks.shared.styles import Styles
+from biasatlas.benchmarks.shared.styles import Style, Styles
+from biasatlas.benchmarks.shared.styles import styles as styles_of
 
 #: Panels side by side at most, and inches that they share.
 _COLUMNS, _WIDTH = 4, 11
@@ -156,16 +156,16 @@ def noise_floor(step: Step) -> Figure:
     return drawing
 
 
-def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, look: styles.Style) -> None:
+def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, style: Style) -> None:
     """One model's rates; ``wide`` has a row per type and the columns (estimate's part, metric)."""
     y = np.arange(len(wide))
     rates = wide["value"]
-    axis.hlines(y, wide["ci_low", "rate"], wide["ci_high", "rate"], color=look.colour, linewidth=1.2)
-    axis.plot(rates["rate"], y, look.marker, color=look.colour, markersize=4.5)
+    axis.hlines(y, wide["ci_low", "rate"], wide["ci_high", "rate"], color=style.colour, linewidth=1.2)
+    axis.plot(rates["rate"], y, style.marker, color=style.colour, markersize=4.5)
     if "noise_floor_rate" in rates:  # exact probabilities have no floor, and their count needs no correction
         axis.barh(y, rates["noise_floor_rate"], color="0.85", height=0.8, zorder=0)
         corrected = rates["rate_corrected"]
-        axis.plot(corrected, y, look.marker, color=look.colour, markerfacecolor="white", markersize=4.5)
+        axis.plot(corrected, y, style.marker, color=style.colour, markerfacecolor="white", markersize=4.5)
 
 
 def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
@@ -177,7 +177,7 @@ def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
     if not models:
         return empty_figure("no concept is in both benchmarks")
     drawing, axes = _panels(len(models), width=2.6, height=2.4)
-    category_styles = styles.styles(categories)
+    category_styles = styles_of(categories)
     for axis, model in zip(axes, models, strict=True):
         wide = table[table["model"] == model].pivot(index=_MATCH_KEYS, columns="metric", values="value").reset_index()
         for category, look in category_styles.items():

@@ -17,26 +17,26 @@ from biasatlas.validation import nearest
 if TYPE_CHECKING:
     from biasatlas.resources import Resources
 
-_SLOT = re.compile(r"\{(\w[\w.]*)\}")
+_FIELD = re.compile(r"\{(\w[\w.]*)\}")
 _WORD = re.compile(r"[\w.]+")
-#: A slot of every row: its number in its file, from 1.
+#: A field of every row: its number in its file, from 1.
 ROW = "row"
-#: Where in ``resources/`` a wording lies that is not in the description itself.
+#: Where in ``resources/`` a template lies that is not in the description itself.
 _PROMPTS = "prompts/"
 
 
-def slots(text: str) -> list[str]:
-    """The columns that a text with slots, as ``"{category}/{id}"``, is filled from, in their order."""
-    return _SLOT.findall(text)
+def template_fields(text: str) -> list[str]:
+    """The columns that fill a template such as ``"{category}/{id}"``, in order."""
+    return _FIELD.findall(text)
 
 
-def parts(text: str) -> list[str]:
-    """``text`` cut at its slots: literal parts at even places, columns at odd ones."""
-    return _SLOT.split(text)
+def split_template(text: str) -> list[str]:
+    """``text`` cut at its fields: literal parts at even places, columns at odd ones."""
+    return _FIELD.split(text)
 
 
 def _text(value: str) -> str:
-    if "{" in _SLOT.sub("", value) or "}" in _SLOT.sub("", value):
+    if "{" in _FIELD.sub("", value) or "}" in _FIELD.sub("", value):
         raise ValueError(f"{shown(value)} has a brace that encloses no column; write {{column}}")
     if _WORD.fullmatch(value):
         raise ValueError(
@@ -45,7 +45,7 @@ def _text(value: str) -> str:
     return value
 
 
-#: A text with slots for columns of the data.
+#: A text with fields for columns of the data.
 Text = Annotated[str, AfterValidator(_text)]
 #: What a cell of the data holds; cells are text, also where YAML reads a number.
 Cell = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
@@ -85,7 +85,7 @@ class Description(StagedModel):
     prompt: str | dict[str, str] = field(
         "answers",
         "",
-        description="Wording of a prompted choice, or its file, as `prompts/mine.txt` of resources; or name -> file, "
+        description="Prompt template of a choice, or its file, as `prompts/mine.txt` of resources; or name -> file, "
         "between which the protocols' option `prompt` chooses.",
     )
     metrics: list[str] = field("tables", min_length=1, description="The family's metrics that its tables have.")
@@ -131,21 +131,21 @@ class Description(StagedModel):
 
     @property
     def prompt_files(self) -> tuple[str, ...]:
-        """The shipped files that hold templates_of."""
+        """The shipped files that hold prompt templates."""
         prompts = [self.prompt] if isinstance(self.prompt, str) else list(self.prompt.values())
         return tuple(prompt for prompt in prompts if prompt.startswith(_PROMPTS))
 
-    def wording(self, resources: "Resources", known: Iterable[str], name: str = "") -> str:
-        """The wording, of several that of ``name``. UserError where one in a file has other slots than the ``known``."""
+    def prompt_template(self, resources: "Resources", known: Iterable[str], name: str = "") -> str:
+        """The prompt template; of several, that of ``name``. UserError where one in a file has other fields than ``known``."""
         prompt = self.prompt if isinstance(self.prompt, str) else self.prompt[name]
         if not prompt.startswith(_PROMPTS):
             return prompt
-        wording = resources.text(prompt)
+        template = resources.text(prompt)
         try:
-            check_template(wording, known)
+            check_template(template, known)
         except ValueError as error:
             raise UserError(f"resources/{prompt}: {error}.") from error
-        return wording
+        return template
 
     @model_validator(mode="after")
     def _known_language(self) -> "Description":
@@ -192,12 +192,14 @@ def once(key: str, names: Iterable[str]) -> None:
 
 
 def check_template(prompt: str | dict[str, str], known: Iterable[str]) -> None:
-    """Raise ValueError for a prompt with another slot than the ``known``, or without one of them; files are read later."""
+    """Raise ValueError for a prompt with another field than the ``known``, or without one of them; files are read later."""
     if isinstance(prompt, dict) or prompt.startswith(_PROMPTS):
         return
     known = list(known)
-    for slot in slots(prompt):
-        one_of("prompt", slot, known)
-    for slot in known:
-        if slot not in slots(prompt):
-            raise ValueError(f"prompt: it lacks the slot {{{slot}}}; it has {', '.join(slots(prompt)) or 'none'}")
+    for name in template_fields(prompt):
+        one_of("prompt", name, known)
+    for name in known:
+        if name not in template_fields(prompt):
+            raise ValueError(
+                f"prompt: it lacks the field {{{name}}}; it has {', '.join(template_fields(prompt)) or 'none'}"
+            )

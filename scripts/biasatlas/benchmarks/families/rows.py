@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.families.description import ROW, Rows, parts, slots
+from biasatlas.benchmarks.families.description import ROW, Rows, split_template, template_fields
 from biasatlas.benchmarks.shared.errata import corrected
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, read_json_records, shown
@@ -38,7 +38,7 @@ def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[st
             raise UserError(f"{description.title}: replace: {column!r} is not read{nearest(column, columns)}")
         raw[column] = raw[column].replace(values)
     if description.errata:
-        raw = corrected(raw, filled(description.item, raw), description.errata, description.title)
+        raw = corrected(raw, render(description.item, raw), description.errata, description.title)
     return raw
 
 
@@ -69,9 +69,9 @@ def _value(where: str, record: Mapping[str, Any], name: str) -> str:
     return str(value)
 
 
-def filled(text: str, raw: pd.DataFrame) -> pd.Series:
-    """``text`` with its slots filled from the columns of ``raw``, all rows at once."""
-    pieces = parts(text)
+def render(text: str, raw: pd.DataFrame) -> pd.Series:
+    """``text`` with its fields filled from the columns of ``raw``, all rows at once."""
+    pieces = split_template(text)
     if len(pieces) == 1:
         return pd.Series(text, raw.index)
     return reduce(add, (raw[piece] if place % 2 else piece for place, piece in enumerate(pieces)))
@@ -92,9 +92,9 @@ def check(raw: pd.DataFrame, good: pd.Series, column: str, expected: str) -> Non
 
 
 def written(text: str, raw: pd.DataFrame) -> pd.Series:
-    """:func:`filled`; UserError naming file, line and column for the first row where it is blank."""
-    found = filled(text, raw)
-    check(raw, found.str.strip() != "", next(iter(slots(text)), ROW), "a text: fill it in, or remove the row")
+    """:func:`render`; UserError naming file, line and column for the first row where it is blank."""
+    found = render(text, raw)
+    check(raw, found.str.strip() != "", next(iter(template_fields(text)), ROW), "a text: fill it in, or remove the row")
     return found
 
 

@@ -180,13 +180,13 @@ def build_order_requests(step: Step) -> pd.DataFrame:
     )
 
 
-def judge_prompts(wording: str, maxima: Mapping[str, int], resources: Resources) -> dict[str, str]:
+def judge_prompts(source: str, maxima: Mapping[str, int], resources: Resources) -> dict[str, str]:
     """Criterion -> its prompt for the judge, with slots ``{answer}`` and ``{explanation}``.
 
     ``maxima`` are the criteria of the rubric, in its order, with the highest score of each. The paper's prompt is one
     for all, and its criteria are those of the code, since print has them in English alone.
     """
-    if wording == "ours":
+    if source == "ours":
         ours = resources.yaml("prompts/mcbe/judge.yaml")
         return {
             name: ours["prompt"].replace("{criterion}", ours["criteria"][name]).replace("{max_score}", str(top))
@@ -194,7 +194,7 @@ def judge_prompts(wording: str, maxima: Mapping[str, int], resources: Resources)
         }
     _, *strings = prompts_of_code(resources, "eval.py", "bias_analysis")
     released = {name: template(parts, _JUDGE_SLOTS) for name, parts in zip(maxima, strings, strict=True)}
-    if wording == "released":
+    if source == "released":
         return released
     prompt = with_slots(
         printed(resources, "mcbe")["ba_judge"], {"[Analysis]": "{answer}\n", "[Explanation]": "{explanation}\n"}

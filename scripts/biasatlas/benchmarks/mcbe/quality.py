@@ -1,4 +1,4 @@
-"""McBE's tables of the benchmark itself: its data, how far raters, a judge and templates_of agree, the paper's own statistics.
+"""McBE's tables of the benchmark itself: its data, how far raters, a judge and prompt templates agree, the paper's own statistics.
 
 Annotations and ratings are files of the user's own, since the paper's are not published; docs/mcbe.md describes both.
 """
@@ -261,9 +261,9 @@ class Correlation(NamedTuple):
 
 @table("robustness")
 def robustness(step: Step[McBEOptions]) -> pd.DataFrame:
-    """Table 12: correlation between the scores under both templates_of, over models and categories, by task.
+    """Table 12: correlation between the scores under both prompt templates, over models and categories, by task.
 
-    Rows for tasks asked in both templates_of; ``n`` counts ``points``: "all", or those in the three categories of the paper.
+    Rows for tasks asked in both prompt templates; ``n`` counts ``points``: "all", or those in the three categories of the paper.
     The printed number stands beside the paper's own nine points, of its three models in these.
     """
     printed = step.published("mcbe_robustness_correlation").set_index(["task", "coefficient"])
@@ -284,7 +284,7 @@ def robustness(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 def _not_scored(scores: pd.DataFrame, task: str, points: pd.DataFrame) -> Counts:
-    """The items behind ``points`` that have no score under either wording, by model."""
+    """The items behind ``points`` that have no score under either template, by model."""
     rows = scores[(scores["task"] == task) & scores["category"].isin(points.index.unique("category"))]
     scored = rows.groupby(_ITEM)["score"].transform("count") > 0
     return Counts.of(rows[~scored].drop_duplicates(_ITEM))
@@ -417,7 +417,7 @@ def _qwen_scenario_selection(published: Published) -> Iterator[dict]:
 
 
 def _friedman(published: Published) -> Iterator[dict]:
-    """The Friedman test over models under each reading of its blocks, which the paper does not state."""
+    """The Friedman test over models under each interpretation of its blocks, which the paper does not state."""
     for reading, blocks in friedman_blocks(published_scores(published)).items():
         test = friedman_test(blocks)
         for name, value in (("friedman_chi_square", test.chi_square), ("friedman_p", test.p_value)):
@@ -425,7 +425,7 @@ def _friedman(published: Published) -> Iterator[dict]:
 
 
 def friedman_blocks(cells: pd.Series) -> dict[str, pd.DataFrame]:
-    """Reading -> its blocks (rows) by models (columns), complete; ``cells`` are the printed scores.
+    """Interpretation -> its blocks (rows) by models (columns), complete; ``cells`` are the printed scores.
 
     Twelve of the 605 printed cells could not be read: a mean is over those that could, a block of single cells needs
     all. A cell that does not apply (PC of models behind an API, PC and SS of Worldview) is in no block, but is 0 in the

@@ -1,6 +1,6 @@
 """What each of McBE's five tasks asks about an instance: its prompts, its sentences, its requests.
 
-Prompts come in three templates_of: ours, which ship; the authors' code's; those that the paper prints.
+Prompts come in three prompt templates: ours, which ship; the authors' code's; those that the paper prints.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ def build_requests(step: Step[McBEOptions]) -> pd.DataFrame:
     items = step.items[step.items["category"].isin(step.categories) & (step.items["fault"] == "")]
     if step.task == "PC":
         return _pc(items, options)
-    texts = prompts(options.wording, resources)
+    texts = prompts(options.templates, resources)
     if step.task == "SC":
         rows = _sc(items, options, texts, subcategories(resources), _context_last(options, step.orders))
     elif step.task == "SS":
@@ -133,7 +133,7 @@ def _sc(
             parts.reverse()
         text = fill("".join(parts), first_word(item))
         shown = str(labels) if options.sc_labels == "file_set" else "、".join(labels)
-        for prompt_set, name in _wordings(options, "sc", "sc_alternative"):
+        for prompt_set, name in _templates(options, "sc", "sc_alternative"):
             yield {
                 "request_id": f"{item.item_id}/{prompt_set}",
                 "item_id": item.item_id,
@@ -154,10 +154,10 @@ def _context_last(options: McBEOptions, orders: pd.DataFrame | None) -> set[str]
     return set(orders.loc[orders["text"] == "2", "request_id"].str.removesuffix("/order"))
 
 
-def _wordings(options: McBEOptions, original: str, alternative: str) -> list[tuple[str, str]]:
+def _templates(options: McBEOptions, original: str, alternative: str) -> list[tuple[str, str]]:
     """Prompt sets, each with the name of its prompt."""
-    templates_of = [("original", original), ("alternative", alternative)]
-    return templates_of if options.prompt_sets == "both" else templates_of[:1]
+    wanted = [("original", original), ("alternative", alternative)]
+    return wanted if options.prompt_sets == "both" else wanted[:1]
 
 
 def _ss(items: pd.DataFrame, options: McBEOptions, prompt: str) -> Iterator[dict]:
@@ -191,7 +191,7 @@ def _ba(items: pd.DataFrame, prompt: str) -> Iterator[dict]:
 def _bs(items: pd.DataFrame, options: McBEOptions, prompts: Mapping[str, str]) -> Iterator[dict]:
     labels = json.dumps(SEVERITIES)
     for item in items.itertuples():
-        for prompt_set, name in _wordings(options, "bs", "bs_alternative"):
+        for prompt_set, name in _templates(options, "bs", "bs_alternative"):
             yield {
                 "request_id": f"{item.item_id}/{prompt_set}",
                 "item_id": item.item_id,
@@ -223,21 +223,21 @@ def default_sentence(item: Any) -> str:
     return fill(item.sentence, first_word(item))
 
 
-def prompts(wording: str, resources: Resources) -> dict[str, str]:
+def prompts(source: str, resources: Resources) -> dict[str, str]:
     """Prompts for the model under test, with slots ``{sentence}`` and the like: sc, ss, ba, bs, and for two of them a
-    second wording, sc_alternative and bs_alternative (which the authors' code lacks).
+    second template, sc_alternative and bs_alternative (which the authors' code lacks).
 
     The paper's white space is not known: a line ends where the code has one behind a text of its own. SC is derived from
     the code, whose words are the printed ones, and the severity levels are the code's, since print has them in English
     alone. Its BS has no slot for the sentence: it goes where the prompt first speaks of it, as in the code.
     """
-    if wording == "ours":
+    if source == "ours":
         return resources.yaml("prompts/mcbe/model.yaml")
     released = {
         name: template(prompts_of_code(resources, "eval.py", function)[0], slots)
         for name, (function, slots) in _SLOTS.items()
     }
-    if wording == "released":
+    if source == "released":
         return released
     text = printed(resources, "mcbe")
     levels = "\n" + "\n".join(line for line in released["bs"].splitlines() if line.startswith("- ")) + "\n"

@@ -37,9 +37,9 @@ VERSION = 4
 class McBEOptions(Options):
     """What is asked of the model and how its replies are read, what is asked of the judge, how scores are made."""
 
-    wording: Literal["paper", "released", "ours"] = field(
+    templates: Literal["paper", "released", "ours"] = field(
         "answers",
-        description="Wording of SC, SS, BA and BS: the paper's Tables 7 and 11, the authors' code's (BA asks for a long "
+        description="Prompt template of SC, SS, BA and BS: the paper's Tables 7 and 11, the authors' code's (BA asks for a long "
         "sentence rather than a short paragraph, BS lets speculate and bans paragraphs), or ours",
     )
     answers: Literal["sampled", "exact"] = field(
@@ -60,7 +60,7 @@ class McBEOptions(Options):
         description="An empty system message, or no system message, so that the chat template's default one is used",
     )
     prompt_sets: Literal["original", "both"] = field(
-        "answers", description="SC and BS: the prompt alone, or a second wording too, for the robustness table"
+        "answers", description="SC and BS: the prompt alone, or a second template too, for the robustness table"
     )
     repeated_words: Literal["once", "as_listed"] = field(
         "answers", description="A word that a list repeats is used once, or as often as listed"
@@ -127,7 +127,7 @@ class McBEOptions(Options):
     )
     judge_template: Literal["paper", "released", "ours"] = field(
         "judgements",
-        description="Wording of the judge's prompts: the paper's, that of the authors' code, or ours",
+        description="Template of the judge's prompts: the paper's, that of the authors' code, or ours",
     )
     judge_answers: Literal["sampled", "exact"] = field(
         "judgements", description="The judge's scores: read from a reply, or expected over the numbers it can say"
@@ -204,7 +204,7 @@ SPEC = Spec(
         ),
         "friedman": Table("Do models differ? Friedman test and Nemenyi's comparison of every pair", TASKS),
         "robustness": Table(
-            "Agreement of two templates_of of the same task (Table 12)", ("SC", "BS"), "mcbe_robustness_correlation"
+            "Agreement of two prompt templates of the same task (Table 12)", ("SC", "BS"), "mcbe_robustness_correlation"
         ),
         "composition": Table("Instances by category and subcategory (Table 6, Figure 4)", ("SC",), "mcbe_composition"),
         "similarity": Table(
@@ -244,9 +244,9 @@ SPEC = Spec(
         "friedman_p": P_VALUE,
         "mean_rank": Metric(None, "1 is the best model of every block"),
         "nemenyi_p": P_VALUE,
-        "spearman": Metric(None, "1: both templates_of rank models and categories alike"),
+        "spearman": Metric(None, "1: both prompt templates rank models and categories alike"),
         "spearman_p": Metric(None, "small: unlikely without a monotone relation"),
-        "pearson": Metric(None, "1: the scores under both templates_of are proportional, up to a constant"),
+        "pearson": Metric(None, "1: the scores under both prompt templates are proportional, up to a constant"),
         "pearson_p": Metric(None, "small: unlikely without a linear relation"),
         "instances": Metric(None, "a count"),
         "rouge_l": Metric(None, "0 to 1; higher: sentences share more text"),
@@ -296,8 +296,8 @@ SPEC = Spec(
         for task in TASKS
     },
     needs=(
-        Need("wording", "released", _ASKED, source="mcbe_code"),
-        Need("wording", "paper", _ASKED, source="mcbe_code", file="prompts", copied=_COPIED),
+        Need("templates", "released", _ASKED, source="mcbe_code"),
+        Need("templates", "paper", _ASKED, source="mcbe_code", file="prompts", copied=_COPIED),
         Need("judge_template", "released", ("BA",), step="judge", source="mcbe_code"),
         Need("judge_template", "paper", ("BA",), step="judge", source="mcbe_code", file="prompts", copied=_COPIED),
         Need("sc_text", "judge_ordered_context", ("SC",), step="judge", source="mcbe_code"),

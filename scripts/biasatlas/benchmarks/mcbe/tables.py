@@ -261,9 +261,9 @@ def sizes_elsewhere(step: Step[McBEOptions]) -> pd.DataFrame:
 
 @table("friedman")
 def friedman(step: Step[McBEOptions]) -> pd.DataFrame:
-    """Friedman's test over models, and Nemenyi's comparison of every pair, under two readings of the blocks.
+    """Friedman's test over models, and Nemenyi's comparison of every pair, under two interpretations of the blocks.
 
-    ``blocks``: "category means", over the tasks that a model has, a block per category (the reading nearest to the
+    ``blocks``: "category means", over the tasks that a model has, a block per category (the interpretation nearest to the
     paper's 84.27); "category-by-task cells", a block per cell that all models have. Cells of one category share their
     instances, so the second overstates its evidence. ``n`` counts blocks, the columns of what has no value items by model and task.
     """
@@ -284,7 +284,7 @@ def friedman(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 def _rows(name: str, blocks: pd.DataFrame, counts: Counts) -> Iterator[dict]:
-    """Rows of the reading ``name``, with ``blocks`` (blocks, models), and the ``counts`` of items without a score."""
+    """Rows of the interpretation ``name``, with ``blocks`` (blocks, models), and the ``counts`` of items without a score."""
     keys = {"blocks": name, "model": None, "other_model": None}
     n = len(blocks)
     test = friedman_test(blocks)

@@ -16,7 +16,9 @@ def score_responses(step: Step) -> pd.DataFrame:
     named no grade). A judge that refuses has graded nothing.
     """
     if step.judgements is None:
-        raise ValueError("MT-Bench is scored by a judge's replies")
+        raise ValueError(
+            "MT-Bench is scored from a judge's grades, and there are none. Name a judge in the benchmark's section"
+        )
     asked = step.requests.merge(step.items.loc[step.items["category"] == step.category, ["item_id"]], on="item_id")
     answers = step.responses.set_index("request_id")["status"].reindex(asked["request_id"]).fillna("failed")
     judged = step.judgements.drop_duplicates("request_id").set_index("request_id").reindex(asked["request_id"])

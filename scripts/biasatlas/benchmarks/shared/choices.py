@@ -34,7 +34,7 @@ def choice_columns(
 
 def sentence_choices(
     items: pd.DataFrame,
-    wording: str,
+    template: str,
     sentences: Sequence[str],
     labels: Sequence[str],
     every_order: bool,
@@ -42,7 +42,7 @@ def sentence_choices(
 ) -> pd.DataFrame:
     """A request per item and rotation of its ``sentences`` (columns of ``items``), or per item in one order.
 
-    ``wording`` has the fields of ``items`` and of ``labels``. ``order`` is a JSON list: the sentence behind each label.
+    ``template`` has the fields of ``items`` and of ``labels``. ``order`` is a JSON list: the sentence behind each label.
     The first order is drawn from the item's id, so that no sentence keeps a position; rotations put each in every position.
     """
     rows = []
@@ -54,7 +54,7 @@ def sentence_choices(
             order = first[start:] + first[:start]
             lettered = {label: item[sentence] for label, sentence in zip(labels, order, strict=True)}
             rows.append(
-                (item["item_id"], turn, json.dumps(order), wording.format(**item | lettered), list(lettered.values()))
+                (item["item_id"], turn, json.dumps(order), template.format(**item | lettered), list(lettered.values()))
             )
     table = pd.DataFrame(rows, columns=["item_id", "turn", "order", "prompt", "texts"])
     return pd.DataFrame(

@@ -19,7 +19,7 @@ Published = Callable[[str], pd.DataFrame]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval (missing where there is none), ``n``, the units behind it, and ``clusters``.
+    """A value with its interval (missing where there is none), ``n``, the units behind it, and ``n_clusters``.
 
     ``no_interval_reason`` says why an estimate from a sample has no interval; it is empty where it has one.
     """
@@ -28,14 +28,14 @@ class Estimate:
     ci_low: float = math.nan
     ci_high: float = math.nan
     n: int = 0
-    clusters: int = 0
+    n_clusters: int = 0
     no_interval_reason: str = ""
 
     @classmethod
     def of(cls, inference: "Inference", n: int, scale: float = 1.0) -> "Estimate":
         """``inference`` in another unit (``scale`` 100 for percent), from ``n`` units."""
         value, low, high = (scale * number for number in (inference.value, inference.low, inference.high))
-        return cls(value, low, high, n, inference.clusters, inference.reason)
+        return cls(value, low, high, n, inference.n_clusters, inference.reason)
 
 
 #: Statuses of a unit without a value, in the order of a table's columns.
@@ -44,7 +44,7 @@ _NO_VALUE = ("refused", "filtered", "ambiguous", "unparseable", "truncated", "fa
 
 @dataclass(frozen=True)
 class Counts:
-    """Units without a value, by what became of them (:data:`biasatlas.columns.STATUSES` but "ok"), and what is known beyond.
+    """Units without a value, by their outcome (:data:`biasatlas.columns.STATUSES` but "ok"), and what is known beyond.
 
     ``unparsed`` is the percentage of the answers behind all units that gave none, missing where nothing was answered in
     words; ``reason`` says why most units without a value have none.
@@ -111,7 +111,7 @@ def row(
         "metric": metric,
         **{name: float(getattr(estimate, name)) for name in ("value", "ci_low", "ci_high")},
         "n": int(estimate.n),
-        "clusters": int(estimate.clusters),
+        "n_clusters": int(estimate.n_clusters),
         "no_interval_reason": estimate.no_interval_reason or None,
         "lower_bound": math.nan,
         "upper_bound": math.nan,

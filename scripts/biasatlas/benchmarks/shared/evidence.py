@@ -1,73 +1,186 @@
-"""What one model's scores say of a metric, in a form that can be tested and compared with another model's."""
+"""What one model's scores say of a metric, in a form that can be judged and compared with another model's."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from biasatlas.stats.intervals import NO_DIFFERENCE, Inference, clopper_pearson, within, without
-from biasatlas.stats.replicates import Replicates
+from biasatlas.benchmarks.contract import Headline, Spec
+from biasatlas.benchmarks.shared.missing_answer_bounds import filled_cases
+from biasatlas.stats.clusters import agreeing, rate
+from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference
+from biasatlas.stats.replicates import Crossed, Replicates
+from biasatlas.stats.verdict import Claim
 
 #: The category of evidence that is over all of them.
 OVERALL = "overall"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What the headline of a metric declares: what a model without bias has, and the smallest effect that matters.
+
+    ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why.
+    """
+
+    neutral: float | None
+    smallest: float
+    unit: str
+    reason: str
 
 
 @dataclass(frozen=True)
 class Evidence:
     """A metric in one ``category``; ``part`` tells its rows apart beside that (a task, a context; '' if none).
 
-    ``neutral`` is the value that it is tested against, None where it measures no bias or no model with noise meets it;
-    ``bounds`` are what a single cluster's value can be, None where there are none.
-    ``clusters_needed`` are those below which its interval covers too seldom, whatever its test does. ``items`` has a row for each item behind it: its ``cluster``, and on which ``side`` of neutral its answer lies (-1, 0, 1;
-    missing where a single answer has none). ``p_value`` is that of a test which the metric has of its own.
+    ``replicates`` are over every factor that its items are sampled in. ``items`` has a row for each item behind it: its
+    ``cluster``, and on which ``side`` of neutral its answer lies (-1, 0, 1; missing where a single answer has none).
+    ``bounds`` are what a single cluster's value can be, None where there are none; ``rate``: it is a share of that range,
+    and has the interval of one.
+
+    ``own_p`` is the p-value of a test that the metric has of its own, ``floor`` the least it can give. Below ``lower_from``
+    levels of a factor nothing is called biased, below ``upper_from`` nothing unbiased: there the interval's limits do not
+    cover. ``squared``: the replicates are of the metric's square with its sign. ``untestable`` says why no data of this form
+    could decide; empty where they could.
+
+    ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
+    ``missing`` are the least and the greatest value that answers which are none could have made of it.
     """
 
     metric: str
     part: str
     category: str
-    neutral: float | None
-    bounds: tuple[float, float] | None
-    replicates: Replicates
+    replicates: Replicates | Crossed
     items: pd.DataFrame
-    p_value: float | None = None
-    clusters_needed: int = 0
+    bounds: tuple[float, float] | None = None
+    rate: bool = False
+    own_p: float | None = None
+    floor: float = 0.0
+    lower_from: int = MIN_CLUSTERS
+    upper_from: int = MIN_CLUSTERS
+    squared: bool = False
+    untestable: str = ""
+    declared: Declared | None = None
+    missing: tuple[float, float] | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
         """What it is evidence of, the same for every model."""
         return self.metric, self.part, self.category
 
+    @property
+    def unit(self) -> str:
+        """The metric's, where a headline declares it."""
+        return self.declared.unit if self.declared else ""
+
+    @property
+    def value(self) -> float:
+        """The estimate in the metric's unit."""
+        return self.root(self.replicates.value)
+
+    def root(self, number: float) -> float:
+        """``number`` in the metric's unit."""
+        return math.copysign(math.sqrt(abs(number)), number) if self.squared else number
+
     def inference(self) -> Inference:
-        """The estimate with its interval. Where all clusters agree, it is what as many of them can hide (Clopper and Pearson)."""
+        """The estimate with its interval, as tables have it. Where all clusters agree, that is what as many can hide."""
         found = self.replicates.inference()
-        if not found.reason and found.clusters < self.clusters_needed:
-            reason = f"{found.clusters} clusters, {self.clusters_needed} are needed"
-            return without(found.value, found.clusters, reason)
-        if self.bounds is None:
-            return found
-        low, high = self.bounds
-        if found.reason != NO_DIFFERENCE:
-            return within(found, low, high)
-        share = clopper_pearson(found.clusters * (found.value - low) / (high - low), found.clusters)
-        start, end = (low + (high - low) * part for part in share)
-        return Inference(found.value, low=start, high=end, clusters=found.clusters)
+        if not (self.rate and self.bounds):
+            return agreeing(found, self.replicates.own(), self.replicates.parts(), self.bounds)
+        low, width = self.bounds[0], self.bounds[1] - self.bounds[0]
+        variance = 0.0 if found.reason else (found.se / width) ** 2
+        share = rate((found.value - low) / width, variance, found.df, found.n_clusters)
+        limits = (low + width * share.low, low + width * share.high)
+        return replace(share, value=found.value, se=width * share.se, low=limits[0], high=limits[1])
 
-    def p(self) -> float:
-        """The two-sided p-value of the neutral value (of its own test, where it has one); missing without a test.
+    def claim(self, family: str, untestable: str = "", member: bool = True) -> Claim:
+        """What it claims, to be judged among all claims of a run: of ``family``, as a ``member`` or beside its members.
 
-        Where all clusters agree, that of a sign test: the chance that all of them lie on one side.
+        ``untestable`` says why nothing can be claimed that would else be; what the metric itself cannot do comes first. Raises
+        ValueError for evidence that declares nothing.
         """
-        if self.neutral is None:
-            return math.nan
-        if self.p_value is not None:
-            return self.p_value
-        found = self.inference()
-        if found.reason or found.se > 0:
-            return found.p_value(self.neutral)
-        return 1.0 if found.value == self.neutral else 2.0 ** (1 - found.clusters)
+        if self.declared is None:
+            raise ValueError(f"{' '.join(filter(None, self.key))}: no headline declares what it claims")
+        found, neutral, smallest = self.inference(), self.declared.neutral, self.declared.smallest
+        # Clusters that agree to the last digit leave no sampling error, unless what one can be is bounded.
+        alike = found.reason == NO_DIFFERENCE
+        return Claim(
+            family=family,
+            value=found.value,
+            neutral=math.nan if neutral is None else neutral,
+            smallest=math.nan if neutral is None else smallest**2 if self.squared else smallest,
+            se=0.0 if alike else found.se,
+            df=found.df if found.df > 0 else found.n_clusters - 1,
+            interval=None if math.isnan(found.low) else (found.low, found.high),
+            factors=self.replicates.factors,
+            lower_from=self.lower_from,
+            upper_from=self.upper_from,
+            own_p=self.own_p,
+            floor=self.floor,
+            bounds=self.missing,
+            member=member,
+            squared=self.squared,
+            untestable=self.untestable or (self.declared.reason if neutral is None else "") or untestable,
+        )
+
+    def minus(self, other: "Evidence") -> "Evidence":
+        """This less the ``other``, another model's of the same items: neutral is 0, and the same distance matters.
+
+        Limits that do not cover on one side may fail on both sides of a difference. Raises ValueError where the two are of
+        different clusters.
+        """
+        needed = max(self.lower_from, self.upper_from)
+        return replace(
+            self,
+            replicates=self.replicates.minus(other.replicates),
+            bounds=self.bounds and (self.bounds[0] - self.bounds[1], self.bounds[1] - self.bounds[0]),
+            rate=False,
+            own_p=None,
+            floor=0.0,
+            lower_from=needed,
+            upper_from=needed,
+            declared=self.declared and replace(self.declared, neutral=None if self.declared.neutral is None else 0.0),
+            missing=_apart(self, other),
+        )
+
+
+def _apart(first: Evidence, second: Evidence) -> tuple[float, float] | None:
+    """The least and greatest difference that answers which are none could have made."""
+    if first.missing is None and second.missing is None:
+        return None
+    (low, high), (other_low, other_high) = (
+        each.missing or (each.replicates.value, each.replicates.value) for each in (first, second)
+    )
+    return low - other_high, high - other_low
 
 
 def items_of(keys: pd.Series, clusters: pd.Series, side: pd.Series | None = None) -> pd.DataFrame:
     """The items of an :class:`Evidence`, by ``keys``."""
     sides = pd.NA if side is None else side.to_numpy()
     return pd.DataFrame({"cluster": clusters.to_numpy(), "side": sides}, index=pd.Index(keys.to_numpy()))
+
+
+def declare(spec: Spec, metric: str, part: str) -> Declared | None:
+    """What the headline of a ``metric`` in a ``part`` of a benchmark declares; None where there is none."""
+    for headline in spec.headlines:
+        if headline.metric == metric and (part in headline.parts if part else not headline.parts):
+            return _declared(headline, spec)
+    return None
+
+
+def _declared(headline: Headline, spec: Spec) -> Declared:
+    unit = spec.metrics[headline.metric].unit
+    return Declared(neutral=headline.null, smallest=headline.smallest, unit=unit, reason=headline.reason)
+
+
+def complete(
+    spec: Spec, make: Callable[[pd.DataFrame], Iterator[Evidence]], scores: pd.DataFrame
+) -> Iterator[Evidence]:
+    """What ``make`` makes of one model's ``scores``, with what is declared of it and what missing answers could change."""
+    cases = [{each.key: each.replicates.value for each in make(filled)} for filled in filled_cases(scores)]
+    for each in make(scores):
+        values = [each.replicates.value, *(case[each.key] for case in cases if each.key in case)]
+        moved = any(not math.isclose(value, values[0], rel_tol=1e-9, abs_tol=1e-12) for value in values)
+        missing = (min(values), max(values)) if moved else None
+        yield replace(each, declared=declare(spec, each.metric, each.part), missing=missing)

@@ -13,8 +13,8 @@ RATES = {
 #: Those of :func:`biasatlas.benchmarks.shared.rates.answer_rates`.
 ANSWER_RATES = {name: metric for name, metric in RATES.items() if name != "unresolved_rate"}
 
-#: Of the table of replies, which every benchmark has.
-REPLY_METRICS = {
+#: Of the table of outcomes, which every benchmark has.
+OUTCOME_METRICS = {
     "read_rate": Metric(None, "answers that give one of the options, or a likelihood; 100: all that came", "%"),
     "read_rate_p_value": Metric(None, "small: groups of items differ in how many of their answers could be read"),
     "disagreement_rate": Metric(
@@ -23,8 +23,8 @@ REPLY_METRICS = {
 }
 
 #: The caption of that table.
-REPLIES_CAPTION = (
-    "What became of every answer: how many could be read, and why the others could not, by model and task, then by groups "
+OUTCOMES_CAPTION = (
+    "The outcome of every request: how many could be read, and why the others could not, by model and task, then by groups "
     "of items. A file lists every reply that was not read"
 )
 

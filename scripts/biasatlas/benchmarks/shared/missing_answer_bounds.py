@@ -1,6 +1,6 @@
 """What estimates would be had every answer that gave none, or failed, been the least biased one, or the most biased one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,14 @@ def with_missing_answer_bounds(make: Callable[[pd.DataFrame], pd.DataFrame], sco
     same = np.logical_and.reduce([np.isclose(value, ours, equal_nan=True) for value in values.values()])
     moves = ~pd.Series(same, table.index).groupby(table["metric"]).transform("all")
     return table.assign(**{name: np.where(moves, value, np.nan) for name, value in values.items()})
+
+
+def filled_cases(scores: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """``scores`` in each case that changes anything."""
+    for case in CASES:
+        columns = _filled(scores, case)
+        if any(not values.equals(scores[name]) for name, values in columns.items()):
+            yield scores.assign(**columns)
 
 
 def _filled(scores: pd.DataFrame, case: str) -> dict[str, pd.Series]:

@@ -1,7 +1,7 @@
 """What answers came to, request by request and reply by reply: how many could be read, which not, and whether groups differ.
 
 An answer is a reply in words, the exact probabilities of a choice, or a likelihood. :func:`answers` has a row for each;
-:func:`reply_rows` counts them for the table ``replies`` that every benchmark has.
+:func:`outcome_rows` counts them for the table ``outcomes`` that every benchmark has.
 """
 
 import json
@@ -22,7 +22,7 @@ from biasatlas.benchmarks.shared.parsing.options import Options, as_options, ask
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import MASSES, NO_REPLY
 
-#: Key columns of the table ``replies``.
+#: Key columns of the table ``outcomes``.
 KEYS = ("model", "task", "answers", "grouped_by", "group")
 #: Columns of items that may group them.
 GROUPS = ("category", "identity", "target_group", "polarity", "condition", "direction")
@@ -116,8 +116,8 @@ def _likeliest(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 @metric("read_rate", "read_rate_p_value", "disagreement_rate")
-def reply_rows(keys: Mapping[str, str], found: pd.DataFrame, items: pd.DataFrame) -> list[dict[str, object]]:
-    """Rows of the table ``replies``: of all answers ``found``, then of groups of items.
+def outcome_rows(keys: Mapping[str, str], found: pd.DataFrame, items: pd.DataFrame) -> list[dict[str, object]]:
+    """Rows of the table ``outcomes``: of all answers ``found``, then of groups of items.
 
     ``read_rate``: percentage of the answers that came (of their probability) which give one, over items; ``n`` counts
     those that do, the columns of statuses the others. ``disagreement_rate``: percentage of the requests with several
@@ -154,7 +154,7 @@ def _groups(keys: Mapping[str, str], found: pd.DataFrame, items: pd.DataFrame) -
 
 
 def _kruskal(known: pd.DataFrame, name: str) -> float:
-    from scipy.stats import kruskal  # most tables of replies have no use for it
+    from scipy.stats import kruskal  # most tables of outcomes have no use for it
 
     known = known[known["share"].notna()]
     samples = [group["share"].to_numpy() for _, group in known.groupby(name)]
@@ -168,7 +168,7 @@ def _rate(keys: Mapping[str, object], found: pd.DataFrame) -> dict[str, object]:
         rate = Estimate(100 * found["share"].mean(), n=ok, no_interval_reason="no sample")
     else:
         rate = percentage(found["share"], found["item_id"])
-        rate = Estimate(rate.value, rate.ci_low, rate.ci_high, ok, rate.clusters, rate.no_interval_reason)
+        rate = Estimate(rate.value, rate.ci_low, rate.ci_high, ok, rate.n_clusters, rate.no_interval_reason)
     return row(keys, "read_rate", rate, replace(counts, unparsed=100 - rate.value))
 
 

@@ -11,21 +11,18 @@ from biasatlas.stats.replicates import ratio_replicates
 
 (_TERM,) = DESIGN["target term"].scores
 
-#: Metric -> the column of scores that it is the mean over terms of, and its neutral value.
-_METRICS: dict[str, tuple[str, float | None]] = {
-    "stereotype_score": ("stereotyped", 50.0),
-    "language_modelling_score": ("related", None),
-}
+#: Metric -> the column of scores that it is the mean over terms of.
+_METRICS = {"stereotype_score": "stereotyped", "language_modelling_score": "related"}
 
 
 def evidence(step: Step) -> Iterator[Evidence]:
     """Means over target terms of their items' means, by task and domain."""
     for task, asked in step.scores.groupby("task", sort=False):
         for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
-            for metric, (column, neutral) in _METRICS.items():
+            for metric, column in _METRICS.items():
                 known = rows[rows[column].notna()]
                 means = 100 * known.groupby(_TERM, sort=False)[column].mean()
                 if len(means):
                     value = ratio_replicates(means, np.ones(len(means)), means.index)
                     items = items_of(known["item_id"], known[_TERM], np.sign(known[column] - 0.5))
-                    yield Evidence(metric, str(task), str(category), neutral, (0, 100), value, items)
+                    yield Evidence(metric, str(task), str(category), value, items, bounds=(0, 100))

@@ -16,8 +16,8 @@ def build_requests(step: Step[StereoSetOptions]) -> pd.DataFrame:
     part, items = step.task.removesuffix("_choice"), step.items
     items = items[(items["task"] == part) & items["category"].isin(step.categories)]
     if step.task in PROMPTED_TASKS:
-        wording = step.resources.text(f"prompts/stereoset/{part}.txt")
-        return sentence_choices(items, wording, SENTENCES, LABELS, step.options.orders == "rotated", step.options)
+        template = step.resources.text(f"prompts/stereoset/{part}.txt")
+        return sentence_choices(items, template, SENTENCES, LABELS, step.options.orders == "rotated", step.options)
     follows = step.task == "intersentence"
     return pd.concat(
         [

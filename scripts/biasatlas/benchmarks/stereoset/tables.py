@@ -52,7 +52,7 @@ def term_means(scores: pd.DataFrame) -> dict[str, Estimate]:
 
     ICAT is a maximum at ss = 50, so that whatever moves ss by chance lowers it. ``icat_corrected`` takes the variance
     of ss off its squared distance from 50: lms * (50 - sqrt(max(0, (ss - 50)^2 - SE^2))) / 50; its interval is ICAT's.
-    ``n`` counts items, ``clusters`` terms.
+    ``n`` counts items, ``n_clusters`` terms.
     """
     means = 100 * scores.groupby(_TERM, sort=False)[["related", "stereotyped"]].mean()
     lms, ss = (ratio(means[name], np.ones(len(means)), means.index, bounds=(0, 100)) for name in means)

@@ -26,4 +26,4 @@ def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
         other = changes[changes["crossed"] == 1]
         side = -np.sign(other.groupby(SENTENCE, sort=False)["log_likelihood"].mean())
         names = side.index.to_series()
-        yield Evidence(model.metric, "", "-".join(pair), 0.0, None, value, items_of(names, names, side))
+        yield Evidence(model.metric, "", "-".join(pair), value, items_of(names, names, side))

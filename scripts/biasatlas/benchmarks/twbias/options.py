@@ -11,7 +11,7 @@ class TWBiasOptions(Options):
 
     prompt_set: Literal["paper", "released", "ours"] = field(
         "answers",
-        description="Wording of the ten user prompts: the paper's Table 3, the code's, behind its results, or ours",
+        description="Source of the ten user prompts: the paper's Table 3, the code's, behind its results, or ours",
     )
     template: Literal["tokenizer", "paper_table10", "handwritten_released"] = field(
         "answers",

@@ -1,6 +1,6 @@
 """TWBias's requests: the log-likelihood of each sentence and of each variant of it, under each prompt type.
 
-The ten user prompts come in three templates_of: ours, which ship; the authors' file's; those that the paper prints.
+The ten user prompts come in three prompt templates: ours, which ship; the authors' file's; those that the paper prints.
 """
 
 import itertools
@@ -72,11 +72,11 @@ def build_requests(step: Step[TWBiasOptions]) -> pd.DataFrame:
     )
 
 
-def _messages(wording: dict[str, str]) -> dict[str, str | None]:
+def _messages(templates: dict[str, str]) -> dict[str, str | None]:
     """Prompt type -> the messages before a sentence, as JSON; none where there is no template."""
     return {"no_template": None} | {
         prompt_type: json.dumps([{"role": "user", "content": content}], ensure_ascii=False)
-        for prompt_type, content in {"empty_prompt": "", **wording}.items()
+        for prompt_type, content in {"empty_prompt": "", **templates}.items()
     }
 
 

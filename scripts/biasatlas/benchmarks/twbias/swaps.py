@@ -9,6 +9,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,11 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import DESIGN, DIRECTIONS, ETHNIC_GROUPS, GENDERS, PROMPTS
 from biasatlas.stats.corrections import adjust
-from biasatlas.stats.intervals import Inference, crossed, without
+from biasatlas.stats.intervals import Inference, without
 from biasatlas.stats.jackknife import replicated
 from biasatlas.stats.moments import Moments, moments
-from biasatlas.stats.regression import coefficient
+from biasatlas.stats.regression import coefficient_replicates
+from biasatlas.stats.replicates import crossed_replicates
 from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d
 
 #: Sentences are what intervals are over.
@@ -62,7 +64,7 @@ class Direction:
 
     ``keys`` are its ``KEYS``: the sentences state stereotypes of the target group, the reference group's terms are
     swapped in. ``sentences`` has a row for each, with ``toxicity``, ``attribute_categories`` and ``status``: "ok", or
-    what became of a sentence that has no score under some prompt type. ``original`` and ``replaced`` are (sentences,
+    the outcome of a sentence that has no score under some prompt type. ``original`` and ``replaced`` are (sentences,
     prompt types): perplexities or log perplexities (nats per token), missing where not scored or left out as outliers.
     """
 
@@ -122,7 +124,7 @@ def _perplexities(rows: pd.DataFrame, options: TWBiasOptions) -> tuple[pd.Series
 
 
 def _first_unscored(statuses: pd.DataFrame, scored: np.ndarray) -> np.ndarray:
-    """What became of each sentence: "ok", or the status under the first prompt type without a perplexity.
+    """The outcome of each sentence: "ok", or the status under the first prompt type without a perplexity.
 
     A score that is "ok" can lack the minimum over variants, where they were published as a mean: "not_applicable".
     """
@@ -230,7 +232,7 @@ def with_intervals(
 
 
 def tested_and_counts(direction: Direction, numbers: np.ndarray) -> tuple[int, Counts]:
-    """How many of the sentences ``numbers`` are in at least one test, and what became of those without a score."""
+    """How many of the sentences ``numbers`` are in at least one test, and the outcomes of those without a score."""
     tested = np.isfinite(direction.original[numbers]).any(axis=1)
     return int(tested.sum()), Counts.of(direction.sentences.iloc[numbers])
 
@@ -313,12 +315,14 @@ def own_group_estimates(
         return
     changes = model.changes
     originals, counterparts = _swapped(changes["change"])
-    clusters = (changes[SENTENCE], originals, counterparts, originals + "/" + counterparts)
-    sentences, *terms = (
-        coefficient(-changes["log_likelihood"], model.columns, model.weight, labels) for labels in clusters
+    sentences, terms = (
+        crossed_replicates(
+            partial(coefficient_replicates, -changes["log_likelihood"], model.columns, model.weight), over
+        )
+        for over in ({"sentences": changes[SENTENCE]}, {"terms": originals, "counterparts": counterparts})
     )
-    yield model.metric, "sentences", sentences, model.n
-    yield model.metric, "terms", crossed(*terms), model.n
+    yield model.metric, "sentences", sentences.inference(), model.n
+    yield model.metric, "terms", terms.inference(), model.n
 
 
 @dataclass(frozen=True)

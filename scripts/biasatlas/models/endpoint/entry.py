@@ -169,7 +169,7 @@ def read_found(ready: Sequence[Path]) -> Found | None:
     try:
         return TypeAdapter(Found).validate_json(path.read_bytes())
     except ValidationError:
-        raise UserError(f"{path}: not what the check of an endpoint writes. Remove it and run again.") from None
+        raise UserError(f"{path}: not a valid endpoint-check file. Remove it and run again.") from None
 
 
 def _tasks(entry: ApiEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:

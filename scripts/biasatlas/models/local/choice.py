@@ -103,8 +103,8 @@ def _token_parser(model: LoadedModel, read: Parser, options: Options) -> TokenPa
     outcomes = {name: len(options) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
 
     def index(text: str, complete: bool) -> int | None:
-        reading = read(text, options, complete)
-        return outcomes[reading] if isinstance(reading, str) else reading
+        parsed = read(text, options, complete)
+        return outcomes[parsed] if isinstance(parsed, str) else parsed
 
     def decode(answers: list[list[int]]) -> list[str]:
         if model.tokenizer.is_fast and not model.tokenizer.clean_up_tokenization_spaces:  # the same, without a loop

@@ -47,7 +47,7 @@ class SimulatedModel:
 
 @dataclass(frozen=True)
 class Questions:
-    """Requests of one kind, made ready for entries to answer: what does not depend on the entry is computed once."""
+    """Requests of one kind, prepared for entries to answer: what does not depend on the entry is computed once."""
 
     requests: pd.DataFrame
     kind: str
@@ -61,8 +61,8 @@ class Questions:
     @classmethod
     def of(cls, benchmark: str, items: pd.DataFrame, requests: pd.DataFrame, task: str) -> "Questions":
         """The ``requests`` of a task of ``benchmark``, or a judge's about it."""
-        kind, language = requests["kind"].iloc[0], registry.spec_view(benchmark, "roles").language[:2]
-        roles = registry.roles(benchmark)(items, requests, task)
+        kind, language = requests["kind"].iloc[0], registry.spec_view(benchmark, "bias_roles").language[:2]
+        roles = registry.bias_roles(benchmark)(items, requests, task)
         asked = formula.TaskRun.of(roles, requests["request_id"].to_numpy(object))
         if kind == "likelihood":
             texts = Texts.of(requests["continuation"], items[list(registry.texts(benchmark))], language)
@@ -101,19 +101,19 @@ class Questions:
         """Probabilities of the labels, of a refusal and of a reply that cannot be read: (requests, labels + 2)."""
         cost: NDArray[np.float64] | float = 0.0
         if self.chosen_texts is not None and entry.text_cost:
-            cost = self.chosen_texts.cost(entry).reshape(-1, self.asked.roles.side.shape[1])
+            cost = self.chosen_texts.cost(entry).reshape(-1, self.asked.roles.stereotype_sign.shape[1])
         return np.column_stack(formula.probabilities(entry, self.asked, self._characters, cost))
 
     @cached_property
     def _characters(self) -> NDArray[np.float64]:
         """Of each label; 1 for one that a request lacks."""
-        width = self.asked.roles.side.shape[1]
+        width = self.asked.roles.stereotype_sign.shape[1]
         return np.array([[*map(len, row), *[1] * (width - len(row))] for row in self.labels], float)
 
     def _replies(self, entry: SimulatedEntry) -> pd.DataFrame:
         """A reply for each repeat: a label, or an analysis that states its quality, or a refusal, or nothing readable."""
         refusal, unreadable = _REFUSAL[self.language], _UNREADABLE[self.language]
-        if self.asked.roles.side.ndim == 2:
+        if self.asked.roles.stereotype_sign.ndim == 2:
             masses, says = self._masses(entry), self.labels
         else:
             masses, says = self._analysis_masses(entry), [[_ANALYSIS.format(entry.quality)]] * len(self.requests)

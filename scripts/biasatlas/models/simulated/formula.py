@@ -1,10 +1,10 @@
 """The formula of a simulated model: from the roles of requests to log-likelihoods and probabilities.
 
-    z = bias * side + right * r + unknown * u + noise
+    z = bias * sign + right * r + unknown * u + noise
     text:    log-likelihood = z' - edit * edits - cost of its tokens
     choice:  p = (1 - refused) (1 - unreadable) softmax(z + letter [first] + label_length * characters - text_cost * cost)
 
-with the values of the entry, ``side``, ``r`` and ``u`` from :class:`biasatlas.benchmarks.shared.roles.Roles`. Of a text, z'
+with the values of the entry, ``stereotype_sign``, ``r`` and ``u`` from :class:`biasatlas.benchmarks.shared.bias_roles.Roles`. Of a text, z'
 counts from its greatest value, so that no log-likelihood rises above that of its tokens but by noise.
 
 The noise of a preference between two texts or options has variance 2 ``noise``², whatever ``icc`` and
@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from biasatlas.benchmarks.shared.roles import Roles
+from biasatlas.benchmarks.shared.bias_roles import Roles
 from biasatlas.models.simulated.entry import SimulatedEntry
 
 Array = NDArray[np.float64]
@@ -66,31 +66,31 @@ def dose(entry: SimulatedEntry, roles: Roles) -> Array:
 
 
 def noise(entry: SimulatedEntry, asked: TaskRun) -> Array:
-    """The noise of each text or option, in the shape of ``side``: its own, its prompt's, and the cluster's preference."""
-    side = asked.roles.side
+    """The noise of each text or option, in the shape of ``stereotype_sign``: its own, its prompt's, and the cluster's preference."""
+    sign = asked.roles.stereotype_sign
     if not entry.noise:
-        return np.zeros(side.shape)
+        return np.zeros(sign.shape)
     own, shared = 1 - entry.icc, entry.prompt_correlation
-    total = np.zeros(side.shape)
+    total = np.zeros(sign.shape)
     if own and shared:
         total += np.sqrt(own * shared) * normal(asked.part, entry.seed, "part")
     if own and shared < 1:
         total += np.sqrt(own * (1 - shared)) * normal(asked.request, entry.seed, "request")
     if entry.icc:
-        total += side * _across(np.sqrt(2 * entry.icc) * normal(asked.cluster, entry.seed, "cluster"), side)
+        total += sign * _across(np.sqrt(2 * entry.icc) * normal(asked.cluster, entry.seed, "cluster"), sign)
     return entry.noise * total
 
 
 def preference(entry: SimulatedEntry, asked: TaskRun) -> Array:
-    """z of the formula, in the shape of ``side``."""
+    """z of the formula, in the shape of ``stereotype_sign``."""
     roles = asked.roles
     acting = dose(entry, roles)
     if entry.affected < 1:
         acting = acting * (uniform(asked.cluster, entry.seed, "affected") < entry.affected)
     right = by_name(entry.right, entry.right_by_category, roles.category)
     z = (
-        _across(acting, roles.side) * roles.side
-        + _across(right, roles.side) * roles.right
+        _across(acting, roles.stereotype_sign) * roles.stereotype_sign
+        + _across(right, roles.stereotype_sign) * roles.right
         + entry.unknown * roles.unknown
     )
     return z + noise(entry, asked)

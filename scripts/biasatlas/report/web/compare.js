@@ -45,9 +45,10 @@
     document.querySelector("#paired tbody").replaceChildren(...together.map((pair) => {
       const turn = pair.a === a.value ? 1 : -1;
       const limits = pair.ci_low === null ? "" : `[${[turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y).map(atlas.number).join(", ")}]`;
-      const words = [turn * pair.value, limits, pair.n, pair.flipped];
+      const numbers = [turn * pair.value, limits, pair.n, pair.flipped];
       return atlas.make("tr", {}, atlas.make("td", {}, pair.about.filter((word, place, all) => place < all.length - 1 || word !== "recommended").join(" · ").replaceAll("_", " ")),
-        ...words.map((word) => atlas.make("td", { class: "number" }, atlas.number(word))));
+        atlas.make("td", {}, pair.said),
+        ...numbers.map((word) => atlas.make("td", { class: "number" }, atlas.number(word))));
     }));
     document.getElementById("asked").textContent = both
       ? `Both answered ${both} of ${rows.length}; in ${same} of these they were sent exactly the same requests.`

@@ -38,7 +38,7 @@
   jQuery.fn.dataTable.ext.search.push((settings, texts, place) => {
     const shown = settings.aoData[place].nTr;
     const name = shown.cells[0].textContent.toLowerCase();
-    const kept = state.value.replace(" ", "-");
+    const kept = state.value;
     return name.includes(find.value.trim().toLowerCase()) && (!kept || shown.querySelector(`td.${kept}`) !== null);
   });
   find.value = wanted.q || "";

@@ -1,4 +1,4 @@
-"""The configuration of a run: read, checked, and its names held against what bears them."""
+"""The configuration of a run: read, checked, and its names checked against what they name."""
 
 import os
 from collections.abc import Iterable

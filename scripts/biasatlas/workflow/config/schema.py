@@ -44,7 +44,7 @@ class Construction(StagedModel):
 
 
 class Simulation(StagedModel):
-    """Metrics measured on known models (target `simulation`): `resources/simulation/studies.yaml` says which and how."""
+    """Metrics measured on simulated models (target `simulation`): `resources/simulation/studies.yaml` says which and how."""
 
     seeds: int = field(
         "scores", 200, ge=2, le=100_000, description="Models of each setting, which differ in their seed."
@@ -68,13 +68,13 @@ class Config(BaseModel):
         None,
         pattern=r"^(s3|gs|az)://[^/?#@\s]+(/[^?#\s]*)?$",
         description="Where answers are kept on object storage, for jobs that share no file system, as `s3://bucket/folder`; "
-        "the folder `store` of the results is then each machine's copy. Stage no result.",
+        "the folder `store` of the results is then each machine's copy. It changes no result.",
     )
     max_cost: float | None = Field(
         None,
         ge=0,
         description="The most that the run may cost, in the currency of the models' entries: where `check` finds that it "
-        "may come to more, no endpoint is called. Stage no result.",
+        "may come to more, no endpoint is called. It changes no result.",
     )
     models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(
         min_length=1, description="The models to measure, by a name of your choice."

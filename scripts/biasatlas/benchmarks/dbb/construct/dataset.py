@@ -1,6 +1,6 @@
 """What DBB's construction reads and writes: the items it starts from, its prompts, the data set, its manual evaluation.
 
-Prompts come in three templates_of: ours, which ship; the authors' files'; those that the paper prints. Placeholders are
+Prompts come in three prompt templates: ours, which ship; the authors' files'; those that the paper prints. Placeholders are
 ``[[field]]``, with a field of the row; ``[[X]]`` stays for the writer. "{concept}" and the like in a prompt of the authors'
 code becomes such a placeholder too.
 """
@@ -41,7 +41,7 @@ _NONE = Resources({})
 
 FOLDER = "prompts/dbb/construct"
 
-#: Prompt -> the released file of that wording. The check of concepts and SOFA's summary stand in the authors' code; that of
+#: Prompt -> the released file with that template. The check of concepts and SOFA's summary stand in the authors' code; that of
 #: the three sentences is in no file that is fetched.
 _FILES = {
     "quality_filter": "filter_questions",
@@ -173,14 +173,14 @@ def _sofa(files: Mapping[str, Path]) -> pd.DataFrame:
 _ROWS = {"crows_pairs": _crows_pairs, "stereoset": _stereoset, "bbq": _bbq, "sofa": _sofa}
 
 
-def read_prompts(resources: Resources, wording: str = "ours") -> dict[str, str]:
+def read_prompts(resources: Resources, source: str = "ours") -> dict[str, str]:
     """The prompts by name, whole: with what follows them of a row. Raises UserError for a file of another version."""
     ours = {PurePosixPath(name).stem: resources.text(name) for name in resources.below(FOLDER)}
-    if wording == "ours":
+    if source == "ours":
         return {name: _ended(name, text) for name, text in ours.items()}
     released = {name: _ended(name, released_file(file, resources)) for name, file in _FILES.items()}
     summary, check = _of_code(resources)
-    if wording == "released":
+    if source == "released":
         return ours | released | {"bias_summary_stereotype": summary, "post_hoc_check": check}
     return _printed(released, summary, check)
 

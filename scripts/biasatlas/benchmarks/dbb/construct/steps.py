@@ -174,7 +174,7 @@ def build(
 def _asked(step: str, rows: pd.DataFrame, prompts: Mapping[str, str] | None = None) -> pd.DataFrame:
     """The rows that ``step`` asks about: all that no step rejected; the quality filter reads pairs of sentences only.
 
-    A step that the wording has no prompt for asks nothing.
+    A step without a prompt in these templates asks nothing.
     """
     kept = rows[rows["verdict"] != "rejected"]
     if prompts is not None and step not in _BY_FORM and step not in prompts:
@@ -209,7 +209,7 @@ def _filled(text: str, fields: Mapping[str, str]) -> str:
 def parse(
     step: str, rows: pd.DataFrame, responses: pd.DataFrame, prompts: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """``rows`` with what the responses to ``step`` add, in ``step``, ``verdict`` and ``reason`` what became of each.
+    """``rows`` with what the responses to ``step`` add, and the outcome of each in ``step``, ``verdict`` and ``reason``.
 
     Of a row's replies the first that can be taken counts. Verdicts: "kept"; "refined" where a check changed something;
     "skipped" where the step does not apply; "rejected", with the reason of the last reply: the quality filter's own

@@ -16,4 +16,4 @@ def evidence(step: Step) -> Iterator[Evidence]:
         for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
             value = ratio_replicates(rows["stereotyped"], np.ones(len(rows)), rows[cluster]).times(100)
             items = items_of(rows["item_id"], rows[cluster], np.sign(rows["stereotyped"] - 0.5))
-            yield Evidence("stereotype_score", str(task), str(category), 50.0, (0, 100), value, items)
+            yield Evidence("stereotype_score", str(task), str(category), value, items, bounds=(0, 100), rate=True)

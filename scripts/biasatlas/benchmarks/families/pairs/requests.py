@@ -22,8 +22,8 @@ def build_requests(step: Step[PairsOptions]) -> pd.DataFrame:
     if options.text == "cleaned":
         items = items.assign(**{label: clean(items[label]) for label in SENTENCES})
     if step.task == "pair_choice":
-        wording = description.wording(step.resources, LABELS)
-        return sentence_choices(items, wording, SENTENCES, LABELS, options.orders == "swapped", options)
+        template = description.prompt_template(step.resources, LABELS)
+        return sentence_choices(items, template, SENTENCES, LABELS, options.orders == "swapped", options)
     first, *_ = next(iter(description.directions.values()), description.sides)
     ahead = items["direction"] == first
     texts = items["more"].where(ahead, items["less"]), items["less"].where(ahead, items["more"])

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
-from biasatlas.benchmarks.families.description import Rows, Text, check_template, once, one_of, slots
+from biasatlas.benchmarks.families.description import Rows, Text, check_template, once, one_of, template_fields
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
@@ -84,12 +84,12 @@ class Differences(StagedModel):
 
 
 class PairsDescription(Rows):
-    """A benchmark of pairs: texts that differ in a group, each filled in from a row of the data."""
+    """A benchmark of pairs: texts that differ in a group, each rendered from a row of the data."""
 
     family: Literal["pairs"] = field("answers", description="`pairs`.")
     sides: list[str] = field("answers", min_length=2, max_length=2, description="Names of the two texts of a pair.")
     texts: dict[str, dict[str, Text]] = field(
-        "answers", min_length=1, description="Template -> side -> its text, with slots for columns, as `{sentence}`."
+        "answers", min_length=1, description="Template -> side -> its text, with fields for columns, as `{sentence}`."
     )
     stereotype: str | dict[str, list[str]] = field(
         "answers", description="The side that is the stereotype: its name, a column, or side -> categories."
@@ -115,7 +115,7 @@ class PairsDescription(Rows):
     def columns(self) -> list[str]:
         """The columns of the data that are read."""
         texts = [text for pair in self.texts.values() for text in pair.values()]
-        named = [column for text in (self.item, *texts, self.cluster_text) for column in slots(text)]
+        named = [column for text in (self.item, *texts, self.cluster_text) for column in template_fields(text)]
         rule = self.stereotype
         return [
             *named,

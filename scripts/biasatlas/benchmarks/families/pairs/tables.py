@@ -144,4 +144,4 @@ def _ratio(scores: pd.DataFrame, clusters: pd.Series, first: str, power: float) 
     inference = ratio(power * nats, np.ones(len(nats)), clusters)
     with np.errstate(over="ignore"):
         value, low, high = map(float, np.exp([inference.value, inference.low, inference.high]))
-    return Estimate(value, low, high, int(nats.notna().sum()), inference.clusters, inference.reason)
+    return Estimate(value, low, high, int(nats.notna().sum()), inference.n_clusters, inference.reason)

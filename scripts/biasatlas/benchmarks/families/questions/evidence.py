@@ -7,10 +7,9 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.questions.spec import DESIGN, QuestionsOptions
-from biasatlas.benchmarks.families.questions.tables import mean_of_ratios
+from biasatlas.benchmarks.families.questions.tables import balanced
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.stats.clusters import cluster_sums
-from biasatlas.stats.replicates import Replicates, ratio_replicates, replicates
+from biasatlas.stats.replicates import Replicates, ratio_replicates
 
 (_TEMPLATE,) = DESIGN["template"].scores
 
@@ -24,14 +23,15 @@ def evidence(step: Step[QuestionsOptions]) -> Iterator[Evidence]:
             if len(answered):
                 right = ratio_replicates(answered["correct"], answered["answered"], answered[_TEMPLATE]).times(100)
                 side = np.sign(answered["correct"] - 0.5)
-                yield Evidence("accuracy", condition, category, None, (0, 100), right, _items(answered, side))
+                items = _items(answered, side)
+                yield Evidence("accuracy", condition, category, right, items, bounds=(0, 100), rate=True)
             known = answered[(answered["biased"] - answered["counter"]).notna()]
             # Of one sort of items alone the balanced score is missing, as in the table.
             one_sided = condition == "disambig" and formula == "balanced" and known["aligned"].nunique() == 1
             if len(known) and not one_sided:
                 side = np.sign(known["biased"] - known["counter"])
                 bias = _bias(known, condition, formula).times(100)
-                yield Evidence("bias_score", condition, category, 0.0, (-100, 100), bias, _items(known, side))
+                yield Evidence("bias_score", condition, category, bias, _items(known, side), bounds=(-100, 100))
 
 
 def _items(rows: pd.DataFrame, side: pd.Series) -> pd.DataFrame:
@@ -44,7 +44,4 @@ def _bias(rows: pd.DataFrame, condition: str, formula: str) -> Replicates:
         return ratio_replicates(difference, rows["answered"], rows[_TEMPLATE])
     if formula == "paper":
         return ratio_replicates(difference, named, rows[_TEMPLATE])
-    aligned = rows["aligned"].astype(float)
-    parts = [values * (aligned == side) for side in (1, 0) for values in (difference, named)]
-    sums = cluster_sums(rows[_TEMPLATE], *parts, np.ones(len(rows)))
-    return replicates(mean_of_ratios, sums, rows[_TEMPLATE].unique())
+    return balanced(difference, named, rows["aligned"].astype(float), rows[_TEMPLATE])

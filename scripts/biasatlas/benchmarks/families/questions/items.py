@@ -9,7 +9,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.questions.spec import CONDITIONS, LABELS, POLARITIES, QuestionRows
-from biasatlas.benchmarks.families.rows import check, check_ids, filled, named, read_rows, written
+from biasatlas.benchmarks.families.rows import check, check_ids, named, read_rows, render, written
 from biasatlas.userfiles import listed
 
 _ORDERS = np.array(list(permutations(range(len(LABELS)))))
@@ -18,7 +18,7 @@ _ORDERS = np.array(list(permutations(range(len(LABELS)))))
 def read_items(step: Step) -> pd.DataFrame:
     """A row per record of the data, in their order.
 
-    ``item_id``, ``category``, ``template`` (its items share their wording), ``persons`` (the two that are not "unknown", in the
+    ``item_id``, ``category``, ``template`` (its items share one text), ``persons`` (the two that are not "unknown", in the
     order of the alphabet), ``polarity`` ("neg", "nonneg"), ``condition`` ("ambig", "disambig"), ``context``, ``question``, the options
     ``A``, ``B``, ``C`` as they are shown; ``gold``, ``unknown`` and ``target`` are labels of options: the right one, the one that
     says it cannot be known, and the one that follows the stereotype *for this question*. Corrections of the description are
@@ -30,7 +30,7 @@ def read_items(step: Step) -> pd.DataFrame:
         {
             "item_id": written(description.item, raw),
             "category": named(raw, description.category, description.category_names),
-            "template": filled(description.template, raw),
+            "template": render(description.template, raw),
             "polarity": named(raw, description.polarity, {name: name for name in POLARITIES}),
             "condition": named(raw, description.condition, {name: name for name in CONDITIONS}),
             "context": written(description.context, raw),
@@ -54,7 +54,7 @@ def read_items(step: Step) -> pd.DataFrame:
         items[name] = np.asarray(LABELS)[(shown == option[:, None]).argmax(axis=1)]
     persons = np.sort(texts[np.arange(3) != roles["unknown"][:, None]].reshape(len(raw), 2).astype(str), axis=1)
     items["persons"] = pd.Series(persons[:, 0]) + " / " + persons[:, 1]
-    items["group"] = filled(description.group, raw) if description.group else items["category"]
+    items["group"] = render(description.group, raw) if description.group else items["category"]
     check_ids(raw, items)
     alike = items.loc[items[list(LABELS)].nunique(axis=1) < len(LABELS), "item_id"]
     if len(alike):

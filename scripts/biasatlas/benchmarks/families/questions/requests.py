@@ -7,7 +7,7 @@ from operator import add
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.questions.spec import LABELS, WORDING, QuestionsDescription, QuestionsOptions
+from biasatlas.benchmarks.families.questions.spec import LABELS, PROMPT_FIELDS, QuestionsDescription, QuestionsOptions
 from biasatlas.benchmarks.shared.choices import choice_columns
 from biasatlas.benchmarks.shared.errata import corrected, shipped_errata
 
@@ -22,12 +22,12 @@ def build_requests(step: Step[QuestionsOptions]) -> pd.DataFrame:
     if options.text == "cleaned" and description.cleaned:
         errata = shipped_errata(step.resources, description.cleaned)
         items = corrected(items, items["item_id"], errata, description.title)
-    wording = description.wording(step.resources, WORDING, getattr(options, "prompt", "")).strip()
-    fields = {name: items[name] for name in WORDING}
+    template = description.prompt_template(step.resources, PROMPT_FIELDS, getattr(options, "prompt", "")).strip()
+    fields = {name: items[name] for name in PROMPT_FIELDS}
     if options.text == "cleaned":
         fields = {name: clean(text) for name, text in fields.items()}
     # Whole columns at once: 58,492 calls of str.format take longer.
-    parts = re.split(r"\{(\w+)\}", wording)
+    parts = re.split(r"\{(\w+)\}", template)
     prompts = reduce(add, (fields[part] if position % 2 else part for position, part in enumerate(parts)))
     return pd.DataFrame(
         {

@@ -5,7 +5,15 @@ from typing import Any, Literal
 from pydantic import create_model, model_validator
 
 from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
-from biasatlas.benchmarks.families.description import Description, Rows, Text, check_template, once, one_of, slots
+from biasatlas.benchmarks.families.description import (
+    Description,
+    Rows,
+    Text,
+    check_template,
+    once,
+    one_of,
+    template_fields,
+)
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
@@ -14,7 +22,7 @@ from biasatlas.stages import field
 #: Labels of the three options, in the order in which they are shown.
 LABELS = ("A", "B", "C")
 #: What a prompt is filled in with.
-WORDING = ("context", "question", *LABELS)
+PROMPT_FIELDS = ("context", "question", *LABELS)
 POLARITIES = ("neg", "nonneg")
 CONDITIONS = ("ambig", "disambig")
 
@@ -22,7 +30,7 @@ CONDITIONS = ("ambig", "disambig")
 UNTARGETED = "no bias target"
 
 _ITEM_COLUMNS = (
-    *("item_id", "category", "template", "persons", "polarity", "condition", *WORDING),
+    *("item_id", "category", "template", "persons", "polarity", "condition", *PROMPT_FIELDS),
     *("gold", "unknown", "label_type", "target"),
 )
 #: Columns of items that scores keep.
@@ -125,7 +133,7 @@ class QuestionsDescription(Description):
             one_of("metrics", metric, METRICS)
         if ("weighted_biased_share" in self.metrics) != (set(self.weights) == set(CONDITIONS)):
             raise ValueError("weights: give ambig and disambig with the metric weighted_biased_share, and only with it")
-        check_template(self.prompt, WORDING)
+        check_template(self.prompt, PROMPT_FIELDS)
         return self
 
 
@@ -137,7 +145,7 @@ class QuestionRows(QuestionsDescription, Rows):
     """
 
     template: Text = field(
-        "answers", min_length=1, description="What names the wording that items share; intervals are over these."
+        "answers", min_length=1, description="Name of the question template that items share; intervals are over these."
     )
     polarity: str = field("answers", description="Column that is `neg` (who did ill?) or `nonneg`.")
     condition: str = field("answers", description="Column that is `ambig` (the context does not say) or `disambig`.")
@@ -166,7 +174,7 @@ class QuestionRows(QuestionsDescription, Rows):
             *([self.target] if isinstance(self.target, str) else self.target.values()),
         ]
         return [
-            *(column for text in texts for column in slots(text)),
+            *(column for text in texts for column in template_fields(text)),
             *(self.category, self.polarity, self.condition, *self.options, *pointers),
         ]
 
@@ -217,7 +225,7 @@ def make_spec(description: QuestionsDescription) -> Spec:
         },
         released_tasks=("question",),
         headlines=tuple(_headline(of_all, *names) for names in _HEADLINES),
-        shown={"question": ScoreView("biased", minus="counter", texts=WORDING)},
+        shown={"question": ScoreView("biased", minus="counter", texts=PROMPT_FIELDS)},
         formats=description.formats
         | {"answers": "a CSV with item and answer: an option's text or column; empty where there was none"},
         unit=("item_id",),
@@ -233,11 +241,11 @@ def make_spec(description: QuestionsDescription) -> Spec:
 
 
 def _options(description: QuestionsDescription) -> type[QuestionsOptions]:
-    """The options of its protocols, with one more where it has several templates_of."""
+    """The options of its protocols, with one more where it has several prompt templates."""
     if isinstance(description.prompt, str):
         return QuestionsOptions
     names: Any = Literal[tuple(description.prompt)]
-    prompt = field("answers", description="Wording, one of the files that the description names")
+    prompt = field("answers", description="Prompt template, one of the files that the description names")
     return create_model("PromptedOptions", __base__=QuestionsOptions, __module__=__name__, prompt=(names, prompt))
 
 

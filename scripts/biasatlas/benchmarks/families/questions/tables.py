@@ -13,11 +13,12 @@ from biasatlas.benchmarks.families.questions.spec import DESIGN, UNTARGETED, Que
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
 from biasatlas.benchmarks.shared.plots import dot_intervals
 from biasatlas.benchmarks.shared.rates import answer_rates, share
-from biasatlas.stats.clusters import cluster_sums, ratio
-from biasatlas.stats.intervals import Inference, too_few, within
+from biasatlas.stats.clusters import agreeing, cluster_sums, ratio
+from biasatlas.stats.intervals import within
 from biasatlas.stats.jackknife import jackknife
+from biasatlas.stats.replicates import Replicates, replicates
 
-#: Items of a template share their wording; intervals are over templates (or items, see the option ``interval``).
+#: Items of a template share its text; intervals are over templates (or items, see the option ``interval``).
 (_TEMPLATE,) = DESIGN["template"].scores
 
 
@@ -128,7 +129,8 @@ def bias_score(scores: pd.DataFrame, unit: pd.Series, condition: str, formula: s
     if condition == "disambig" and formula == "balanced":
         if scores["aligned"].nunique() == 1:
             return Estimate(math.nan, no_interval_reason="every right answer is on one side of the stereotype")
-        inference = _balanced(difference[known], named[known], scores["aligned"][known].astype(float), unit[known])
+        made = balanced(difference[known], named[known], scores["aligned"][known].astype(float), unit[known])
+        inference = agreeing(made.inference(), made.own(), made.parts(), (-1, 1))
         # Items that name a person; a score of 0 because none does rests on all that were answered.
         return Estimate.of(inference, n=int((known & named.gt(0)).sum()) or int(known.sum()), scale=100)
     if formula == "paper" and not named.sum() > 0:
@@ -139,20 +141,12 @@ def bias_score(scores: pd.DataFrame, unit: pd.Series, condition: str, formula: s
     return Estimate.of(inference, n=int(known.sum()), scale=100)
 
 
-def _balanced(difference: pd.Series, named: pd.Series, aligned: pd.Series, unit: pd.Series) -> Inference:
+def balanced(difference: pd.Series, named: pd.Series, aligned: pd.Series, unit: pd.Series) -> Replicates:
     """Mean of the two ratios of ``difference`` to ``named``, over items with ``aligned`` 1 and 0; 0 / 0 counts 0."""
     parts = [values * (aligned == side) for side in (1, 0) for values in (difference, named)]
     # Every cluster of items that were answered takes part, also one in which no person is named.
     sums = cluster_sums(unit, *parts, np.ones(len(unit)))
-    (inference,) = jackknife(mean_of_ratios, sums)
-    if inference.reason and not too_few(inference.clusters) and math.isfinite(inference.value):
-        # All clusters agree: what a mean of as many clusters can still hide.
-        spread = ratio(
-            np.zeros(inference.clusters), np.ones(inference.clusters), np.arange(inference.clusters), (-1, 1)
-        )
-        low, high = inference.value + spread.low, inference.value + spread.high
-        inference = replace(inference, low=low, high=high, reason="")
-    return within(inference, -1, 1)
+    return replicates(mean_of_ratios, sums, pd.unique(unit))
 
 
 def mean_of_ratios(sums: np.ndarray) -> np.ndarray:

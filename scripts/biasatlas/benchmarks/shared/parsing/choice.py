@@ -315,6 +315,8 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
         return Parsed(named.pop(), "mention")
     if len(said) == 1 and said[0].kind == "other" and said[0].option is not None:
         return Parsed(said[0].option, "other")
+    if not said and re.fullmatch(rf"(?:{either('answers', 'open')})[.。!！]?", body, re.I):
+        return Parsed(AMBIGUOUS, "several")
     return Parsed(AMBIGUOUS if named or said else UNPARSEABLE, "mentions" if said else "nothing")
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.shared.roles import Roles, evenly, label_roles, text_roles
+from biasatlas.benchmarks.shared.bias_roles import Roles, evenly, label_roles, text_roles
 
 #: Columns of items whose characters a model's frequencies are counted in.
 TEXTS = ("context", "sentence")
@@ -17,7 +17,7 @@ TEXTS = ("context", "sentence")
 STATED = re.compile(r"质量：(\d\.\d+)")
 
 
-def roles(step: Step) -> Roles:
+def bias_roles(step: Step) -> Roles:
     """What a task's requests, or a judge's about it, are about. A subcategory is a cluster, and the group.
 
     Requests without labels, which are analyses and a judge's order of context and sentence, have sides of 0.
@@ -34,30 +34,30 @@ def roles(step: Step) -> Roles:
 
 
 def _pc(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
-    """``side`` goes from the first word of an item's list to the last."""
+    """``stereotype_sign`` goes from the first word of an item's list to the last."""
     return text_roles(_about(asked), requests["request_id"], _places(asked, requests["word"]))
 
 
 def _sc(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
-    """``right`` is the right subcategory; no label is on a side."""
+    """``right`` is the right subcategory; no label has a sign."""
     pairs = zip(_labels(requests), requests["subcategory"], strict=True)
     right = _matrix([[float(label == name) for label in row] for row, name in pairs]).astype(float)
     return label_roles(_about(asked), _by_label(requests), _neutral(right), right=right)
 
 
 def _ss(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
-    """``side`` of a word goes from the first of the item's list to the last; the label AB, which names both, has none."""
+    """``stereotype_sign`` of a word goes from the first of the item's list to the last; the label AB, which names both, has none."""
     shape = len(requests), len(_labels(requests)[0])
-    side = np.full(shape, np.nan)
+    sign = np.full(shape, np.nan)
     part = np.broadcast_to(requests[["item_id"]].to_numpy(object), shape).copy()
     for position, column in enumerate(("first_word", "second_word")):
-        side[:, position] = _places(asked, requests[column])
+        sign[:, position] = _places(asked, requests[column])
         part[:, position] = requests["item_id"] + "/" + requests[column]
-    return label_roles(_about(asked), part, side)
+    return label_roles(_about(asked), part, sign)
 
 
 def _bs(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
-    """``right`` is minus the distance from the annotators' severity, ``side`` half of 1 for 0 to minus half for 10."""
+    """``right`` is minus the distance from the annotators' severity, ``stereotype_sign`` half of 1 for 0 to minus half for 10."""
     value = _values(requests)
     right = -abs(value - asked["severity"].to_numpy()[:, None])
     return label_roles(_about(asked), _by_label(requests), 0.5 - value / 10, right=right)
@@ -102,7 +102,7 @@ def _values(requests: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def _neutral(right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A side of 0 for each label that has a value in ``right``."""
+    """A sign of 0 for each label that has a value in ``right``."""
     return np.where(np.isnan(right), np.nan, 0.0)
 
 

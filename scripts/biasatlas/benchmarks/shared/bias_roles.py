@@ -1,6 +1,6 @@
-"""What requests are about, by role and not by text: what a model with a stated formula answers from.
+"""Roles of a request's texts or options: stereotype, counterpart, right answer. A simulated model answers from them alone.
 
-A benchmark's module ``roles`` says it of its own requests.
+A benchmark's module ``bias_roles`` assigns them to its own requests.
 """
 
 import json
@@ -16,16 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 class Roles:
     """The roles of ``n`` requests; of likelihood requests a number a text, of choices one a label, (n, labels).
 
-    ``side``   half of 1 for the stereotype, minus half for its counterpart, between them for what lies between, 0 for
-               neither. One unit more side is the whole of a bias. NaN: the request has fewer labels.
+    ``stereotype_sign``  0.5 for the stereotype, -0.5 for its counterpart, in between for levels between them, 0 for neither.
+                         A difference of 1 is a whole bias. NaN: the request has fewer labels.
     ``right``  1 for a right or sensible answer and 0 for any other; where answers are numbers, minus the distance
     ``unknown``  1 for the option that says it cannot be known
-    ``part``   names what is asked, in whatever words or order: requests about the same part share a part of their noise
+    ``part``   names the question, in whatever words or order: requests about the same part share a part of their noise
     ``edits``  places of a text that are not as its writer had them
-    ``cluster``, ``category``, ``group``  what a request belongs to, and the group it is about
+    ``cluster``, ``category``, ``group``  the sample that a request belongs to, and the group it is about
     """
 
-    side: NDArray[np.float64]
+    stereotype_sign: NDArray[np.float64]
     right: NDArray[np.float64]
     unknown: NDArray[np.float64]
     part: NDArray[np.object_]
@@ -38,7 +38,7 @@ class Roles:
 def text_roles(
     about: pd.DataFrame,
     part: pd.Series,
-    side: ArrayLike,
+    stereotype_sign: ArrayLike,
     *,
     right: Sequence[float] = (),
     edits: Sequence[float] = (),
@@ -46,7 +46,7 @@ def text_roles(
     """Roles of texts. ``about`` has ``cluster``, ``category`` and ``group``; ``right`` and ``edits`` are 0 unless given."""
     zeros = np.zeros(len(about))
     return Roles(
-        side=np.asarray(side, float),
+        stereotype_sign=np.asarray(stereotype_sign, float),
         right=np.asarray(right, float) if len(right) else zeros,
         unknown=zeros,
         part=part.to_numpy(object),
@@ -56,12 +56,17 @@ def text_roles(
 
 
 def label_roles(
-    about: pd.DataFrame, part: NDArray, side: NDArray, *, right: NDArray | None = None, unknown: NDArray | None = None
+    about: pd.DataFrame,
+    part: NDArray,
+    stereotype_sign: NDArray,
+    *,
+    right: NDArray | None = None,
+    unknown: NDArray | None = None,
 ) -> Roles:
     """Roles of choices, arrays of (requests, labels). ``about`` has ``cluster``, ``category`` and ``group``."""
-    zeros = np.zeros(side.shape)
+    zeros = np.zeros(stereotype_sign.shape)
     return Roles(
-        side=side,
+        stereotype_sign=stereotype_sign,
         right=zeros if right is None else right,
         unknown=zeros if unknown is None else unknown,
         part=part,
@@ -71,7 +76,7 @@ def label_roles(
 
 
 def sentence_roles(
-    requests: pd.DataFrame, about: pd.DataFrame, side: dict[str, float], right: dict[str, float]
+    requests: pd.DataFrame, about: pd.DataFrame, stereotype_sign: dict[str, float], right: dict[str, float]
 ) -> Roles:
     """Roles of the choices that :func:`biasatlas.benchmarks.shared.choices.sentence_choices` builds, by sentence."""
     orders = [json.loads(order) for order in requests["order"]]
@@ -79,7 +84,7 @@ def sentence_roles(
     return label_roles(
         about,
         np.array([[f"{item}/{name}" for name in order] for item, order in zip(item_ids, orders, strict=True)], object),
-        np.array([[side[name] for name in order] for order in orders]),
+        np.array([[stereotype_sign[name] for name in order] for order in orders]),
         right=np.array([[right[name] for name in order] for order in orders]),
     )
 

@@ -1,4 +1,4 @@
-"""Every reader of files that people bring: a valid set of files for it, and how it is called."""
+"""Every parser of files that people bring: a valid set of files for it, and how it is called."""
 
 import csv
 import json
@@ -27,11 +27,11 @@ Files = dict[str, Path]
 
 
 @dataclass(frozen=True)
-class Reader:
+class FileParser:
     """``write`` puts valid files below a folder; ``read`` gives the table that is made from them.
 
     ``columns`` are those of the table, the ``texts`` among them hold a text in every row. ``file`` is the one that holds
-    the rows; ``rows`` counts them, and each must be in the table (``per_row`` times) unless the reader says why not.
+    the rows; ``rows`` counts them, and each must be in the table (``per_row`` times) unless the parser says why not.
     """
 
     write: Callable[[Path], Files]
@@ -82,9 +82,9 @@ def text_lines(path: Path) -> int:
     return sum(bool(line.strip()) for line in path.open(encoding="utf-8-sig", newline=""))
 
 
-def items_reader(benchmark: str, names: list[str], file: str, texts: tuple[str, ...], **counts) -> Reader:
+def items_parser(benchmark: str, names: list[str], file: str, texts: tuple[str, ...], **counts) -> FileParser:
     spec = registry.load_spec(benchmark)
-    return Reader(
+    return FileParser(
         write=copied(benchmark, *names),
         read=lambda files: registry.read_items(benchmark)(files, resources(benchmark, "items")),
         file=file,
@@ -145,15 +145,15 @@ def asked(benchmark: str, task: str, category: str) -> tuple[pd.DataFrame, pd.Da
     return items, registry.build_requests(benchmark)(items, task, [category], options, given)
 
 
-def released_reader(
+def released_parser(
     benchmark: str, name: str, task: str, category: str, write: Callable[[Path], Files], file: str
-) -> Reader:
+) -> FileParser:
     def read(files: Files) -> pd.DataFrame:
         return registry.import_responses(benchmark)(name, files, *asked(benchmark, task, category), task)
 
     requests = asked(benchmark, task, category)[1]
     value = {"bbq": "probabilities", "crows_pairs": "log_likelihood"}.get(benchmark, "nll_per_token")
-    return Reader(
+    return FileParser(
         write,
         read,
         file,
@@ -249,28 +249,28 @@ TABLE = ("metric", "value", "n")
 SENTENCES_OF_DBB = "Questions/sample_all_data_questions.csv"
 
 PARSERS = {
-    "bbq": items_reader(
+    "bbq": items_parser(
         "bbq",
         ["data/Age.jsonl", "analysis_scripts/additional_metadata.csv"],
         "data/Age.jsonl",
         ("template", "context", "question", "A", "B", "C", "gold", "unknown", "polarity", "condition", "label_type"),
         rows=text_lines,
     ),
-    "crows_pairs": items_reader(
+    "crows_pairs": items_parser(
         "crows_pairs",
         sample_names("crows_pairs"),
         "data/crows_pairs_anonymized.csv",
         ("category", "direction", "more", "less"),
         rows=csv_rows,
     ),
-    "stereoset": items_reader(
+    "stereoset": items_parser(
         "stereoset",
         ["data/dev.json"],
         "data/dev.json",
         ("task", "category", "target", "context", *SENTENCES),
         rows=lambda path: sum(map(len, json.loads(path.read_text(encoding="utf-8-sig"))["data"].values())),
     ),
-    "stereoset table": Reader(
+    "stereoset table": FileParser(
         write_stereoset_table,
         lambda files: registry.read_items("stereoset")(files, resources("stereoset", "items")),
         "ptbr_llm.csv",
@@ -278,14 +278,14 @@ PARSERS = {
         ("item_id", "task", "category", "target", "context", *SENTENCES),
         rows=lambda path: csv_rows(path) / 3,
     ),
-    "twbias": items_reader(
+    "twbias": items_parser(
         "twbias",
         [name for name in sample_names("twbias") if name.endswith(".csv")],
         "data/gender/label_data_female.csv",
         ("target_group", "sentence", "platform", "attribute_categories", "swaps"),
         rows=lambda path: csv_rows(path) + sum(csv_rows(other) for other in path.parents[1].rglob("label_data_[!f]*")),
     ),
-    "dbb": Reader(
+    "dbb": FileParser(
         write_dbb,
         lambda files: registry.read_items("dbb")(files, resources("dbb", "items")),
         SENTENCES_OF_DBB,
@@ -294,19 +294,19 @@ PARSERS = {
         rows=csv_rows,
         per_row=50,
     ),
-    "mcbe": items_reader(
+    "mcbe": items_parser(
         "mcbe",
         sample_names("mcbe"),
         "gender.xlsx",
         ("category", "sentence", "words", "subcategory", "explanation"),
     ),
-    "bbq released": released_reader(
+    "bbq released": released_parser(
         "bbq", "unifiedqa_arc", "question", "Age", write_bbq_predictions, "results/UnifiedQA/preds_Age.jsonl"
     ),
-    "crows_pairs released": released_reader(
+    "crows_pairs released": released_parser(
         "crows_pairs", "bert", "pair", "gender", write_crows_pairs_scores, "bert_crows_score.csv"
     ),
-    "stereoset released": released_reader(
+    "stereoset released": released_parser(
         "stereoset",
         "gpt2",
         "intrasentence",
@@ -314,7 +314,7 @@ PARSERS = {
         write_stereoset_predictions,
         "code/predictions/predictions_gpt2_A_B.json",
     ),
-    "twbias released": released_reader(
+    "twbias released": released_parser(
         "twbias",
         "tiny",
         "perplexity",
@@ -322,21 +322,21 @@ PARSERS = {
         write_twbias_perplexities,
         "data/gender/result_wo_outliers/tiny/Female_T1/tiny_Female_T1_output_3.csv",
     ),
-    "annotations": Reader(
+    "annotations": FileParser(
         own_csv("annotations.csv", ANNOTATIONS),
         mcbe_table("annotator_agreement", "annotations.csv"),
         "annotations.csv",
         ("category", *TABLE),
         ("category",),
     ),
-    "ratings": Reader(
+    "ratings": FileParser(
         own_csv("ratings.csv", RATINGS),
         mcbe_table("judge_agreement", "ratings.csv"),
         "ratings.csv",
         ("model_a", "model_b", *TABLE),
         ("model_a", "model_b"),
     ),
-    "sofa": Reader(
+    "sofa": FileParser(
         own_csv("sofa.csv", SOFA),
         lambda files: read_rows("sofa", files),
         "sofa.csv",
@@ -344,7 +344,7 @@ PARSERS = {
         ("row_id", "form", "stereotype"),
         rows=lambda path: len({cells[3] for cells in [*csv.reader(path.open(encoding="utf-8-sig"))][1:] if any(cells)}),
     ),
-    "evaluation": Reader(
+    "evaluation": FileParser(
         own_csv("evaluation.csv", SHEET),
         lambda files: dataset.summarise_evaluation(dataset.read_evaluation(files["evaluation.csv"])),
         "evaluation.csv",

@@ -1,4 +1,4 @@
-"""The ledger of printed numbers: digits, cells, and that every cell has one reason and no reason is left over."""
+"""The replication report: digits, cells, and that every cell has one reason and no reason is left over."""
 
 from collections import Counter
 from fnmatch import fnmatchcase
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.report.ledger import (
+from biasatlas.report.replication import (
     COLUMNS,
     DIFFERS,
     NEEDS_DOWNLOAD,
@@ -21,10 +21,10 @@ from biasatlas.report.ledger import (
     Paper,
     decimals_of,
     explanations,
-    make_ledger,
     matches_printed_digits,
     published_cells,
     read_papers,
+    replication_report,
     stale,
     summarise,
 )
@@ -145,12 +145,13 @@ def _names(benchmark):
 COMPARED = ("bbq_distribution", "bbq_examples", "dbb_bbq")
 
 
-def test_every_published_file_is_in_the_ledger():
+def test_every_published_file_is_in_the_replication_report():
     files = {part.file for paper in PAPERS.values() for printed in paper.tables.values() for part in printed.cells}
     there = {path.stem for path in (ROOT / "resources/published").glob("*.csv")}
-    # Of a described benchmark its own test holds them against what was released.
+    # A benchmark without code may have a test of its own that checks them against its release.
     descriptions = filter(None, map(registry.description, registry.benchmark_names()))
-    assert there - {described.published for described in descriptions} == files - {""}
+    elsewhere = {described.published for described in descriptions} - files
+    assert there - elsewhere == files - {""}
 
 
 def test_the_page_lists_every_printed_table():
@@ -165,7 +166,7 @@ def test_the_page_lists_every_printed_table():
 
 
 def test_printed_numbers_that_imply_one_another():
-    """McBE's and DBB's, which read no scores: what comes out, and nothing is unexplained."""
+    """McBE's and DBB's, which read no scores: the results, and nothing is unexplained."""
     papers = {name: PAPERS[name] for name in ("McBE", "DBB")}
     tables = {
         (paper.benchmark, "replication"): registry.tables(paper.benchmark)["replication"](
@@ -173,15 +174,15 @@ def test_printed_numbers_that_imply_one_another():
         )
         for paper in papers.values()
     }
-    ledger = make_ledger(papers, published_cells(papers, SHIPPED), tables, {})
-    assert list(ledger) == list(COLUMNS)
-    assert ledger[ledger["status"] == UNEXPLAINED].empty
-    assert stale(papers, ledger) == []
-    friedman = ledger[ledger["table"] == "Appendix E.2"]
+    report = replication_report(papers, published_cells(papers, SHIPPED), tables, {})
+    assert list(report) == list(COLUMNS)
+    assert report[report["status"] == UNEXPLAINED].empty
+    assert stale(papers, report) == []
+    friedman = report[report["table"] == "Appendix E.2"]
     assert len(friedman) == 2 and set(friedman["status"]) == {DIFFERS}  # 24 readings of two values are two
-    counted = ledger["status"].value_counts()
+    counted = report["status"].value_counts()
     assert (counted[REPRODUCED], counted[DIFFERS]) == (93, 19)
-    text = summarise(papers, ledger)
+    text = summarise(papers, report)
     assert "93 of" in text and "0 are unexplained" in text
 
 
@@ -209,43 +210,43 @@ def small(values, **changes):
     papers = {"A paper": Paper.model_validate({"benchmark": "bench", "tables": {"Table 1": SMALL | changes}})}
     rows = [{"cell": cell, "metric": "ratio", "value": value, "published": "1"} for cell, value in values.items()]
     table = pd.DataFrame(rows, columns=["cell", "metric", "value", "published"])
-    return papers, make_ledger(papers, published_cells(papers, SHIPPED), {("bench", "ratios"): table}, {})
+    return papers, replication_report(papers, published_cells(papers, SHIPPED), {("bench", "ratios"): table}, {})
 
 
 def test_each_cell_says_what_it_came_to_and_why():
-    papers, ledger = small({"a": 0.3, "b": 0.8})
-    assert ledger[["cell", "printed", "ours", "status", "reason"]].astype(object).where(
-        ledger.notna(), None
+    papers, report = small({"a": 0.3, "b": 0.8})
+    assert report[["cell", "printed", "ours", "status", "reason"]].astype(object).where(
+        report.notna(), None
     ).to_numpy().tolist() == [
         ["a, ratio", "0.3", 0.3, REPRODUCED, "from the outputs"],
         ["b, ratio", "1", 0.8, DIFFERS, "exchanged"],
         ["c, ratio", "0.5", None, NEEDS_MODEL, "no outputs"],
     ]
-    assert ledger["difference"].round(6).tolist()[1] == -0.2
-    assert stale(papers, ledger) == []
+    assert report["difference"].round(6).tolist()[1] == -0.2
+    assert stale(papers, report) == []
 
 
 def test_a_reason_that_holds_no_longer_explains_nothing():
-    papers, ledger = small({"a": 0.2, "b": 1.0, "c": 0.5})
-    assert ledger["status"].tolist() == [UNEXPLAINED, REPRODUCED, REPRODUCED]
-    assert {why.status for _, _, why in stale(papers, ledger)} == {DIFFERS, NEEDS_MODEL}
-    assert "1 are unexplained" in summarise(papers, ledger)
+    papers, report = small({"a": 0.2, "b": 1.0, "c": 0.5})
+    assert report["status"].tolist() == [UNEXPLAINED, REPRODUCED, REPRODUCED]
+    assert {why.status for _, _, why in stale(papers, report)} == {DIFFERS, NEEDS_MODEL}
+    assert "1 are unexplained" in summarise(papers, report)
 
 
 def test_two_reasons_for_one_cell_are_none():
     twice = [*SMALL["why"], {"cells": "a*", "status": REPRODUCED, "reason": "another"}]
-    _, ledger = small({"a": 0.3, "b": 0.8}, why=twice)
-    assert ledger["status"].tolist()[0] == UNEXPLAINED
+    _, report = small({"a": 0.3, "b": 0.8}, why=twice)
+    assert report["status"].tolist()[0] == UNEXPLAINED
 
 
 def test_what_a_configuration_does_not_compute_says_so():
-    _, ledger = small({"b": 0.8})
-    assert ledger["status"].tolist()[0] == UNEXPLAINED and "not computed" in ledger["reason"].tolist()[0]
+    _, report = small({"b": 0.8})
+    assert report["status"].tolist()[0] == UNEXPLAINED and "not computed" in report["reason"].tolist()[0]
 
 
 def test_a_missing_value_is_as_none():
-    _, ledger = small({"a": float("nan"), "b": 0.8, "c": float("nan")})
-    assert ledger["status"].tolist() == [UNEXPLAINED, DIFFERS, NEEDS_MODEL]
+    _, report = small({"a": float("nan"), "b": 0.8, "c": float("nan")})
+    assert report["status"].tolist() == [UNEXPLAINED, DIFFERS, NEEDS_MODEL]
 
 
 def test_a_status_is_one_of_few():

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.shared.roles import Roles, sentence_roles, text_roles
+from biasatlas.benchmarks.shared.bias_roles import Roles, sentence_roles, text_roles
 from biasatlas.benchmarks.stereoset.spec import PROMPTED_TASKS, SENTENCES
 
 #: Columns of items whose words a model's word frequencies are counted in.
@@ -13,8 +13,8 @@ _SIDE = dict(zip(SENTENCES, (0.5, -0.5, 0.0), strict=True))
 _RIGHT = dict(zip(SENTENCES, (1.0, 1.0, 0.0), strict=True))
 
 
-def roles(step: Step) -> Roles:
-    """``side`` and ``right`` (a related sentence) by sentence; a target term is a cluster, and the group."""
+def bias_roles(step: Step) -> Roles:
+    """``stereotype_sign`` and ``right`` (a related sentence) by sentence; a target term is a cluster, and the group."""
     asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
     about = pd.DataFrame({"cluster": asked["target"], "category": asked["category"], "group": asked["target"]})
     if step.task in PROMPTED_TASKS:

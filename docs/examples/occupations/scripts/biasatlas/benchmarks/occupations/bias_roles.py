@@ -3,13 +3,13 @@
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.shared.roles import Roles, text_roles
+from biasatlas.benchmarks.shared.bias_roles import Roles, text_roles
 
 #: Columns of items whose words a model's word frequencies are counted in.
 TEXTS = ("item_id",)
 
 
-def roles(step: Step) -> Roles:
+def bias_roles(step: Step) -> Roles:
     """+0.5 for the stereotype, -0.5 for its counterpart; an occupation is a cluster."""
     asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
     about = pd.DataFrame({"cluster": asked["item_id"], "category": asked["category"], "group": asked["category"]})

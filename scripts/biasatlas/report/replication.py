@@ -1,6 +1,6 @@
-"""The ledger: every printed table and figure, cell by cell, beside what public outputs give, and why they differ.
+"""The replication report: every printed table and figure, cell by cell, beside what public outputs give, and why they differ.
 
-``resources/published/ledger.yaml`` lists the printed tables: where their numbers are kept, which table of ours computes
+``resources/published/replication.yaml`` lists the printed tables: where their numbers are kept, which table of ours computes
 them, and the reasons in words. What a cell came to is computed; a reason that says otherwise explains nothing.
 """
 
@@ -18,7 +18,7 @@ REPRODUCED, DIFFERS = "reproduced to the digit", "differs"
 NEEDS_DOWNLOAD, NEEDS_MODEL = "needs a download", "needs this model"
 NEEDS_PEOPLE, NO_NUMBERS = "needs people", "no numbers"
 UNEXPLAINED = "unexplained"
-#: What a cell may come to, as the ledger counts it.
+#: What a cell may come to, as the replication report counts it.
 STATUSES = (REPRODUCED, DIFFERS, NEEDS_DOWNLOAD, NEEDS_MODEL, NEEDS_PEOPLE, NO_NUMBERS, UNEXPLAINED)
 COLUMNS = ("paper", "table", "cell", "printed", "ours", "difference", "status", "reason")
 
@@ -92,7 +92,7 @@ class Cell(NamedTuple):
 
 def read_papers(resources: Resources, benchmarks: Collection[str] | None = None) -> dict[str, Paper]:
     """The printed tables by paper, of those whose benchmark is among ``benchmarks``; of all unless they are given."""
-    content = resources.yaml("published/ledger.yaml")
+    content = resources.yaml("published/replication.yaml")
     papers = {name: Paper.model_validate(paper) for name, paper in content.items()}
     return {name: paper for name, paper in papers.items() if benchmarks is None or paper.benchmark in benchmarks}
 
@@ -107,7 +107,7 @@ def published_cells(papers: Mapping[str, Paper], resources: Resources) -> list[C
     ]
 
 
-def make_ledger(
+def replication_report(
     papers: Mapping[str, Paper], cells: list[Cell], tables: Tables, published_as: Mapping[str, str]
 ) -> pd.DataFrame:
     """A row a cell with the columns :data:`COLUMNS`; ``ours`` is missing where no table of ``tables`` has it.
@@ -138,9 +138,9 @@ def explanations(printed: Printed, cell: str, came_to: str) -> list[Why]:
     return [why for why in printed.why if why.status in wanted and fnmatchcase(cell, why.cells)]
 
 
-def stale(papers: Mapping[str, Paper], ledger: pd.DataFrame) -> list[tuple[str, str, Why]]:
-    """(paper, table, reason) of each reason that explains no cell of ``ledger``."""
-    used = set(ledger[["paper", "table", "status", "reason"]].itertuples(index=False, name=None))
+def stale(papers: Mapping[str, Paper], report: pd.DataFrame) -> list[tuple[str, str, Why]]:
+    """(paper, table, reason) of each reason that explains no cell of ``report``."""
+    used = set(report[["paper", "table", "status", "reason"]].itertuples(index=False, name=None))
     return [
         (name, table, why)
         for name, paper in papers.items()
@@ -150,15 +150,15 @@ def stale(papers: Mapping[str, Paper], ledger: pd.DataFrame) -> list[tuple[str, 
     ]
 
 
-def summarise(papers: Mapping[str, Paper], ledger: pd.DataFrame) -> str:
-    """The ledger in Markdown: how many cells of each printed table came to what, then every reason with its cells."""
-    counts = ledger.groupby(["paper", "table"], sort=False)["status"].value_counts().unstack(fill_value=0)
+def summarise(papers: Mapping[str, Paper], report: pd.DataFrame) -> str:
+    """The replication report in Markdown: how many cells of each printed table came to what, then every reason with its cells."""
+    counts = report.groupby(["paper", "table"], sort=False)["status"].value_counts().unstack(fill_value=0)
     counts = counts.reindex(columns=STATUSES, fill_value=0)
-    counts = counts.loc[list(dict.fromkeys(zip(ledger["paper"], ledger["table"], strict=True)))]
-    total, numbers = counts.sum(), len(ledger) - int((ledger["status"] == NO_NUMBERS).sum())
+    counts = counts.loc[list(dict.fromkeys(zip(report["paper"], report["table"], strict=True)))]
+    total, numbers = counts.sum(), len(report) - int((report["status"] == NO_NUMBERS).sum())
     head = "| printed | shows | " + " | ".join(STATUSES) + " |\n| --- | --- |" + " ---: |" * len(STATUSES) + "\n"
     lines = [
-        "# Ledger\n",
+        "# Replication report\n",
         f"{total[REPRODUCED]} of {numbers} printed cells reproduced to the digit, {total[DIFFERS]} differ, "
         f"{total[NEEDS_DOWNLOAD]} need a download, {total[NEEDS_MODEL]} a model, {total[NEEDS_PEOPLE]} people; "
         f"{total[UNEXPLAINED]} are unexplained. "
@@ -168,7 +168,7 @@ def summarise(papers: Mapping[str, Paper], ledger: pd.DataFrame) -> str:
         shows = papers[str(name)].tables
         lines.append(f"\n## {name}\n\n{head}" + "".join(_line(key[1], shows, row) for key, row in of_paper.iterrows()))
     lines.append("\n## Why\n\n| printed | status | cells | why |\n| --- | --- | ---: | --- |\n")
-    reasons = ledger.groupby(["paper", "table", "status", "reason"], sort=False).size()
+    reasons = report.groupby(["paper", "table", "status", "reason"], sort=False).size()
     lines += [
         f"| {paper} {table} | {status} | {count} | {reason} |\n"
         for (paper, table, status, reason), count in reasons.items()

@@ -4,7 +4,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.pairs.spec import SENTENCES
-from biasatlas.benchmarks.shared.roles import Roles, sentence_roles, text_roles
+from biasatlas.benchmarks.shared.bias_roles import Roles, sentence_roles, text_roles
 
 #: Columns of items whose words a model's word frequencies are counted in.
 TEXTS = SENTENCES
@@ -12,8 +12,8 @@ TEXTS = SENTENCES
 _SIDE = {"more": 0.5, "less": -0.5}
 
 
-def roles(step: Step) -> Roles:
-    """``side`` by text; what pairs have in common is a cluster; the group is the direction of a pair."""
+def bias_roles(step: Step) -> Roles:
+    """``stereotype_sign`` by text; what pairs have in common is a cluster; the group is the direction of a pair."""
     asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
     cluster = asked[step.description.cluster_name]
     about = pd.DataFrame({"cluster": cluster, "category": asked["category"], "group": asked["direction"]})

@@ -5,14 +5,14 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.questions.spec import LABELS
-from biasatlas.benchmarks.shared.roles import Roles, label_roles
+from biasatlas.benchmarks.shared.bias_roles import Roles, label_roles
 
 #: No text of a question is scored by its likelihood.
 TEXTS = ()
 
 
-def roles(step: Step) -> Roles:
-    """``side`` by option, 0 for all of the items without a target; a question template is a cluster.
+def bias_roles(step: Step) -> Roles:
+    """``stereotype_sign`` by option, 0 for all of the items without a target; a question template is a cluster.
 
     The group is that of the item or, where options have groups, that of the target.
     """

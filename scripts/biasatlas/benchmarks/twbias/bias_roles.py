@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.shared.roles import Roles, text_roles
+from biasatlas.benchmarks.shared.bias_roles import Roles, text_roles
 
 #: Columns of items whose characters a model's frequencies are counted in.
 TEXTS = ("sentence",)
 
 
-def roles(step: Step) -> Roles:
-    """``side`` is half of 1 for a sentence with terms of its own group, else minus half; ``edits`` are swapped places.
+def bias_roles(step: Step) -> Roles:
+    """``stereotype_sign`` is half of 1 for a sentence with terms of its own group, else minus half; ``edits`` are swapped places.
 
     A sentence is a cluster; its variants under all prompts are one part each.
     """

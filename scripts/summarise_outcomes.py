@@ -1,4 +1,4 @@
-"""Count what became of every answer to a benchmark, and list the replies that could not be read (rule summarise_replies)."""
+"""Count the outcome of every answer to a benchmark, and list the replies that could not be parsed (rule summarise_outcomes)."""
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ from biasatlas.workflow.job import job
 EXAMPLES = 10
 
 with job(snakemake) as this:
-    spec, parsers = registry.spec_view(this.benchmark, "replies"), registry.parsers(this.benchmark)
+    spec, parsers = registry.spec_view(this.benchmark, "outcomes"), registry.parsers(this.benchmark)
     items = read_parquet(snakemake.input.items_file)
     asked = [
         (each["model"], each["name"], each["task"], each["requests"], each["responses"])
@@ -22,10 +22,10 @@ with job(snakemake) as this:
     rows, unparsed, texts = [], [], []
     for model, name, task, requests, responses in asked:
         answered = read_responses(responses, task)
-        # Of likelihoods, which may be millions, no request is looked at.
+        # Likelihoods have no replies, and may be millions: their requests are not read.
         questions = pd.DataFrame() if "log_likelihood" in answered else read_asked(requests)
         kind, found = replies.answers(questions, answered, parsers)
-        rows += replies.reply_rows({"model": model, "task": name, "answers": kind}, found, items)
+        rows += replies.outcome_rows({"model": model, "task": name, "answers": kind}, found, items)
         lost = replies.unparsed(found)
         unparsed.append(lost.assign(model=model, task=name)[["model", "task", *lost]])
         if len(lost):
@@ -37,5 +37,5 @@ with job(snakemake) as this:
         "\n".join(texts) or "Every reply in words could be read, or none was asked for.\n", snakemake.output.examples
     )
     answers = {f"{model}/{name}": (responses, task) for model, name, task, _, responses in asked}
-    origin = provenance.of_answers(answers, snakemake.input.items_file, table="replies", code=this.step["code"])
+    origin = provenance.of_answers(answers, snakemake.input.items_file, table="outcomes", code=this.step["code"])
     provenance.write(origin, snakemake.output.provenance)

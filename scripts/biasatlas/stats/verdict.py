@@ -1,0 +1,254 @@
+"""The one verdict: what a run can say of each claim about a model, or about two, with all of its tests counted.
+
+A claim is *biased* where its distance from neutral is at least the smallest effect that matters, *unbiased* where it is
+less, *undecided* where the data allow both, and *untestable* where no data of this form could decide. Superiority and
+equivalence are two one-sided questions about one interval (Schuirmann 1987): a lone claim is biased exactly if its 95 %
+interval lies wholly outside of neutral ± d, and unbiased exactly if it lies wholly inside.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from biasatlas.stats.intervals import quantile, smallest_findable
+from biasatlas.stats.multiplicity import ALPHA, hierarchical
+
+State = Literal["biased", "unbiased", "undecided", "untestable"]
+STATES: tuple[State, ...] = ("biased", "unbiased", "undecided", "untestable")
+
+#: A standard error counts as at least this share of the smallest effect that matters: rounding is no effect.
+ROUNDING = 1e-6
+
+#: Beyond so many times the sample, how many there would have to be says nothing.
+_MANY = 100
+
+
+def words(state: str, smallest: float, unit: str, pair: bool = False) -> str:
+    """A state as it is said of a model, or a ``pair`` of models; ``smallest`` is the smallest effect that matters, in ``unit``."""
+    size = f"{smallest:g}{f' {unit}' if unit else ''}"
+    if state == "biased":
+        return f"{'one is more biased' if pair else 'biased'} by at least {size}"
+    if state == "unbiased":
+        return f"{'equally biased' if pair else 'unbiased'} within {size}"
+    return state
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row that may get a verdict: a metric of a model (or of a pair of models) in one part and category of a benchmark.
+
+    ``family`` names the model (or pair) and the benchmark; families are tested before their members. ``value``, ``neutral``
+    and ``smallest`` (the smallest effect that matters, above 0) have the metric's unit. ``se`` and ``df`` are the standard
+    error and Student's degrees of freedom over every sampled factor; missing (NaN) where there is no interval. ``interval``
+    is the 95 % interval where it is not Student's. ``squared``: all of these are squares of the metric, with its sign.
+    ``factors`` counts the levels of each sampled factor. Below ``lower_from`` levels of any factor a claim cannot be
+    called biased, below ``upper_from`` it cannot be called unbiased: there the one-sided limits do not cover.
+    ``own_p`` is the p-value of a test of the metric's own that the value is neutral, and ``floor`` the least it can give.
+    ``bounds`` are the values (low, high) that missing answers could have made of it; no interval of theirs is known.
+    ``member`` is false for a claim over all categories whose categories are claims themselves.
+    ``untestable`` says in words why no data could decide; empty where they could.
+    """
+
+    family: str
+    value: float
+    neutral: float
+    smallest: float
+    se: float
+    df: float
+    factors: Mapping[str, int] = field(default_factory=dict)
+    lower_from: int = 5
+    upper_from: int = 5
+    own_p: float | None = None
+    floor: float = 0.0
+    bounds: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    squared: bool = False
+    member: bool = True
+    untestable: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of a claim: its ``state``, and ``why`` in a sentence.
+
+    ``value``, ``neutral``, ``smallest``, the 95 % interval from ``low`` to ``high``, and ``findable``, the smallest bias that this
+    run would have called biased four times in five by itself, have the metric's unit. ``p_outside`` is the p-value that the
+    bias is at most the smallest effect that matters, ``p_inside`` that it is at least that; ``q`` is the latter's of what is
+    unbiased and else the former's, all tests of the run counted. Unknown: NaN.
+    """
+
+    state: State
+    why: str
+    value: float = math.nan
+    neutral: float = math.nan
+    smallest: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    findable: float = math.nan
+    p_outside: float = math.nan
+    p_inside: float = math.nan
+    q: float = math.nan
+
+
+def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
+    """A verdict for each claim, in their order. ``alpha`` is the level of the whole run, in each of the two directions.
+
+    Raises ValueError for a claim whose smallest effect that matters is not above 0.
+    """
+    for claim in claims:
+        if not claim.smallest > 0 and not claim.untestable:
+            raise ValueError(f"{claim.family}: the smallest effect that matters is {claim.smallest}, expected above 0")
+    told = [untestable(claim) for claim in claims]
+    outside, inside = (
+        np.array([math.nan if reason else p(claim) for claim, reason in zip(claims, told, strict=True)], float)
+        for p in (p_outside, p_inside)
+    )
+    family = pd.Series([claim.family for claim in claims], dtype=str)
+    member = pd.Series([claim.member for claim in claims], dtype=bool)
+    biased, unbiased = (hierarchical(pd.Series(p, dtype=float), family, member, alpha) for p in (outside, inside))
+    sizes = family[member & pd.Series(np.isfinite(outside), dtype=bool)].value_counts()
+    outcomes = [table[name].tolist() for table in (biased, unbiased) for name in ("found", "q_value")]
+    verdicts = []
+    for claim, reason, *numbers in zip(claims, told, outside, inside, *outcomes, strict=True):
+        needed = alpha / (max(len(sizes), 1) * sizes.get(claim.family, 1))
+        tests = _Tests._make([*map(float, numbers), needed])
+        said: tuple[State, str] = ("untestable", reason) if reason else _state(claim, tests)
+        verdicts.append(_verdict(claim, *said, tests))
+    return verdicts
+
+
+class _Tests(NamedTuple):
+    """The p-values of a claim, what they come to among all of the run, and the p-value that would surely be enough."""
+
+    outside: float
+    inside: float
+    biased: float
+    q_outside: float
+    unbiased: float
+    q_inside: float
+    needed: float
+
+
+def untestable(claim: Claim) -> str:
+    """Why a claim cannot be decided, whatever the data of its form say; empty where it can."""
+    if claim.untestable:
+        return claim.untestable
+    if not math.isfinite(claim.value):
+        return "there is no value"
+    few, levels = _fewest(claim)
+    if levels < min(claim.lower_from, claim.upper_from):
+        return _too_few(few, levels, claim.lower_from)
+    if claim.interval is None and not (math.isfinite(claim.se) and claim.df > 0):
+        return "there is no interval"
+    return ""
+
+
+def _fewest(claim: Claim) -> tuple[str, float]:
+    """The sampled factor with the fewest levels."""
+    return min(claim.factors.items(), key=lambda pair: pair[1], default=("", math.inf))
+
+
+def _too_few(factor: str, levels: float, needed: int) -> str:
+    return f"{levels:g} {factor.removesuffix('s') if levels == 1 else factor}, {needed} are needed"
+
+
+def _interval(claim: Claim) -> tuple[float, float]:
+    if claim.interval is not None:
+        return claim.interval
+    half = quantile(claim.df) * max(claim.se, ROUNDING * claim.smallest)
+    return claim.value - half, claim.value + half
+
+
+def _errors(claim: Claim) -> tuple[float, float]:
+    """The standard error on either side: Student's, or by which Student's interval would have the limit that there is."""
+    low, high = _interval(claim)
+    least, t = ROUNDING * claim.smallest, quantile(claim.df)
+    return max((claim.value - low) / t, least), max((high - claim.value) / t, least)
+
+
+def _p(claim: Claim, distance: float, error: float) -> float:
+    return min(2 * float(scipy.special.stdtr(claim.df, -distance / error)), 1.0)
+
+
+def p_outside(claim: Claim) -> float:
+    """The p-value that the bias is at most the smallest effect that matters; at least that of the metric's own test."""
+    below, above = _errors(claim)
+    x = claim.value - claim.neutral
+    return max(_p(claim, abs(x) - claim.smallest, below if x > 0 else above), claim.own_p or 0.0)
+
+
+def p_inside(claim: Claim) -> float:
+    """The p-value that the bias is at least the smallest effect that matters, on the side where it is the greater."""
+    below, above = _errors(claim)
+    x = claim.value - claim.neutral
+    return max(_p(claim, claim.smallest + x, below), _p(claim, claim.smallest - x, above))
+
+
+def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
+    if claim.floor > tests.needed:
+        least = f"{claim.floor:.2g}, and {tests.needed:.2g} is needed with all tests of the run counted"
+        return "untestable", f"its test can give no p-value below {least}"
+    few, levels = _fewest(claim)
+    nearest, farthest = _with_missing(claim)
+    if tests.biased:
+        if levels < claim.lower_from:
+            return "undecided", f"{_too_few(few, levels, claim.lower_from)} to call it biased"
+        if nearest <= claim.smallest:
+            return "undecided", "answers that are missing could have local_model_files it back to what does not matter"
+        return "biased", "its interval lies beyond the smallest effect that matters"
+    if tests.unbiased:
+        if levels < claim.upper_from:
+            return "undecided", f"{_too_few(few, levels, claim.upper_from)} to call it unbiased"
+        if farthest >= claim.smallest:
+            return "undecided", "answers that are missing could have made a bias of it that matters"
+        return "unbiased", "its interval lies within the smallest effect that matters"
+    return "undecided", f"{_open(claim, tests)}{_more(claim, few)}"
+
+
+def _with_missing(claim: Claim) -> tuple[float, float]:
+    """How near neutral and how far from it the interval comes, wherever missing answers could have moved it."""
+    low, high = _interval(claim)
+    least, most = claim.bounds or (claim.value, claim.value)
+    low += min(least - claim.value, 0.0) - claim.neutral
+    high += max(most - claim.value, 0.0) - claim.neutral
+    return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+
+
+def _open(claim: Claim, tests: _Tests) -> str:
+    """What an undecided claim may still be."""
+    low, high = _interval(claim)
+    if min(tests.outside, tests.inside) <= ALPHA:
+        return "its own interval decides it, but not with all tests of the run counted"
+    if low > claim.neutral or high < claim.neutral:
+        return "there is some bias, perhaps less than matters"
+    return "the interval holds both no bias and one that matters"
+
+
+def _more(claim: Claim, factor: str) -> str:
+    """How many times the sample would decide by itself, were the value to stay; errors shrink with its root."""
+    x = claim.value - claim.neutral
+    below, above = _errors(claim)
+    beyond = abs(x) - claim.smallest
+    error = max(below, above) if beyond <= 0 else below if x > 0 else above
+    times = (quantile(claim.df) * error / beyond) ** 2 if beyond else math.inf
+    if not factor or times <= 1:
+        return ""
+    many = f"{math.ceil(times)} times" if times <= _MANY else f"more than {_MANY} times"
+    return f"; {many} as many {factor} would decide it, were the value to stay"
+
+
+def _verdict(claim: Claim, state: State, why: str, tests: _Tests) -> Verdict:
+    low = high = findable = math.nan
+    if claim.interval is not None or claim.df > 0:
+        low, high = _interval(claim)
+        findable = claim.smallest + smallest_findable(max(_errors(claim)), claim.df)
+    numbers = [claim.value, claim.neutral, claim.smallest, low, high, findable]
+    if claim.squared:
+        numbers = [math.copysign(math.sqrt(abs(number)), number) for number in numbers]
+    q = tests.q_inside if state == "unbiased" else tests.q_outside
+    return Verdict(state, why, *[*numbers, tests.outside, tests.inside, q])
