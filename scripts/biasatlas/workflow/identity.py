@@ -88,8 +88,13 @@ def step_of(script: str, benchmarks: Iterable[str] = (), **names: str) -> Step:
     packages = dict.fromkeys(map(registry.packages, benchmarks))
     objects: list[type] = [registry.load_spec(name).options for name in benchmarks]
     objects += [type(described) for name in benchmarks if (described := registry.description(name))]
-    classes = sorted({f"{each.__module__}.{each.__qualname__}" for each in objects})
+    classes = sorted({f"{each.__module__}.{each.__qualname__}" for each in map(_written, objects)})
     return Step(script, tuple(packages), tuple(classes), **names)
+
+
+def _written(made: type) -> type:
+    """The class that stands in the source: itself, or the base of one that was made from a description."""
+    return next(each for each in made.__mro__ if getattr(sys.modules[each.__module__], each.__qualname__, None) is each)
 
 
 def reach(library: Library, step: Step) -> Reach:
