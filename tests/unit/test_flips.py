@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from biasatlas.stats.flips import flip_p
+from biasatlas.stats.flips import flip_p, signed_blocks
 
 
 def block(weights):
@@ -38,3 +38,25 @@ def test_far_tails_are_told_apart():
 
 def test_nothing_that_varies_is_no_evidence():
     assert flip_p(np.zeros((5, 4))) == 1.0
+
+
+def test_blocks_are_what_shares_signs():
+    weights = [np.array([1.0, -2.0, 0.5]), np.array([3.0, 1.0])]
+    products, first, second = [], [], []
+    for start, block_weights in ((0, weights[0]), (3, weights[1])):
+        for a, b in itertools.combinations(range(len(block_weights)), 2):
+            products.append(block_weights[a] * block_weights[b])
+            first.append(start + a)
+            second.append(start + b)
+    sums = signed_blocks(np.array(products), np.array(first), np.array(second))
+    for row, own in zip(sums, weights, strict=True):
+        assert row[0] == pytest.approx(block(own)[0])
+        assert sorted(row) == pytest.approx(sorted(block(own) * (4 // 2 ** (len(own) - 1))))
+
+
+def test_level_and_what_agrees():
+    rng = np.random.default_rng(3)
+    first, second = np.arange(40), np.arange(40, 80)
+    p_values = [flip_p(signed_blocks(w[:, 0] * w[:, 1], first, second)) for w in rng.normal(size=(400, 40, 2))]
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.03)
+    assert flip_p(signed_blocks(np.ones(40), first, second)) == pytest.approx(0.5**40)

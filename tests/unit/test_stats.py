@@ -21,7 +21,7 @@ from biasatlas.stats.jackknife import jackknife
 from biasatlas.stats.moments import moments
 from biasatlas.stats.regression import coefficient
 from biasatlas.stats.replicates import crossed_replicates, ratio_replicates
-from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d, sign_flips
+from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d
 
 FORM = {"paired": (paired_t, stats.ttest_rel), "independent": (independent_t, stats.ttest_ind)}
 
@@ -284,11 +284,3 @@ def test_two_crossed_factors_cover_where_one_does_not(rng):
         together.append(made.inference())
     assert _covered(0, together) > 0.91
     assert _covered(0, alone) < 0.88
-
-
-def test_sign_flips_hold_their_level_and_find_what_agrees(rng):
-    shifts = rng.normal(size=(200, 40, 2))
-    first, second = np.arange(40), np.arange(40, 80)
-    p_values = [sign_flips(w[:, 0] * w[:, 1], first, second, draws=99) for w in shifts]
-    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.035)
-    assert sign_flips(np.ones(40), first, second) <= 0.002

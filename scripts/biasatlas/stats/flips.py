@@ -2,9 +2,32 @@
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from biasatlas.stats import Array
+
+
+def signed_blocks(products: Array, first: NDArray[np.int_], second: NDArray[np.int_]) -> Array:
+    """Sums of ``products`` under every sign vector, (blocks, sign vectors), the observed one first.
+
+    Product i has the signs number ``first[i]`` and ``second[i]`` (whole numbers from 0), each 1 or -1. A block holds the
+    products that share signs, directly or through others; the sign of its first member is 1 without loss. A block with
+    fewer signs than the largest repeats its sums, which changes no distribution.
+    """
+    count = int(max(first.max(), second.max())) + 1
+    shares = scipy.sparse.coo_matrix((np.ones(len(first)), (first, second)), shape=(count, count))
+    blocks, block = scipy.sparse.csgraph.connected_components(shares, directed=False)
+    order = np.argsort(block, kind="stable")
+    starts = np.searchsorted(block[order], np.arange(blocks))
+    place = np.empty(count, int)
+    place[order] = np.arange(count) - starts[block[order]]
+    vectors = np.arange(2 ** int(place.max()))
+    bits = np.where(place[:, None] > 0, vectors >> np.maximum(place[:, None] - 1, 0) & 1, 0)
+    signs = 1 - 2 * bits
+    sums = np.zeros((blocks, len(vectors)))
+    np.add.at(sums, block[first], products[:, None] * signs[first] * signs[second])
+    return sums
 
 
 def flip_p(values: Array) -> float:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from biasatlas.stats import Array
 from biasatlas.stats.moments import Moments
@@ -38,27 +37,6 @@ def independent_t(pairs: Moments) -> tuple[Array, Array]:
             pairs.second, np.sqrt(pairs.second_variance), pairs.n, pairs.first, np.sqrt(pairs.first_variance), pairs.n
         )
     return statistic, p_value
-
-
-def sign_flips(
-    products: Array, first: NDArray[np.int_], second: NDArray[np.int_], draws: int = 999, seed: int = 0
-) -> float:
-    """One-sided p-value that the sum of ``products`` is not above 0, by drawing the signs of what they are products of.
-
-    Product i has the signs number ``first[i]`` and ``second[i]`` (whole numbers from 0), each 1 or -1 with equal chance
-    under the null: (1 + draws with at least the sum) / (1 + draws).
-    """
-    rng = np.random.default_rng(seed)
-    count = int(max(first.max(), second.max())) + 1
-    whole = products.sum()
-    reached = 0
-    for _ in range(draws):
-        negative = rng.random(count) >= 0.5
-        turned = negative.take(first) != negative.take(second)
-        # Without BLAS, whose threads cost more than they save here, and whose sums differ with their number.
-        drawn = whole - 2 * np.einsum("i,i->", products, turned.astype(float))
-        reached += bool(drawn >= whole * (1 - 1e-12))
-    return (1 + reached) / (1 + draws)
 
 
 def exchanged(values: Array, draws: int = 9999, seed: int = 0) -> float:

@@ -26,9 +26,9 @@ from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.stats.clusters import proportion, ratio
+from biasatlas.stats.flips import flip_p, signed_blocks
 from biasatlas.stats.intervals import Inference, without
 from biasatlas.stats.replicates import ratio_replicates
-from biasatlas.stats.tests import sign_flips
 
 Name = TypeVar("Name", str, int)
 
@@ -84,9 +84,7 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
             scored = rows[rows["shift"].notna()]
             items = items_of(scored["instance_id"], scored[TEMPLATE], np.sign(scored["shift"]))
             keys = ("consistent_shift", str(task), str(category))
-            yield Evidence(
-                *keys, value, items, own_p=sign_flip_p(pairs), floor=0.001, upper_from=TEMPLATES_NEEDED, squared=True
-            )
+            yield Evidence(*keys, value, items, own_p=sign_flip_p(pairs), upper_from=TEMPLATES_NEEDED, squared=True)
 
 
 def by_category(scores: pd.DataFrame) -> Groups:
@@ -283,8 +281,8 @@ def products(instances: pd.DataFrame, threshold: float) -> pd.DataFrame:
 
 
 def sign_flip_p(pairs: pd.DataFrame) -> float:
-    """One-sided p-value of the mean of :func:`products`, by drawing the sign of every template and type."""
-    return sign_flips(*(pairs[name].to_numpy() for name in ("product", "first", "second")))
+    """One-sided p-value of the mean of :func:`products`, had every template and type a random sign."""
+    return flip_p(signed_blocks(*(pairs[name].to_numpy() for name in ("product", "first", "second"))))
 
 
 def _root(mean: Inference) -> Inference:
