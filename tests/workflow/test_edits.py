@@ -153,7 +153,7 @@ EDITS = {
     "a comment in a rule": (comment("rules/scores.smk"), set()),
     "a name that nothing uses, in what all import": (code(f"{LIBRARY}/files.py"), set()),
     "code that cuts the texts of descriptions": (
-        statement(f"{B}/families/description.py", "parts"),
+        statement(f"{B}/families/description.py", "split_template"),
         items("crows_pairs"),
     ),
     "code of a score": (statement(f"{B}/twbias/scores.py", "score_responses"), scores("twbias")),
