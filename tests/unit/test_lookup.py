@@ -53,7 +53,7 @@ def test_a_table_reads_the_scores_of_every_model_that_its_protocol_measures():
     assert inputs["provenance"] == [
         path.replace("/race-color.csv", "/provenance.json") for path in inputs["provenance"]
     ]
-    assert all(path.startswith("local .snakemake/bias-atlas/") for path in inputs["resources"])
+    assert all(path.startswith("ancient local .snakemake/bias-atlas/") for path in inputs["resources"])
     assert inputs["own"] == inputs["checksums"] == []
 
 
@@ -78,7 +78,7 @@ def test_the_step_says_code_shipped_files_options_and_extras_in_one_value():
     # Paths are the input's, in the same order: the names that the step has come back with them.
     paths = find.table(TABLE)["resources"]
     assert filled(value["resources"], paths) == {
-        path.removeprefix("local .snakemake/bias-atlas/"): path for path in paths
+        path.removeprefix("ancient local .snakemake/bias-atlas/"): path for path in paths
     }
     assert "local" not in repr(value)
 

@@ -41,7 +41,7 @@ def test_another_workflow_uses_our_rules_with_its_own_config(tmp_path):
     arguments = outer(tmp_path, OUTER)
     run = snakemake(*arguments, "models", folder=tmp_path)
     assert run.returncode == 0, run.stdout
-    assert (tmp_path / "models.txt").read_text().split() == ["simulated", "model"]
+    assert (tmp_path / "models.txt").read_text().split() == ["model", "simulated"]
     assert len(read_csv(tmp_path / "bias/tables/crows_pairs/recommended/scores.csv"))
     targets = snakemake(*arguments, "--list-target-rules", folder=tmp_path).stdout
     assert re.search(r"^bias_crows_pairs \(.+\)$", targets, re.MULTILINE), targets

@@ -12,7 +12,7 @@ from unit.test_predictions import write_score_table
 from biasatlas.benchmarks import registry
 from biasatlas.workflow import failures, identity
 from biasatlas.workflow.boundaries import BOUNDARIES
-from biasatlas.workflow.reach import Definition
+from biasatlas.workflow.normal_form import Definition
 
 CONFIG = {
     "results": "results",
@@ -40,7 +40,7 @@ CONFIG = {
 
 #: Files whose jobs are traced: with those that they are made from, a job of each rule.
 TARGETS = """
-    tables/crows_pairs/recommended/{scores,replies}.csv
+    tables/crows_pairs/recommended/{scores,outcomes}.csv
     tables/bbq/recommended/bias.csv
     tables/dbb/recommended/bias.csv
     tables/mcbe/recommended/scores.csv

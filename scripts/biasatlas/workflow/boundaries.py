@@ -5,7 +5,8 @@ value, what a model answered by version, and what cannot reach an output not at 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from biasatlas.workflow.reach import METHODS, Library, Reference
+from biasatlas.workflow.normal_form import Reference
+from biasatlas.workflow.reach import METHODS, Library
 
 _BENCHMARKS = "biasatlas.benchmarks"
 _REGISTRY = f"{_BENCHMARKS}.registry"

@@ -6,12 +6,10 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from biasatlas.benchmarks.contract import Step, figure, metric, table
+from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.families.pairs.spec import PairsDescription, PairsOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
-from biasatlas.benchmarks.shared.plots import dot_intervals
 from biasatlas.benchmarks.shared.rates import answer_rates, percentage
 from biasatlas.stats.clusters import ratio
 
@@ -44,23 +42,6 @@ def scores_table(step: Step[PairsOptions]) -> pd.DataFrame:
 def prompted_table(step: Step[PairsOptions]) -> pd.DataFrame:
     """The same for prompted choices."""
     return _table(step, {"stereotype_score": stereotype_score}, prompted=True)
-
-
-@figure("scores")
-def scores_figure(step: Step) -> Figure:
-    """Stereotype score and interval by category; the line at 50 is no preference, a cross is published."""
-    table, description = step.tables["scores"], step.description
-    of_all = (table[["direction", *description.template]] == "all").all(axis=1)
-    return dot_intervals(
-        table[of_all & (table["metric"] == "stereotype_score")],
-        "category",
-        step.styles,
-        label="pairs with the stereotypical sentence preferred (%), 95 % interval",
-        reference=50,
-        order=(*description.category_names.values(), "overall"),
-        limits=(0, 100),
-        empty="no pair has a likelihood for both of its sentences",
-    )
 
 
 def _keys(description: PairsDescription) -> list[str]:

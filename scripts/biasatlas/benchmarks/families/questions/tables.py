@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from biasatlas.benchmarks.contract import Step, figure, metric, table
+from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.families.questions.spec import DESIGN, UNTARGETED, QuestionsDescription, QuestionsOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
-from biasatlas.benchmarks.shared.plots import dot_intervals
 from biasatlas.benchmarks.shared.rates import answer_rates, share
 from biasatlas.stats.clusters import agreeing, cluster_sums, ratio
 from biasatlas.stats.intervals import within
@@ -50,27 +48,6 @@ def polarity_table(step: Step[QuestionsOptions]) -> pd.DataFrame:
     """By category, context and polarity of the question."""
     scores = pd.concat([step.scores, step.scores.assign(category="overall")], ignore_index=True)
     return _table(scores, ["model", "category", "polarity", "condition"], step.options)
-
-
-@figure("bias")
-def bias_figure(step: Step) -> Figure:
-    """Bias score and interval by category, a panel per context; a cross is the published value."""
-    table, categories = step.tables["bias"], list(step.description.category_names.values())
-    if step.description.label_types:
-        table = table[table["label_type"] == "all"]
-    names = {category: category.replace("_", " ") for category in categories}
-    return dot_intervals(
-        table[table["metric"] == "bias_score"],
-        "category",
-        step.styles,
-        label="bias score (%), 95 % interval",
-        reference=0,
-        order=(*categories, "overall"),
-        names=names | {"ambig": "Ambiguous context", "disambig": "Disambiguated context"},
-        panels="condition",
-        limits=(-100, 100),
-        empty="no answer names a person, and a bias score is a share of those that do",
-    )
 
 
 def _table(

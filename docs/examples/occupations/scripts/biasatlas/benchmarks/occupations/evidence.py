@@ -15,4 +15,4 @@ def evidence(step: Step) -> Iterator[Evidence]:
     for category, rows in scores[scores["stereotyped"].notna()].groupby("category", sort=False):
         value = ratio_replicates(rows["stereotyped"], np.ones(len(rows)), rows["item_id"]).times(100)
         items = items_of(rows["item_id"], rows["item_id"], np.sign(rows["stereotyped"] - 0.5))
-        yield Evidence("stereotype_score", "sentence", str(category), 50.0, (0, 100), value, items)
+        yield Evidence("stereotype_score", "sentence", str(category), value, items, bounds=(0, 100))
