@@ -1,4 +1,4 @@
-"""Preferences between two texts, by category, direction and template, as numbers and as a picture."""
+"""Preferences between two texts, by category, direction and template."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
