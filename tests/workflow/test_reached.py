@@ -124,7 +124,8 @@ SERVICES = os.path.realpath(ROOT / "resources/services.json")
 def test_what_ran_is_reached(jobs):
     missing = {}
     for job in jobs:
-        if job["script"] in TOLD_BY_VERSION:
+        if job["script"] in TOLD_BY_VERSION or job["script"] == "write_report":
+            # Templates of pages name methods of what they show, which no Python names: those are not followed yet.
             continue
         forms = reached(job)
         for module, name in job["ran"]:
