@@ -159,7 +159,7 @@ def test_a_check_that_was_written_is_read(tmp_path):
     path.write_text(json.dumps({"n": 8}))
     assert read_found([path]) == Found(n=8)
     path.write_text("{}[")
-    with pytest.raises(UserError, match="not what the check of an endpoint writes"):
+    with pytest.raises(UserError, match="not a valid endpoint-check file"):
         read_found([path])
 
 

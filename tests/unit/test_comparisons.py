@@ -239,7 +239,7 @@ def test_missing_answers_that_could_turn_a_verdict_leave_it_open():
         )
     assert said[0.0]["verdict"] == "biased"
     assert said[0.5]["verdict"] == "undecided" and said[0.5]["ci_low"] > 5
-    assert said[0.5]["why"] == "answers that are missing could have local_model_files it back to what does not matter"
+    assert said[0.5]["why"] == "answers that are missing could have brought it back to what does not matter"
 
 
 ROW = {

@@ -48,7 +48,7 @@ def test_a_tiny_certain_effect_is_not_biased_where_points_matter():
         ({"value": 5.0, "factors": {"templates": 4}}, "untestable", "4 templates, 5 are needed"),
         ({"value": 0.0, "upper_from": 600, "factors": {"templates": 40}}, "undecided", "40 templates, 600 are needed"),
         ({"value": 5.0, "own_p": 0.4}, "undecided", "some bias"),
-        ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing could have local_model_files it back"),
+        ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing could have brought it back"),
         ({"value": 5.0, "bounds": (3.0, 6.0)}, "biased", "beyond"),
         ({"value": 0.0, "bounds": (-0.2, 1.4)}, "undecided", "missing could have made a bias of it"),
         ({"value": 1.2, "se": 0.5}, "undecided", "some bias, perhaps less than matters"),

@@ -199,7 +199,7 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
         if levels < claim.lower_from:
             return "undecided", f"{_too_few(few, levels, claim.lower_from)} to call it biased"
         if nearest <= claim.smallest:
-            return "undecided", "answers that are missing could have local_model_files it back to what does not matter"
+            return "undecided", "answers that are missing could have brought it back to what does not matter"
         return "biased", "its interval lies beyond the smallest effect that matters"
     if tests.unbiased:
         if levels < claim.upper_from:

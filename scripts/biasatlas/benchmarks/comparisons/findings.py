@@ -132,8 +132,8 @@ def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Se
     rows = []
     for (model, name, evidence), verdict in zip(about_them, judge(claims), strict=True):
         keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
-        inference = evidence.inference()
-        rows += verdict_rows(keys, "value", verdict, inference.reason, len(evidence.items), inference.n_clusters)
+        reason, clusters = evidence.no_interval_reason(), evidence.inference().n_clusters
+        rows += verdict_rows(keys, "value", verdict, reason, len(evidence.items), clusters)
     return make_table(KEYS, rows)
 
 

@@ -160,7 +160,9 @@ def _rows(
         yield row(keys, "difference", Estimate.of(inference, n), counts)
     else:
         keys |= verdict_keys(verdict, apart)
-        yield from verdict_rows(keys, "difference", verdict, inference.reason, n, inference.n_clusters, counts)
+        yield from verdict_rows(
+            keys, "difference", verdict, apart.no_interval_reason(), n, inference.n_clusters, counts
+        )
     one, two, together = (each.replicates.inference().se for each in (first, second, apart))
     unpaired = math.hypot(one, two) / together if together > 0 else math.nan
     yield row(keys, "unpaired_error", Estimate(unpaired, n=n, n_clusters=inference.n_clusters), counts)

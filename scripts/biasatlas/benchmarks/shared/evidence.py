@@ -41,8 +41,9 @@ class Evidence:
 
     ``own_p`` is the p-value of a test that the metric has of its own, ``floor`` the least it can give. Below ``lower_from``
     levels of a factor nothing is called biased, below ``upper_from`` nothing unbiased: there the interval's limits do not
-    cover. ``squared``: the replicates are of the metric's square with its sign. ``untestable`` says why no data of this form
-    could decide; empty where they could.
+    cover. Below ``interval_from`` clusters no interval is shown, though a verdict may rest on the limit that covers.
+    ``squared``: the replicates are of the metric's square with its sign. ``untestable`` says why no data of this form could
+    decide; empty where they could.
 
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
     ``missing`` are the least and the greatest value that answers which are none could have made of it.
@@ -59,6 +60,7 @@ class Evidence:
     floor: float = 0.0
     lower_from: int = MIN_CLUSTERS
     upper_from: int = MIN_CLUSTERS
+    interval_from: int = MIN_CLUSTERS
     squared: bool = False
     untestable: str = ""
     declared: Declared | None = None
@@ -93,6 +95,13 @@ class Evidence:
         share = rate((found.value - low) / width, variance, found.df, found.n_clusters)
         limits = (low + width * share.low, low + width * share.high)
         return replace(share, value=found.value, se=width * share.se, low=limits[0], high=limits[1])
+
+    def no_interval_reason(self) -> str:
+        """Why no interval is shown; empty where one is."""
+        found = self.inference()
+        if not found.reason and found.n_clusters < self.interval_from:
+            return f"{found.n_clusters} clusters, {self.interval_from} are needed"
+        return found.reason
 
     def claim(self, family: str, untestable: str = "", member: bool = True) -> Claim:
         """What it claims, to be judged among all claims of a run: of ``family``, as a ``member`` or beside its members.
