@@ -39,7 +39,7 @@ class TaskRun:
 class Run:
     """A benchmark under a protocol, by its name in the configuration.
 
-    ``data`` is "full", "sample" or the user's folder; ``left_out`` has sentences on tasks; paths of tables and figures go
+    ``data`` is "full", another published set, "sample" or the user's folder; ``left_out`` has sentences on tasks; paths of tables and figures go
     by their names, ``items`` is that of the items.
     """
 

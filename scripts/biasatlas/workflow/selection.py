@@ -135,7 +135,7 @@ def missing_input(config: Config, benchmark: str, task: str) -> str:
     declared = spec.tasks[task]
     if declared.judged and not run.judge:
         return f"it needs a model that judges the answers. Set `benchmarks.{benchmark}.judge`."
-    if declared.file and run.data == "full" and declared.file not in run.files:
+    if declared.file and run.data in ("full", "released") and declared.file not in run.files:
         return (
             f"it needs {spec.files[declared.file]}, and the published data lack them. Set "
             f"`benchmarks.{benchmark}.files.{declared.file}`; docs/{run.benchmark}.md says how to make that file."
@@ -182,7 +182,7 @@ def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
         if table.file:
             return table.file in run.files
         if table.source or not table.tasks:
-            return run.data == "full"
+            return run.is_published
         return bool(answered.intersection(table.tasks))
 
     return [name for name, table in spec.tables.items() if is_made(table)]
@@ -217,7 +217,7 @@ def replicable_tables(config: Config) -> list[tuple[str, str]]:
     return [
         (name, table)
         for name, run in config.benchmarks.items()
-        if run.data == "full"
+        if run.is_published
         for table, declared in config.spec(name).tables.items()
         if not declared.file and (not declared.tasks or (declared.published and name in released))
     ]
