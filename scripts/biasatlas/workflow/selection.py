@@ -212,14 +212,27 @@ def released_models(config: Config) -> list[str]:
 
 
 def replicable_tables(config: Config) -> list[tuple[str, str]]:
-    """(benchmark, table) with published numbers that need no model: from released outputs, published data, or other printed tables."""
+    """(benchmark, table) that need no model: from released outputs, published data, or other printed tables.
+
+    Of released outputs, those with published numbers, or of which a figure of the paper is drawn.
+    """
     released = {name for name in config.benchmarks for model in released_models(config) if tasks(config, name, model)}
+    drawn = {
+        name: {
+            table
+            for figure in config.spec(name).figures.values()
+            if "of the paper" in figure.caption
+            for table in figure.tables
+        }
+        for name in config.benchmarks
+    }
     return [
         (name, table)
         for name, run in config.benchmarks.items()
         if run.is_published
         for table, declared in config.spec(name).tables.items()
-        if not declared.file and (not declared.tasks or (declared.published and name in released))
+        if not declared.file
+        and (not declared.tasks or (name in released and (declared.published or table in drawn[name])))
     ]
 
 
