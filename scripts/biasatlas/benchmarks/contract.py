@@ -206,7 +206,8 @@ class Spec:
     reads, as patterns below ``resources/``, or to those of each task where only some tasks read them; ``published/{name}_*.csv`` are always given to the step ``tables``.
     ``released`` maps the name of each published set of model outputs to the source that holds it; ``released_tasks`` are
     the tasks it answers, under the protocol ``released``. ``formats`` maps the name of each format of predictions that a
-    user may bring to what its files are; they answer the same tasks. ``files`` maps the name of each file that a user may
+    user may bring to what its files are; they answer the same tasks. ``datasets`` are
+    published data beside ``sources``: the sources of each, by what the key `data` calls it. ``files`` maps the name of each file that a user may
     add to what it holds; one that is no table's and no need's is read together with the data.
     ``needs`` is what its protocols need that does not ship. ``published_under`` are the protocols that the printed numbers
     of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``parser_version`` is part of
@@ -232,6 +233,7 @@ class Spec:
     released: Mapping[str, str] = field(default_factory=dict)
     released_tasks: tuple[str, ...] = ()
     formats: Mapping[str, str] = field(default_factory=dict)
+    datasets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[Need, ...] = ()
     published_under: tuple[str, ...] = ("paper", "released")
@@ -241,6 +243,10 @@ class Spec:
     shown: Mapping[str, ScoreView] = field(default_factory=dict)
     unit: tuple[str, ...] = ()
     multiverses: tuple[Multiverse, ...] = ()
+
+    def sources_of(self, data: str) -> tuple[str, ...]:
+        """The sources of published ``data``; none of a sample's, or of a user's folder."""
+        return self.sources if data == "full" else self.datasets.get(data, ())
 
 
 OfOptions = TypeVar("OfOptions", bound=Options)

@@ -124,15 +124,18 @@ def _answers(
 ) -> tuple[pd.DataFrame, bool]:
     """The requests with their responses' masses (missing where not ``answered``), and whether these are of samples.
 
-    Responses do not say whether their probabilities are frequencies of samples. They are taken for it if every mass of
+    A response that holds its replies is of so many samples. Others do not say whether their probabilities are frequencies of
+    samples. They are taken for it if every mass of
     every answer of the category is a multiple of 1 / ``repeats`` (to 1e-6 of a sample). So a model whose exact
     probabilities all happen to be such multiples (all 0 or 1, for example) counts as sampled.
     """
     answers = requests[["request_id", "item_id", "order", "repeats"]].merge(
-        responses[["request_id", "status", "detail", "probabilities", *_OTHER_MASSES]],
+        responses[["request_id", "status", "detail", "probabilities", "replies", *_OTHER_MASSES]],
         on="request_id",
         validate="1:1",
     )
+    said = answers.pop("replies").dropna()
+    answers.loc[said.index, "repeats"] = [len(json.loads(replies)) for replies in said]
     answered = (answers["probabilities"].notna() & answers["status"].isin(_ANSWERED)).to_numpy()
     masses = np.full((len(answers), len(_MASSES)), np.nan)
     if answered.any():
