@@ -36,7 +36,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     designs = ((pair, regression(scores, swaps, pair)) for pair, swaps in swapped_pairs(scores, options))
     found = {(*pair, design.metric): design for pair, design in designs}
     wanted = {_of(headline) for headline in study.headlines}
-    if missing := wanted - {of for of, design in found.items() if design.columns is not None}:
+    if missing := wanted - {of for of, design in found.items() if not design.reason}:
         raise ValueError(f"{', '.join(map(str, missing))}: no such regression")
     places = {of: _places(bench.requests["perplexity"], found[of]) for of in wanted}
     outcomes = {of: np.empty((len(found[of].changes), len(seeds))) for of in wanted}

@@ -19,7 +19,7 @@ def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
     """
     for pair, found in swapped_pairs(step.scores, step.options):
         model = regression(step.scores, found, pair)
-        if model.columns is None or model.changes.empty:
+        if model.reason or model.changes.empty:
             continue
         other = model.changes[model.changes["crossed"] == 1]
         side = -np.sign(other.groupby(SENTENCE, sort=False)["log_likelihood"].mean())

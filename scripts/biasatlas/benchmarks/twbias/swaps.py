@@ -333,22 +333,23 @@ def own_group_estimates(
     """
     model = regression(scores, found, pair)
     for over in ("sentences", "terms"):
-        missing = model.columns is None
-        found_over = without(np.nan, 0, model.reason) if missing else model.replicates(over).inference()
-        yield model.metric, over, found_over, model.n
+        if model.reason:
+            yield model.metric, over, without(np.nan, 0, model.reason), model.n
+        else:
+            yield model.metric, over, model.replicates(over).inference(), model.n
 
 
 @dataclass(frozen=True)
 class Regression:
     """The regression of two groups: a row of ``changes`` a variant, its ``columns`` and ``weight``; ``n`` sentences.
 
-    The first column's coefficient is minus the ``metric``. Without ``columns`` there is none, for a ``reason``.
+    The first column's coefficient is minus the ``metric``. Where there is none ``reason`` says why, without ``columns``.
     """
 
     metric: str
     n: int
     changes: pd.DataFrame
-    columns: np.ndarray | None
+    columns: np.ndarray
     weight: pd.Series
     reason: str = ""
 
@@ -378,9 +379,9 @@ def regression(scores: pd.DataFrame, found: Swaps, pair: tuple[str, str]) -> Reg
     elif listed:
         name, changes = "own_term_advantage_per_token", _means(changes, found)
     else:
-        return Regression(name, n, changes, None, changes["weight"], _ONLY_MEANS if found else _NO_CONTROL)
+        return Regression(name, n, changes, np.empty((0, 0)), changes["weight"], _ONLY_MEANS if found else _NO_CONTROL)
     if not listed and set(changes["crossed"]) != {0, 1}:
-        return Regression(name, n, changes, None, changes["weight"], _NO_CONTROL)
+        return Regression(name, n, changes, np.empty((0, 0)), changes["weight"], _NO_CONTROL)
     columns = [np.ones(len(changes)), *_term_counts(changes["change"])]
     if not listed:
         columns = [changes["crossed"].to_numpy(float), _places(changes["change"]), *columns]
