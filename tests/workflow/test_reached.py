@@ -4,7 +4,6 @@ import json
 import os
 
 import pytest
-import steps
 from api_server import MODEL, Server, written
 from conftest import ROOT, snakemake
 from unit.test_predictions import write_score_table
