@@ -215,4 +215,4 @@ def _blank() -> dict[str, Any]:
 
 
 def _short(data: str) -> str:
-    return {"full": "", "sample": "sample"}.get(data, "own data")
+    return {"full": ""}.get(data, "own data" if "/" in data else data.replace("_", " "))

@@ -103,11 +103,11 @@ def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float
 
 
 def _declared(benchmark: str, metric: str) -> tuple[float, float]:
-    """The neutral value of a metric, and the smallest effect that matters as a headline declares it; missing where none does."""
+    """The neutral value of a metric, and the distance that a verdict needs as a headline declares it; missing where none does."""
     spec = spec_view(benchmark, "studies")
     for headline in spec.headlines:
         if headline.metric == metric and headline.null is not None:
-            return headline.null, headline.smallest
+            return headline.null, headline.smallest + headline.margin
     neutral = spec.metrics[metric].neutral
     return (math.nan if neutral is None else neutral), math.nan
 

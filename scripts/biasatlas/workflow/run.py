@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 
 #: Rules that ask a model.
-ASKING = ("answer_requests", "answer_shard", "judge_responses", "order_contexts")
+ASKING = ("answer_requests", "answer_shard", "judge_responses", "order_contexts", "parse_with_model")
 _JOB = re.compile(rf"^\s*(?:local)?rule (?:{'|'.join(ASKING)}):\n((?:\s+\S.*\n)+)", re.MULTILINE)
 _REASON = re.compile(r"^\s+reason: (.*)$", re.MULTILINE)
 #: Snakemake's words where nothing but a file that another job makes is new.
