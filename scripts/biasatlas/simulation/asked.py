@@ -162,16 +162,6 @@ class Asked:
         """Student's t with 2 degrees of freedom, one for each request."""
         return stdtrit(2, formula.uniform(self.questions.asked.request, seed, "token"))
 
-    def liking(self, seed: int) -> Array:
-        """What each option's group is liked by, a standard normal for each; 0 for an option without a group, (requests, labels)."""
-        names = [name for name in self.items if str(name).startswith("group_")]
-        if not names:  # the item has one group: its option against the other person's
-            sign = np.sign(np.nan_to_num(self.roles.stereotype_sign))
-            return sign * formula.normal(formula.hashed(self.roles.group), seed, "token")[:, None]
-        groups = np.column_stack([self.items[name].fillna("").to_numpy(object)[self._item] for name in names])
-        likes = formula.normal(formula.hashed(groups), seed, "token")
-        return np.where((groups == "") | (self.roles.unknown > 0), 0.0, likes)
-
     def leaning(self, seed: int) -> Array:
         """What a template leans to of two options whoever it is about: half a standard normal to either, (requests, labels)."""
         whole = formula.normal(self.questions.asked.cluster, seed, "token")

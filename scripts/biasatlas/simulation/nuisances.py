@@ -224,9 +224,9 @@ def unreadable_by_group(groups: Groups) -> dict[str, Any]:
 
 @nuisance("asking", CHOICES, needs=("polarity",))
 def abstention_by_polarity(asked: "Asked", values: "Array", seed: int) -> "Array":
-    """ "Unknown" is preferred by 1.5 in negative questions, and each group is named with a liking of its own, SD 0.5."""
-    negative = asked.column("polarity") == "neg"
-    return values + 1.5 * asked.roles.unknown * negative[:, None] + 0.5 * asked.liking(seed)
+    """In negative questions "unknown" is preferred by 1.5, and the group that they put down is liked by 1 in all questions."""
+    negative = (asked.column("polarity") == "neg")[:, None]
+    return values + 1.5 * asked.roles.unknown * negative + asked.roles.stereotype_sign * (2.0 * negative - 1.0)
 
 
 @nuisance("asking", CHOICES, needs=("polarity",))
@@ -254,7 +254,7 @@ def heavy_tails(asked: "Asked", values: "Array", seed: int) -> "Array":
 @nuisance("data", BOTH)
 def duplicates(scores: "pd.DataFrame", cluster: str, seed: int) -> "pd.DataFrame":
     """Every item of a fifth of the clusters stands there four times."""
-    few = scores[cluster].astype("category").cat.codes.mul(7919).add(seed) % 5 == 0
+    few = scores[cluster].astype("category").cat.codes.astype(int).mul(7919).add(seed) % 5 == 0
     return _joined(scores, *[scores[few].assign(item_id=scores["item_id"] + f"#{copy}") for copy in (1, 2, 3)])
 
 
