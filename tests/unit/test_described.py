@@ -259,9 +259,9 @@ def test_a_described_set_with_sides_has_their_shift_and_its_headline(tmp_path):
 
 def test_pairs_of_both_directions_in_a_category_are_asked_for_their_ends(tmp_path):
     """The column of the data that says which side is the stereotype, as `stereotype` may name."""
-    path = described(tmp_path, "pairs", stereotype="side", categories=["nurse", "engineer"])
+    path = described(tmp_path, "pairs", stereotype="about", categories=["nurse", "engineer"])
     rows = pd.read_csv(tmp_path / "data/data.csv", dtype=str)
-    rows.assign(side=["women", "men"] * (len(rows) // 2)).to_csv(tmp_path / "data/data.csv", index=False)
+    rows.assign(about=["women", "men"] * (len(rows) // 2)).to_csv(tmp_path / "data/data.csv", index=False)
     items, options = read(path, tmp_path / "data"), registry.load_options(path, "recommended")
     requests = registry.build_requests(path)(items, "pair", ["nurse", "engineer"], options, Resources({}))
     assert set(requests["label"]) == {"more", "less", "more_end", "less_end"}
