@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	$(BIN)/snakemake --cores $(CORES) demo
-	@echo "The report: results/demo/report/index.html. Look at the column TWBias first, and click its numbers."
+	@echo "The report: results/demo/report/index.html. Click a number to see the sentences behind it."
 
 check: $(READY) ## check CONFIG=file before a run: models, endpoints, data, number of requests, highest cost
 	@$(ATLAS) check "$(CONFIG)" --cores $(CORES)
