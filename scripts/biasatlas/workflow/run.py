@@ -5,6 +5,7 @@ asked for no other reason, requests are made first, and the second plan sees tha
 """
 
 import re
+import signal
 import subprocess
 from collections.abc import Sequence
 
@@ -27,10 +28,21 @@ def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
         [*command, "--dry-run", "--quiet", "host", *wanted], capture_output=True, text=True, check=False
     )
     if planned.returncode == 0 and asks_because_of_inputs(planned.stdout + planned.stderr):
-        made = subprocess.run([*command, "--until", "build_requests", *wanted], check=False)
-        if made.returncode:
-            return made.returncode
-    return subprocess.run([*command, *wanted], check=False).returncode
+        status = call([*command, "--until", "build_requests", *wanted])
+        if status:
+            return status
+    return call([*command, *wanted])
+
+
+def call(command: Sequence[str]) -> int:
+    """Run a command that ends by itself at Ctrl-C; its exit status. A second Ctrl-C is its own to answer, too."""
+    process = subprocess.Popen(command)
+    # Only from here on: what is started would inherit it. `subprocess.run` would kill Snakemake before it has cleaned up.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def asks_because_of_inputs(plan: str) -> bool:
