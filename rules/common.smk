@@ -90,7 +90,7 @@ onstart:
 
 onsuccess:
     if workflow.is_main_process and os.path.exists(PATHS.report):
-        print(f"The report: {PATHS.report}", file=sys.stderr)
+        print(f"The report: {PATHS.report}. Click a number to see the sentences behind it.", file=sys.stderr)
 
 
 onerror:

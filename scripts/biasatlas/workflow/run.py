@@ -4,10 +4,13 @@ Snakemake plans a job again whose inputs another planned job makes, whatever the
 asked for no other reason, requests are made first, and the second plan sees that they are as they were.
 """
 
+import os
 import re
 import signal
 import subprocess
 from collections.abc import Sequence
+
+from biasatlas import ROOT
 
 #: Rules that ask a model.
 ASKING = ("answer_requests", "answer_shard", "judge_responses", "order_contexts")
@@ -35,8 +38,17 @@ def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
 
 
 def call(command: Sequence[str]) -> int:
-    """Run a command that ends by itself at Ctrl-C; its exit status. A second Ctrl-C is its own to answer, too."""
-    process = subprocess.Popen(command)
+    """Run Snakemake's ``command`` with our lines on the terminal, unless it asks for others; its exit status.
+
+    At Ctrl-C Snakemake ends by itself.
+    """
+    command, environment = list(command), dict(os.environ)
+    if not {"--logger", "--dry-run", "--dryrun", "-n"} & set(command):
+        place = command.index("snakemake") + 1
+        command[place:place] = ["--logger", "atlas"]
+        folders = filter(None, [str(ROOT / "scripts"), environment.get("PYTHONPATH")])
+        environment["PYTHONPATH"] = os.pathsep.join(folders)
+    process = subprocess.Popen(command, env=environment)
     # Only from here on: what is started would inherit it. `subprocess.run` would kill Snakemake before it has cleaned up.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
