@@ -153,6 +153,11 @@ class Headline:
     in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those of the benchmark's
     evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a key column to the column of scores that holds the same.
     ``blind_spots`` are what its metric mistakes for bias and no simulation study has among its nuisances.
+
+    The report says what was found in everyday words: ``topic`` names what the question is about, ``above`` and ``below``
+    end the sentence "It ..." of a model that lies on either side of the null. In these ``{times}`` is how many times
+    likelier a value in nats makes something, ``{value}`` the distance from the null in the metric's unit. ``ends`` are
+    what lies below and above the null on a scale. A headline without a null needs none of them.
     """
 
     name: str
@@ -166,6 +171,10 @@ class Headline:
     by: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    topic: str = ""
+    above: str = ""
+    below: str = ""
+    ends: tuple[str, str] = ("against the stereotype", "with the stereotype")
     blind_spots: tuple[BlindSpot, ...] = ()
 
     @property
