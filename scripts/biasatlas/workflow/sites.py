@@ -37,7 +37,7 @@ def _run(targets: Targets, name: str, protocol: str) -> dict[str, Any]:
         "name": name,
         "protocol": protocol,
         "benchmark": config.benchmark(name),
-        "data": config.benchmarks[name].data,
+        "data": selection.measured_data(config, name, protocol),
         "left_out": selection.left_out(config, name),
         "tables": {
             t: File(paths.table.format(**key, table=t)) for n, p, t in targets.tables if (n, p) == (name, protocol)
