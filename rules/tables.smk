@@ -39,6 +39,7 @@ rule summarise_scores:
             models=find.models,
             data=find.data,
             part=find.is_partial_data,
+            deviations=find.deviations,
             published_as=find.published_names(find.models),
         ),
     script:

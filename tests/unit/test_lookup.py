@@ -57,6 +57,13 @@ def test_a_table_reads_the_scores_of_every_model_that_its_protocol_measures():
     assert inputs["own"] == inputs["checksums"] == []
 
 
+def test_what_a_model_is_asked_otherwise_is_told_to_its_tables():
+    models = {**CONFIG["models"], "endpoint": {**CONFIG["models"]["endpoint"], "without": ["top_k"]}}
+    table = Wildcards(benchmark="mcbe", protocol="recommended", table="scores")
+    assert lookup(models=models).deviations(table) == {"endpoint": "asked without top_k"}
+    assert find.deviations(table) == {}
+
+
 def test_a_table_without_a_protocol_is_one_of_published_outputs():
     wildcards = Wildcards(benchmark="crows_pairs", table="scores")
     assert find.protocol(wildcards) == "released"

@@ -141,7 +141,7 @@ def test_twbiass_copy_is_accepted_however_a_viewer_breaks_it(tmp_path, habit):
     assert read_published(tmp_path / "mine.yaml", "twbias", Resources.shipped("prompts/twbias/printed.csv")) == raw
 
 
-def test_another_wording_is_sent_where_the_file_says_so(tmp_path):
+def test_another_text_is_sent_where_the_file_says_so(tmp_path):
     made = printed(tmp_path, "mcbe", {"ss": "看: 甲,乙。丙"})
     path = made["templates/prompts"]
     for text, says in (
@@ -152,12 +152,10 @@ def test_another_wording_is_sent_where_the_file_says_so(tmp_path):
         path.write_text(yaml.safe_dump({"ss": text}, allow_unicode=True), encoding="utf-8")
         with pytest.raises(UserError, match=re.escape(says)):
             read_published(path, "mcbe", Resources(made))
-        path.write_text(
-            yaml.safe_dump({"ss": text, "wording": {"as_copied": True}}, allow_unicode=True), encoding="utf-8"
-        )
+        path.write_text(yaml.safe_dump({"ss": text, "as_copied": True}, allow_unicode=True), encoding="utf-8")
         assert read_published(path, "mcbe", Resources(made)) == {"ss": text} and as_copied(path)
-    path.write_text("{ss: x, wording: yes}", encoding="utf-8")
-    with pytest.raises(UserError, match=r"wording is True\. Expected \{as_copied: true\}"):
+    path.write_text("{ss: x, as_copied: maybe}", encoding="utf-8")
+    with pytest.raises(UserError, match="as_copied is 'maybe'"):
         read_published(path, "mcbe", Resources(made))
 
 

@@ -132,8 +132,12 @@ class Lookup(Steps):
             "provenance": files_behind(self.paths.scored_from, scores),
             "resources": files(self.resources("tables")(w)),
             "own": self.unchanged(self.paths.source.format(source=table.source)) if table.source else own,
-            "checksums": self.checksums([table.source]) if table.source else [],
+            "checksums": self.paths.checksums.format(source=table.source) if table.source else [],
         }
+
+    def deviations(self, wildcards: Any) -> dict[str, str]:
+        """Param: what each model of a table is asked otherwise than its protocol says, in words."""
+        return selection.deviations(self.config, self.models(wildcards))
 
     def is_partial_data(self, wildcards: Any) -> bool:
         """Param: whether a benchmark is measured on some of its categories alone."""

@@ -112,6 +112,12 @@ def needs(config: Config, benchmark: str, protocol: str, role: str = "") -> list
     ]
 
 
+def deviations(config: Config, models: list[str]) -> dict[str, str]:
+    """How each of ``models`` is asked otherwise than protocols say, in words; those that are not have no entry."""
+    said = {model: getattr(config.models[model], "deviation", "") for model in models}
+    return {model: words for model, words in said.items() if words}
+
+
 def measured_data(config: Config, benchmark: str, protocol: str) -> str:
     """The key `data` of a run, or "own copy" where the user's file of prompts is sent though it is not as printed."""
     run = config.benchmarks[benchmark]

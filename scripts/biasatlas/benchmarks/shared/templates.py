@@ -15,7 +15,7 @@ from biasatlas.validation import nearest, read_yaml
 #: The user's file with what the papers print, by its name in `files` and among the resources of a step.
 FILE = "prompts"
 #: Key of that file beside the prompts.
-_WORDING = "wording"
+_AS_COPIED = "as_copied"
 _BRACKETS = {"[": r"[\[\uff3b]", "]": r"[\]\uff3d]"}
 
 
@@ -45,9 +45,9 @@ def part_checksums(text: str) -> str:
 
 
 def as_copied(path: str | Path) -> bool:
-    """Whether the user's file says ``wording: {as_copied: true}``: its texts are sent though they are not what is printed."""
+    """Whether the user's file says ``as_copied: true``: its texts are sent though they are not what is printed."""
     raw = read_yaml(path)
-    return isinstance(raw, dict) and raw.get(_WORDING) == {"as_copied": True}
+    return isinstance(raw, dict) and raw.get(_AS_COPIED) is True
 
 
 def printed(resources: Resources, benchmark: str) -> dict[str, str]:
@@ -66,10 +66,10 @@ def read_published(path: str | Path, benchmark: str, resources: Resources) -> di
     raw = read_yaml(path)
     if not isinstance(raw, dict):
         raise UserError(f"{path}: {shown(raw)}. Expected a mapping: {', '.join(listed['prompt'])}, each with its text.")
-    own = raw.pop(_WORDING, None)
-    if own not in (None, {"as_copied": True}, {"as_copied": False}):
+    own = raw.pop(_AS_COPIED, False)
+    if own not in (True, False):
         raise UserError(
-            f"{path}: wording is {shown(own)}. Expected {{as_copied: true}}, to send texts that are not the printed ones."
+            f"{path}: as_copied is {shown(own)}. Expected true, to send texts that are not the printed ones, or no such key."
         )
     for name in raw:
         if str(name) not in set(listed["prompt"]):
@@ -79,11 +79,11 @@ def read_published(path: str | Path, benchmark: str, resources: Resources) -> di
         text = raw.get(row.prompt)
         if not isinstance(text, str):
             raise UserError(f"{path}: no text for {row.prompt!r}. Copy it from {row.published_in}.")
-        if checksum(text) != row.sha256 and own != {"as_copied": True}:
+        if checksum(text) != row.sha256 and not own:
             raise UserError(
                 f"{path}: {row.prompt} is not the text of {row.published_in}, of which the checksum is known: "
                 f"{_difference(text, row.parts.split())}. Copy it anew, its slots in brackets with it (line ends, hyphens there, "
-                "blanks and width of marks do not count), or set `wording: {as_copied: true}` in the file to send it so."
+                "blanks and width of marks do not count), or set `as_copied: true` in the file to send it so."
             )
         prompts[row.prompt] = text.strip()
     return prompts
@@ -115,7 +115,7 @@ def with_slots(text: str, slots: Mapping[str, str]) -> str:
     """
     for theirs, ours in slots.items():
         letters = (_BRACKETS.get(letter, re.escape(letter)) for letter in "".join(theirs.split()))
-        text, found = re.subn(r"[-\u2010\u00ad]?\s*".join(letters), lambda _, ours=ours: ours, text)
+        text, found = re.subn(r"[-\u2010\u00ad]?\s*".join(letters), ours.replace("\\", r"\\"), text)
         if not found:
             raise UserError(f"no slot {theirs} in the prompt {shown(text)}. Copy it with its slots, in brackets.")
     return text
