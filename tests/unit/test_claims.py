@@ -1,9 +1,15 @@
 """The report of claims: each predicate on cases where it holds and where it fails, and the papers' claims themselves."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
+import yaml
+from mirrored import mirrored
 from pydantic import ValidationError
 
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
 from biasatlas.report.claims import (
     COLUMNS,
     PREDICATES,
@@ -164,3 +170,24 @@ def test_claims_that_are_known_to_fail_do(claim, said):
 def test_the_report_lists_what_fails():
     text = summarise_claims(REPORT)
     assert text.count("\n| ") > len(REPORT) and "there is no Religion 4" in text.split("## All")[0]
+
+
+def test_the_counts_of_public_data_are_theirs(tmp_path):
+    """Of BBQ the eight categories of config/papers.yaml, whose questions are what the text has in each context."""
+    papers = yaml.safe_load((ROOT / "config/papers.yaml").read_text(encoding="utf-8"))
+    bbq, crows_pairs, stereoset = (
+        registry.read_items(name)(
+            {path: Path(file) for path, file in mirrored(folder, tmp_path).items()},
+            Resources.shipped(*registry.resource_names(name, "items")),
+        )
+        for name, folder in (("bbq", "bbq"), ("crows_pairs", "crows_pairs"), ("stereoset", "stereoset_ptbr"))
+    )
+    bbq = bbq[bbq["category"].isin(papers["benchmarks"]["bbq"]["categories"])]
+    counted = {
+        "BBQ, ambiguous": (bbq["condition"] == "ambig").sum(),
+        "BBQ, disambiguous": (bbq["condition"] == "disambig").sum(),
+        "CrowS-Pairs": len(crows_pairs),
+        "StereoSet, intrasentence": (stereoset["task"] == "intrasentence").sum(),
+        "StereoSet, intersentence": (stereoset["task"] == "intersentence").sum(),
+    }
+    assert SHIPPED.published("public_counts").set_index("dataset")["count"].astype(int).to_dict() == counted

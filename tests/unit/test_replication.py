@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
+from biasatlas.errors import UserError
 from biasatlas.report.claims import read_claims
 from biasatlas.report.replication import (
     ARITHMETIC,
@@ -21,9 +22,12 @@ from biasatlas.report.replication import (
     STATUSES,
     UNEXPLAINED,
     Paper,
+    computing,
     decimals_of,
     explanations,
     matches_printed_digits,
+    one_paper,
+    part_name,
     published_cells,
     read_papers,
     replication_report,
@@ -228,6 +232,20 @@ def test_each_cell_says_what_it_came_to_and_why():
     ]
     assert report["difference"].round(6).tolist()[1] == -0.2
     assert stale(papers, report) == []
+
+
+def test_one_table_of_a_paper_ends_with_the_paths_that_it_is_from():
+    papers, report = small({"a": 0.3, "b": 0.8})
+    text = one_paper(report, papers, "Table 1", ["results/ratios.csv"])
+    assert text.startswith("A paper, Table 1: ratios\n") and text.endswith("\nresults/ratios.csv\n")
+    assert len(text.splitlines()) == 8 and "exchanged" not in text
+    assert one_paper(report, papers, part_name("all"), []) == text.removesuffix("results/ratios.csv\n")
+    with pytest.raises(UserError, match="Table 9: A paper has no such table or figure. It has Table 1"):
+        one_paper(report, papers, part_name("table-9"), [])
+
+
+def test_what_computes_a_printed_table_is_told_by_its_name():
+    assert computing("twbias", "Table 4") == {"gender"} and computing("twbias", "Table 99") == set()
 
 
 def test_a_reason_that_holds_no_longer_explains_nothing():

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
+from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 
 REPRODUCED, DIFFERS = "reproduced to the digit", "differs"
@@ -137,6 +138,35 @@ def replication_report(
         )
         rows.append((*cell[:4], value, difference, status, cell.basis if came_to else "", reason))
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"ours": float, "difference": float})
+
+
+def part_name(part: str) -> str:
+    """The printed table or figure that a target names: "Table 4" of "table-4"."""
+    return part.replace("-", " ").capitalize()
+
+
+def computing(benchmark: str, table: str) -> set[str]:
+    """Names of the tables of ours that compute the printed ``table`` of a benchmark's paper; none where nothing does."""
+    papers = read_papers(Resources.shipped("published/replication.yaml"), {benchmark})
+    return {part.ours for paper in papers.values() if table in paper.tables for part in paper.tables[table].cells}
+
+
+def one_paper(report: pd.DataFrame, papers: Mapping[str, Paper], table: str, paths: Collection[str]) -> str:
+    """The cells of a paper beside ours in Markdown, of its printed ``table`` alone where it has one of that name, and ``paths``.
+
+    Raises UserError for a table that no paper of ``papers`` has.
+    """
+    known = [name for paper in papers.values() for name in paper.tables]
+    if table not in ("All", *known):
+        raise UserError(f"{table}: {', '.join(papers)} has no such table or figure. It has {', '.join(known)}.")
+    lines = []
+    for (paper, name), rows in report.groupby(["paper", "table"], sort=False):
+        if table in ("All", name):
+            lines.append(f"\n{paper}, {name}: {papers[str(paper)].tables[name].shows}\n\n")
+            shown = rows[["cell", "printed", "ours", "status"]].copy()
+            shown["ours"] = shown["ours"].map(lambda value: "" if pd.isna(value) else f"{value:.4g}")
+            lines.append(shown.fillna("").to_string(index=False) + "\n")
+    return "".join(lines).lstrip() + "\n" + "".join(f"{path}\n" for path in paths)
 
 
 def explanations(printed: Printed, cell: str, came_to: str) -> list[Why]:
