@@ -240,7 +240,7 @@ def test_one_table_of_a_paper_ends_with_the_paths_that_it_is_from():
     assert text.startswith("A paper, Table 1: ratios\n") and text.endswith("\nresults/ratios.csv\n")
     assert len(text.splitlines()) == 8 and "exchanged" not in text
     assert one_paper(report, papers, part_name("all"), []) == text.removesuffix("results/ratios.csv\n")
-    with pytest.raises(UserError, match="Table 9: A paper has no such table or figure. It has Table 1"):
+    with pytest.raises(UserError, match=r"Table 9: A paper has no such table or figure\. It has Table 1"):
         one_paper(report, papers, part_name("table-9"), [])
 
 
