@@ -62,6 +62,7 @@ rule summarise_outcomes:
     input:
         items_file=PATHS.items,
         answers=find.files_for(find.answers),
+        second_parse=find.second_parse,
     output:
         table=report(PATHS.outcomes, **shown("table replies")),
         provenance=PATHS.outcomes_from,
@@ -76,7 +77,7 @@ rule summarise_outcomes:
     conda:
         "../envs/data.yaml"
     params:
-        step=find.step("", "summarise_outcomes", answers=find.answers),
+        step=find.step("", "summarise_outcomes", answers=find.answers, parse_with=find.parse_with),
     script:
         "../scripts/summarise_outcomes.py"
 

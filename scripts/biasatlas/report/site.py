@@ -19,6 +19,7 @@ from biasatlas.report.charts import chart
 from biasatlas.report.claims import FAILS, claims_report, read_claims
 from biasatlas.report.explorer import write_task
 from biasatlas.report.exports import FORMATS, Said, shortened, write_exports
+from biasatlas.report.front import front
 from biasatlas.report.packing import pack, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
@@ -51,6 +52,7 @@ class Site:
         nav = [
             (run.key, run.title + ("" if run.protocol == "recommended" else f" · {run.protocol}")) for run in study.runs
         ]
+        nav = [("numbers", "All numbers"), *nav]
         nav += [("compare", "Compare"), ("items", "Items"), ("replication", "Printed"), ("validity", "Validity")]
         self.pages = Pages(study, nav)
 
@@ -76,7 +78,8 @@ class Site:
         self._page("replication", "replication.html", ["datatables", "tables"], **self._replication())
         self._page("validity", "validity.html", [], **self.views.validity())
         self._page("items", "items.html", ["datatables", "diff", "items", "grid"])
-        write_text(self.pages.index(["datatables", "index"], _GRID, PAGES, **self.views.index(f"{PAGES}/")), index)
+        self._page("numbers", "numbers.html", ["datatables", "numbers"], **self.views.numbers())
+        write_text(self.pages.index(["front"], (), PAGES, **front(self.views, f"{PAGES}/")), index)
 
     def _page(self, name: str, template: str, scripts: list[str], **values: Any) -> None:
         styles = _GRID if "datatables" in scripts else ()

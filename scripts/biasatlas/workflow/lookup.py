@@ -181,6 +181,17 @@ class Lookup(Steps):
             for key, name, requests, responses in roles
         ]
 
+    def parse_with(self, wildcards: Any) -> str | None:
+        """Param: the model that parses replies again, if one is configured."""
+        return self.config.benchmarks[wildcards.benchmark].parse_with
+
+    def second_parse(self, wildcards: Any) -> str | list[str]:
+        """Input: what a model says that unparsed replies answer, where one is configured; after a failure, if it is there."""
+        path = self.paths.second_parse("responses")
+        path = path.format(benchmark=wildcards.benchmark, protocol=wildcards.protocol)
+        there = not self.targets.partial or self.targets.exists(path)
+        return path if self.config.benchmarks[wildcards.benchmark].parse_with and there else []
+
     def figure_tables(self, wildcards: Any) -> dict[str, File]:
         """Tree: the tables of a figure, by name."""
         names = self.config.spec(wildcards.benchmark).figures[wildcards.figure].tables

@@ -91,6 +91,10 @@ class Paths:
         self._log = f"{results}/logs/{{rule}}/{{name}}.log"
         self._run_time = f"{results}/benchmarks/{{rule}}/{{name}}.tsv"
 
+    def second_parse(self, file: str) -> str:
+        """The "requests" to a model that parses replies again (`parse_with`), or its "responses"."""
+        return self.unparsed.replace("unparsed.csv", f"second_parse/{file}.parquet")
+
     def compared(self, name: str) -> str:
         """The table across benchmarks of this name."""
         return self.comparison.replace("{comparison}", name)

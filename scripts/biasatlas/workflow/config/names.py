@@ -107,6 +107,8 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
         yield from _unfit_writer(config, f"benchmarks.{name}.judge", run.judge, "judge")
         if not any(task.judged or task.ordered for task in spec.tasks.values()):
             yield f"benchmarks.{name}.judge: no task of {name} takes a judge; leave the key out"
+    yield from _unfit_second_parser(config, name)
+    if run.judge is not None:
         return
     for protocol in set(run.protocols).intersection(protocol_names(run.benchmark)):
         options = config.options(name, protocol)
@@ -116,6 +118,15 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
                     f"benchmarks.{name}.judge: required key is missing: protocol {protocol!r} has "
                     f"`{task.ordered[0]}: {task.ordered[1]}`. Name one of the configured models, or choose another protocol."
                 )
+
+
+def _unfit_second_parser(config: "Config", name: str) -> Iterator[str]:
+    """A sentence where ``parse_with`` names a model that cannot parse."""
+    key, model = f"benchmarks.{name}.parse_with", config.benchmarks[name].parse_with
+    if model is not None:
+        yield from _unfit_writer(config, key, model, "parse")
+        if model in config.models and config.models[model].kind == "simulated":
+            yield f"{key}: {model!r} is simulated: it answers by a formula and reads no reply. Name another model."
 
 
 def _unusable_data(run: "Run", name: str, spec: "Spec") -> Iterator[str]:

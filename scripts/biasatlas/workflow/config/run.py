@@ -53,6 +53,12 @@ class Run(StagedModel):
         None,
         description="Name of the model that judges answers; tasks that need a judge are left out if not given.",
     )
+    parse_with: str | None = field(
+        "tables",
+        None,
+        description="Name of a model that parses again the replies that could not be parsed, and 100 others of each model and "
+        "task for comparison (docs/replies.md). Its parse stands in a column of its own; no score changes.",
+    )
     skip_invalid: bool = field(
         "answers",
         False,
