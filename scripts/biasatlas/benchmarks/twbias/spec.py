@@ -152,7 +152,11 @@ SPEC = Spec(
             "Bias ratio and effect size of women's sentences by attribute category (Figure 3 of the paper)",
             ("attributes",),
         ),
-        "ethnic_grid": Figure("Ethnic bias by target and reference group (Figure 5 of the paper)", ("ethnicity",)),
+        "ethnic_grid": Figure(
+            "Effect of every ethnic swap, the likelihood of the terms themselves in it: no verdict on bias (Figure 5 of the "
+            "paper)",
+            ("ethnicity",),
+        ),
         "ethnic_attributes": Figure("Effect of ethnic swaps by attribute category, over all prompts", ("attributes",)),
         "ethnic_attributes_as_printed": Figure(
             "Bias ratio and effect size of sentences about Indigenous Peoples (Figure 6 of the paper)", ("attributes",)
