@@ -87,7 +87,7 @@ def jobs(tmp_path_factory):
         config = CONFIG | {"models": CONFIG["models"] | {"writer": writer}}
         (folder / "config.json").write_text(json.dumps(config))
         for targets, level in ((paths(TARGETS), ""), (["results/report/index.html"], "report")):
-            given = {"folder": folder, "cwd": folder, "env": env | {failures.LEVEL: level}}
+            given = {"folder": folder, "cwd": folder, "env": env | {failures.LEVEL: level}, "forks": False}
             done = snakemake(*targets, "--configfile", "config.json", **given)
             assert done.returncode == 0, done.stdout
     return [json.loads(path.read_text()) for path in traces.glob("[0-9]*.json")]
