@@ -5,6 +5,7 @@ import json
 import logging
 import platform
 import resource
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -257,4 +258,6 @@ def _peak_memory_mib() -> int:
     """Of the accelerator where there is one, else of this process since it started."""
     if torch.cuda.is_available():
         return round(torch.cuda.max_memory_allocated() / 2**20)
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+    # In KiB, but on macOS in bytes.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
