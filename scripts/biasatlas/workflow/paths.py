@@ -71,8 +71,8 @@ class Paths:
 
         self.released_table = f"{results}/replication/{{benchmark}}/{{table}}.csv"
         self.released_table_from = f"{results}/replication/{{benchmark}}/{{table}}.json"
-        self.replication = f"{results}/replication/report.csv"
-        self.replication_text = f"{results}/replication/report.md"
+        self.replication, self.replication_text = (f"{results}/replication/report.{form}" for form in ("csv", "md"))
+        self.claims, self.claims_text = (f"{results}/replication/claims.{form}" for form in ("csv", "md"))
 
         self.construction = f"{results}/construction"
         self.constructed = f"{results}/construction/{{step}}.csv"

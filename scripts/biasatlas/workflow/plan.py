@@ -45,7 +45,8 @@ def plan(config: Config) -> list[Planned]:
                     rows.append(Planned(judge, "judges", benchmark, protocol, task, of=model))
         ordered = [task for task in asked if selection.is_ordered(config, benchmark, protocol, task)]
         rows += [Planned(judge, "orders", benchmark, protocol, task) for task in ordered]
-        rows += [Planned(run.parse_with, "parses", benchmark, protocol, "")] * bool(run.parse_with)
+        if run.parse_with:
+            rows.append(Planned(run.parse_with, "parses", benchmark, protocol, ""))
     return rows
 
 

@@ -135,6 +135,10 @@ def _unusable_data(run: "Run", name: str, spec: "Spec") -> Iterator[str]:
         yield f"benchmarks.{name}.skip_invalid: {run.benchmark} has no such choice; leave the key out"
     if run.data == "sample" and not spec.sample:
         yield f"benchmarks.{name}.data: {run.benchmark} has no sample; leave the key out, or name a folder as ./data"
+    if run.is_published and run.data != "full" and run.data not in spec.datasets:
+        yield unknown(
+            f"benchmarks.{name}.data", run.data, f"published data of {run.benchmark}", ("full", *spec.datasets)
+        )
     if run.data == "full" and not spec.sources and not spec.files:
         yield f"benchmarks.{name}.data: {run.benchmark} names no source; name the folder of its data, as ./data"
 
