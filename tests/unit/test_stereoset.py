@@ -193,9 +193,11 @@ def test_the_interval_of_icat_covers_also_where_it_is_greatest(terms, truth):
 )
 def test_refusing_is_reported_and_scores_nothing(sample, said, mass, counted):
     """Also where a service's filter does it, or nothing but thinking came: tables count those apart."""
-    refusing = lambda requests, _: choose(requests, "none", mass=0.0, refused=float(mass == "refused")).assign(
-        status=said
-    )
+
+    def refusing(requests, _):
+        refused = float(mass == "refused")
+        return choose(requests, "none", mass=0.0, refused=refused).assign(status=said)
+
     scores = score(sample, refusing, PROMPTED_TASKS)
     table = summarise("prompted", scores)
     rates = table["metric"].str.endswith("_rate")
