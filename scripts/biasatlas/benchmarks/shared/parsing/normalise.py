@@ -75,7 +75,7 @@ def split_thinking(text: str) -> tuple[str, str]:
     An opening mark may stand in the prompt. What says nothing of thinking is all answer.
     """
     if (end := _FINAL_CHANNEL.search(text)) or (end := _last_end(text)):
-        return _THINKING.sub("", text[: end.start()]).strip(), text[end.end() :].strip()
+        return _THINKING.sub("", text[: end.start()]).strip(), text[end.end() :]
     opening = _THINKING.match(text.lstrip())
     return (text.lstrip()[opening.end() :].strip(), "") if opening else ("", text)
 
