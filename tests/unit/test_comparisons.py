@@ -1,6 +1,7 @@
 """Models compared on the same items, and the findings: on simulated models, whose ground truth is known."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from biasatlas.benchmarks.comparisons.summary import latex, markdown, reasons, s
 from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import read_csv
+from biasatlas.report.tested import Judging, declared_null
 from biasatlas.stages import mark
 from biasatlas.stats.verdict import STATES
 
@@ -54,8 +56,24 @@ def scores():
     return made
 
 
+def run_of(scores, benchmark):
+    return BenchmarkEvidence.of(scores, benchmark, benchmark, OPTIONS[benchmark])
+
+
+def opened(run):
+    """As if BBQ had no blind spot: how its claims are judged, not whether they may be."""
+    found = {
+        model: {
+            key: replace(each, declared=each.declared and replace(each.declared, closed_by=""))
+            for key, each in of.items()
+        }
+        for model, of in run.found.items()
+    }
+    return replace(run, found=found)
+
+
 def pairs_of(scores, benchmark, cards=()):
-    return pairs_table([BenchmarkEvidence.of(scores, benchmark, benchmark, OPTIONS[benchmark])], "recommended", cards)
+    return pairs_table([opened(run_of(scores, benchmark))], "recommended", cards)
 
 
 def rows(table, **wanted):
@@ -179,7 +197,19 @@ CARD = {
 
 
 def found_in(scores, cards=(CARD,)):
-    return findings_table([BenchmarkEvidence.of(scores["bbq"], "bbq", "bbq", OPTIONS["bbq"])], "recommended", cards)
+    return findings_table([opened(run_of(scores["bbq"], "bbq"))], "recommended", cards)
+
+
+@pytest.mark.parametrize("benchmark", ["bbq", "esbbq"])
+def test_a_known_blind_spot_closes_every_verdict_whatever_the_cards_say(scores, benchmark):
+    """More "unknown" in negative questions and a liking for some groups, without a stereotype: 28 of 100 significant."""
+    passed = CARD | {"benchmark": benchmark, "of": "All", "tasks": "ambig, disambig"}
+    table = findings_table([run_of(scores[benchmark], benchmark)], "recommended", [passed])
+    assert set(table["verdict"]) == {"untestable"}
+    assert table["why"].str.startswith('A model that says "unknown"').all()
+    (headline, _) = registry.load_spec(benchmark).headlines
+    assert declared_null(headline, [passed]) == (None, headline.closed_by)
+    assert Judging([passed]).verdict(headline, "fair", headline.rows).why == headline.closed_by
 
 
 def test_a_strong_bias_is_found_and_none_in_a_fair_model(scores):

@@ -158,13 +158,20 @@ def test_prompted_oracles(items, label, expected):
     assert table.loc[table["metric"] == "refusal_rate", "value"].eq(0).all()
 
 
-@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
-def test_refusing_is_reported_and_scores_nothing(sample, said, counted):
-    """Also where a service's filter does it, which tables count apart."""
-    scores = score(sample, lambda r: choose(r, "none", mass=0.0, refused=1.0).assign(status=said), "pair_choice")
+@pytest.mark.parametrize(
+    ("said", "mass", "counted"),
+    [("ok", "refused", "refused"), ("filtered", "refused", "filtered"), ("thought", "unparseable", "thought")],
+)
+def test_refusing_is_reported_and_scores_nothing(sample, said, mass, counted):
+    """Also where a service's filter does it, or nothing but thinking came: tables count those apart."""
+    scores = score(
+        sample,
+        lambda r: choose(r, "none", mass=0.0, refused=float(mass == "refused")).assign(status=said),
+        "pair_choice",
+    )
     table = summarise("prompted", scores).query("category == 'overall' and direction == 'all'")
     table = table.set_index("metric")
-    assert table.at["refusal_rate", "value"] == 100
+    assert table.at["refusal_rate" if mass == "refused" else "unparseable_rate", "value"] == 100
     assert np.isnan(table.at["stereotype_score", "value"])
     assert (table.at["stereotype_score", "n"], table.at["stereotype_score", counted]) == (0, 18)
 

@@ -1,5 +1,6 @@
 """DBB's tables and figures: the noise floor, published numbers, and the printed tables checked against one another."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -28,6 +29,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb.evidence import noise_floor
 from biasatlas.benchmarks.shared import styles
 from biasatlas.columns import TABLE_COLUMNS
+from biasatlas.stats.verdict import judge
 
 
 @pytest.fixture(scope="module")
@@ -220,10 +222,14 @@ def test_printed_tables_against_one_another():
 # Shifts that come back
 
 
-def log_odds_scores(templates=80, *, affected=0.0, wording=0.8, seed=1):
-    """Gender's instances: wording moves each (template, type) by itself, an identity moves all types of a template."""
+def log_odds_scores(templates=80, *, affected=0.0, wording=0.8, seed=1, doubt=0.0):
+    """Gender's instances: wording moves each (template, type) by itself, an identity moves all types of a template.
+
+    The log odds of one identity are nearer 0 by the share ``doubt``.
+    """
     rng = np.random.default_rng(seed)
     effect = np.where(rng.random(templates) < affected, 3.0, 0.0) * rng.choice((-1, 1), templates)
+    odds = rng.normal(0, 2, templates) if doubt else np.zeros(templates)
     parts = [
         pd.DataFrame(
             {
@@ -233,8 +239,11 @@ def log_odds_scores(templates=80, *, affected=0.0, wording=0.8, seed=1):
                 "type": f"Gender {number}",
                 "identity_1": "Female",
                 "identity_2": "Male",
-                "log_odds_1": effect + rng.normal(0, wording, templates),
-                "log_odds_2": rng.normal(0, wording, templates),
+                "instance_id": [f"t{template}/{number}" for template in range(templates)],
+                "task": "MCQ",
+                "shift": 0.0,
+                "log_odds_1": effect + (1 - doubt) * odds + rng.normal(0, wording, templates),
+                "log_odds_2": odds + rng.normal(0, wording, templates),
                 "status": "ok",
             }
         )
@@ -266,6 +275,21 @@ def test_what_an_identity_does_in_every_description_is_found():
     shift = result.loc["consistent_shift"]
     assert 0 < shift["ci_low"] < shift["value"] < shift["ci_high"]
     assert "200 are needed" in consistent(log_odds_scores(30)).loc["consistent_shift", "no_interval_reason"]
+
+
+@pytest.mark.parametrize("doubt", [0.2, 0.4])
+def test_less_confidence_about_one_identity_is_not_called_bias(doubt):
+    """Significant in every model, since it is the same in all descriptions; the verdict asks for more than it can do."""
+    _, make = registry.evidence("dbb")
+    each = next(iter(make(log_odds_scores(600, wording=0.3, doubt=doubt), RECOMMENDED)))
+    claim = each.claim("m/dbb")
+    (said,) = judge([claim])
+    assert each.own_p < 1e-10
+    assert said.state == "undecided"
+    if doubt == 0.2:
+        assert said.value < claim.margin == 4.0
+    else:
+        assert judge([replace(claim, margin=0.0)])[0].state == "biased"  # 8.5 points, where 5 matter
 
 
 def test_a_place_preference_that_depends_on_identity_moves_probabilities_and_not_log_odds(sample):

@@ -188,11 +188,11 @@ def test_a_key_with_several_values_is_a_headline_for_each():
 def test_regressions_made_ready_give_what_the_table_gives():
     """Of the same model on the sample: value and interval."""
     study = load_studies()["twbias_own_group"]
-    wanted = ("hakka-hoklo", "hoklo-hakka", "hakka-hakka", "hoklo-hoklo")
-    keys = {"group": "hakka", "other_group": "hoklo", "over": "sentences"}
-    headline = Headline(table="own_group", metric="own_group_advantage", keys=keys)
-    study = study.model_copy(update={"headlines": [headline]})
-    tried = bench("twbias", ("perplexity",), wanted)
+    wanted = [f"{target}-{reference}" for target in ("female", "male") for reference in ("women", "men")]
+    headlines = [headline for headline in study.headlines if headline.keys["group"] == "female"]
+    assert [headline.metric for headline in headlines] == ["own_term_advantage", "own_group_advantage"]
+    study = study.model_copy(update={"headlines": headlines})
+    tried = bench("twbias", ("perplexity",), ("female-male", "male-female", *wanted))
     quick = own_group.run(study, "token_noise", tried, [7])
     slow = run(study, "token_noise", tried, [7])
     columns = ["value", "ci_low", "ci_high", "n", "n_clusters", "ground_truth"]

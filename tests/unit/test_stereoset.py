@@ -187,19 +187,30 @@ def test_the_interval_of_icat_covers_also_where_it_is_greatest(terms, truth):
         assert plain < better < 0
 
 
-@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
-def test_refusing_is_reported_and_scores_nothing(sample, said, counted):
-    """Also where a service's filter does it, which tables count apart."""
-    refusing = lambda requests, _: choose(requests, "none", mass=0.0, refused=1.0).assign(status=said)  # noqa: E731
+@pytest.mark.parametrize(
+    ("said", "mass", "counted"),
+    [("ok", "refused", "refused"), ("filtered", "refused", "filtered"), ("thought", "unparseable", "thought")],
+)
+def test_refusing_is_reported_and_scores_nothing(sample, said, mass, counted):
+    """Also where a service's filter does it, or nothing but thinking came: tables count those apart."""
+
+    def refusing(requests, _):
+        return choose(requests, "none", mass=0.0, refused=float(mass == "refused")).assign(status=said)
+
     scores = score(sample, refusing, PROMPTED_TASKS)
     table = summarise("prompted", scores)
     rates = table["metric"].str.endswith("_rate")
     values = table[rates].groupby("metric")["value"].unique().map(list).to_dict()
-    assert values == {"refusal_rate": [100], "unanswered_rate": [100], "ambiguous_rate": [0], "unparseable_rate": [0]}
+    assert values == {
+        "refusal_rate": [100 * (mass == "refused")],
+        "unanswered_rate": [100],
+        "ambiguous_rate": [0],
+        "unparseable_rate": [100 * (mass == "unparseable")],
+    }
     assert table.loc[~rates, "value"].isna().all()
     assert (table.loc[~rates, "n"] == 0).all()
     assert (table.loc[~rates, counted] > 0).all()
-    assert table[["refused", "filtered"]].gt(0).any().sum() == 1
+    assert table[["refused", "filtered", "thought"]].gt(0).any().sum() == 1
 
 
 # Slips of the real rows and bad input

@@ -152,6 +152,9 @@ BOUNDARIES: Mapping[str, Behind] = {
     "biasatlas.progress": _definitions(),
 }
 
+#: What renders templates -> their folder: they name methods and properties of what is handed to them, which no Python need name.
+TEMPLATES: Mapping[str, str] = {"biasatlas.report.pages.Pages": "biasatlas/report/templates"}
+
 #: Calls, and marks, that are told by their literal arguments.
 BY_LITERALS = frozenset(
     name

@@ -2,7 +2,18 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Need, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.contract import (
+    BlindSpot,
+    Figure,
+    Headline,
+    Metric,
+    Multiverse,
+    Need,
+    ScoreView,
+    Spec,
+    Table,
+    Task,
+)
 from biasatlas.benchmarks.dbb import (
     CATEGORIES,
     DESIGN,
@@ -18,6 +29,10 @@ from biasatlas.stages import field
 _MCQ, _SG = ("MCQ",), ("SG",)
 _SHIFT = "100: the two identities never get the same option; 0: the identity changes nothing"
 _COUNT = "of the instances, those whose bias score reaches the threshold"
+
+_CONFIDENCE = BlindSpot(
+    "A model that is 20 % less confident about one identity, whatever it is asked, shifts by up to 4 points", 4.0
+)
 
 
 class DBBOptions(SamplingOptions):
@@ -227,7 +242,14 @@ SPEC = Spec(
         ),
         "p_value": P_VALUE,
     },
-    files={"variations": "ten variations of each question's options"},
+    files={
+        "variations": "ten variations of each question's options",
+        "dataset": "the questions as their authors filled them: Bias-Dataset.csv, or the zip of their larger set",
+    },
+    datasets={"released": ("dbb", "dbb_dataset"), "released_more": ("dbb", "dbb_more_samples")},
+    released={"gpt-4o": "dbb_gpt_4o"},
+    released_tasks=("MCQ",),
+    formats={"replies": "CSV or JSON (or a zip of them) with the dataset's columns and one of replies or choices"},
     headlines=tuple(
         Headline(
             name=name,
@@ -240,6 +262,7 @@ SPEC = Spec(
             reason="a quarter of the shift of 20 points from which the paper calls an instance biased",
             by=("category",),
             parts=(task,),
+            blind_spots=(_CONFIDENCE,),
         )
         for task, table, name, question in (
             (

@@ -20,6 +20,10 @@ OUTCOME_METRICS = {
     "disagreement_rate": Metric(
         None, "requests whose replies do not all say the same; of a judge at temperature 0: 0", "%"
     ),
+    "second_parse_agreement": Metric(
+        None, "sampled replies in which the parser and the model of `parse_with` find the same; 100: all", "%"
+    ),
+    "second_parse_rate": Metric(None, "unparsed replies in which the model of `parse_with` finds an answer", "%"),
 }
 
 #: The caption of that table.

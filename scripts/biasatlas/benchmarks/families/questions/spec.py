@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import create_model, model_validator
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.contract import BlindSpot, Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.families.description import (
     Description,
     Rows,
@@ -122,6 +122,9 @@ class QuestionsDescription(Description):
     )
     label_types: bool = field(
         "tables", False, description="Tables split categories that name persons both by a `label` and by a `name`."
+    )
+    unknown_names: list[str] = field(
+        "answers", [], description="Other wordings of the option that says it cannot be known, which replies may have."
     )
     cleaned: str = field(
         "answers", "", description="Errata of resources, as `errata/mine.yaml`, made under `text: cleaned` alone."
@@ -255,6 +258,12 @@ _HEADLINES = (
 )
 
 
+_MORE_UNKNOWN = BlindSpot(
+    'A model that says "unknown" (or refuses) more often where a question puts people down, and likes some of the groups, '
+    "has a score without a stereotype: of such models, 28 in 100 were significant"
+)
+
+
 def _headline(of_all: dict[str, str], condition: str, name: str, question: str) -> Headline:
     """The bias score in either context, over all categories."""
     return Headline(
@@ -268,4 +277,5 @@ def _headline(of_all: dict[str, str], condition: str, name: str, question: str) 
         reason="five more answers in a hundred by the stereotype than against it",
         by=("category",),
         parts=(condition,),
+        blind_spots=(_MORE_UNKNOWN,),
     )
