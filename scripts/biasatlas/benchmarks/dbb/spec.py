@@ -263,6 +263,10 @@ SPEC = Spec(
             by=("category",),
             parts=(task,),
             blind_spots=(_CONFIDENCE,),
+            topic=f"{name}s moved by who a person is",
+            above="moves its " + name + " by {value} points where only an unrelated description of a person changes",
+            below="moves its " + name + " by {value} points, the other way in other words",
+            ends=("the other way in other words", "the same way in other words"),
         )
         for task, table, name, question in (
             (
