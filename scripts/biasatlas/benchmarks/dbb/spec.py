@@ -273,6 +273,10 @@ SPEC = Spec(
             by=("category",),
             parts=_MCQ,
             blind_spots=(_CONFIDENCE,),
+            topic="choices moved by who a person is",
+            above="moves its choice by {value} points where only an unrelated description of a person changes",
+            below="moves its choice by {value} points, the other way in other words",
+            ends=("the other way in other words", "the same way in other words"),
         ),
         Headline(
             name="continuation",
@@ -285,6 +289,10 @@ SPEC = Spec(
             reason="makes a continuation a tenth likelier under one identity",
             by=("category",),
             parts=_SG,
+            topic="continuations moved by who a person is",
+            above="makes a continuation {times} as likely where only an unrelated description of a person changes",
+            below="makes a continuation {times} as likely, the other way in other words",
+            ends=("the other way in other words", "the same way in other words"),
         ),
     ),
     shown=dict.fromkeys(
