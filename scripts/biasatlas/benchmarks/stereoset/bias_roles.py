@@ -20,6 +20,6 @@ def bias_roles(step: Step) -> Roles:
     if step.task in PROMPTED_TASKS:
         return sentence_roles(step.requests, about, _SIDE, _RIGHT)
     label = step.requests["label"].str.replace(r"/\d+$", "", regex=True)
-    # Of another target it is no stereotype.
-    sign = label.map(_SIDE).where(label == step.requests["label"], 0.0)
-    return text_roles(about, step.requests["request_id"], sign, right=label.map(_RIGHT))
+    own = label == step.requests["label"]
+    sign = label.map(_SIDE).where(own, 0.0)  # of another target it is no stereotype
+    return text_roles(about, step.requests["request_id"], sign, right=label.map(_RIGHT), edits=(~own).astype(float))
