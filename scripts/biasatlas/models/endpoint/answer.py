@@ -5,7 +5,6 @@ are made as they are needed and not kept: a million take no more memory than the
 """
 
 import contextlib
-import json
 import logging
 import math
 import time
@@ -18,7 +17,6 @@ from typing import Any, cast
 import pandas as pd
 
 from biasatlas.benchmarks.shared.parsing import Parser
-from biasatlas.benchmarks.shared.parsing.named import whole_answer
 from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
@@ -30,6 +28,7 @@ from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
 from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, stored
 from biasatlas.models.endpoint.spending import Budget, Job, Journal, recount
 from biasatlas.models.interface import ModelContext
+from biasatlas.models.sampled_choice import Masses, choice_columns, sampled_choice
 from biasatlas.models.sampling import fill_sampling
 from biasatlas.models.store import ResponseStore
 
@@ -38,14 +37,8 @@ log = logging.getLogger(__name__)
 #: Rows of requests that are made into objects at a time.
 _ROWS = 2000
 
-#: A record's status -> what of a choice its sample counts for; any other text is read.
-_OUTCOMES = {"refused": "refused", "filtered": "refused", "failed": "unresolved", "unparseable": "unparseable"}
-
-#: A label's index, "refused", "ambiguous", "unparseable" or "unresolved".
-Outcome = int | str | None
-
-#: Probability by outcome; 0 where there is none.
-Masses = defaultdict[Outcome, float]
+#: Share of a task's answers above which thinking that never answered is worth a warning.
+_MANY_THOUGHT = 0.05
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,8 @@ class Endpoint:
         the endpoint cannot answer is ``not_applicable`` with the reason. The dictionary holds what these answers took,
         the same whenever they were given: calls, answers, failed, tokens, cost, currency, served models, and of how many
         requests sampled several times (``sampled``) all texts were the same (``one_text``); tokens and cost leave out the
-        answers that the endpoint did not count (``uncounted``).
+        answers that the endpoint did not count (``uncounted``). Of models that think also how many only ``thought``, and the
+        ``thinking_tokens``, which are among those of completion.
 
         Raises UserError when a key is missing or wrong, the endpoint cannot be reached, does not know the model or does not
         sample though it is to, the budget is used up, or more than ``max_failed_share`` of the calls failed; KeyboardInterrupt
@@ -261,6 +255,8 @@ class _Taken:
             failed = record["status"] == "failed"
             self.counts["failed"] += failed
             self.counts["answers"] += not failed
+            self.counts["thought"] += record["status"] == "thought"
+            self.counts["thinking_tokens"] += record.get("thinking_tokens") or 0
             self.counts["calls"] += failed or not record["choice"]
             self.counts["uncounted"] += not failed and record["prompt_tokens"] is None
             self.counts["prompt_tokens"] += record.get("prompt_tokens") or 0
@@ -276,11 +272,14 @@ class _Taken:
             name: self.counts[name] for name in ("calls", "answers", "failed", "uncounted", "sampled", "one_text")
         }
         tokens = {name: self.counts[name] for name in ("prompt_tokens", "completion_tokens")}
+        counts |= {name: self.counts[name] for name in ("thought", "thinking_tokens") if self.counts[name]}
         warnings = []
         if others := {name for name in self.served_models if not _same_model(name, self.entry.model)}:
             warnings.append(f"the endpoint answers as {', '.join(sorted(others))}, not as {self.entry.model}")
         if len(self.served_models) > 1 or len(self.fingerprints) > 1:
             warnings.append("the endpoint changed its model, or its back end, in the course of this")
+        if (thought := self.counts["thought"]) > _MANY_THOUGHT * self.counts["answers"]:
+            warnings.append(f"of {self.counts['answers']} answers {thought} are thinking alone: it took all tokens")
         if self.counts["one_text"]:
             warnings.append(
                 f"of {self.counts['sampled']} requests sampled, {self.counts['one_text']} got one text each time"
@@ -291,6 +290,7 @@ class _Taken:
             | {
                 "cost": cost(self.entry, *tokens.values()),
                 "currency": self.entry.currency,
+                "thinking": self.entry.thinking and self.entry.thinking.model_dump(),
                 "served_models": sorted(self.served_models),
                 "fingerprints": sorted(self.fingerprints),
                 "found": asdict(found) if found else None,
@@ -328,40 +328,17 @@ def _generation(row: Mapping, repeat: int, record: dict) -> dict:
 
 def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
     options = asked_options(row["labels"], row.get("options"))
-    failed = [record["detail"] for record in records if record["status"] == "failed"]
-    if len(failed) == len(records):
-        return _response(row, 0, "failed", failed[0])
-    top = records[0].get("top")
-    masses = _exact(top, row["temperature"], options, parser) if top else _sampled(records, options, parser)
-    rest = {name: masses[name] for name in ("refused", "ambiguous", "unparseable", "unresolved")}
+    if not (top := records[0].get("top")):
+        return _response(row, 0, **sampled_choice(records, options, parser))
+    masses = _exact(top, row["temperature"], options, parser)
     status, detail = "ok", None
-    if rest["unresolved"] > UNRESOLVED_BOUND:
+    if masses["unresolved"] > UNRESOLVED_BOUND:
         status = "failed"
         detail = (
-            f"{rest['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not returned "
+            f"{masses['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not returned "
             f"(bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
-            if top
-            else f"{len(failed)} of {len(records)} samples failed, as: {failed[0]}"
         )
-    elif stopped := sum(record["status"] == "filtered" for record in records):
-        status = "filtered" if stopped == len(records) else "ok"
-        detail = f"the service's filter stopped {stopped} of {len(records)} samples"
-    probabilities = [float(masses[index]) for index in range(len(options))]
-    said = (
-        None
-        if top
-        else json.dumps([[record["status"], record.get("text", "")] for record in records], ensure_ascii=False)
-    )
-    return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), replies=said, **rest)
-
-
-def _sampled(records: list[dict], options: Options, parser: Parser) -> Masses:
-    """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
-    counts: Counter[Outcome] = Counter()
-    for record in records:
-        outcome = _OUTCOMES.get(record["status"])
-        counts[whole_answer(parser, record["text"], options) if outcome is None else outcome] += 1
-    return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
+    return _response(row, 0, status, detail, **choice_columns(masses, options))
 
 
 def _exact(top: list[list], temperature: float, options: Options, parser: Parser) -> Masses:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 
 from biasatlas.models.endpoint import ASKED
 from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.services import services
 from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.sampling import Settings, fill_sampling
 from biasatlas.models.store import content, keys
@@ -22,39 +23,6 @@ HEADROOM = 0.95
 Wants = Literal["text", "first_token", "prompt"]
 
 PATHS: dict[Wants, str] = {"text": "/chat/completions", "first_token": "/chat/completions", "prompt": "/completions"}
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How an endpoint spells settings: the ``length`` of an answer, and those ``off`` that it must be told to leave alone.
-
-    What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
-    ``greedy`` is sent, in place of a temperature of 0, by those that take none.
-    """
-
-    length: str = "max_tokens"
-    top_k: str | None = None
-    no_top_k: int = 0
-    repetition_penalty: str | None = None
-    off: dict[str, float] = field(default_factory=dict)
-    lacks: dict[str, float] = field(default_factory=dict)
-    most_temperature: float = 2.0
-    greedy: dict[str, Any] = field(default_factory=dict)
-
-
-#: What of a setting changes nothing, for endpoints that do not take it.
-_NO_PENALTY = {"frequency_penalty": 0.0}
-
-DIALECTS = {
-    "compatible": Dialect(),
-    "openai": Dialect("max_completion_tokens"),
-    "reasoning": Dialect("max_completion_tokens", lacks=_NO_PENALTY | {"temperature": 1.0, "top_p": 1.0}),
-    "anthropic": Dialect(lacks=_NO_PENALTY | {"top_p": 1.0}, most_temperature=1.0),
-    "gemini": Dialect(lacks=_NO_PENALTY),
-    "glm": Dialect(lacks=_NO_PENALTY, most_temperature=1.0, greedy={"do_sample": False}),
-    "vllm": Dialect(top_k="top_k", no_top_k=-1, repetition_penalty="repetition_penalty", off={"min_p": 0.0}),
-    "llama.cpp": Dialect(top_k="top_k", repetition_penalty="repeat_penalty", off={"min_p": 0.0}),
-}
 
 
 class Unsupported(ValueError):
@@ -97,14 +65,19 @@ def call_of(row: Mapping, entry: ApiEntry) -> Call:
     if asked["prefix"] or not asked["messages"]:
         raise Unsupported("a chat endpoint takes messages only, no raw prefix")
     body = _chat_body(asked, entry)
-    exact = asked["kind"] == "choice" and entry.top_logprobs > 0
+    exact = asked["kind"] == "choice" and _is_exact(entry)
     if exact:
         _check_exact(asked)
-        body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, DIALECTS[entry.dialect].length: 1}
+        body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, services().dialects[entry.dialect].length: 1}
     repeats = 1 if exact or pd.isna(row["repeats"]) else int(row["repeats"])
     prompt = "".join(message["content"] for message in body["messages"])
     wants: Wants = "first_token" if exact else "text"
     return _call(entry, wants, body, repeats, prompt)
+
+
+def _is_exact(entry: ApiEntry) -> bool:
+    """Whether a choice is read from the first token's log-probabilities: where that is no thinking."""
+    return entry.top_logprobs > 0 and not entry.thinking
 
 
 def planned_call(row: Mapping, entry: ApiEntry) -> Call | Unsupported:
@@ -122,6 +95,7 @@ def sampling(entry: ApiEntry) -> Settings:
 
 def _call(entry: ApiEntry, wants: Wants, body: dict, repeats: int, prompt: str) -> Call:
     identity = {"kind": "api", "base_url": entry.base_url, "path": PATHS[wants], "version": ASKED}
+    identity |= {"thinking": True} if entry.thinking else {}
     names = keys(identity, body, range(repeats))
     length = body["max_completion_tokens"] if "max_completion_tokens" in body else body["max_tokens"]
     return Call(names[0], names, wants, body, estimate_tokens(prompt), length)
@@ -137,7 +111,7 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict:
     missing = [name for name in ("temperature", "top_p", "max_tokens") if asked[name] is None]
     if missing:
         raise ValueError(f"a request for text says nothing about {', '.join(missing)}: {asked['messages']}")
-    dialect = DIALECTS[entry.dialect]
+    dialect, asked = services().dialects[entry.dialect], asked | dict.fromkeys(entry.without)
     settings = {
         "temperature": asked["temperature"],
         "top_p": asked["top_p"],
@@ -158,10 +132,22 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict:
         settings |= dialect.greedy
     messages = json.loads(asked["messages"])
     body = {"model": entry.model, "messages": _system_first(messages) if entry.system == "user" else messages}
-    body |= settings | {dialect.length: asked["max_tokens"]} | dialect.off
+    body |= settings | {dialect.length: asked["max_tokens"] + _thinking_tokens(entry)} | dialect.off
     if dialect.top_k and dialect.repetition_penalty:
         body |= {dialect.top_k: top_k or dialect.no_top_k, dialect.repetition_penalty: penalty}
-    return body | entry.extra_body
+    return body | entry.extra_body | _thinking(entry)
+
+
+def _thinking_tokens(entry: ApiEntry) -> int:
+    return entry.thinking.budget if entry.thinking else 0
+
+
+def _thinking(entry: ApiEntry) -> dict[str, Any]:
+    """The fields of a body that ask for thinking."""
+    if entry.thinking is None or entry.thinking.how == "tags":
+        return {}
+    text = json.dumps(services().dialects[entry.dialect].thinking)
+    return json.loads(text.replace('"{budget}"', str(entry.thinking.budget)))
 
 
 def _system_first(messages: list[dict]) -> list[dict]:
@@ -212,7 +198,12 @@ def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
     entry = cast(ApiEntry, opening.entry)
     rows = fill_sampling(requests, sampling(entry), opening.name).to_dict("records")
     planned = (planned_call(row, entry) for row in rows)
-    return [Preview(str(call) if isinstance(call, Unsupported) else "") for call in planned]
+    thought = f"choices are sampled, each with up to {_thinking_tokens(entry)} tokens of thinking"
+    sampled = requests["kind"].eq("choice") & (entry.thinking is not None)
+    return [
+        Preview(str(call)) if isinstance(call, Unsupported) else Preview(remark=thought if said else "")
+        for call, said in zip(planned, sampled, strict=True)
+    ]
 
 
 def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> dict[str, Any]:
@@ -222,9 +213,9 @@ def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> d
     the check ``found`` that the endpoint gives. No call is taken to be in the store, or to be sent twice.
     """
     answers = min(found.n, entry.n or found.n) if found else 1
-    single = (sizes["kind"] == "likelihood") | ((sizes["kind"] == "choice") & (entry.top_logprobs > 0))
+    single = (sizes["kind"] == "likelihood") | ((sizes["kind"] == "choice") & _is_exact(entry))
     repeats = sizes["repeats"].fillna(1).where(~single, 1)
-    completion = sizes["max_tokens"].fillna(1).where(~single, 1)
+    completion = (sizes["max_tokens"].fillna(1) + _thinking_tokens(entry)).where(~single, 1)
     calls = np.ceil(repeats / answers)
     sent = float((sizes["requests"] * calls).sum())
     prompt_tokens = float((sizes["prompt_tokens"] * calls).sum())
