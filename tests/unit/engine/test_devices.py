@@ -1,4 +1,4 @@
-"""Models whose layers lie on one, two and three pretended devices, held against the whole model on the CPU."""
+"""Models whose layers lie on one, two and three pretended devices, checked against the whole model on the CPU."""
 
 import copy
 
