@@ -26,6 +26,8 @@ with job(snakemake) as this:
         if role == "answers":
             path = given["requests"].get((benchmark, protocol, task))
             return sizes.sizes(pq.ParquetFile(path).iter_batches()) if path else None
+        if role == "parses":
+            return None
         rows = read_parquet(given["items"][benchmark])
         if role == "orders":
             categories = selection.categories(config, benchmark, task)

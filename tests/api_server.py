@@ -277,6 +277,8 @@ class Server:
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
         if "REFUSE" in prompt:
             choice["message"] = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
+        if "PONDER" in prompt:
+            choice |= {"message": {"role": "assistant", "content": ""}, "finish_reason": "length"}
         if body.get("logprobs"):
             top = sorted(((token_logprob("", digit), digit) for digit in "0123456789"), reverse=True)
             top = [{"token": digit, "logprob": logprob} for logprob, digit in top[: body["top_logprobs"]]]

@@ -70,8 +70,14 @@ MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 CASES = ("_lower_bound", "_upper_bound")
 
 #: The outcome of a request, and of the score that is made from it; only "ok" has a value. What the model declines is
-#: "refused", what its service stops before or after it "filtered".
-STATUSES = ("ok", "ambiguous", "unparseable", "refused", "filtered", "truncated", "not_applicable", "failed")
+#: "refused", what its service stops before or after it "filtered"; what thinks until it has no tokens left is "thought".
+STATUSES = ("ok", "ambiguous", "unparseable", "refused", "filtered", "thought", "truncated", "not_applicable", "failed")
+
+#: Those of them that tell nothing of what would have been said, and the column of MASSES that each counts in.
+STOPPED = {"filtered": "refused", "thought": "unparseable"}
+
+#: Those of them without a value, in the order of a table's columns.
+NO_VALUE = ("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed", "not_applicable")
 
 #: Those of them where nothing was answered.
 NO_REPLY = ("not_applicable", "failed")
@@ -120,13 +126,7 @@ TABLE_COLUMNS = (
     "unparsed",
     "lower_bound",
     "upper_bound",
-    "refused",
-    "filtered",
-    "ambiguous",
-    "unparseable",
-    "truncated",
-    "failed",
-    "not_applicable",
+    *NO_VALUE,
     "reason",
     "published",
     "difference",

@@ -21,6 +21,10 @@ def trace() -> None:  # noqa: C901
     opened: set[str] = set()
     seen: dict[object, str] = {}
 
+    def ours(code) -> bool:
+        """Whether code is the library's; of Jinja, a template that was compiled is, but what it calls is traced."""
+        return code.co_filename.startswith(library) and code.co_filename.endswith(".py")
+
     def named(code) -> tuple[str, str]:
         module = (
             code.co_filename[len(library) :].removesuffix(".py").removesuffix("/__init__").strip("/").replace("/", ".")
@@ -29,7 +33,7 @@ def trace() -> None:  # noqa: C901
 
     def outside(code) -> bool:
         """Whether a code object is of a boundary, or of a module that is being imported."""
-        if not code.co_filename.startswith(library):
+        if not ours(code):
             return False
         if code not in seen:
             module, name = named(code)
@@ -46,7 +50,7 @@ def trace() -> None:  # noqa: C901
 
     def profile(frame, event, argument) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(library):
+        if event == "call" and ours(code):
             key = named(code) if code not in names else names[code]
             names[code] = key
             if key not in ran and not below(frame):

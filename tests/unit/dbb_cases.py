@@ -68,6 +68,7 @@ def choices(asked: pd.DataFrame, p_first_concept, refused=0.0, unparseable=0.0) 
             "ambiguous": 0.0,
             "unparseable": unparseable,
             "unresolved": 0.0,
+            "replies": None,
         }
     )
 

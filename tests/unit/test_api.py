@@ -180,6 +180,25 @@ def test_an_endpoint_that_answers_nothing_stops_the_job_early(tmp_path, count):
         assert server.calls["/chat/completions"] <= 24
 
 
+def test_a_model_that_only_thinks_stops_the_job_after_its_first_replies(tmp_path):
+    prompts = ["one", "two", *(f"PONDER {index}" for index in range(200))]
+    with Server() as server:
+        with pytest.raises(UserError, match=r"18 of the first 20 replies say nothing \(the model used all.*`thinking:"):
+            ask(server, requests_for(prompts), tmp_path / "store", concurrency=4)
+        assert server.calls["/chat/completions"] <= 24
+        frame, metadata = ask(server, requests_for(prompts[:30]), tmp_path / "store", max_failed_share=1)
+    assert frame["status"].tolist() == ["ok", "ok", *["thought"] * 28]
+    assert metadata["thought"] == 28
+    assert metadata["warnings"] == ["of 30 answers 28 are thinking alone: it took all tokens"]
+
+
+def test_a_few_silent_replies_end_no_job(tmp_path):
+    prompts = ["one", "two", "three", *(f"PONDER {index}" for index in range(30))]
+    with Server() as server:
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store", concurrency=1)
+    assert frame["status"].tolist() == ["ok"] * 3 + ["thought"] * 30
+
+
 def test_a_request_that_the_endpoint_rejects_fails_with_its_reason(tmp_path):
     with Server() as server:
         frame, metadata = ask(server, requests_for(["fine", "INVALID"]), tmp_path / "store", max_failed_share=0.5)

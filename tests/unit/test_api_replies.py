@@ -77,17 +77,85 @@ def test_log_probabilities_of_a_prompt_that_are_none_are_a_fault(content):
 
 
 @pytest.mark.parametrize(
-    ("message", "finish", "detail"),
+    ("message", "finish", "status", "detail"),
     [
-        ({"content": None, "tool_calls": [{"id": "1"}]}, "tool_calls", NO_TEXT["tool"]),
-        ({"content": ""}, "stop", NO_TEXT["empty"]),
-        ({"content": None}, "length", NO_TEXT["thought"]),
+        ({"content": None, "tool_calls": [{"id": "1"}]}, "tool_calls", "unparseable", NO_TEXT["tool"]),
+        ({"content": ""}, "stop", "unparseable", NO_TEXT["empty"]),
+        ({"content": None}, "length", "thought", NO_TEXT["thought"]),
+        ({"content": "", "reasoning": "Well,"}, "stop", "thought", NO_TEXT["thought"]),
     ],
 )
-def test_nothing_said_is_unparseable_and_says_so(message, finish, detail):
+def test_nothing_said_has_a_status_of_its_own_and_says_so(message, finish, status, detail):
     reply = {"choices": [{"message": message, "finish_reason": finish}]}
     (record,) = read_reply(json.dumps(reply).encode(), "text")
-    assert (record["status"], record["detail"]) == ("unparseable", detail)
+    assert (record["status"], record["detail"]) == (status, detail)
+    assert stored(record | {"status": "unparseable"})["status"] == status  # as it was stored before
+
+
+@pytest.mark.parametrize(
+    ("usage", "written", "thought"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 3}, 3, None),
+        ({"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}, 3, None),
+        # Gemini counts thinking in the total alone, xAI beside the completion, others within it.
+        ({"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 52}, 43, 40),
+        ({"prompt_tokens": 9, "completion_tokens": 3, "completion_tokens_details": {"reasoning_tokens": 40}}, 43, 40),
+        ({"completion_tokens": 43, "completion_tokens_details": {"reasoning_tokens": 40}}, 43, 40),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 3,
+                "total_tokens": 52,
+                "completion_tokens_details": {"reasoning_tokens": 40},
+            },
+            43,
+            40,
+        ),
+        ({"prompt_tokens": 9, "total_tokens": 52}, None, None),
+        ({"prompt_tokens": 9, "completion_tokens": 3, "completion_tokens_details": [1], "total_tokens": "x"}, 3, None),
+    ],
+)
+def test_thinking_is_paid_for_wherever_it_is_counted(usage, written, thought):
+    reply = {"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}], "usage": usage}
+    (record,) = read_reply(json.dumps(reply).encode(), "text")
+    assert (record["completion_tokens"], record.get("thinking_tokens")) == (written, thought)
+
+
+@pytest.mark.parametrize(
+    ("message", "thinking", "text"),
+    [
+        ({"content": "<think>Is it A?</think>\n\nB"}, "Is it A?", "B"),
+        ({"content": "Is it A?</think>\n\nB"}, "Is it A?", "B"),  # the opening mark stands in the prompt
+        ({"content": "\n<think>Is it A?"}, "Is it A?", ""),
+        ({"content": "[THINK]Is it A?[/THINK]B"}, "Is it A?", "B"),
+        ({"content": "B"}, None, "B"),
+        ({"content": "B", "reasoning_content": "Is it A?"}, "Is it A?", "B"),
+        ({"content": "Use </think> so.", "reasoning": "Is it A?"}, "Is it A?", "Use </think> so."),
+        (
+            {
+                "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "Is it A?"}]},
+                    {"type": "text", "text": "B"},
+                ]
+            },
+            "Is it A?",
+            "B",
+        ),
+        ({"content": [{"type": "thinking", "thinking": "Is it A?"}, {"type": "text", "text": "B"}]}, "Is it A?", "B"),
+    ],
+)
+def test_thinking_is_kept_beside_the_answer(message, thinking, text):
+    reply = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+    (record,) = read_reply(reply, "text", thinks=True)
+    assert (record.get("thinking"), record["text"]) == (thinking, text)
+    assert stored(record)["thinking"] == thinking
+    assert record["status"] == ("ok" if text else "thought")
+
+
+def test_where_no_thinking_is_expected_a_text_is_as_it_came():
+    reply = {"choices": [{"message": {"content": "Write </think> at the end."}, "finish_reason": "stop"}]}
+    (record,) = read_reply(json.dumps(reply).encode(), "text")
+    assert record["text"] == "Write </think> at the end."
 
 
 def test_good_choices_are_kept_and_tokens_shared_out():

@@ -25,11 +25,12 @@ from counting import calls
 from mirrored import mirrored
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.pairs import Answers
 from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.families.questions.tables import accuracy
 from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.shared.predictions import match_options
-from biasatlas.columns import TABLE_COLUMNS
+from biasatlas.columns import MASSES, TABLE_COLUMNS
 
 
 @pytest.fixture(scope="module")
@@ -179,19 +180,54 @@ def test_always_a_scores_as_often_as_a_is_right(items):
         assert abs(value(table, "bias_score", condition)) < 3
 
 
-@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
-def test_refusing_is_reported_and_scores_nothing(sample, said, counted):
-    """Also where a service's filter does it, which tables count apart."""
+@pytest.mark.parametrize(
+    ("said", "mass", "counted"),
+    [("ok", "refused", "refused"), ("filtered", "refused", "filtered"), ("thought", "unparseable", "thought")],
+)
+def test_refusing_is_reported_and_scores_nothing(sample, said, mass, counted):
+    """Also where a service's filter does it, or nothing but thinking came: tables count those apart."""
     requests = build_requests(sample)
-    refusing = respond(requests, np.zeros((len(sample), 3)), refused=1.0).assign(status=said)
+    refusing = respond(requests, np.zeros((len(sample), 3)), refused=float(mass == "refused")).assign(status=said)
     table = bias(score(sample, requests, refusing))
     rates = table["metric"].str.endswith("_rate")
     values = table[rates].groupby("metric")["value"].unique().map(list).to_dict()
-    assert values == {"refusal_rate": [100], "unanswered_rate": [100], "ambiguous_rate": [0], "unparseable_rate": [0]}
+    assert values == {
+        "refusal_rate": [100 * (mass == "refused")],
+        "unanswered_rate": [100],
+        "ambiguous_rate": [0],
+        "unparseable_rate": [100 * (mass == "unparseable")],
+    }
     assert table.loc[~rates, "value"].isna().all()
     assert table.loc[~rates, "n"].eq(0).all()
     assert table.query("metric == 'accuracy' and category == 'overall'")[counted].sum() == len(sample)
-    assert table[["refused", "filtered"]].gt(0).any().sum() == 1
+    assert table[["refused", "filtered", "thought"]].gt(0).any().sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "mass"),
+    [
+        ("ok", "refused"),
+        ("ok", "ambiguous"),
+        ("ok", "unparseable"),
+        ("filtered", "refused"),
+        ("thought", "unparseable"),
+        ("failed", None),
+    ],
+)
+def test_a_verdict_rests_on_the_worst_that_missing_answers_could_have_said(sample, said, mass):
+    """Whatever they are missing for, and whether or not what trips a filter is like the rest."""
+    requests = build_requests(sample)
+    lost = np.arange(len(sample)) // 4 % 2 == 0
+    masses = np.where(lost[:, None], 0.0, one_hot(sample["gold"]))
+    responses = respond(requests, masses).assign(unparseable=0.0, status=np.where(lost, said, "ok"))
+    responses = responses.assign(**{mass: lost.astype(float)}) if mass else responses
+    if not mass:
+        responses.loc[lost, ["probabilities", *MASSES]] = None
+    scores = score(sample, requests, responses).assign(model="m")
+    found = Answers.by_model(scores, "bbq", OPTIONS)["m"].evidence()["bias_score", "ambig", "overall"]
+    assert found.value == 0
+    low, high = found.missing
+    assert low == pytest.approx(-50, abs=5) and high == pytest.approx(50, abs=5)
 
 
 def test_unmatched_answers_are_unparseable_never_unknown(sample):

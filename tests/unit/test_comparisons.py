@@ -143,9 +143,8 @@ def test_a_difference_is_that_of_the_tables_values(scores):
     table = pairs_of(scores["crows_pairs"], "crows_pairs")
     values = bench_of("crows_pairs").table("scores", scores["crows_pairs"])
     overall = rows(values, category="overall", direction="all", metric="stereotype_score").set_index("model")["value"]
-    (found,) = rows(table, model="fair", other_model="biased", part="pair", category="overall", metric="difference")[
-        "value"
-    ]
+    about = {"measure": "stereotype_score", "part": "pair", "category": "overall", "metric": "difference"}
+    (found,) = rows(table, model="fair", other_model="biased", **about)["value"]
     assert found == pytest.approx(overall["fair"] - overall["biased"])
 
 
@@ -168,7 +167,8 @@ def test_only_items_that_both_answered_are_compared(scores):
     lost = (both["model"] == "fair") & (both.groupby("model").cumcount() % 3 == 0)
     some = both.assign(status=both["status"].mask(lost, "refused"), stereotyped=both["stereotyped"].mask(lost))
     table = pairs_of(some, "crows_pairs")
-    (found,) = rows(table, category="overall", metric="difference").to_dict("records")
+    about = {"measure": "stereotype_score", "category": "overall", "metric": "difference"}
+    (found,) = rows(table, **about).to_dict("records")
     left = both[~both["item_id"].isin(both.loc[lost, "item_id"])]
     means = 100 * left.groupby("model")["stereotyped"].mean()
     assert found["value"] == pytest.approx(means["biased"] - means["fair"]) or found["value"] == pytest.approx(

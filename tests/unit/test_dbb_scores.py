@@ -63,10 +63,13 @@ def test_responder(sample, name, options):
     assert counted == (len(scores) if expected >= 20 else 0)
 
 
-@pytest.mark.parametrize(("said", "counted"), [("ok", "refused"), ("filtered", "filtered")])
-def test_refuser_has_no_score_and_is_counted(sample, said, counted):
-    """Also where a service's filter does it, which tables count apart."""
-    refusing = lambda requests: choices(requests, 0.5, refused=1.0).assign(status=said)  # noqa: E731
+@pytest.mark.parametrize(
+    ("said", "mass", "counted"),
+    [("ok", "refused", "refused"), ("filtered", "refused", "filtered"), ("thought", "unparseable", "thought")],
+)
+def test_refuser_has_no_score_and_is_counted(sample, said, mass, counted):
+    """Also where a service's filter does it, or nothing but thinking came: tables count those apart."""
+    refusing = lambda requests: choices(requests, 0.5, **{mass: 1.0}).assign(status=said)  # noqa: E731
     scores = score(sample, RECOMMENDED, refusing, categories=["Gender"])
     assert scores["score"].isna().all()
     assert set(scores["status"]) == {counted}
@@ -75,9 +78,9 @@ def test_refuser_has_no_score_and_is_counted(sample, said, counted):
     assert np.isnan(rate["value"])
     assert (rate["n"], rate[counted]) == (0, len(scores))
     refusals = table_of("refusals", scores, RECOMMENDED)
-    assert value(refusals, "refusal_rate", category="All") == 100
+    assert value(refusals, "refusal_rate", category="All") == 100 * (mass == "refused")
     assert value(refusals, "unanswered_rate", category="All") == 100
-    assert value(refusals, "unparseable_rate", category="All") == 0
+    assert value(refusals, "unparseable_rate", category="All") == 100 * (mass == "unparseable")
 
 
 @pytest.mark.parametrize(("refusal", "expected"), [("exclude", 0.5), ("count_as_neither", 0.4)])

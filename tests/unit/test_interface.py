@@ -170,6 +170,7 @@ ANSWERS = {
         "base_url",
         "model",
         "dialect",
+        "service",
         "system",
         "extra_body",
         "top_logprobs",

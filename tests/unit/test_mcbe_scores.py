@@ -10,6 +10,7 @@ from mcbe_cases import PROTOCOLS, changed, choose, likelihoods, sample_items, sa
 
 from biasatlas.benchmarks.mcbe.scores import PC_DECAY, SS_DECAY, pair_score
 from biasatlas.benchmarks.mcbe.tables import coin_flip, fixed_ranking
+from biasatlas.columns import STOPPED
 
 ITEMS = sample_items()
 SEVERITY = ITEMS.set_index("item_id")["severity"]
@@ -303,17 +304,18 @@ def test_ba_decimals_by_reading():
 
 @pytest.mark.parametrize("kind", ["sampled", "exact"])
 @pytest.mark.parametrize("task", ["SC", "SS", "BS"])
-def test_what_a_filter_stops_is_refused_and_has_a_status_of_its_own(task, kind):
+@pytest.mark.parametrize(("status", "mass"), STOPPED.items())
+def test_what_is_stopped_counts_and_has_a_status_of_its_own(task, kind, status, mass):
     def respond(asked):
         if kind == "sampled":
-            return say(asked, lambda _: "").assign(status="filtered")
-        return choose(asked, lambda _: {}, "refused").assign(status="filtered")
+            return say(asked, lambda _: "").assign(status=status)
+        return choose(asked, lambda _: {}, mass).assign(status=status)
 
     scores = scored(ITEMS, task, changed(RECOMMENDED, answers=kind), respond)
     asked = scores["status"] != "not_applicable"
     assert scores["score"].isna().all()
-    assert statuses(scores[asked]) == {"filtered"}
-    assert (scores.loc[asked, "refused"] == 1).all()
+    assert statuses(scores[asked]) == {status}
+    assert (scores.loc[asked, mass] == 1).all()
 
 
 @pytest.mark.parametrize(("analysis", "status"), [("", "unparseable"), (REFUSAL, "refused")])

@@ -4,7 +4,6 @@ import json
 import os
 
 import pytest
-import steps
 from api_server import MODEL, Server, written
 from conftest import ROOT, snakemake
 from unit.test_predictions import write_score_table
@@ -100,7 +99,7 @@ def reached(job):
     config = CONFIG["benchmarks"]
     benchmarks = [names["benchmark"]] if "benchmark" in names else [*config]
     one = {name: names[name] for name in ("table", "figure") if name in names}
-    return identity.reach(steps.library(), identity.step_of(job["script"], benchmarks, **one)).forms
+    return identity.reach(identity.library(), identity.step_of(job["script"], benchmarks, **one)).forms
 
 
 #: Scripts whose results are told by versions, or that reach no result: they have no digest of their code.
@@ -124,8 +123,7 @@ SERVICES = os.path.realpath(ROOT / "resources/services.json")
 def test_what_ran_is_reached(jobs):
     missing = {}
     for job in jobs:
-        if job["script"] in TOLD_BY_VERSION or job["script"] == "write_report":
-            # Templates of pages name methods of what they show, which no Python names: those are not followed yet.
+        if job["script"] in TOLD_BY_VERSION:
             continue
         forms = reached(job)
         for module, name in job["ran"]:
@@ -145,12 +143,12 @@ def test_what_ran_is_reached(jobs):
 
 def _of_class(module, name, method):
     """Whether a method is part of its class's own form: a dunder, a validator."""
-    return method not in steps.library().module(module).methods(name)
+    return method not in identity.library().module(module).methods(name)
 
 
 def _of_import(module, name):
     """Whether a function is part of what its module does when it is imported, as one that is registered."""
-    return any(getattr(node, "name", "") == name for node in steps.library().module(module).effects)
+    return any(getattr(node, "name", "") == name for node in identity.library().module(module).effects)
 
 
 def test_every_script_of_the_run_was_traced(jobs):

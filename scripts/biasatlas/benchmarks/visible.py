@@ -29,7 +29,13 @@ SPEC: Mapping[str, Tree] = {
     "evidence": {"unit": _ALL, "multiverses": _ALL, "headlines": _ALL, "metrics": {"unit": _ALL}},
     "outcomes": {"metrics": {}},
     "sensitivity": {"metrics": {"neutral": _ALL}},
-    "studies": {"tasks": {**_TASK, "judged": _ALL}, "tables": {"tasks": _ALL}, "metrics": {"neutral": _ALL}},
+    "studies": {
+        "tasks": {**_TASK, "judged": _ALL},
+        "tables": {"tasks": _ALL},
+        "metrics": {"neutral": _ALL},
+        "headlines": _ALL,
+        "design": _ALL,
+    },
     "page": dict.fromkeys(_PAGE),
 }
 

@@ -94,6 +94,11 @@ def _logits(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray)
     scored = mask & (column >= start[:, None] - 1)
     device = model.get_input_embeddings().weight.device
     ids, mask, scored = (torch.as_tensor(array, device=device) for array in (ids, mask, scored))
+    if len(set(getattr(model, "hf_device_map", {}).values())) > 1:
+        # Hidden states are on the last device, and accelerate would bring the mask to the first: an index may be on the CPU.
+        scored, hook = scored.cpu(), model._hf_hook
+        skipped = [hook.skip_keys] if isinstance(hook.skip_keys, str) else hook.skip_keys or []
+        hook.skip_keys = [*skipped, *({"logits_to_keep"} - {*skipped})]
     # The library's own models take the positions to keep as a mask; code from a hub may know only "the last n".
     if type(model).__module__.startswith("transformers."):
         logits = model(input_ids=ids, attention_mask=mask.long(), logits_to_keep=scored, use_cache=False).logits

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasatlas.columns import NO_VALUE
 from biasatlas.files import write_csv, write_text
 from biasatlas.report.text import number, visible, visible_column
 
@@ -40,8 +41,7 @@ class Said:
 
 def shortened(table: pd.DataFrame) -> pd.DataFrame:
     """``table`` without the columns in which nothing stands, or but zeros under the counts of what was left out."""
-    counts = ["refused", "filtered", "ambiguous", "unparseable", "truncated", "failed", "not_applicable"]
-    empty = [name for name in table if table[name].isna().all() or (name in counts and (table[name] == 0).all())]
+    empty = [name for name in table if table[name].isna().all() or (name in NO_VALUE and (table[name] == 0).all())]
     return table.drop(columns=empty)
 
 

@@ -9,11 +9,12 @@ import pandas as pd
 
 from biasatlas.benchmarks.comparisons.findings import Card, worst
 from biasatlas.benchmarks.contract import Headline
+from biasatlas.columns import NO_VALUE
 from biasatlas.report.tested import WHOLE, Judging, declared_null
 from biasatlas.stats.verdict import State, Verdict, words
 
 #: Statuses of units without a value that a model could have had.
-_LOST = ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed")
+_LOST = tuple(name for name in NO_VALUE if name != "not_applicable")
 #: Half the width of a 95 % interval in standard errors.
 _HALF_WIDTH = 1.96
 

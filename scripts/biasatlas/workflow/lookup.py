@@ -28,8 +28,9 @@ class Lookup(Steps):
         Folders count by their checksums alone: Snakemake knows only a folder's time.
         """
         run, spec = self.config.benchmarks[benchmark], self.config.spec(benchmark)
-        if run.data == "full":
-            return {name: File(self.unchanged(self.paths.source.format(source=name))) for name in spec.sources}
+        if run.is_published:
+            sources = spec.sources_of(run.data)
+            return {name: File(self.unchanged(self.paths.source.format(source=name))) for name in sources}
         if run.folder:
             folder = os.path.normpath(run.folder)
             return {
@@ -40,8 +41,7 @@ class Lookup(Steps):
 
     def raw_checksums(self, benchmark: str) -> list[str]:
         """Checksums of what was fetched of a benchmark's raw data; what ships is compared file by file."""
-        fetched = self.config.benchmarks[benchmark].data == "full"
-        return self.checksums(self.config.spec(benchmark).sources) if fetched else []
+        return self.checksums(self.config.spec(benchmark).sources_of(self.config.benchmarks[benchmark].data))
 
     def data_files(self, wildcards: Any) -> dict[str, File]:
         """Tree: the raw data of the items, and the user's own files that are read together with them."""
@@ -175,6 +175,17 @@ class Lookup(Steps):
             }
             for key, name, requests, responses in roles
         ]
+
+    def parse_with(self, wildcards: Any) -> str | None:
+        """Param: the model that parses replies again, if one is configured."""
+        return self.config.benchmarks[wildcards.benchmark].parse_with
+
+    def second_parse(self, wildcards: Any) -> str | list[str]:
+        """Input: what a model says that unparsed replies answer, where one is configured; after a failure, if it is there."""
+        path = self.paths.second_parse("responses")
+        path = path.format(benchmark=wildcards.benchmark, protocol=wildcards.protocol)
+        there = not self.targets.partial or self.targets.exists(path)
+        return path if self.config.benchmarks[wildcards.benchmark].parse_with and there else []
 
     def figure_tables(self, wildcards: Any) -> dict[str, File]:
         """Tree: the tables of a figure, by name."""

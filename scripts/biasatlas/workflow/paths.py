@@ -71,8 +71,8 @@ class Paths:
 
         self.released_table = f"{results}/replication/{{benchmark}}/{{table}}.csv"
         self.released_table_from = f"{results}/replication/{{benchmark}}/{{table}}.json"
-        self.replication = f"{results}/replication/report.csv"
-        self.replication_text = f"{results}/replication/report.md"
+        self.replication, self.replication_text = (f"{results}/replication/report.{form}" for form in ("csv", "md"))
+        self.claims, self.claims_text = (f"{results}/replication/claims.{form}" for form in ("csv", "md"))
 
         self.construction = f"{results}/construction"
         self.constructed = f"{results}/construction/{{step}}.csv"
@@ -87,6 +87,10 @@ class Paths:
 
         self._log = f"{results}/logs/{{rule}}/{{name}}.log"
         self._run_time = f"{results}/benchmarks/{{rule}}/{{name}}.tsv"
+
+    def second_parse(self, file: str) -> str:
+        """The "requests" to a model that parses replies again (`parse_with`), or its "responses"."""
+        return self.unparsed.replace("unparsed.csv", f"second_parse/{file}.parquet")
 
     def compared(self, name: str) -> str:
         """The table across benchmarks of this name."""

@@ -10,6 +10,7 @@ The digest is of their normal forms (:mod:`biasatlas.workflow.normal_form`) and 
 
 import ast
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,15 +21,26 @@ from biasatlas.workflow.normal_form import PACKAGE, Boundaries, Definition, Form
 #: apart.
 ROUNDS = 6
 
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
 #: In front of a class of which only the methods count: its objects were made when the run was planned.
 METHODS = "methods of "
 
 
 class Library:
-    """The library's source below ``root`` (``scripts/``), read once; ``edited`` are files with another text, by path."""
+    """The library's source below ``root`` (``scripts/``), read once; ``edited`` are files with another text, by path.
 
-    def __init__(self, root: Path, edited: Mapping[str, str] | None = None, calls: frozenset[str] = frozenset()):
-        self.root, self._edited, self._calls = root, edited or {}, calls
+    ``calls`` are functions whose literal arguments count; ``templates`` are classes that render the templates of a folder.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        edited: Mapping[str, str] | None = None,
+        calls: frozenset[str] = frozenset(),
+        templates: Mapping[str, str] | None = None,
+    ):
+        self.root, self._edited, self._calls, self._templates = root, edited or {}, calls, templates or {}
         self._modules: dict[str, Module | None] = {}
         self._resolved: dict[str, tuple[Definition | None, str, tuple[str, ...]]] = {}
 
@@ -51,6 +63,17 @@ class Library:
                 if file.endswith("/__init__.py") and (self.root / path).is_dir():
                     self._modules[name] = read_module(name, "", True, self._calls)
         return self._modules[name]
+
+    def named_in_templates(self, definition: Definition) -> set[str]:
+        """Names in the expressions of the templates that a class renders: of attributes, of variables, in strings."""
+        folder = self._templates.get(f"{definition.module}.{definition.name}")
+        if folder is None:
+            return set()
+        from jinja2 import Environment  # here alone, for its time
+
+        paths = (path.relative_to(self.root).as_posix() for path in sorted((self.root / folder).iterdir()))
+        tokens = (token for path in paths for token in Environment().lex(self._source(path) or ""))
+        return {name for _, kind, text in tokens if kind in ("name", "string") for name in _IDENTIFIER.findall(text)}
 
     def script(self, name: str) -> Module:
         """A script by its name below ``scripts/``. Raises ValueError where there is none."""
@@ -187,6 +210,8 @@ class Reach:
         self._imported(definition.module)
         if not definition.method:
             self._take_class(definition, follow=False)
+            for name in self._library.named_in_templates(definition):
+                self._mention(name)
 
     def _imported(self, name: str) -> None:
         """A module of which something is reached: what it does when it is imported counts too."""

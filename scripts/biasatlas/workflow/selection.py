@@ -135,7 +135,7 @@ def missing_input(config: Config, benchmark: str, task: str) -> str:
     declared = spec.tasks[task]
     if declared.judged and not run.judge:
         return f"it needs a model that judges the answers. Set `benchmarks.{benchmark}.judge`."
-    if declared.file and run.data == "full" and declared.file not in run.files:
+    if declared.file and run.data in ("full", "released") and declared.file not in run.files:
         return (
             f"it needs {spec.files[declared.file]}, and the published data lack them. Set "
             f"`benchmarks.{benchmark}.files.{declared.file}`; docs/{run.benchmark}.md says how to make that file."
@@ -182,7 +182,7 @@ def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
         if table.file:
             return table.file in run.files
         if table.source or not table.tasks:
-            return run.data == "full"
+            return run.is_published
         return bool(answered.intersection(table.tasks))
 
     return [name for name, table in spec.tables.items() if is_made(table)]
@@ -212,14 +212,27 @@ def released_models(config: Config) -> list[str]:
 
 
 def replicable_tables(config: Config) -> list[tuple[str, str]]:
-    """(benchmark, table) with published numbers that need no model: from released outputs, published data, or other printed tables."""
+    """(benchmark, table) that need no model: from released outputs, published data, or other printed tables.
+
+    Of released outputs, those with published numbers, or of which a figure of the paper is drawn.
+    """
     released = {name for name in config.benchmarks for model in released_models(config) if tasks(config, name, model)}
+    drawn = {
+        name: {
+            table
+            for figure in config.spec(name).figures.values()
+            if "of the paper" in figure.caption
+            for table in figure.tables
+        }
+        for name in config.benchmarks
+    }
     return [
         (name, table)
         for name, run in config.benchmarks.items()
-        if run.data == "full"
+        if run.is_published
         for table, declared in config.spec(name).tables.items()
-        if not declared.file and (not declared.tasks or (declared.published and name in released))
+        if not declared.file
+        and (not declared.tasks or (name in released and (declared.published or table in drawn[name])))
     ]
 
 

@@ -21,6 +21,7 @@ def site_tree(targets: Targets) -> dict[str, Any]:
         "paid": _paid(targets),
         "missing": _missing(targets),
         "replication": File(paths.replication) if targets.exists(paths.replication) else "",
+        "claims": File(paths.claims) if targets.exists(paths.claims) else "",
         "summaries": list(map(File, targets.all_summaries())),
     }
 

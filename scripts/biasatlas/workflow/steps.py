@@ -126,7 +126,7 @@ class Steps:
         return "released"
 
     def data(self, wildcards: Any) -> str:
-        """Which data a benchmark is run on: "full", "sample" or the user's folder."""
+        """Which data a benchmark is run on: "full", another published set, "sample" or the user's folder."""
         return self.config.benchmarks[wildcards.benchmark].data
 
     def resources(self, stage: StepName) -> Callable:

@@ -11,10 +11,11 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.dbb import CASE_COLUMNS, PLACEHOLDER, SCORE_COLUMNS, TYPES
 from biasatlas.benchmarks.dbb.requests import faults
 from biasatlas.benchmarks.dbb.spec import DBBOptions
+from biasatlas.columns import STOPPED
 
 #: What is added to an exact probability before its logarithm is taken.
 LEAST = 1e-6
-_ANSWERED = ("ok", "refused", "filtered", "ambiguous", "unparseable")
+_ANSWERED = ("ok", "refused", *STOPPED, "ambiguous", "unparseable")
 #: What an answer's probability is spread over: the two options as shown, and what chooses neither.
 _OPTION_MASSES = ["first", "second"]
 _OTHER_MASSES = ["refused", "ambiguous", "unparseable", "unresolved"]
@@ -57,7 +58,7 @@ def score_responses(step: Step[DBBOptions]) -> pd.DataFrame:
     variations as ``sg_normalise`` says.
 
     A question without a probability leaves its instances' scores missing, with its ``status`` and ``detail``: "refused",
-    "filtered", "ambiguous" or "unparseable" where in one order no answer chose an option ("failed" where none was followed to its end), "failed" for a fault of
+    "filtered", "thought", "ambiguous" or "unparseable" where in one order no answer chose an option ("failed" where none was followed to its end), "failed" for a fault of
     the data, else that of its response.
     """
     options, category = step.options, step.category
@@ -110,8 +111,8 @@ def _choices(requests: pd.DataFrame, responses: pd.DataFrame, category: str, opt
     )
     failed = answers[~answers["answered"]].drop_duplicates("item_id").set_index("item_id").reindex(questions.index)
     largest = questions[_OTHER_MASSES].fillna(0).idxmax(axis=1).replace("unresolved", "failed")
-    filtered = (answers["status"] == "filtered").groupby(answers["item_id"], sort=False).any()
-    largest = largest.mask(filtered.reindex(questions.index), "filtered")
+    stopped = answers["status"].where(answers["status"].isin(STOPPED)).groupby(answers["item_id"], sort=False).first()
+    largest = stopped.reindex(questions.index).fillna(largest)
     questions["status"] = failed["status"].fillna(largest.where(~chosen, "ok"))
     questions["detail"] = failed["detail"].fillna("")
     return questions.reset_index()
@@ -132,15 +133,18 @@ def _answers(
 ) -> tuple[pd.DataFrame, bool]:
     """The requests with their responses' masses (missing where not ``answered``), and whether these are of samples.
 
-    Responses do not say whether their probabilities are frequencies of samples. They are taken for it if every mass of
+    A response that holds its replies is of so many samples. Others do not say whether their probabilities are frequencies of
+    samples. They are taken for it if every mass of
     every answer of the category is a multiple of 1 / ``repeats`` (to 1e-6 of a sample). So a model whose exact
     probabilities all happen to be such multiples (all 0 or 1, for example) counts as sampled.
     """
     answers = requests[["request_id", "item_id", "order", "repeats"]].merge(
-        responses[["request_id", "status", "detail", "probabilities", *_OTHER_MASSES]],
+        responses[["request_id", "status", "detail", "probabilities", "replies", *_OTHER_MASSES]],
         on="request_id",
         validate="1:1",
     )
+    said = answers.pop("replies").dropna()
+    answers.loc[said.index, "repeats"] = [len(json.loads(replies)) for replies in said]
     answered = (answers["probabilities"].notna() & answers["status"].isin(_ANSWERED)).to_numpy()
     masses = np.full((len(answers), len(_MASSES)), np.nan)
     if answered.any():

@@ -248,7 +248,14 @@ SPEC = Spec(
         ),
         "p_value": P_VALUE,
     },
-    files={"variations": "ten variations of each question's options"},
+    files={
+        "variations": "ten variations of each question's options",
+        "dataset": "the questions as their authors filled them: Bias-Dataset.csv, or the zip of their larger set",
+    },
+    datasets={"released": ("dbb", "dbb_dataset"), "released_more": ("dbb", "dbb_more_samples")},
+    released={"gpt-4o": "dbb_gpt_4o"},
+    released_tasks=("MCQ",),
+    formats={"replies": "CSV or JSON (or a zip of them) with the dataset's columns and one of replies or choices"},
     headlines=(
         Headline(
             name="choice",

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.mcbe import PLACEHOLDER, SEVERITIES, subcategories
+from biasatlas.benchmarks.mcbe import PLACEHOLDER, SEVERITIES, other_names, subcategories
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.templates import fill_slots, formatted_strings, plain, printed, template, with_slots
 from biasatlas.resources import Resources
@@ -47,7 +47,8 @@ def build_requests(step: Step[McBEOptions]) -> pd.DataFrame:
         return _pc(items, options)
     texts = prompts(options.templates, resources)
     if step.task == "SC":
-        rows = _sc(items, options, texts, subcategories(resources), _context_last(options, step.orders))
+        names = subcategories(resources), other_names(resources)
+        rows = _sc(items, options, texts, *names, _context_last(options, step.orders))
     elif step.task == "SS":
         rows = _ss(items, options, texts["ss"])
     elif step.task == "BA":
@@ -119,6 +120,7 @@ def _sc(
     options: McBEOptions,
     prompts: Mapping[str, str],
     listed: Mapping[str, Sequence[str]],
+    other: Mapping[str, Sequence[str]],
     context_last: Collection[str],
 ) -> Iterator[dict]:
     in_file = {name: list(dict.fromkeys(rows["subcategory"])) for name, rows in items.groupby("category", sort=False)}
@@ -141,6 +143,7 @@ def _sc(
                 "subcategory": item.subcategory,
                 "prompt": fill_slots(prompts[name], {"sentence": text, "labels": shown}),
                 "labels": json.dumps(labels, ensure_ascii=False),
+                "options": json.dumps([[each, *other.get(each, ())] for each in labels], ensure_ascii=False),
                 "parser": PARSER_OF[options.sc_match],
             }
 

@@ -15,7 +15,7 @@ from biasatlas.benchmarks.mcbe.parsers import number, read_reply
 from biasatlas.benchmarks.mcbe.requests import default_sentence, words_of
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.columns import MASSES
+from biasatlas.columns import MASSES, STOPPED
 from biasatlas.resources import Resources
 
 #: Decay rates by option value. The code has 2.718 / 2 (and 0.12 for SS), each times 1 + ln(2.718 / 2).
@@ -90,7 +90,7 @@ def _outcomes(answers: pd.DataFrame) -> pd.DataFrame:
 def _choice(status: str, probabilities: str | None, *masses: float) -> _Outcome:
     if status == "failed" or not isinstance(probabilities, str):
         return _Outcome(None, outcome=status)
-    return _Outcome(json.loads(probabilities), *masses, outcome="filtered" if status == "filtered" else "ok")
+    return _Outcome(json.loads(probabilities), *masses, outcome=status if status in STOPPED else "ok")
 
 
 def _reply(status: str, text: str, parser: str, labels: str, first: str | None) -> _Outcome:
@@ -100,8 +100,9 @@ def _reply(status: str, text: str, parser: str, labels: str, first: str | None) 
     """
     names = json.loads(labels)
     none = [0.0] * len(names)
-    if status in ("refused", "filtered"):
-        return _Outcome(none, refused=1.0, outcome="filtered" if status == "filtered" else "ok")
+    if status in ("refused", *STOPPED):
+        mass = {STOPPED.get(status, status): 1.0}
+        return _Outcome(none, **mass, outcome=status if status in STOPPED else "ok")
     if status not in ("ok", "truncated"):
         return _Outcome(None, outcome=status)
     candidates = names if first is None else [first, *names]
@@ -306,7 +307,7 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
         detail=np.where(unparsed, np.where(silence == AMBIGUOUS, _SEVERAL, _UNREADABLE), answers["detail"]),
         refused=outcome.isin(("refused", "filtered")).to_numpy(float),
         ambiguous=0.0,
-        unparseable=(outcome == "unparseable").to_numpy(float),
+        unparseable=outcome.isin(("unparseable", "thought")).to_numpy(float),
         unresolved=0.0,
         score=score.to_numpy(),
         **{

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from biasatlas.columns import MASSES, TABLE_COLUMNS
+from biasatlas.columns import MASSES, NO_VALUE, TABLE_COLUMNS
 
 if TYPE_CHECKING:
     from biasatlas.stats.intervals import Inference
@@ -38,10 +38,6 @@ class Estimate:
         return cls(value, low, high, n, inference.n_clusters, inference.reason)
 
 
-#: Statuses of a unit without a value, in the order of a table's columns.
-_NO_VALUE = ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed", "not_applicable")
-
-
 @dataclass(frozen=True)
 class Counts:
     """Units without a value, by their outcome (:data:`biasatlas.columns.STATUSES` but "ok"), and what is known beyond.
@@ -52,6 +48,7 @@ class Counts:
 
     refused: int = 0
     filtered: int = 0
+    thought: int = 0
     ambiguous: int = 0
     unparseable: int = 0
     truncated: int = 0
@@ -66,7 +63,7 @@ class Counts:
         if units.empty:  # a table of many cells asks of each, and most lack nothing
             return cls()
         counts = units["status"].value_counts()
-        numbers = {name: int(counts.get(name, 0)) for name in _NO_VALUE}
+        numbers = {name: int(counts.get(name, 0)) for name in NO_VALUE}
         return cls(**numbers, unparsed=unparsed(units), reason=_reason(units))
 
     def without(self, statuses: Iterable[str]) -> "Counts":
@@ -74,7 +71,7 @@ class Counts:
         return Counts(**asdict(self) | dict.fromkeys(statuses, 0))
 
     def __add__(self, other: "Counts") -> "Counts":
-        numbers = {name: getattr(self, name) + getattr(other, name) for name in _NO_VALUE}
+        numbers = {name: getattr(self, name) + getattr(other, name) for name in NO_VALUE}
         return Counts(**numbers, reason=self.reason or other.reason)
 
 

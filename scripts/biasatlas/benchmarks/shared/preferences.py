@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from biasatlas.columns import MASSES
+from biasatlas.columns import MASSES, STOPPED
 
 
 def parse_probabilities(probabilities: pd.Series, labels: Sequence[str]) -> np.ndarray:
@@ -26,7 +26,8 @@ def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences:
 
     Where an order has no answer the status is that of its response ("failed" without one); "ok"
     where in each order some sentence has some probability; else what the first other order says most: "refused",
-    "ambiguous" or "unparseable" (what was not followed to its end counts as that), "filtered" where its service stopped it.
+    "ambiguous" or "unparseable" (what was not followed to its end counts as that), "filtered" or "thought"
+    where that stopped it.
     Several replies in one order share it.
     """
     joined = requests.merge(responses, on="request_id", how="left", validate="one_to_many")
@@ -35,8 +36,9 @@ def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences:
     for sentence in sentences:
         joined[sentence] = shares[order == sentence]
     orders = joined.groupby(["item_id", "request_id"], sort=False)[[*sentences, *MASSES]].mean()
-    filtered = (joined["status"] == "filtered").groupby([joined["item_id"], joined["request_id"]], sort=False).any()
-    silence = np.where(filtered.reindex(orders.index), "filtered", _silence(orders))
+    stopped = joined["status"].where(joined["status"].isin(STOPPED))
+    stopped = stopped.groupby([joined["item_id"], joined["request_id"]], sort=False).first().reindex(orders.index)
+    silence = np.where(stopped.notna(), stopped, _silence(orders))
     orders["status"] = np.where(orders[list(sentences)].sum(axis=1) > 0, "ok", silence)
     groups = joined.groupby("item_id")
     mean = groups[[*sentences, *MASSES]].mean()

@@ -7,6 +7,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
+from biasatlas.columns import STOPPED
 from biasatlas.stats.clusters import proportion
 
 #: Rate -> the columns of scores, probability masses, that it adds up.
@@ -35,7 +36,8 @@ def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
 def answer_rates(keys: Mapping[str, object], scores: pd.DataFrame, clusters: pd.Series) -> list[dict[str, object]]:
     """Rows of a table: rates at which prompts were refused, answered with several options, not read, and all of these.
 
-    What a service's filter stopped is refused too; a table's column ``filtered`` counts it alone.
+    What a service's filter stopped is refused too, and what a model only thought is not read; the columns ``filtered`` and
+    ``thought`` of a table count each alone.
 
     Each is the mean probability (column ``refused``, ``ambiguous``, ``unparseable`` or their sum) over the items that have
     an answer of any sort, in percent (0 to 100), over ``clusters``. What a rate measures is not counted as left
@@ -47,7 +49,7 @@ def answer_rates(keys: Mapping[str, object], scores: pd.DataFrame, clusters: pd.
             keys,
             rate,
             percentage(scores[masses].sum(axis=1, skipna=False), clusters),
-            counts.without([*masses, "filtered"] if "refused" in masses else masses),
+            counts.without([*masses, *(status for status, mass in STOPPED.items() if mass in masses)]),
         )
         for rate, masses in _RATES.items()
     ]

@@ -20,7 +20,7 @@ from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options, asked_options
 from biasatlas.benchmarks.shared.rates import percentage
-from biasatlas.columns import MASSES, NO_REPLY
+from biasatlas.columns import MASSES, NO_REPLY, STOPPED
 
 #: Key columns of the table ``outcomes``.
 KEYS = ("model", "task", "answers", "grouped_by", "group")
@@ -31,7 +31,8 @@ _ALL = 0.99
 #: Control characters but tabs and line ends.
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 #: Columns of :func:`answers`.
-_COLUMNS = ["request_id", "item_id", "repeat", "outcome", "share", "detail", "text", "found", "parser", "labels"]
+_COLUMNS = ["request_id", "item_id", "repeat", "outcome", "share", "detail", "text", "found", "parser"]
+_COLUMNS += ["labels", "options"]
 
 
 def answers(
@@ -94,7 +95,7 @@ def _read(rows: pd.DataFrame, parsers: Mapping[str, Parser], parser: str | None)
 
 def _reading(text: str, status: str, options: Options | None, parser: Parser | None) -> tuple[str | None, str]:
     """The label that a reply gives, and "ok" or why there is none; "truncated": cut off before any answer."""
-    if status in (*NO_REPLY, REFUSED, "filtered"):
+    if status in (*NO_REPLY, REFUSED, *STOPPED):
         return None, status
     if not parser or options is None:
         parser, options = None, as_options(["answered"])

@@ -20,7 +20,7 @@ import pandas as pd
 from biasatlas.benchmarks.shared.parsing import Parser
 from biasatlas.benchmarks.shared.parsing.named import whole_answer
 from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
-from biasatlas.columns import RESPONSE_COLUMNS
+from biasatlas.columns import RESPONSE_COLUMNS, STOPPED
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.endpoint import batch, send
@@ -39,7 +39,16 @@ log = logging.getLogger(__name__)
 _ROWS = 2000
 
 #: A record's status -> what of a choice its sample counts for; any other text is read.
-_OUTCOMES = {"refused": "refused", "filtered": "refused", "failed": "unresolved", "unparseable": "unparseable"}
+_OUTCOMES = STOPPED | {"refused": "refused", "failed": "unresolved", "unparseable": "unparseable"}
+
+#: Why samples of a choice are none, by status.
+_STOPPED_BY = {
+    "filtered": "the service's filter stopped {} of {} samples",
+    "thought": "the model thought and did not answer in {} of {} samples",
+}
+
+#: Share of a task's answers above which thinking that never answered is worth a warning.
+_MANY_THOUGHT = 0.05
 
 #: A label's index, "refused", "ambiguous", "unparseable" or "unresolved".
 Outcome = int | str | None
@@ -74,7 +83,8 @@ class Endpoint:
         the endpoint cannot answer is ``not_applicable`` with the reason. The dictionary holds what these answers took,
         the same whenever they were given: calls, answers, failed, tokens, cost, currency, served models, and of how many
         requests sampled several times (``sampled``) all texts were the same (``one_text``); tokens and cost leave out the
-        answers that the endpoint did not count (``uncounted``).
+        answers that the endpoint did not count (``uncounted``). Of models that think also how many only ``thought``, and the
+        ``thinking_tokens``, which are among those of completion.
 
         Raises UserError when a key is missing or wrong, the endpoint cannot be reached, does not know the model or does not
         sample though it is to, the budget is used up, or more than ``max_failed_share`` of the calls failed; KeyboardInterrupt
@@ -261,6 +271,8 @@ class _Taken:
             failed = record["status"] == "failed"
             self.counts["failed"] += failed
             self.counts["answers"] += not failed
+            self.counts["thought"] += record["status"] == "thought"
+            self.counts["thinking_tokens"] += record.get("thinking_tokens") or 0
             self.counts["calls"] += failed or not record["choice"]
             self.counts["uncounted"] += not failed and record["prompt_tokens"] is None
             self.counts["prompt_tokens"] += record.get("prompt_tokens") or 0
@@ -276,11 +288,14 @@ class _Taken:
             name: self.counts[name] for name in ("calls", "answers", "failed", "uncounted", "sampled", "one_text")
         }
         tokens = {name: self.counts[name] for name in ("prompt_tokens", "completion_tokens")}
+        counts |= {name: self.counts[name] for name in ("thought", "thinking_tokens") if self.counts[name]}
         warnings = []
         if others := {name for name in self.served_models if not _same_model(name, self.entry.model)}:
             warnings.append(f"the endpoint answers as {', '.join(sorted(others))}, not as {self.entry.model}")
         if len(self.served_models) > 1 or len(self.fingerprints) > 1:
             warnings.append("the endpoint changed its model, or its back end, in the course of this")
+        if (thought := self.counts["thought"]) > _MANY_THOUGHT * self.counts["answers"]:
+            warnings.append(f"of {self.counts['answers']} answers {thought} are thinking alone: it took all tokens")
         if self.counts["one_text"]:
             warnings.append(
                 f"of {self.counts['sampled']} requests sampled, {self.counts['one_text']} got one text each time"
@@ -343,9 +358,9 @@ def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
             if top
             else f"{len(failed)} of {len(records)} samples failed, as: {failed[0]}"
         )
-    elif stopped := sum(record["status"] == "filtered" for record in records):
-        status = "filtered" if stopped == len(records) else "ok"
-        detail = f"the service's filter stopped {stopped} of {len(records)} samples"
+    elif stopped := Counter(record["status"] for record in records if record["status"] in STOPPED):
+        status = stopped.most_common(1)[0][0] if stopped.total() == len(records) else "ok"
+        detail = "; ".join(_STOPPED_BY[name].format(count, len(records)) for name, count in stopped.items())
     probabilities = [float(masses[index]) for index in range(len(options))]
     said = (
         None

@@ -21,9 +21,9 @@ from openai.types import Batch
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
 from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost
-from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.entry import ApiEntry, service_of
 from biasatlas.models.endpoint.replies import outcome
-from biasatlas.models.endpoint.services import Kind, services
+from biasatlas.models.endpoint.services import Kind
 from biasatlas.models.endpoint.spending import Job
 from biasatlas.models.endpoint.transport import (
     backoff_s,
@@ -147,7 +147,7 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
             except ValueError as error:
                 log.warning("batch %s: a row that answers no call (%s)", batch.id, error)
                 continue
-            found = _read_row(row, state["wants"], services().named(job.entry.base_url))
+            found = _read_row(row, state["wants"], service_of(job.entry))
             if not isinstance(found, Failure):
                 spent += _keep(key, found, state["keys"][key], job)
             elif found.kind == "retry":

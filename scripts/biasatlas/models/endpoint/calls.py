@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 
 from biasatlas.models.endpoint import ASKED
 from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.services import services
 from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.sampling import Settings, fill_sampling
 from biasatlas.models.store import content, keys
@@ -22,39 +23,6 @@ HEADROOM = 0.95
 Wants = Literal["text", "first_token", "prompt"]
 
 PATHS: dict[Wants, str] = {"text": "/chat/completions", "first_token": "/chat/completions", "prompt": "/completions"}
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How an endpoint spells settings: the ``length`` of an answer, and those ``off`` that it must be told to leave alone.
-
-    What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
-    ``greedy`` is sent, in place of a temperature of 0, by those that take none.
-    """
-
-    length: str = "max_tokens"
-    top_k: str | None = None
-    no_top_k: int = 0
-    repetition_penalty: str | None = None
-    off: dict[str, float] = field(default_factory=dict)
-    lacks: dict[str, float] = field(default_factory=dict)
-    most_temperature: float = 2.0
-    greedy: dict[str, Any] = field(default_factory=dict)
-
-
-#: What of a setting changes nothing, for endpoints that do not take it.
-_NO_PENALTY = {"frequency_penalty": 0.0}
-
-DIALECTS = {
-    "compatible": Dialect(),
-    "openai": Dialect("max_completion_tokens"),
-    "reasoning": Dialect("max_completion_tokens", lacks=_NO_PENALTY | {"temperature": 1.0, "top_p": 1.0}),
-    "anthropic": Dialect(lacks=_NO_PENALTY | {"top_p": 1.0}, most_temperature=1.0),
-    "gemini": Dialect(lacks=_NO_PENALTY),
-    "glm": Dialect(lacks=_NO_PENALTY, most_temperature=1.0, greedy={"do_sample": False}),
-    "vllm": Dialect(top_k="top_k", no_top_k=-1, repetition_penalty="repetition_penalty", off={"min_p": 0.0}),
-    "llama.cpp": Dialect(top_k="top_k", repetition_penalty="repeat_penalty", off={"min_p": 0.0}),
-}
 
 
 class Unsupported(ValueError):
@@ -100,7 +68,7 @@ def call_of(row: Mapping, entry: ApiEntry) -> Call:
     exact = asked["kind"] == "choice" and entry.top_logprobs > 0
     if exact:
         _check_exact(asked)
-        body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, DIALECTS[entry.dialect].length: 1}
+        body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, services().dialects[entry.dialect].length: 1}
     repeats = 1 if exact or pd.isna(row["repeats"]) else int(row["repeats"])
     prompt = "".join(message["content"] for message in body["messages"])
     wants: Wants = "first_token" if exact else "text"
@@ -137,7 +105,7 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict:
     missing = [name for name in ("temperature", "top_p", "max_tokens") if asked[name] is None]
     if missing:
         raise ValueError(f"a request for text says nothing about {', '.join(missing)}: {asked['messages']}")
-    dialect = DIALECTS[entry.dialect]
+    dialect = services().dialects[entry.dialect]
     settings = {
         "temperature": asked["temperature"],
         "top_p": asked["top_p"],

@@ -18,6 +18,7 @@ from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Wants, call_of, echo_body
 from biasatlas.models.endpoint.entry import ApiEntry, Found
 from biasatlas.models.endpoint.replies import continuation_logprobs, read_reply
+from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.transport import error_text, fatal, most_seconds, options, outcome_of, shown
 from biasatlas.models.interface import ModelContext
 
@@ -72,6 +73,8 @@ class _Probe:
         self.entry, self.client = entry, client
         self.where = f"{entry.model} at {entry.base_url}"
         self.names: set[str] = set()
+        self.dialect = services().dialects[entry.dialect]
+        self.seed = self.dialect.seed
 
     def run(self) -> Found:
         self.names = self._models()
@@ -85,7 +88,9 @@ class _Probe:
             log.warning("%s said nothing in 24 tokens: does it think first? See `extra_body`", self.where)
         elif len(texts) == 1:
             found = dataclasses.replace(found, seed=(seeded := self._is_seeded()), samples=seeded)
-        found = dataclasses.replace(found, n=self._most_answers({"seed": 11} if found.seed else {}, said=texts != {""}))
+        found = dataclasses.replace(
+            found, n=self._most_answers({self.seed: 11} if found.seed else {}, said=texts != {""})
+        )
         if self.entry.top_logprobs:
             self._check_top()
         if self.entry.prompt_logprobs:
@@ -138,7 +143,7 @@ class _Probe:
     def _most_answers(self, seed: dict, said: bool) -> int:
         """How many answers the endpoint gives in one call: 1 where those are copies of one."""
         for n in _ANSWERS if self.entry.n is None else (self.entry.n,):
-            if n > 1:
+            if 1 < n <= self.dialect.most_answers:
                 try:
                     count = min(len(self._ask(self._body(max_tokens=1) | seed | {"n": n})), n)
                     if count == 1:
@@ -158,7 +163,7 @@ class _Probe:
         """Whether equal calls differ where each has a seed of its own."""
         body = self._body(max_tokens=24)
         try:
-            texts = {self._ask(body | {"seed": seed})[0]["text"] for seed in (11, 22, 33)}
+            texts = {self._ask(body | {self.seed: seed})[0]["text"] for seed in (11, 22, 33)}
         except openai.APIStatusError:
             texts = set()
         if len(texts) > 1:

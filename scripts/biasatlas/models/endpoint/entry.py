@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError, field_validator
+from pydantic import TypeAdapter, ValidationError, ValidationInfo, field_validator, model_validator
 
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import VERSION
+from biasatlas.models.endpoint.services import services
 from biasatlas.models.entry import Entry, SamplingSettings, lacks_setting
 from biasatlas.models.interface import Kind
 from biasatlas.stages import field
-from biasatlas.validation import masked
+from biasatlas.validation import masked, nearest
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
@@ -35,12 +36,18 @@ class ApiEntry(Entry):
         repr=False,  # a key that is put here by mistake is never shown
         description="Name of the environment variable that holds the key (never the key itself); empty: no key.",
     )
-    dialect: Literal["openai", "reasoning", "compatible", "anthropic", "gemini", "glm", "vllm", "llama.cpp"] = field(
+    service: str = field(
+        "answers",
+        "",
+        description="The service behind `base_url`, where a gateway hides it, as `openai` or `gemini`: what an error means "
+        "differs between them. Empty: the one whose host it is.",
+    )
+    dialect: str = field(
         "answers",
         "compatible",
         description="Which settings the endpoint knows and how it spells them: `compatible` takes max_tokens; `openai` "
         "max_completion_tokens; `reasoning` (OpenAI's and Azure's models that think) that, and no sampling settings; "
-        "`anthropic`, `gemini` and `glm` lack some; `vllm` (SGLang too) and `llama.cpp` have top-k and a repetition penalty.",
+        "`anthropic`, `gemini`, `glm` and `mistral` lack some; `vllm` (SGLang too) and `llama.cpp` have top-k and a repetition penalty.",
     )
     system: Literal["separate", "user"] = field(
         "answers",
@@ -135,6 +142,27 @@ class ApiEntry(Entry):
         """Without a slash at the end: it is the same endpoint, and its answers are the same."""
         return url.rstrip("/")
 
+    @field_validator("service", "dialect")
+    @classmethod
+    def _known(cls, name: str, info: ValidationInfo) -> str:
+        """Refuse what ``resources/services.json`` does not list."""
+        known = services().dialects if info.field_name == "dialect" else {"": None, **services().services}
+        if name not in known:
+            raise ValueError(f"{masked(name)!r} is not allowed{nearest(name, filter(None, known))}")
+        return name
+
+    @model_validator(mode="after")
+    def _within_dialect(self) -> "ApiEntry":
+        """Refuse what the dialect never has."""
+        dialect = services().dialects[self.dialect]
+        if self.top_logprobs > dialect.most_top_logprobs:
+            raise ValueError(
+                f"top_logprobs: {self.top_logprobs}, and the dialect {self.dialect} has at most {dialect.most_top_logprobs}"
+            )
+        if self.batch and not dialect.batch:
+            raise ValueError(f"batch: the dialect {self.dialect} has no Batch API; leave it out")
+        return self
+
     @field_validator("key_env")
     @classmethod
     def _no_key(cls, name: str) -> str:
@@ -156,6 +184,11 @@ class Found:
     samples: bool = True
     seed: bool = False
     served_model: str = ""
+
+
+def service_of(entry: ApiEntry) -> str:
+    """The name of the service behind an ``entry``; '' where it is not known."""
+    return entry.service or services().named(entry.base_url)
 
 
 def read_found(ready: Sequence[Path]) -> Found | None:

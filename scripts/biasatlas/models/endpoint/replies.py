@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from biasatlas.benchmarks.shared.parsing.normalise import split_thinking
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.calls import Wants
 from biasatlas.models.endpoint.services import Kind, said, services
@@ -72,6 +73,14 @@ def _said(content: Any) -> Any:
     return "".join(said) if all(isinstance(text, str) for text in said) else content
 
 
+def _thought(content: Any) -> str:
+    """What is thought in a message that comes in parts, which may have parts themselves."""
+    parts = content if isinstance(content, list) else []
+    found = [part.get("thinking") for part in parts if isinstance(part, dict) and part.get("type") == "thinking"]
+    said = (_said(thought) for thought in found)
+    return "".join(_whole_characters(text) for text in said if isinstance(text, str))
+
+
 #: Half a surrogate pair fits no file.
 Text = Annotated[str, BeforeValidator(lambda text: _whole_characters(text))]
 
@@ -79,6 +88,9 @@ Text = Annotated[str, BeforeValidator(lambda text: _whole_characters(text))]
 def _whole_characters(text: Any) -> Any:
     return text.encode("utf-8", "replace").decode() if isinstance(text, str) else text
 
+
+#: What was thought, if it is a text; nothing hangs on it.
+Thought = Annotated[str, BeforeValidator(lambda text: _whole_characters(text) if isinstance(text, str) else "")]
 
 _Pair = Annotated[tuple[str, Logprob], Strict(False)]
 
@@ -133,13 +145,14 @@ class Message(_Strict):
     refusal: Text | None = None
     tool_calls: Any = None
     function_call: Any = None
-    reasoning: Any = None
-    reasoning_content: Any = None
+    reasoning: Thought = ""
+    reasoning_content: Thought = ""
+    chunks: Annotated[str, BeforeValidator(_thought)] = Field("", validation_alias="content")
 
     @property
-    def thinks(self) -> bool:
-        """Whether it holds what was thought."""
-        return bool(self.reasoning or self.reasoning_content)
+    def thought(self) -> str:
+        """What was thought before anything was said, where the endpoint keeps it apart."""
+        return self.chunks or self.reasoning_content or self.reasoning
 
 
 class ChatChoice(_Strict):
@@ -157,9 +170,35 @@ class EchoChoice(_Strict):
     logprobs: EchoLogprobs
 
 
+class _Details(_Strict):
+    reasoning_tokens: Known[Tokens] = None
+
+
 class _Usage(_Strict):
     prompt_tokens: Known[Tokens] = None
     completion_tokens: Known[Tokens] = None
+    total_tokens: Known[Tokens] = None
+    completion_tokens_details: Known[_Details] = None
+
+    @property
+    def thought(self) -> int | None:
+        """Tokens of thinking; None where none are told. Gemini has them in the total alone."""
+        told = self.completion_tokens_details.reasoning_tokens if self.completion_tokens_details else None
+        return told or self._beyond or told
+
+    @property
+    def written(self) -> int | None:
+        """Tokens that are paid for as written, those of thinking among them; xAI counts these beside the others."""
+        if self.completion_tokens is None:
+            return None
+        beside = self.thought or 0
+        return self.completion_tokens + max(self._beyond, beside if beside > self.completion_tokens else 0)
+
+    @property
+    def _beyond(self) -> int:
+        if self.total_tokens is None or self.prompt_tokens is None or self.completion_tokens is None:
+            return 0
+        return max(0, self.total_tokens - self.prompt_tokens - self.completion_tokens)
 
 
 class _Reply(_Strict):
@@ -185,11 +224,12 @@ class Record(_Strict):
     """What the store keeps of an answer; ``version`` 1 had none of what says where it comes from.
 
     ``time`` is in seconds since 1970, ``attempt`` counts from 1, ``choice`` is the answer's place among those of one reply,
-    whose tokens are shared out among them. A record with ``tokens`` has ``logprobs``.
+    whose tokens are shared out among them. ``thinking`` is what was thought before the answer, and no part of it; its tokens
+    are among ``completion_tokens``. A record with ``tokens`` has ``logprobs``.
     """
 
     version: Annotated[int, Field(ge=1)] = 1
-    status: Literal["ok", "truncated", "refused", "filtered", "unparseable"]
+    status: Literal["ok", "truncated", "refused", "filtered", "thought", "unparseable"]
     finish_reason: str
     text: str | None = None
     detail: str | None = None
@@ -198,6 +238,8 @@ class Record(_Strict):
     logprobs: list[Logprob | None] | None = None
     prompt_tokens: Known[Tokens] = None
     completion_tokens: Known[Tokens] = None
+    thinking: str | None = None
+    thinking_tokens: Known[Tokens] = None
     served_model: Known[Name] = None
     response_id: Known[Name] = None
     fingerprint: Known[Name] = None
@@ -228,11 +270,11 @@ class BadReply(ValueError):
     """A reply with status 200 that is no answer; it may be asked again."""
 
 
-def read_reply(content: bytes, wants: Wants) -> list[dict | None]:
+def read_reply(content: bytes, wants: Wants, thinks: bool = False) -> list[dict | None]:
     """The records of a reply's choices: what the store keeps, None for a choice that is no answer.
 
-    The tokens that the endpoint counts for all are shared out among those that are. Raises :class:`BadReply` for anything
-    that holds no answer.
+    The tokens that the endpoint counts for all are shared out among those that are. Of a model that ``thinks`` the text
+    is cut behind its thinking. Raises :class:`BadReply` for anything that holds no answer.
     """
     reply = _read(content, EchoReply) if wants == "prompt" else _read(content, ChatReply)
     records: list[dict | None] = []
@@ -240,23 +282,25 @@ def read_reply(content: bytes, wants: Wants) -> list[dict | None]:
     choices: Sequence[ChatChoice | EchoChoice | None] = reply.choices
     for choice in choices:
         try:
-            records.append(_record(choice, wants))
+            records.append(_record(choice, wants, thinks))
         except BadReply as error:
             records.append(None)
             fault = str(error)
     answers = [record for record in records if record is not None]
     if not answers:
         raise BadReply(fault)
-    tokens = (reply.usage.prompt_tokens, reply.usage.completion_tokens) if reply.usage else (None, None)
+    usage = reply.usage or _Usage()
     for place, record in enumerate(answers):
         record |= {
-            "prompt_tokens": _part(tokens[0], place, 1),
-            "completion_tokens": _part(tokens[1], place, len(answers)),
+            "prompt_tokens": _part(usage.prompt_tokens, place, 1),
+            "completion_tokens": _part(usage.written, place, len(answers)),
             "served_model": reply.model,
             "response_id": reply.id,
             "fingerprint": reply.system_fingerprint,
             "choice": place,
         }
+        if usage.thought is not None:
+            record["thinking_tokens"] = _part(usage.thought, place, len(answers))
     return records
 
 
@@ -287,7 +331,7 @@ def _first(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc'])) or 'the reply'}: {first['msg']}"
 
 
-def _record(choice: ChatChoice | EchoChoice | None, wants: Wants) -> dict:
+def _record(choice: ChatChoice | EchoChoice | None, wants: Wants, thinks: bool) -> dict:
     if choice is None:
         raise BadReply("no answer: a choice without a message that can be read")
     finish = choice.finish_reason or ""
@@ -295,7 +339,10 @@ def _record(choice: ChatChoice | EchoChoice | None, wants: Wants) -> dict:
     if isinstance(choice, EchoChoice):
         return record | {"status": "ok", "tokens": choice.logprobs.tokens, "logprobs": choice.logprobs.token_logprobs}
     message, kind = choice.message, services().of_finish(finish)
-    record |= {"text": message.content or message.refusal or ""}
+    thought, text = message.thought, message.content or message.refusal or ""
+    if thinks and not thought:
+        thought, text = split_thinking(text)
+    record |= {"text": text} | ({"thinking": thought} if thought else {})
     if kind == "filtered":
         return record | {"status": "filtered"}
     if message.refusal or kind == "refused":
@@ -308,10 +355,12 @@ def _record(choice: ChatChoice | EchoChoice | None, wants: Wants) -> dict:
         except ValidationError as error:
             raise BadReply(f"no top log-probabilities, which were asked for: {_first(error)}") from None
         record |= {"top": [(top.token, top.logprob) for top in position.top_logprobs]}
-    elif not record["text"]:
-        tool = message.tool_calls or message.function_call or kind == "unparseable"
-        why = "tool" if tool else "thought" if kind == "truncated" or message.thinks else "empty"
-        return record | {"status": "unparseable", "detail": NO_TEXT[why]}
+    elif not text:
+        if message.tool_calls or message.function_call or kind == "unparseable":
+            return record | {"status": "unparseable", "detail": NO_TEXT["tool"]}
+        if kind == "truncated" or thought:
+            return record | {"status": "thought", "detail": NO_TEXT["thought"]}
+        return record | {"status": "unparseable", "detail": NO_TEXT["empty"]}
     return record | {"status": "truncated" if kind == "truncated" else "ok"}
 
 
@@ -323,6 +372,8 @@ def stored(value: dict) -> dict | None:
         return None
     if record["status"] == "refused" and services().of_finish(record["finish_reason"]) == "filtered":
         return record | {"status": "filtered"}  # version 2 had one status for both
+    if record["detail"] == NO_TEXT["thought"]:
+        return record | {"status": "thought"}  # which version 3 did not have
     if record["status"] == "ok" and not record["text"] and record["tokens"] is None and record["top"] is None:
         return record | {"status": "unparseable", "detail": NO_TEXT["empty"]}
     return record
@@ -341,7 +392,7 @@ class Outcome:
     records: tuple[dict | None, ...] = ()
 
 
-def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "") -> Outcome:
+def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "", thinks: bool = False) -> Outcome:
     """What a response of this HTTP ``status`` and body comes to, whatever the ``service`` ('' where it is not known).
 
     A reply of status 200 whose body is an error has the status that the error names. A reply with several choices is what
@@ -349,12 +400,11 @@ def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "
     """
     if status == 200:
         try:
-            records = read_reply(content, wants)
+            records = read_reply(content, wants, thinks)
         except BadReply as error:
             return _no_answer(content, str(error), service)
         first = next(record for record in records if record)
-        thought = first.get("detail") == NO_TEXT["thought"]
-        return Outcome("thought" if thought else first["status"], records=tuple(records))
+        return Outcome(first["status"], records=tuple(records))
     text = said(_json(content))
     return _error(services().of_error(status, text, service), f"{status} {text}")
 
@@ -378,7 +428,7 @@ def _error(kind: Kind, reason: str) -> Outcome:
         return Outcome(kind, reason)
     record: dict = {
         "version": VERSION,
-        "status": "filtered" if kind == "filtered" else "unparseable",
+        "status": kind,
         "text": "",
         "finish_reason": "content_filter" if kind == "filtered" else "length",
         # No model ran where a prompt was filtered, and an error is not charged; what was thought may have been.

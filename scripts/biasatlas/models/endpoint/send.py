@@ -13,7 +13,7 @@ import openai
 
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Call, cost
-from biasatlas.models.endpoint.entry import Found
+from biasatlas.models.endpoint.entry import Found, service_of
 from biasatlas.models.endpoint.replies import Outcome, outcome
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import Job, Limits
@@ -67,7 +67,7 @@ class _Sender:
 
     def __init__(self, job: Job, found: Found):
         self.job, self.entry, self.found = job, job.entry, found
-        self.service = services().named(job.entry.base_url)
+        self.service = service_of(job.entry)
         self.limits = Limits(job.entry)
         self.answers = found.n  # the most in one call
         self.claimed: deque[Call] = deque()  # by other processes, when we came to them
@@ -227,7 +227,7 @@ class _Sender:
         if len(keys) > 1:
             body["n"] = len(keys)
         if self.found.seed and call.is_sampled:
-            body["seed"] = int(keys[0][:7], 16)
+            body[services().dialects[self.entry.dialect].seed] = int(keys[0][:7], 16)
         tokens = call.prompt_tokens + len(keys) * call.completion_tokens
         async with asyncio.timeout(self.entry.timeout_s):
             return await reply_bytes(self.client, PATHS[call.wants], body, tokens)

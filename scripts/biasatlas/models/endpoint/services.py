@@ -1,4 +1,4 @@
-"""What services send, as data: ``resources/services.json`` says what a finish reason, a status or an error's words mean.
+"""Services as data: ``resources/services.json`` says what they take, and what a finish reason, a status or an error means.
 
 A service that spells something in its own way is an entry there. Words that mean one thing wherever they are said hold for
 every host, since gateways pass them on; what only one service means by them stands under its name, by its hosts.
@@ -66,12 +66,35 @@ class Service(_Strict):
     empty_choices: Kind = "retry"
 
 
+class Dialect(_Strict):
+    """How an endpoint spells settings: the ``length`` of an answer, a ``seed``, and those ``off`` that it is told to leave alone.
+
+    What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
+    ``greedy`` is sent, in place of a temperature of 0, by those that take none. ``most_top_logprobs`` and ``most_answers``
+    (the parameter `n`) are what it takes in one call; it may have no ``batch``.
+    """
+
+    length: str = "max_tokens"
+    seed: str = "seed"
+    top_k: str | None = None
+    no_top_k: int = 0
+    repetition_penalty: str | None = None
+    off: dict[str, float] = {}
+    lacks: dict[str, float] = {}
+    most_temperature: float = 2.0
+    greedy: dict[str, Any] = {}
+    most_top_logprobs: int = 1000
+    most_answers: int = 128
+    batch: bool = True
+
+
 class Services(_Strict):
     """All that is known of services."""
 
     finish: Mapping[Kind, tuple[str, ...]]
     statuses: Mapping[int, Kind]
     errors: tuple[Rule, ...]
+    dialects: Mapping[str, Dialect]
     services: Mapping[str, Service]
 
     def of_finish(self, reason: str | None) -> Kind:

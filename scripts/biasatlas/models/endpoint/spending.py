@@ -50,8 +50,9 @@ _AT_WORK, _BATCHES = 1 << 62, (1 << 62) + 1
 
 _LINE_BYTES = 27  # "+" or "-", 16 hex digits of the call's name, a blank, 8 hex digits for the process, a line end
 
-#: Requests that an endpoint will not answer, before any that it does, which say that it will answer none.
-_FIRST = 20
+#: Requests that an endpoint will not answer, before any that it does, which say that it will answer none; of so many first
+#: replies as many as ``_SILENT`` without a word say that the rest will have none either.
+_FIRST, _SILENT = 20, 18
 
 #: Characters that are kept of a reply that is no answer.
 _KEPT = 4000
@@ -359,6 +360,7 @@ class Job:
         self.failed: dict[str, str] = {}
         self.unanswered: set[str] = set()  # those of them that the endpoint will not answer
         self.passed = before
+        self.silent: list[str] = []  # of the first replies why each says nothing, '' of those that say something
         self.reasons: Counter[str] = Counter()
         self.stop: UserError | None = None
         self.answered = 0
@@ -372,8 +374,24 @@ class Job:
             self.failed.pop(key, None)
             self.unanswered.discard(key)
             self.answered += 1
-            self.passed += record["status"] != "unparseable"
+            why = record.get("detail") or "" if record["status"] in ("unparseable", "thought") else ""
+            self.passed += not why
+            self._hear(why)
             self.cost += cost(self.entry, record["prompt_tokens"] or 0, record["completion_tokens"] or 0)
+
+    def _hear(self, why: str) -> None:
+        """Stop the job where hardly any of its first replies says anything: the rest would be paid for in vain."""
+        if len(self.silent) == _FIRST:
+            return
+        self.silent.append(why)
+        count = sum(map(bool, self.silent))
+        if len(self.silent) == _FIRST and _SILENT <= count > self.entry.max_failed_share * _FIRST and not self.stop:
+            reason = Counter(filter(None, self.silent)).most_common(1)[0][0]
+            self.stop = UserError(
+                f"{self.entry.model} at {self.entry.base_url}: {count} of the first {_FIRST} replies say nothing ({reason}), so "
+                "the rest is not asked for. Where the model thinks first, turn that off (`extra_body`), or give it the tokens "
+                "(`thinking: {budget: 4000}`, or more). Raise `max_failed_share` to ask all the same."
+            )
 
     def sync(self) -> None:
         """Put what was stored, and spent, where it outlives this machine."""

@@ -19,9 +19,9 @@ import httpx2
 import openai
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.entry import ApiEntry, service_of
 from biasatlas.models.endpoint.replies import Outcome, outcome, printable
-from biasatlas.models.endpoint.services import Kind, services
+from biasatlas.models.endpoint.services import Kind
 
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
@@ -156,7 +156,7 @@ def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
 
 def outcome_of(error: openai.APIStatusError, entry: ApiEntry) -> Outcome:
     """What an error status comes to at the service of an ``entry``."""
-    return outcome(error.status_code, error.response.content, service=services().named(entry.base_url))
+    return outcome(error.status_code, error.response.content, service=service_of(entry))
 
 
 def fatal(kind: Kind, text: str, entry: ApiEntry) -> str:

@@ -107,7 +107,7 @@ atlas.Store = class {
 };
 
 // The statuses of columns.py, in its order; after the last: no row of this model.
-atlas.STATUSES = ["ok", "ambiguous", "unparseable", "refused", "filtered", "truncated", "not_applicable", "failed", "not there"];
+atlas.STATUSES = ["ok", "ambiguous", "unparseable", "refused", "filtered", "thought", "truncated", "not_applicable", "failed", "not there"];
 
 // What stands behind one row: its items, what was asked of them, and what each model answered.
 atlas.behind = async (store, row, models) => {

@@ -8,7 +8,7 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.questions.spec import KEPT, LABELS, UNTARGETED, QuestionsOptions
 from biasatlas.benchmarks.shared.preferences import parse_probabilities
-from biasatlas.columns import CASES, MASSES
+from biasatlas.columns import CASES, MASSES, STOPPED
 
 #: The status of an item of which each of MASSES outweighs every option.
 _NO_ANSWER = np.array(["refused", "ambiguous", "unparseable", "truncated"])
@@ -109,7 +109,9 @@ def shares(mass: pd.DataFrame, answer: str) -> tuple[np.ndarray, np.ndarray]:
         top = labels == labels.max(axis=1, keepdims=True)
         share = top / np.maximum(top.sum(axis=1, keepdims=True), 1)
     silent = measured & ~answered
-    status[silent] = np.where(status[silent] == "filtered", "filtered", _NO_ANSWER[none[silent].argmax(axis=1)])
+    status[silent] = np.where(
+        np.isin(status[silent], list(STOPPED)), status[silent], _NO_ANSWER[none[silent].argmax(axis=1)]
+    )
     status[answered] = "ok"
     return np.where(answered[:, None], share, np.nan), status
 

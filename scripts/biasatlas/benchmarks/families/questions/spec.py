@@ -123,6 +123,9 @@ class QuestionsDescription(Description):
     label_types: bool = field(
         "tables", False, description="Tables split categories that name persons both by a `label` and by a `name`."
     )
+    unknown_names: list[str] = field(
+        "answers", [], description="Other wordings of the option that says it cannot be known, which replies may have."
+    )
     cleaned: str = field(
         "answers", "", description="Errata of resources, as `errata/mine.yaml`, made under `text: cleaned` alone."
     )

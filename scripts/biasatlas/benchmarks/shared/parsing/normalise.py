@@ -87,6 +87,21 @@ def answer_part(text: str) -> str:
     return text[: end.start()] if end else text
 
 
+def split_thinking(text: str) -> tuple[str, str]:
+    """What a model that thinks has thought, and what it says then: nothing where its thinking has no end.
+
+    An opening mark may stand in the prompt. What says nothing of thinking is all answer.
+    """
+    if (end := _FINAL_CHANNEL.search(text)) or (end := _last_end(text)):
+        return _THINKING.sub("", text[: end.start()]).strip(), text[end.end() :].strip()
+    opening = _THINKING.match(text.lstrip())
+    return (text.lstrip()[opening.end() :].strip(), "") if opening else ("", text)
+
+
+def _last_end(text: str) -> re.Match[str] | None:
+    return next((mark for mark in reversed(list(_THINKING.finditer(text))) if not mark["open"]), None)
+
+
 def _without_thinking(text: str) -> str:
     parts, start, thinking = [], 0, False
     for mark in _THINKING.finditer(text):

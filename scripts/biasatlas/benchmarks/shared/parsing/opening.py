@@ -54,19 +54,23 @@ def decided(opening: Opening, text: str, options: Options) -> Answer | None:
     return None
 
 
+def _folded(text: str) -> str:
+    return simplified(unicodedata.normalize("NFKC", text)).replace("’", "'").replace("其它", "其他")
+
+
 def _touches(text: str, options: Options) -> bool:
     """Whether any word of ``text`` begins as a form of ``options`` does: if none, their texts change nothing."""
     known: set[str] | None = options.__dict__.get("begins")
     if known is None:
         forms = [form for form, _ in _forms(options) if len(form) > 1 or not options.letters]
         known = options.__dict__["begins"] = {form[:end] for form in forms for end in (1, 2, 3)}
-    folded = simplified(unicodedata.normalize("NFKC", text)).lower()
+    folded = _folded(text).lower()
     return any(word[:3] in known for word in re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+|[^\w\s]", folded))
 
 
 def _open(text: str, starts: Sequence[str], answer: Callable[[str], Answer | None]) -> Answer | None:
     """What a text so far says. ``answer`` parses where an answer may stand; ``starts`` is how it may begin."""
-    folded = simplified(unicodedata.normalize("NFKC", text)).replace("’", "'")
+    folded = _folded(text)
     head = folded.lstrip().lower()
     if head[:1] in ("<", "[") and any(mark.startswith(head[: len(mark)]) for mark in _THINKS):
         return None
@@ -111,7 +115,7 @@ def _forms(options: Options) -> list[tuple[str, int]]:
     if known is None:
         found: dict[str, int] = {}
         for name, i in options.names:
-            form = simplified(unicodedata.normalize("NFKC", name)).replace("’", "'").lower().strip(" .。")
+            form = _folded(name).lower().strip(" .。")
             bare = re.sub(r"^(?:the|an?) (?=\w\w)", "", form)
             articles = ("the ", "a ", "an ") if options.letters and re.match("[a-z]", bare) else ()
             found |= dict.fromkeys((form, bare, *(article + bare for article in articles)), i)
