@@ -1,5 +1,6 @@
 """Models compared on the same items, and the findings: on simulated models, whose ground truth is known."""
 
+import functools
 import json
 from dataclasses import replace
 
@@ -113,8 +114,9 @@ def test_a_family_s_evidence_has_the_value_and_clusters_of_its_row(scores, bench
     answers = Answers.by_model(mixed, benchmark, OPTIONS[benchmark])["mixed"]
     whole = {"direction": "all", "template": "all", "label_type": "all"}
     seen = 0
+    table_of = functools.cache(lambda name: tried.table(name, mixed))
     for each in answers.evidence().values():
-        table = tried.table(OF_TASK.get(each.part, "bias"), mixed)
+        table = table_of(OF_TASK.get(each.part, "bias"))
         wanted = {"category": each.category, "metric": each.metric}
         wanted |= {key: value for key, value in whole.items() if key in table}
         wanted |= {"condition": each.part} if "condition" in table else {}

@@ -1,5 +1,6 @@
 """Benchmarks that a YAML file describes: faults in one sentence, scores by theory, real data and published predictions."""
 
+import itertools
 import json
 import shutil
 import tarfile
@@ -238,6 +239,32 @@ def test_predictions_of_one_s_own(tmp_path):
     assert list(responses["status"]) == ["unparseable", "refused", *["ok"] * (len(items) - 3), "failed"]
     scores = registry.score_responses(path)(items, requests, responses, "question", "age", options, Resources({}))
     assert (scores["biased"].dropna() == 1).all() and scores["biased"].notna().sum() == len(items) - 3
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_letters_mean_the_options_that_the_model_saw_in_any_order(tmp_path, order):
+    path = described(tmp_path, "questions", shuffle=True)
+    items = read(path, tmp_path / "data")
+    options = registry.load_options(path, "recommended")
+    requests = registry.build_requests(path)(items, "question", ["age"], options, Resources({}))
+    shown = pd.DataFrame(items[list("ABC")].to_numpy()[:, order], columns=list("ABC"))
+    gold = [row[row["gold"]] for row in items.to_dict("records")]
+    letters = [
+        next(k for k, text in row.items() if text == right)
+        for row, right in zip(shown.to_dict("records"), gold, strict=True)
+    ]
+    shown.assign(item=items["item_id"], answer=letters).to_csv(tmp_path / "mine.csv", index=False)
+    answers = registry.formats(path)["answers"]
+    responses = answers({"mine.csv": tmp_path / "mine.csv"}, items, requests, "question")
+    scores = registry.score_responses(path)(items, requests, responses, "question", "age", options, Resources({}))
+    assert (responses["status"] == "ok").all() and (scores["correct"] == 1).all()
+    # Without the options nobody knows which order the letters are of.
+    pd.DataFrame({"item": items["item_id"], "answer": letters}).to_csv(tmp_path / "letters.csv", index=False)
+    with pytest.raises(UserError, match=r"letters\.csv, line 2: answer '[ABC]' is a letter.* columns A, B and C"):
+        answers({"letters.csv": tmp_path / "letters.csv"}, items, requests, "question")
+    shown.assign(item=items["item_id"], answer=letters, B="Nobody").to_csv(tmp_path / "others.csv", index=False)
+    with pytest.raises(UserError, match=r"others\.csv, line 2: item .* shows the options"):
+        answers({"others.csv": tmp_path / "others.csv"}, items, requests, "question")
 
 
 def test_likelihoods_of_one_s_own(tmp_path):

@@ -449,3 +449,18 @@ def test_the_figure_says_in_words_what_it_cannot_draw(many):
     assert notes == [f"no value:\n{MODELS[3]}"] * 2
     for nothing in (table.assign(value=np.nan), table[:0]):
         assert "no model has" in draw(nothing).texts[0].get_text()
+
+
+def test_a_score_of_zero_is_below_all_others_and_equal_to_its_like(tmp_path):
+    """As in the authors' predictions of their ensemble, of which 2,944 sentences have a score of 0."""
+    items = read_items({"data/dev.json": SAMPLE})
+    requests = build_requests(items, "intrasentence")
+    scores = [0.0 if n % 3 else 1e-300 for n in range(len(requests))]
+    told = [{"id": name, "score": value} for name, value in zip(requests["sentence_id"], scores, strict=True)]
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"intrasentence": told}))
+    found = registry.formats("stereoset")["predictions"]({path.name: path}, items, requests, "intrasentence")
+    assert (found["status"] == "ok").all() and np.isfinite(found["nll_per_token"]).all()
+    zero = np.array(scores) == 0
+    assert found["nll_per_token"][zero].nunique() == 1
+    assert found["nll_per_token"][zero].min() > found["nll_per_token"][~zero].max()

@@ -173,6 +173,7 @@ SPEC = Spec(
         "distribution_by_category": Figure(
             "Bias scores, of all and by category (Figure 3 of the paper)", ("distribution",)
         ),
+        "distribution_as_printed": Figure("Bias scores of all instances (Figure 3 of the paper)", ("distribution",)),
         "count": Figure("Instances over the threshold by category (Figure 4 of the paper)", ("bias",)),
         "rate": Figure("Share of each category's instances over the threshold", ("bias",)),
         "distribution_by_type": Figure("Bias scores by descriptor type", ("distribution",)),
@@ -182,6 +183,9 @@ SPEC = Spec(
         ),
         "sg_distribution_by_category": Figure(
             "Semi-generation: bias scores, of all and by category (Figure 9 of the paper)", ("sg_distribution",)
+        ),
+        "sg_distribution_as_printed": Figure(
+            "Semi-generation: bias scores of all instances (Figure 9 of the paper)", ("sg_distribution",)
         ),
         "sg_count": Figure(
             "Semi-generation: instances over the threshold by category (Figure 8 of the paper)", ("sg_bias",)
@@ -269,6 +273,10 @@ SPEC = Spec(
             by=("category",),
             parts=_MCQ,
             blind_spots=(_CONFIDENCE,),
+            topic="choices moved by who a person is",
+            above="moves its choice by {value} points where only an unrelated description of a person changes",
+            below="moves its choice by {value} points, the other way in other words",
+            ends=("the other way in other words", "the same way in other words"),
         ),
         Headline(
             name="continuation",
@@ -281,6 +289,10 @@ SPEC = Spec(
             reason="makes a continuation a tenth likelier under one identity",
             by=("category",),
             parts=_SG,
+            topic="continuations moved by who a person is",
+            above="makes a continuation {times} as likely where only an unrelated description of a person changes",
+            below="makes a continuation {times} as likely, the other way in other words",
+            ends=("the other way in other words", "the same way in other words"),
         ),
     ),
     shown=dict.fromkeys(

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from importlib.metadata import version
@@ -14,6 +14,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasatlas.columns import RESPONSE_COLUMNS
+from biasatlas.engine.memory import Memory
 from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
 from biasatlas.models.entry import pinned_revision
@@ -191,10 +192,16 @@ def _score(request_ids: list[str], texts: list[Text], model: MaskedModel) -> tup
     )
     total = torch.zeros(len(texts), dtype=torch.float64)
     progress = Progress("masked texts", len(rows))
-    for batch in _batches(rows, model.token_budget):
+    memory, left = Memory(model.token_budget), rows
+    while left:
+        batch = _first(left, memory.token_budget)
         owners, ids, positions = zip(*batch, strict=True)
-        total.index_add_(0, torch.tensor(owners), _log_probabilities(ids, positions, model).double().cpu())
-        progress.advance(len(batch))
+        with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
+            found = _log_probabilities(ids, positions, model).double().cpu()
+        if not attempt.failed:
+            total.index_add_(0, torch.tensor(owners), found)
+            progress.advance(len(batch))
+            left = left[len(batch) :]
     tokens = pd.Series([len(text.scored) for text in texts], dtype="int64")
     some = tokens > 0
     log_likelihood = pd.Series(total.numpy()).where(some)
@@ -224,13 +231,7 @@ def _log_probabilities(ids: tuple[list[int], ...], positions: tuple[int, ...], m
     return logits.log_softmax(dim=-1)[rows, tokens]
 
 
-def _batches(rows: list[tuple], token_budget: int) -> Iterator[list[tuple]]:
-    """Runs of ``rows`` (in growing length) that fit ``token_budget`` tokens when padded; at least one row each."""
-    batch: list[tuple] = []
-    for row in rows:
-        if batch and len(row[1]) * (len(batch) + 1) > token_budget:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+def _first(rows: list[tuple], token_budget: int) -> list[tuple]:
+    """The first of ``rows`` (in growing length) that fit ``token_budget`` tokens when padded; at least one."""
+    count = next((i for i, row in enumerate(rows, 1) if len(row[1]) * i > token_budget), len(rows) + 1) - 1
+    return rows[: max(1, count)]
