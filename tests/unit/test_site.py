@@ -142,7 +142,7 @@ def test_the_page_says_of_a_number_what_the_findings_say():
         ("dbb", 0, {}, "passed"),
         ("dbb", 0, {"category": "Age"}, "descriptive"),
         ("dbb", 0, {"category": "Race"}, "passed"),
-        ("dbb", 1, {}, "descriptive"),
+        ("dbb", 1, {}, "undecided"),  # consistent_nats has not been tried
         ("stereoset", 0, {}, "descriptive"),
         ("stereoset", 0, {"task": "intersentence"}, "descriptive"),
         ("stereoset", 1, {}, "descriptive"),
