@@ -57,7 +57,8 @@ def _responses(path: Path, items: pd.DataFrame, requests: pd.DataFrame, task: st
     detail = np.select(
         [requests["sentence_id"].isin(doubled), score.isna()], ["more than one score", "no score"], default=""
     )
-    failed = detail != ""
+    swapped = (requests["sentence_id"] == "").to_numpy()  # with another target: no published sentence
+    failed = (detail != "") & ~swapped
     if failed.any():
         first = requests["request_id"][failed].iloc[0]
         logging.warning("%s, %s: %d sentences without one score, first %s", path, task, failed.sum(), first)
@@ -65,11 +66,11 @@ def _responses(path: Path, items: pd.DataFrame, requests: pd.DataFrame, task: st
         {
             "request_id": requests["request_id"],
             "repeat": 0,
-            "status": np.where(failed, "failed", "ok"),
-            "detail": detail,
+            "status": np.select([swapped, failed], ["not_applicable", "failed"], "ok"),
+            "detail": np.where(swapped, "predictions are of published sentences", detail),
             "log_likelihood": np.nan,
             "tokens": pd.NA,
-            "nll_per_token": -np.log(score.where(~failed).astype(float).clip(lower=_LEAST)),
+            "nll_per_token": -np.log(score.where(~failed & ~swapped).astype(float).clip(lower=_LEAST)),
         }
     )
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError, ValidationInfo, field_validat
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.services import services
-from biasatlas.models.entry import Entry, SamplingSettings, lacks_setting
+from biasatlas.models.entry import THINKING, Entry, SamplingSettings, Thinks, lacks_setting
 from biasatlas.models.interface import Kind
 from biasatlas.stages import field
 from biasatlas.validation import masked, nearest
@@ -58,6 +58,7 @@ class ApiEntry(Entry):
     extra_body: dict[str, Any] = field(
         "answers", {}, description="Further fields of every request body, as a switch that turns reasoning off."
     )
+    thinking: Thinks = field("answers", None, description=THINKING)
     top_logprobs: int = field(
         "answers",
         0,

@@ -1,41 +1,51 @@
 """Requests of kind ``generation``: free text."""
 
+import json
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
+from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.normalise import split_thinking
+from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.errors import UserError
+from biasatlas.models.entry import Thinking
 from biasatlas.models.local.inputs import counts, not_finite, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.rotary import groups, switch_length
-from biasatlas.validation import nearest
+from biasatlas.models.sampled_choice import sampled_choice
 
 
 def answer_generations(
-    requests: pd.DataFrame, tokens: list[np.ndarray], model: LoadedModel, memory: Memory, thinking_end: str = ""
+    requests: pd.DataFrame,
+    tokens: list[np.ndarray],
+    model: LoadedModel,
+    memory: Memory,
+    thinking: Thinking | None = None,
 ) -> tuple[pd.DataFrame, dict]:
     """Generation responses in the order of ``requests``, whose prompts have ``tokens``, then by repeat, and what they took.
 
-    What stands before ``thinking_end``, where an answer has it, is cut, and counted in ``detail``; an answer that ends
-    within its thinking is truncated and has no text.
+    Of a model that thinks, ``thinking`` says how long: that is cut from its answers, counted in ``detail`` and kept in a
+    column of its own. An answer that ends within its thinking has the status "thought" and no text.
     """
     if requests["max_tokens"].isna().any():
         request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]
         raise ValueError(f"request {request_id!r}: a generation needs max_tokens")
-    detail = _why_unanswerable(model, tokens, requests["max_tokens"])
+    longest = requests["max_tokens"] + (thinking.budget if thinking else 0)
+    detail = _why_unanswerable(model, tokens, longest)
     repeats = requests["repeats"].fillna(1).astype(int)
     distinct: dict[tuple, Prompt] = {}
     rows = []
     for i, sampling in enumerate(samplings(requests)):
         for repeat in range(repeats[i]):
             # Greedy answers do not differ between repeats.
-            prompt = Prompt(tokens[i], sampling, int(requests["max_tokens"][i]), repeat if sampling.temperature else 0)
+            prompt = Prompt(tokens[i], sampling, int(longest[i]), repeat if sampling.temperature else 0)
             key = (prompt.tokens.tobytes(), sampling, prompt.max_tokens, prompt.repeat)
             rows.append((i, repeat, key))
             if not detail[i]:
@@ -53,23 +63,40 @@ def answer_generations(
         answers |= zip(chosen, made, strict=True)
         run.update(counts(took))
     by_key = {
-        key: _response(*answer, len(distinct[key].tokens), thinking_end, model) for key, answer in answers.items()
+        key: _response(*answer, len(distinct[key].tokens), thinking is not None, model)
+        for key, answer in answers.items()
     }
     responses = [
         {"request_id": requests["request_id"][i], "repeat": repeat}
         | ({"status": "failed", "detail": detail[i]} if detail[i] else by_key[key])
         for i, repeat, key in rows
     ]
-    return pd.DataFrame(responses, columns=list(RESPONSE_COLUMNS["generation"])), dict(run)
+    columns = [*RESPONSE_COLUMNS["generation"], *(["thinking"] if thinking else [])]
+    return pd.DataFrame(responses, columns=columns), dict(run)
 
 
-def check_thinking(tokenizer: PreTrainedTokenizerBase, thinking_end: str, name: str) -> None:
-    """Raise UserError for a ``thinking_end`` that the tokenizer has no token for: it would never be found."""
-    added = tokenizer.added_tokens_decoder
-    if not thinking_end or any(token in added for token in _ids(tokenizer, thinking_end)):
-        return
-    close = nearest(thinking_end, sorted(token.content for token in added.values()))
-    raise UserError(f"{name}: thinking_end: {thinking_end!r} is no token of the tokenizer{close}")
+def answer_thought_choices(
+    requests: pd.DataFrame,
+    tokens: list[np.ndarray],
+    model: LoadedModel,
+    memory: Memory,
+    parsers: Mapping[str, Parser],
+    thinking: Thinking,
+) -> tuple[pd.DataFrame, dict]:
+    """Choice responses of a model that thinks first: the shares of its sampled answers, one for each repeat."""
+    generated, run = answer_generations(requests, tokens, model, memory, thinking)
+    shown = requests["options"] if "options" in requests else [None] * len(requests)
+    rows = []
+    asked = zip(requests["request_id"], requests["labels"], shown, requests["parser"], strict=True)
+    replies = {name: part.to_dict("records") for name, part in generated.groupby("request_id", sort=False)}
+    for request_id, labels, texts, parser in asked:
+        options = asked_options(labels, texts if isinstance(texts, str) else None)
+        thoughts = [reply.get("thinking") for reply in replies[request_id]]
+        choice = sampled_choice(replies[request_id], options, parsers[parser])
+        rows.append(
+            {"request_id": request_id, "repeat": 0, "thinking": json.dumps(thoughts, ensure_ascii=False)} | choice
+        )
+    return pd.DataFrame(rows).reindex(columns=[*RESPONSE_COLUMNS["choice"], "thinking"]), run
 
 
 def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: pd.Series) -> np.ndarray:
@@ -84,26 +111,25 @@ def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: 
     return np.where((detail == "") & passing, words, detail)
 
 
-def _response(answer: list[int], finish_reason: str, prompt_tokens: int, thinking_end: str, model: LoadedModel) -> dict:
-    thought = _end_of(answer, _ids(model.tokenizer, thinking_end)) if thinking_end else 0
-    if thought is None:  # it did not think, or did nothing else
-        thought = len(answer) if finish_reason == "length" else 0
-    text = model.tokenizer.decode(answer[thought:], skip_special_tokens=True)
+def _response(answer: list[int], finish_reason: str, prompt_tokens: int, thinks: bool, model: LoadedModel) -> dict:
+    whole = model.tokenizer.decode(answer, skip_special_tokens=not thinks)
+    thinking, text = split_thinking(whole) if thinks else ("", whole)
+    if thinks and not thinking and text == whole and finish_reason == "length":  # it did nothing else
+        thinking, text = whole, ""
+    cut = _tokens_of(len(whole) - len(text), answer, model.tokenizer) if thinking else 0
+    for special in model.tokenizer.all_special_tokens if thinks else ():
+        thinking, text = thinking.replace(special, ""), text.replace(special, "")
+    status = "ok" if finish_reason == "stop" else "truncated"
     return {
-        "status": "ok" if finish_reason == "stop" else "truncated",
-        "detail": f"{thought} tokens of thinking cut" if thought else "",
-        "text": text.lstrip() if thought else text,
+        "status": "thought" if thinking and not text.strip() else status,
+        "detail": f"{cut} tokens of thinking cut" if cut else "",
+        "text": text.lstrip() if thinking else text,
         "finish_reason": finish_reason,
         "prompt_tokens": prompt_tokens,
         "completion_tokens": len(answer),
-    }
+    } | ({"thinking": thinking} if thinks else {})
 
 
-def _ids(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
-    return tokenizer(text, add_special_tokens=False)["input_ids"]
-
-
-def _end_of(answer: Sequence[int], part: Sequence[int]) -> int | None:
-    """Where the first ``part`` of ``answer`` ends; None where it has none."""
-    last = len(answer) - len(part)
-    return next((at + len(part) for at in range(last + 1) if list(answer[at : at + len(part)]) == list(part)), None)
+def _tokens_of(characters: int, answer: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> int:
+    """How many tokens of ``answer`` its first ``characters`` take."""
+    return bisect_left(range(len(answer)), characters, key=lambda count: len(tokenizer.decode(answer[:count])))
