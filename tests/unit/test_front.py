@@ -3,10 +3,13 @@
 import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
-from biasatlas.report.front import at, phrase
+from biasatlas.report.front import at
 
 SPEAKING = [
-    (name, headline) for name in benchmark_names() for headline in load_spec(name).headlines if headline.null is not None
+    (name, headline)
+    for name in benchmark_names()
+    for headline in load_spec(name).headlines
+    if headline.null is not None
 ]
 
 

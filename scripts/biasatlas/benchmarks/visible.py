@@ -10,7 +10,19 @@ from pydantic import BaseModel
 Tree = Mapping[str, Any]
 _ALL = None
 
-_PAGE = ("title", "citation", "language", "items", "tasks", "tables", "figures", "metrics", "headlines", "shown", "published_under")
+_PAGE = (
+    "title",
+    "citation",
+    "language",
+    "items",
+    "tasks",
+    "tables",
+    "figures",
+    "metrics",
+    "headlines",
+    "shown",
+    "published_under",
+)
 _TASK: Tree = {"kind": _ALL, "categories": _ALL}
 
 #: Step -> what it sees of a :class:`biasatlas.benchmarks.contract.Spec`.

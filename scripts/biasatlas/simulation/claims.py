@@ -6,6 +6,7 @@ all others with none. Then the scores of a model are one product with its log-li
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -93,7 +94,8 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     rows = []
     for seed in seeds:
         for each in found(study.entry(setting, seed, bench.groups)):
-            rows.append({**named(each), "seed": seed, **estimate(each), "ground_truth": truths.get(each.key, np.nan)})
+            row: dict[str, Any] = {**named(each), "seed": seed, **estimate(each)}
+            rows.append(row | {"ground_truth": truths.get(each.key, np.nan)})
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -45,7 +45,7 @@ def _design(columns: ArrayLike, weights: ArrayLike, clusters: ArrayLike, positio
     given, weighted = np.asarray(columns, float), np.asarray(weights, float)
     key = blake2b(f"{position} {given.shape} {list(names)}".encode())
     for part in (given, weighted, codes):
-        key.update(np.ascontiguousarray(part))
+        key.update(np.ascontiguousarray(part).data)
     if key.digest() in _DESIGNS:
         _DESIGNS.move_to_end(key.digest())
         return _DESIGNS[key.digest()]

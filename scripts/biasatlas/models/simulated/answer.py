@@ -124,7 +124,8 @@ class Questions:
         cost: NDArray[np.float64] | float = 0.0
         if self.chosen_texts is not None and entry.text_cost:
             cost = self.chosen_texts.cost(entry).reshape(-1, self.asked.roles.stereotype_sign.shape[1])
-        change = (lambda z: self.change(entry, z)) if self.change else None
+        own = self.change
+        change = (lambda z: own(entry, z)) if own else None
         return np.column_stack(formula.probabilities(entry, self.asked, self._characters, cost, change))
 
     @cached_property

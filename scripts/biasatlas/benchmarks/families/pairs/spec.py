@@ -332,6 +332,9 @@ def _shift_headline(metric: str, rows: dict[str, str]) -> tuple[Headline, ...]:
             smallest=smallest,
             reason=reason,
             parts=("pair",),
+            topic="stereotypes of groups",
+            above="finds a stereotype {times} as likely about the group that it is about as about the other",
+            below="finds a stereotype {times} as likely about the other group as about the one that it is about",
         ),
     )
 
@@ -351,4 +354,7 @@ def _headline(task: str, rows: dict[str, str]) -> Headline:
         reason=reason,
         by=("category",),
         parts=(task,),
+        topic="choices of stereotypes",
+        above="chooses the stereotype in {value} of 100 pairs more than half",
+        below="chooses the stereotype in {value} of 100 pairs fewer than half",
     )

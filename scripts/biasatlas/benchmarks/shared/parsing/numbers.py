@@ -263,8 +263,11 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
         if found and found[-1].value != value and len(between) < 24 and _TO.fullmatch(between):
             found[-1] = found[-1]._replace(several=True, rank=min(found[-1].rank, rank))
             continue
-        supposed = re.search(r"[.。!?\n]", between) and _SUPPOSES.search(re.split(r"[。!?\n]|\.\s", before)[-1])
-        supposed = supposed and not _SUPPOSES.search(text[: found[0].start])
+        supposed = (
+            re.search(r"[.。!?\n]", between) is not None
+            and _SUPPOSES.search(re.split(r"[。!?\n]|\.\s", before)[-1]) is not None
+            and not _SUPPOSES.search(text[: found[0].start])
+        )
         if not (supposed or (match["word"] and rank == 5) or _DENIED.search(before)):
             found.append(_Stated(value, rank, match.start(), False))
     return found
