@@ -1,7 +1,8 @@
 """Requests of kind ``generation``: free text."""
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,57 +11,90 @@ from transformers import PreTrainedTokenizerBase
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
+from biasatlas.models.batches import Keep
 from biasatlas.models.local.inputs import counts, not_finite, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.rotary import groups, switch_length
 from biasatlas.validation import nearest
 
+#: Requests whose answers are stored together, before their batch is there, and the seconds after which fewer are.
+KEPT, KEPT_S = 64, 60
+
+#: What decides a text: the prompt's tokens, settings, most tokens, repeat.
+_Asked = tuple[bytes, Sampling, int, int]
+
 
 def answer_generations(
-    requests: pd.DataFrame, tokens: list[np.ndarray], model: LoadedModel, memory: Memory, thinking_end: str = ""
+    requests: pd.DataFrame,
+    tokens: list[np.ndarray],
+    model: LoadedModel,
+    memory: Memory,
+    thinking_end: str = "",
+    keep: Keep = lambda responses: None,
 ) -> tuple[pd.DataFrame, dict]:
     """Generation responses in the order of ``requests``, whose prompts have ``tokens``, then by repeat, and what they took.
 
     What stands before ``thinking_end``, where an answer has it, is cut, and counted in ``detail``; an answer that ends
-    within its thinking is truncated and has no text.
+    within its thinking is truncated and has no text. ``keep`` gets the responses to requests all of whose repeats are
+    there, whenever these are KEPT or KEPT_S have passed.
     """
     if requests["max_tokens"].isna().any():
         request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]
         raise ValueError(f"request {request_id!r}: a generation needs max_tokens")
     detail = _why_unanswerable(model, tokens, requests["max_tokens"])
     repeats = requests["repeats"].fillna(1).astype(int)
-    distinct: dict[tuple, Prompt] = {}
-    rows = []
+    distinct: dict[_Asked, Prompt] = {}
+    asked: list[list[_Asked]] = [[] for _ in tokens]  # by each request, for each of its repeats
+    asking: dict[_Asked, set[int]] = {}
     for i, sampling in enumerate(samplings(requests)):
         for repeat in range(repeats[i]):
             # Greedy answers do not differ between repeats.
             prompt = Prompt(tokens[i], sampling, int(requests["max_tokens"][i]), repeat if sampling.temperature else 0)
             key = (prompt.tokens.tobytes(), sampling, prompt.max_tokens, prompt.repeat)
-            rows.append((i, repeat, key))
+            asked[i].append(key)
             if not detail[i]:
                 distinct.setdefault(key, prompt)
-    answers: dict[tuple, tuple[list[int], str]] = {}
+                asking.setdefault(key, set()).add(i)
+    found: dict[_Asked, dict] = {}
+    unkept: list[int] = []
+    kept_at = time.monotonic()
+
+    def responses(chosen: Iterable[int]) -> pd.DataFrame:
+        rows = [
+            {"request_id": requests["request_id"][i], "repeat": repeat}
+            | ({"status": "failed", "detail": detail[i]} if detail[i] else found[key])
+            for i in chosen
+            for repeat, key in enumerate(asked[i])
+        ]
+        return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["generation"]))
+
+    def add(key: _Asked, answer: list[int], finish_reason: str) -> None:
+        nonlocal kept_at
+        found[key] = _response(answer, finish_reason, len(distinct[key].tokens), thinking_end, model)
+        unkept.extend(i for i in asking[key] if all(one in found for one in asked[i]))
+        if len(unkept) >= KEPT or (unkept and time.monotonic() - kept_at >= KEPT_S):
+            keep(responses(unkept))
+            unkept.clear()
+            kept_at = time.monotonic()
+
     run: Counter[str] = Counter()
     known = list(distinct)
     for group, route in groups(model, np.asarray([len(prompt.tokens) for prompt in distinct.values()], np.int64)):
         chosen = [known[i] for i in group]
+        prompts = [distinct[key] for key in chosen]
+
+        def done(at: int, answer: list[int], finish_reason: str, chosen: list[_Asked] = chosen) -> None:
+            add(chosen[at], answer, finish_reason)
+
         try:
-            made, took = generate(model.model, [distinct[key] for key in chosen], model.eos_token_ids, memory, route)
+            _, took = generate(model.model, prompts, model.eos_token_ids, memory, route, done)
         except NotFiniteError as error:
-            row = next(i for i, _, key in rows if key == chosen[error.sequence])
+            row = next(i for i in range(len(asked)) if chosen[error.sequence] in asked[i])
             raise not_finite(model, requests["request_id"][row], error.value) from error
-        answers |= zip(chosen, made, strict=True)
         run.update(counts(took))
-    by_key = {
-        key: _response(*answer, len(distinct[key].tokens), thinking_end, model) for key, answer in answers.items()
-    }
-    responses = [
-        {"request_id": requests["request_id"][i], "repeat": repeat}
-        | ({"status": "failed", "detail": detail[i]} if detail[i] else by_key[key])
-        for i, repeat, key in rows
-    ]
-    return pd.DataFrame(responses, columns=list(RESPONSE_COLUMNS["generation"])), dict(run)
+    return responses(range(len(asked))), dict(run)
 
 
 def check_thinking(tokenizer: PreTrainedTokenizerBase, thinking_end: str, name: str) -> None:
