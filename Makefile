@@ -19,9 +19,17 @@ check: $(READY) ## check CONFIG=file before a run: models, endpoints, data, numb
 plan: $(READY) ## what a run of CONFIG=file could find, by models without bias on its data; then what `check` says
 	@BIASATLAS_MIRROR="$(MIRROR)" $(ATLAS) plan "$(CONFIG)" --cores $(CORES)
 
-replicate: $(READY) ## check the papers' tables against released outputs (downloads them, or MIRROR=folder)
+PART = $(if $(TABLE),table-$(TABLE),$(if $(FIGURE),figure-$(FIGURE),all))
+
+ifdef PAPER
+replicate: $(READY) ## check the papers' tables against released outputs (MIRROR=folder), or PAPER=twbias with TABLE=4 or FIGURE=5
+	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --quiet all --configfile config/papers.yaml -- results/papers/replication/$(PAPER).$(PART).md
+	@cat results/papers/replication/$(PAPER).$(PART).md
+else
+replicate: $(READY)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate
 	@sed '/^## Why/,$$d' results/papers/replication/report.md
+endif
 
 simulation: $(READY) ## measure the metrics themselves on simulated models (hours; resumes where it stopped)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/simulation.yaml --rerun-incomplete -- simulation

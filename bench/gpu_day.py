@@ -54,7 +54,7 @@ def steps(device: str, shape: str) -> list[Step]:
     return [
         Step("products", 60, [*own, "--only", "products"], "the peak; heads shared, if over 10 % faster"),
         Step("agree", 240, bench("likelihood", *exact, *dbb, *agree), "beyond 1e-3 nats: stop the day"),
-        Step("twice", 60, [*own, "--only", "twice"], "other bytes: no shards, no resumed runs"),
+        Step("twice", 120, [*own, "--only", "twice"], "other bytes: no shards, no resumed runs"),
         Step(
             "likelihood",
             420,

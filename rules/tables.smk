@@ -12,6 +12,7 @@ from biasatlas.workflow.sites import site_tree
 
 localrules:
     replicate,
+    replicate_part,
 
 
 rule summarise_scores:
@@ -39,6 +40,7 @@ rule summarise_scores:
             models=find.models,
             data=find.data,
             part=find.is_partial_data,
+            deviations=find.deviations,
             published_as=find.published_names(find.models),
         ),
     script:
@@ -128,6 +130,31 @@ rule replicate:
         ),
     script:
         "../scripts/replicate.py"
+
+
+rule replicate_part:
+    """Put one paper, or one of its tables or figures, beside what public outputs give, and draw the figures they give."""
+    input:
+        tables=find.files_for(find.part_tables),
+        figures=find.part_figures,
+        resources=files(PUBLISHED),
+    output:
+        text=PATHS.replicated_part,
+    log:
+        PATHS.log("replicate_part", "benchmark", "part"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step(
+            "",
+            "replicate_part",
+            tables=find.part_tables,
+            resources=PUBLISHED,
+            shipped=find.digest(PUBLISHED),
+            published_as=find.published_names(find.models),
+        ),
+    script:
+        "../scripts/replicate_part.py"
 
 
 SITE = site_tree(targets)

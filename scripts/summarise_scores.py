@@ -25,6 +25,13 @@ with job(snakemake) as this:
         this.step["data"] not in PUBLISHED_DATA or ("model" in table and this.protocol not in spec.published_under)
     ):
         table = table.assign(published=None, difference=math.nan)
+    if this.step["deviations"] and "model" in table:
+        said = table["model"].map(this.step["deviations"])
+        table = table.assign(
+            reason=said.str.cat(table["reason"], sep="; ", na_rep="")
+            .str.strip("; ")
+            .where(said.notna(), table["reason"])
+        )
     if this.step["part"] and "category" in table:  # of some categories: no number over all of them is published
         over_all = table["category"].isin(["overall", "All"])
         table = table.assign(

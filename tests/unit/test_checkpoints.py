@@ -23,6 +23,7 @@ from transformers import (
 
 from biasatlas.errors import UserError
 from biasatlas.models import hub
+from biasatlas.models.entry import Thinking
 from biasatlas.models.hub import checkpoint_sha256, weight_files
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.entry import HfEntry
@@ -84,7 +85,7 @@ def test_an_entry_is_checked_with_all_that_its_job_would_stop_at(folder):
     entry = HfEntry(kind="hf", source=str(folder), size_billion=1)
     assert len(check_entry("m", entry).tokenizer) > 300
     for update, words in (
-        ({"thinking_end": "</think>"}, "m: thinking_end"),
+        ({"thinking": Thinking()}, "m: template_arguments.enable_thinking"),
         ({"template_arguments": {"enable_thinking": False}}, "m: template_arguments.enable_thinking"),
         ({"adapter": str(folder)}, "no adapter_config.json"),
         ({"source": str(folder / "nope")}, "no such folder"),

@@ -1,9 +1,15 @@
-"""The ledger of claims: each predicate on cases where it holds and where it fails, and the papers' claims themselves."""
+"""The report of claims: each predicate on cases where it holds and where it fails, and the papers' claims themselves."""
+
+from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
+from mirrored import mirrored
 from pydantic import ValidationError
 
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
 from biasatlas.report.claims import (
     COLUMNS,
     PREDICATES,
@@ -22,7 +28,7 @@ from biasatlas.resources import Resources
 SHIPPED = Resources.shipped("published/*")
 PAPERS = read_papers(SHIPPED)
 CLAIMS = read_claims(SHIPPED)
-PRINTED = claims_report(CLAIMS, PAPERS, SHIPPED, {}, {}, {})
+REPORT = claims_report(CLAIMS, PAPERS, SHIPPED, {}, {}, {})
 
 
 def series(**groups):
@@ -120,7 +126,7 @@ def test_the_same_test_is_made_of_our_tables():
     for part in (rows, rows[:2], rows[:0]):
         tables = {("twbias", "gender"): table(part, "bias_ratio")}
         report = claims_report(CLAIMS, PAPERS, SHIPPED, {}, tables, names).set_index("claim")
-        said.append(report.loc["TW-LLM has the highest bias ratio for women.", ["print", "this_run"]].tolist())
+        said.append(report.loc["TW-LLM has the highest bias ratio for women.", ["published", "this_run"]].tolist())
     assert said == [
         ["holds", "fails: TW-LLM has 0.1, Breeze 0.4 (place 3 from above)"],
         ["holds", "open: 2 of its 3 values are here"],
@@ -137,15 +143,15 @@ def test_a_claim_without_printed_numbers_is_decided_by_our_tables():
     tables = {("twbias", "attributes"): pd.DataFrame(rows, columns=columns)}
     report = claims_report(CLAIMS, PAPERS, SHIPPED, tables, {}, {"m": "TW-LLM"}).set_index("claim")
     row = report.loc["TW-LLM's effect size in Athletic Ability is consistently above 1."]
-    assert row["print"] == "open: no numbers in print; public outputs decide it"
+    assert row["published"] == "open: no published numbers; public outputs decide it"
     assert row["public_outputs"] == "fails: holds in 1 of 2; TW-LLM, Han, Athletic Ability has 0.949"
 
 
 def test_every_claim_has_a_verdict_or_a_reason():
-    assert list(PRINTED.columns) == list(COLUMNS)
-    assert PRINTED["print"].str.match(r"holds$|holds in \d+ of \d+; not |fails: .|open: .").all()
-    assert not PRINTED["print"].str.contains("no number is there").any()
-    assert not PRINTED.duplicated(["paper", "section", "claim"]).any()
+    assert list(REPORT.columns) == list(COLUMNS)
+    assert REPORT["published"].str.match(r"holds$|holds in \d+ of \d+; not |fails: .|open: .").all()
+    assert not REPORT["published"].str.contains("no number is there").any()
+    assert not REPORT.duplicated(["paper", "section", "claim"]).any()
 
 
 @pytest.mark.parametrize(
@@ -158,9 +164,30 @@ def test_every_claim_has_a_verdict_or_a_reason():
     ],
 )
 def test_claims_that_are_known_to_fail_do(claim, said):
-    assert said in PRINTED.set_index("claim").loc[claim, "print"]
+    assert said in REPORT.set_index("claim").loc[claim, "published"]
 
 
-def test_the_ledger_lists_what_fails():
-    text = summarise_claims(PRINTED)
-    assert text.count("\n| ") > len(PRINTED) and "there is no Religion 4" in text.split("## All")[0]
+def test_the_report_lists_what_fails():
+    text = summarise_claims(REPORT)
+    assert text.count("\n| ") > len(REPORT) and "there is no Religion 4" in text.split("## All")[0]
+
+
+def test_the_counts_of_public_data_are_theirs(tmp_path):
+    """Of BBQ the eight categories of config/papers.yaml, whose questions are what the text has in each context."""
+    papers = yaml.safe_load((ROOT / "config/papers.yaml").read_text(encoding="utf-8"))
+    bbq, crows_pairs, stereoset = (
+        registry.read_items(name)(
+            {path: Path(file) for path, file in mirrored(folder, tmp_path).items()},
+            Resources.shipped(*registry.resource_names(name, "items")),
+        )
+        for name, folder in (("bbq", "bbq"), ("crows_pairs", "crows_pairs"), ("stereoset", "stereoset_ptbr"))
+    )
+    bbq = bbq[bbq["category"].isin(papers["benchmarks"]["bbq"]["categories"])]
+    counted = {
+        "BBQ, ambiguous": (bbq["condition"] == "ambig").sum(),
+        "BBQ, disambiguous": (bbq["condition"] == "disambig").sum(),
+        "CrowS-Pairs": len(crows_pairs),
+        "StereoSet, intrasentence": (stereoset["task"] == "intrasentence").sum(),
+        "StereoSet, intersentence": (stereoset["task"] == "intersentence").sum(),
+    }
+    assert SHIPPED.published("public_counts").set_index("dataset")["count"].astype(int).to_dict() == counted

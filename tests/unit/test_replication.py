@@ -10,8 +10,10 @@ from pydantic import ValidationError
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
+from biasatlas.errors import UserError
 from biasatlas.report.claims import read_claims
 from biasatlas.report.replication import (
+    ARITHMETIC,
     COLUMNS,
     DIFFERS,
     NEEDS_DOWNLOAD,
@@ -20,9 +22,12 @@ from biasatlas.report.replication import (
     STATUSES,
     UNEXPLAINED,
     Paper,
+    computing,
     decimals_of,
     explanations,
     matches_printed_digits,
+    one_paper,
+    part_name,
     published_cells,
     read_papers,
     replication_report,
@@ -146,7 +151,7 @@ def _names(benchmark):
 COMPARED = ("bbq_distribution", "bbq_examples", "dbb_bbq")
 
 
-def test_every_published_file_is_in_the_replication_report_or_the_ledger_of_claims():
+def test_every_published_file_is_in_the_replication_report_or_the_claims():
     files = {part.file for paper in PAPERS.values() for printed in paper.tables.values() for part in printed.cells}
     files |= {claim.about.file for claims in read_claims(SHIPPED).values() for claim in claims if claim.about}
     there = {path.stem for path in (ROOT / "resources/published").glob("*.csv")}
@@ -185,7 +190,8 @@ def test_printed_numbers_that_imply_one_another():
     counted = report["status"].value_counts()
     assert (counted[REPRODUCED], counted[DIFFERS]) == (93, 19)
     text = summarise(papers, report)
-    assert "93 of" in text and "0 are unexplained" in text
+    assert "93 of" in text and "93 by arithmetic on other printed numbers" in text and "0 are unexplained" in text
+    assert set(report["basis"]) == {"", ARITHMETIC}
 
 
 # A small one, of which all is known
@@ -226,6 +232,20 @@ def test_each_cell_says_what_it_came_to_and_why():
     ]
     assert report["difference"].round(6).tolist()[1] == -0.2
     assert stale(papers, report) == []
+
+
+def test_one_table_of_a_paper_ends_with_the_paths_that_it_is_from():
+    papers, report = small({"a": 0.3, "b": 0.8})
+    text = one_paper(report, papers, "Table 1", ["results/ratios.csv"])
+    assert text.startswith("A paper, Table 1: ratios\n") and text.endswith("\nresults/ratios.csv\n")
+    assert len(text.splitlines()) == 8 and "exchanged" not in text
+    assert one_paper(report, papers, part_name("all"), []) == text.removesuffix("results/ratios.csv\n")
+    with pytest.raises(UserError, match=r"Table 9: A paper has no such table or figure\. It has Table 1"):
+        one_paper(report, papers, part_name("table-9"), [])
+
+
+def test_what_computes_a_printed_table_is_told_by_its_name():
+    assert computing("twbias", "Table 4") == {"gender"} and computing("twbias", "Table 99") == set()
 
 
 def test_a_reason_that_holds_no_longer_explains_nothing():

@@ -10,7 +10,7 @@ from engine import tiny
 
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
-from biasatlas.models.entry import Template
+from biasatlas.models.entry import Template, Thinking
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load
 from biasatlas.models.store import ResponseStore
@@ -165,19 +165,34 @@ def test_thinking_is_cut_at_its_end(model, monkeypatch, tmp_path):
         (say["A"], "stop"),
         (say["A"], "length"),
     ]
-    monkeypatch.setattr("biasatlas.models.local.generation.generate", lambda *_: (said, {}))
+    longest = []
+
+    def generate(_, prompts, *__):
+        longest.extend(prompt.max_tokens for prompt in prompts)
+        return said[: len(prompts)], {}
+
+    monkeypatch.setattr("biasatlas.models.local.generation.generate", generate)
     ask = [{"prefix": f"{i}", "max_tokens": 9} for i in range(4)]
     store = ResponseStore(tmp_path)
-    responses, metadata = answer(requests(ask, "generation"), thinker, store, thinking_end="</think>")
-    assert list(responses["text"]) == ["She.", "She.</think>He?", "He?", ""]
-    assert list(responses["status"]) == ["ok", "truncated", "ok", "truncated"]
-    cut = len(say["A"]) + 1
-    assert list(responses["detail"]) == [f"{n} tokens of thinking cut" if n else "" for n in (cut, cut, 0, cut - 1)]
-    assert responses["completion_tokens"][0] == len(said[0][0]) and metadata["thinking_end"] == "</think>"
+    thinks = Thinking(budget=50, how="tags")
+    responses, metadata = answer(requests(ask, "generation"), thinker, store, thinking=thinks)
+    assert list(responses["text"]) == ["She.", "He?", "He?", ""]
+    assert list(responses["status"]) == ["ok", "truncated", "ok", "thought"]
+    a, b = len(say["A"]), len(say["B"])
+    cuts = (a + 1, a + b + 2, 0, a)
+    assert list(responses["detail"]) == [f"{n} tokens of thinking cut" if n else "" for n in cuts]
+    assert responses["completion_tokens"][0] == len(said[0][0])
+    assert metadata["thinking"] == {"budget": 50, "how": "tags"}
+    kept = [value["responses"][0]["thinking"] for value in store.values()]
+    assert kept == ["He?", "He? She.", "", "He?"]
+    assert set(longest) == {59}
     whole, metadata = answer(requests(ask, "generation"), thinker, store)
     assert whole["text"][0] == "He?</think> She." and metadata["run"]["computed"] == 4
     choice = ANSWERING["choice"] | {"messages": USER, "template": "tokenizer"}
-    responses, _ = answer(requests([choice], "choice"), thinker, thinking_end="</think>")
-    assert responses["status"][0] == "not_applicable" and "samples" in responses["detail"][0]
-    with pytest.raises(UserError, match=r"'</thnk>' is no token of the tokenizer; did you mean '</think>'"):
-        answer(requests(ask, "generation"), thinker, thinking_end="</thnk>")
+    choice |= {"repeats": 4, "max_tokens": 9, "temperature": 1.0}
+    said[:] = [([*say["A"], end, *tokenizer("B", add_special_tokens=False)["input_ids"]], "stop")] * 3 + [
+        (say["A"], "length")
+    ]
+    responses, _ = answer(requests([choice], "choice"), thinker, thinking=thinks)
+    assert responses["probabilities"][0] == "[0.0, 0.75]" and responses["unparseable"][0] == 0.25
+    assert responses["detail"][0] == "the model thought and did not answer in 1 of 4 samples"

@@ -11,7 +11,7 @@ from unit.test_predictions import write_score_table
 from biasatlas.benchmarks import registry
 from biasatlas.workflow import failures, identity
 from biasatlas.workflow.boundaries import BOUNDARIES
-from biasatlas.workflow.normal_form import Definition
+from biasatlas.workflow.modules import Definition
 
 CONFIG = {
     "results": "results",
@@ -87,7 +87,7 @@ def jobs(tmp_path_factory):
         config = CONFIG | {"models": CONFIG["models"] | {"writer": writer}}
         (folder / "config.json").write_text(json.dumps(config))
         for targets, level in ((paths(TARGETS), ""), (["results/report/index.html"], "report")):
-            given = {"folder": folder, "cwd": folder, "env": env | {failures.LEVEL: level}}
+            given = {"folder": folder, "cwd": folder, "env": env | {failures.LEVEL: level}, "forks": False}
             done = snakemake(*targets, "--configfile", "config.json", **given)
             assert done.returncode == 0, done.stdout
     return [json.loads(path.read_text()) for path in traces.glob("[0-9]*.json")]
@@ -126,18 +126,14 @@ def test_what_ran_is_reached(jobs):
         if job["script"] in TOLD_BY_VERSION:
             continue
         forms = reached(job)
-        for module, name in job["ran"]:
+        for module, name, method in job["ran"]:
             if module.startswith(ASKED):
                 continue
-            first, _, rest = name.partition(".")
-            if first.startswith("<"):
-                continue  # a lambda at the top of a module has no name; it is part of what is assigned
-            method = "" if rest.startswith("<") or not rest else rest.partition(".")[0]
-            if Definition(module, first, method) not in forms and not (
-                (Definition(module, first) in forms and (not method or _of_class(module, first, method)))
-                or (Definition(module, "") in forms and _of_import(module, first))
+            if Definition(module, name, method) not in forms and not (
+                (Definition(module, name) in forms and (not method or _of_class(module, name, method)))
+                or (Definition(module, "") in forms and _of_import(module, name))
             ):
-                missing.setdefault(f"{module}.{name}", set()).add(job["script"])
+                missing.setdefault(f"{module}.{name}.{method}".rstrip("."), set()).add(job["script"])
     assert missing == {}
 
 

@@ -1,11 +1,11 @@
 """What entries of every kind of model share. Light to import: planning reads entries and opens no model."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
 from biasatlas.stages import StagedModel, field
 
@@ -39,6 +39,54 @@ class SamplingSettings(StagedModel):
     repetition_penalty: float = field(
         "answers", 1.0, gt=0, description="Repetition penalty on tokens that have occurred; 1 disables."
     )
+
+
+class Thinking(StagedModel):
+    """How a model thinks before it answers."""
+
+    budget: int = field(
+        "answers", 4000, ge=1, le=1_000_000, description="Most tokens of thinking, beside those of the answer."
+    )
+    how: Literal["body", "tags"] = field(
+        "answers",
+        "body",
+        description="Whether thinking is asked for, in the body of each request or by the chat template's "
+        "`enable_thinking` (`body`), or the model thinks anyway (`tags`).",
+    )
+
+
+def _as_thinking(value: Any) -> Any:
+    """Words for a mapping; YAML reads `off` and `on` as false and true."""
+    return {False: None, "none": None, True: {}}.get(value, value) if isinstance(value, str | bool) else value
+
+
+#: What an entry says of thinking; None: nothing is asked for and nothing is cut. A configuration may have a list of several,
+#: which stand for as many models (:func:`variants`).
+Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking)]
+
+#: What the field is said to be.
+THINKING = (
+    "How the model thinks first: `none`, `on`, or a mapping with `budget` and `how`. What it thinks is kept beside the answer "
+    "and never read as one; choices are sampled. A list, as `[off, on]`, measures the model under each, side by side."
+)
+
+
+def variants(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The entries of model ``name``: one for each way of thinking that ``entry`` lists, itself where it lists none.
+
+    The name alone is the model that does not think. What others publish is no number of one that does.
+    """
+    listed = entry.get("thinking")
+    if not isinstance(listed, list) or not listed:
+        return {name: dict(entry)}
+    found: dict[str, dict[str, Any]] = {}
+    for value in listed:
+        thinking = _as_thinking(value)
+        budget = thinking.get("budget", "") if isinstance(thinking, dict) else ""
+        kept = {key: part for key, part in entry.items() if key != "published_as" or thinking is None}
+        ways = [name] if thinking is None else [f"{name}-thinking", f"{name}-thinking-{budget}"]
+        found[next((way for way in ways if way not in found), ways[-1])] = kept | {"thinking": value}
+    return found
 
 
 class Entry(StagedModel):

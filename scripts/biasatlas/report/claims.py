@@ -1,4 +1,4 @@
-"""The ledger of claims: every sentence of the papers that states a number, an order or a trend, tested on the papers' own numbers.
+"""The report of claims: every sentence of the papers that states a number, an order or a trend, tested on the papers' own numbers.
 
 ``resources/published/claims.yaml`` has each claim in our words, the values that it is about, and the test that decides it. The
 same test is made of printed numbers, of the authors' public outputs, and of a run's own tables. What no number decides is
@@ -15,7 +15,7 @@ from biasatlas.report.replication import Paper, Tables, decimals_of, matches_pri
 from biasatlas.resources import Resources
 
 HOLDS, FAILS, OPEN = "holds", "fails", "open"
-COLUMNS = ("paper", "section", "claim", "print", "public_outputs", "this_run", "why")
+COLUMNS = ("paper", "section", "claim", "published", "public_outputs", "this_run", "why")
 
 #: Values by the columns that a claim's ``by`` names.
 Values: TypeAlias = pd.Series
@@ -83,7 +83,7 @@ class Claim(_Part):
     """A claim of a paper in our words: its ``section``; what it is ``about`` and its ``test``; or why it is ``open``.
 
     With ``against`` the test is along the column ``side``, whose levels are "this" (``about``) and "that" (``against``).
-    ``numbers`` says whose numbers ``about`` names: those in print, or what public outputs and data give. ``why`` is a remark on
+    ``numbers`` says whose numbers ``about`` names: the published ones, or what public outputs and data give. ``why`` is a remark on
     the verdict.
     """
 
@@ -92,7 +92,7 @@ class Claim(_Part):
     about: About | None = None
     against: About | None = None
     test: Predicate | None = None
-    numbers: Literal["print", "public"] = "print"
+    numbers: Literal["published", "public"] = "published"
     open: str = ""
     why: str = ""
 
@@ -121,7 +121,7 @@ def claims_report(
 
     Each of the three columns of verdicts is "holds", "fails: by how much", "open: what would decide it", or empty where there is
     nothing to decide it on. ``public`` and ``run`` are tables of ours by (benchmark, table), of models' published outputs and
-    of models that the run asked; ``published_as`` maps their names to those in print.
+    of models that the run asked; ``published_as`` maps them to their published names.
     """
     rows: list[tuple[str, ...]] = []
     for name, of_paper in claims.items():
@@ -140,7 +140,7 @@ def claims_report(
             ]
             if claim.numbers == "public" or not said:
                 ours[0] = ours[0] or said
-                said = f"{OPEN}: no numbers in print; public outputs decide it"
+                said = f"{OPEN}: no published numbers; public outputs decide it"
             rows.append((name, claim.section, claim.claim, said, *ours, claim.why))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -339,19 +339,21 @@ def _place(rank: int, lowest: bool) -> str:
 
 
 def summarise_claims(report: pd.DataFrame) -> str:
-    """The ledger in Markdown: how many claims of each paper came to what in print, then those that fail, then all."""
-    counts = report.assign(came_to=report["print"].str.split(r"[: ;]").str[0])
+    """The report of claims in Markdown: how many claims of each paper came to what on the published numbers, then those that fail, then all."""
+    counts = report.assign(came_to=report["published"].str.split(r"[: ;]").str[0])
     table = counts.groupby("paper", sort=False)["came_to"].value_counts().unstack(fill_value=0)
     table = table.reindex(columns=[HOLDS, FAILS, OPEN], fill_value=0)
-    lines = ["# Claims\n\n| paper | claims | hold on print | fail | open |\n| --- | ---: | ---: | ---: | ---: |\n"]
+    lines = [
+        "# Claims\n\n| paper | claims | hold on the published numbers | fail | open |\n| --- | ---: | ---: | ---: | ---: |\n"
+    ]
     lines += [
         f"| {paper} | {row.sum()} | {row[HOLDS]} | {row[FAILS]} | {row[OPEN]} |\n" for paper, row in table.iterrows()
     ]
     lines.append(
-        "\n## What fails\n\n| paper | section | claim | print | public outputs |\n| --- | --- | --- | --- | --- |\n"
+        "\n## What fails\n\n| paper | section | claim | published | public outputs |\n| --- | --- | --- | --- | --- |\n"
     )
-    failing = report[report["print"].str.startswith(FAILS) | report["public_outputs"].str.startswith(FAILS)]
-    keys = ["paper", "section", "claim", "print", "public_outputs"]
+    failing = report[report["published"].str.startswith(FAILS) | report["public_outputs"].str.startswith(FAILS)]
+    keys = ["paper", "section", "claim", "published", "public_outputs"]
     lines += ["| " + " | ".join(row) + " |\n" for row in failing[keys].itertuples(index=False)]
     lines.append("\n## All\n\n| " + " | ".join(COLUMNS).replace("_", " ") + " |\n|" + " --- |" * len(COLUMNS) + "\n")
     lines += ["| " + " | ".join(row) + " |\n" for row in report.itertuples(index=False)]

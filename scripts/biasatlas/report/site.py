@@ -240,7 +240,7 @@ class Site:
         return {"table": table, "lead": f"{len(report)} printed numbers: {said}."} | self._claims()
 
     def _claims(self) -> dict[str, Any]:
-        """The papers' claims in print, on public outputs, and on this run's tables of published data."""
+        """The papers' claims on published numbers, on public outputs, and on this run's tables of published data."""
         if self.study.published is None:
             return {}
         runs = [run for run in self.study.runs if run.protocol in run.spec.published_under]
@@ -257,10 +257,10 @@ class Site:
             return {}
         if self.study.claims:
             report["public_outputs"] = read_csv(self.study.claims)["public_outputs"].fillna("")
-        failing = report[["print", "public_outputs", "this_run"]].apply(lambda said: said.str.startswith(FAILS)).sum()
-        lead = (
-            f"{len(report)} claims: {failing['print']} fail in print, {failing['public_outputs']} on public outputs, "
+        failing = (
+            report[["published", "public_outputs", "this_run"]].apply(lambda said: said.str.startswith(FAILS)).sum()
         )
+        lead = f"{len(report)} claims: {failing['published']} fail on the published numbers, {failing['public_outputs']} on public outputs, "
         table = self._table("claims", "claims", "What the papers claim, tested", "", report)
         return {"claims": table, "claims_lead": f"{lead}{failing['this_run']} on this run's tables."}
 

@@ -118,6 +118,8 @@ BOUNDARIES: Mapping[str, Behind] = {
     "biasatlas.simulation.studies.load_studies": _classes(
         "biasatlas.simulation.studies.Study", "biasatlas.simulation.studies.Headline"
     ),
+    # By its own source, of the one that is meant.
+    "biasatlas.simulation.nuisances": _definitions(),
     # What options could be, where code asks for it: the classes themselves.
     "biasatlas.stages.declaration": lambda library, step, reference: step.classes,
     "biasatlas.sources.load_sources": _classes("biasatlas.sources.Source"),

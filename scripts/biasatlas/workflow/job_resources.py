@@ -32,8 +32,8 @@ def job_resources(entry: Entry, attempt: int = 1, inputs: Mapping[str, Any] | No
     """
     calls_api = KINDS[entry.kind].calls_api
     size_billion = getattr(entry, "size_billion", 0.001)
-    thinks = bool(getattr(entry, "thinking_end", ""))
-    million_tokens = _tokens_to_write(inputs or {}) / 1e6 if thinks else 0
+    thinking = None if calls_api else getattr(entry, "thinking", None)
+    million_tokens = _tokens_to_write(inputs or {}, thinking.budget) / 1e6 if thinking else 0
     mb, minutes = 4000 + 3000 * size_billion, 20 + 20 * size_billion
     minutes += million_tokens * size_billion * (_MILLION_GPU if getattr(entry, "gpu", 0) else _MILLION_CPU)
     if calls_api:
@@ -47,22 +47,23 @@ def job_resources(entry: Entry, attempt: int = 1, inputs: Mapping[str, Any] | No
     }
 
 
-def _tokens_to_write(inputs: Mapping[str, Any]) -> int:
-    """The most tokens of all texts that a job's requests ask for; 0 while these are not there yet."""
+def _tokens_to_write(inputs: Mapping[str, Any], budget: int) -> int:
+    """The most tokens that a model writes to answer a job's requests, each with a ``budget`` of thinking; 0 while these
+    are not there yet."""
     given = inputs.get("requests") or []
     paths = [Path(path) for path in ([given] if isinstance(given, str) else given)]
-    return sum(_tokens_of(path, path.stat().st_mtime_ns) for path in paths if path.is_file())
+    return sum(_tokens_of(path, budget, path.stat().st_mtime_ns) for path in paths if path.is_file())
 
 
 @cache
-def _tokens_of(path: Path, time_ns: int) -> int:
+def _tokens_of(path: Path, budget: int, time_ns: int) -> int:
     import pandas as pd  # heavy, and most plans need none
 
     requests = pd.read_parquet(path)
     if not {"kind", "max_tokens", "repeats"} <= {*requests}:
         return 0
-    written = requests[requests["kind"] == "generation"]
-    return int((written["max_tokens"] * written["repeats"].fillna(1)).sum())
+    written = requests[requests["kind"] != "likelihood"]
+    return int(((written["max_tokens"].fillna(0) + budget) * written["repeats"].fillna(1)).sum())
 
 
 def _of_calls(entry: ApiEntry, inputs: Mapping[str, Any]) -> tuple[float, float]:

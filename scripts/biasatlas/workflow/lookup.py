@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from biasatlas.benchmarks.contract import OUTCOMES
+from biasatlas.report.replication import computing, part_name
 from biasatlas.sources import load_sources
 from biasatlas.stages import fields_affecting
 from biasatlas.workflow import cross_benchmark, selection, simulation
@@ -132,8 +133,12 @@ class Lookup(Steps):
             "provenance": files_behind(self.paths.scored_from, scores),
             "resources": files(self.resources("tables")(w)),
             "own": self.unchanged(self.paths.source.format(source=table.source)) if table.source else own,
-            "checksums": self.checksums([table.source]) if table.source else [],
+            "checksums": self.paths.checksums.format(source=table.source) if table.source else [],
         }
+
+    def deviations(self, wildcards: Any) -> dict[str, str]:
+        """Param: what each model of a table is asked otherwise than its protocol says, in words."""
+        return selection.deviations(self.config, self.models(wildcards))
 
     def is_partial_data(self, wildcards: Any) -> bool:
         """Param: whether a benchmark is measured on some of its categories alone."""
@@ -277,6 +282,30 @@ class Lookup(Steps):
         template = self.paths.released_table
         keys = selection.replicable_tables(self.config)
         return {(name, table): File(template.format(benchmark=name, table=table)) for name, table in keys}
+
+    def part_tables(self, wildcards: Any) -> dict[tuple[str, str], File]:
+        """Tree: the tables of ours that a paper, or one of its tables or figures, is checked with."""
+        name, part = wildcards.benchmark, wildcards.part
+        return {
+            key: file
+            for key, file in self.replicated_tables().items()
+            if key[0] == name and (part == "all" or key[1] in computing(self.config.benchmark(name), part_name(part)))
+        }
+
+    def part_figures(self, wildcards: Any) -> list[str]:
+        """Input: the figures of a paper that released outputs give; of one of its figures, that one."""
+        name, part = wildcards.benchmark, part_name(wildcards.part)
+        if "released" not in self.config.benchmarks[name].protocols:
+            return []
+        captions = {
+            figure: self.config.spec(name).figures[figure].caption for figure in self.targets.drawn(name, "released")
+        }
+        of = "of the paper" if wildcards.part == "all" else f"{part} of the paper"
+        return [
+            self.paths.figure.format(benchmark=name, protocol="released", figure=figure)
+            for figure, caption in captions.items()
+            if of in caption
+        ]
 
     def planned_requests(self, wildcards: Any) -> dict[str, File]:
         """Tree: task -> its requests, of the tasks that are asked and scored without a judge."""

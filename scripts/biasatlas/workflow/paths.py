@@ -67,11 +67,14 @@ class Paths:
         self.multiverse = f"{results}/multiverse/{{model}}/{{benchmark}}/{{protocol}}.csv"
         #: Log-likelihoods token by token, of the items that count most; made by `export-token-logprobs` alone.
         self.tokens = f"{results}/tokens/{answered}.parquet"
-        self.report, self.report_pages = f"{results}/report/index.html", f"{results}/report/pages"
+        self.report, self.report_pages = (f"{results}/report/{name}" for name in ("index.html", "pages"))
 
-        self.released_table = f"{results}/replication/{{benchmark}}/{{table}}.csv"
-        self.released_table_from = f"{results}/replication/{{benchmark}}/{{table}}.json"
+        self.released_table, self.released_table_from = (
+            f"{results}/replication/{{benchmark}}/{{table}}.{form}" for form in ("csv", "json")
+        )
         self.replication, self.replication_text = (f"{results}/replication/report.{form}" for form in ("csv", "md"))
+        #: One paper ("all"), or one of its tables or figures ("table-4").
+        self.replicated_part = f"{results}/replication/{{benchmark}}.{{part}}.md"
         self.claims, self.claims_text = (f"{results}/replication/claims.{form}" for form in ("csv", "md"))
 
         self.construction = f"{results}/construction"

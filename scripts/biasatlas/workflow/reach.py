@@ -12,10 +12,11 @@ import ast
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from biasatlas.workflow.normal_form import PACKAGE, Boundaries, Definition, Form, Module, Reference, _ours, read_module
+from biasatlas.workflow.modules import PACKAGE, Definition, Module, ours, read_module
+from biasatlas.workflow.normal_form import Form, Reference, form_of, form_of_script
 
 #: Rounds in which a definition's hash takes in those of what it refers to: names apart, what is six steps away tells it
 #: apart.
@@ -23,6 +24,8 @@ ROUNDS = 6
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
+#: What stands behind a boundary: references that take the place of its definition.
+Boundaries = Mapping[str, Callable[[Reference], Iterable[str]]]
 #: In front of a class of which only the methods count: its objects were made when the run was planned.
 METHODS = "methods of "
 
@@ -95,7 +98,7 @@ class Library:
             if module and part in module.bound:
                 return Definition(here, part), "", tuple(parts[place + 1 :])
             if module and part in module.imports and module.imports[part] != f"{here}.{part}":
-                return self.resolve(".".join([module.imports[part], *parts[place + 1 :]])) if _ours(
+                return self.resolve(".".join([module.imports[part], *parts[place + 1 :]])) if ours(
                     module.imports[part]
                 ) else (None, "", ())  # fmt: skip
             if self.module(f"{here}.{part}") is None:
@@ -116,7 +119,7 @@ class Library:
 
     def reach(self, module: Module, boundaries: Boundaries, roots: Iterable[str] = ()) -> "Reach":
         """All that the statements of a script, and ``roots``, can reach; ``boundaries`` say where to go on otherwise."""
-        return Reach(self, module.whole(), boundaries, roots)
+        return Reach(self, form_of_script(module), boundaries, roots)
 
 
 class Reach:
@@ -206,7 +209,7 @@ class Reach:
         self._seen.add(definition)
         module = self._library.module(definition.module)
         assert module is not None
-        self._todo.append((definition, module.form(definition.name, definition.method)))
+        self._todo.append((definition, form_of(module, definition.name, definition.method)))
         self._imported(definition.module)
         if not definition.method:
             self._take_class(definition, follow=False)
@@ -220,7 +223,7 @@ class Reach:
         self._modules.add(name)
         module = self._library.module(name)
         if module and module.effects:
-            self._todo.append((Definition(name, ""), module.form("")))
+            self._todo.append((Definition(name, ""), form_of(module, "")))
 
     def _take_class(self, definition: Definition, follow: bool = True) -> None:
         """The methods of a class, once their names are mentioned; those of its bases too."""
@@ -269,7 +272,7 @@ class Reach:
 
     def _take_member(self, module: str, name: str) -> None:
         source = self._library.module(module)
-        if source and (name in source.bound or _ours(source.imports.get(name, ""))):
+        if source and (name in source.bound or ours(source.imports.get(name, ""))):
             self._follow(Reference(f"{module}.{name}"))
 
 

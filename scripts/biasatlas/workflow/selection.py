@@ -2,10 +2,12 @@
 
 import os
 from collections import defaultdict
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from biasatlas.benchmarks.contract import Need, Table
 from biasatlas.benchmarks.dbb.construct import DATASET
+from biasatlas.benchmarks.shared.templates import FILE, as_copied
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 from biasatlas.sources import names_in
@@ -108,6 +110,20 @@ def needs(config: Config, benchmark: str, protocol: str, role: str = "") -> list
         and asked.intersection(need.tasks or asked)
         and role in ("", need.step)
     ]
+
+
+def deviations(config: Config, models: list[str]) -> dict[str, str]:
+    """How each of ``models`` is asked otherwise than protocols say, in words; those that are not have no entry."""
+    said = {model: getattr(config.models[model], "deviation", "") for model in models}
+    return {model: words for model, words in said.items() if words}
+
+
+def measured_data(config: Config, benchmark: str, protocol: str) -> str:
+    """The key `data` of a run, or "own copy" where the user's file of prompts is sent though it is not as printed."""
+    run = config.benchmarks[benchmark]
+    file = run.files.get(FILE, "")
+    asks = file and any(need.file == FILE for need in needs(config, benchmark, protocol))
+    return "own copy" if asks and Path(file).is_file() and as_copied(file) else run.data
 
 
 def missing_templates(config: Config, benchmark: str, protocol: str) -> str:

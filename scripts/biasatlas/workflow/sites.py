@@ -37,8 +37,14 @@ def _run(targets: Targets, name: str, protocol: str) -> dict[str, Any]:
         "name": name,
         "protocol": protocol,
         "benchmark": config.benchmark(name),
-        "data": config.benchmarks[name].data,
-        "left_out": selection.left_out(config, name),
+        "data": selection.measured_data(config, name, protocol),
+        "left_out": [
+            *selection.left_out(config, name),
+            *(
+                f"{model} is {said}."
+                for model, said in selection.deviations(config, selection.models(config, name, protocol)).items()
+            ),
+        ],
         "tables": {
             t: File(paths.table.format(**key, table=t)) for n, p, t in targets.tables if (n, p) == (name, protocol)
         },

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import random
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -230,7 +231,7 @@ def prompts(source: str, resources: Resources) -> dict[str, str]:
     """Prompts for the model under test, with slots ``{sentence}`` and the like: sc, ss, ba, bs, and for two of them a
     second template, sc_alternative and bs_alternative (which the authors' code lacks).
 
-    The paper's white space is not known: a line ends where the code has one behind a text of its own. SC is derived from
+    The paper's are sent as the user copied them. SC is derived from
     the code, whose words are the printed ones, and the severity levels are the code's, since print has them in English
     alone. Its BS has no slot for the sentence: it goes where the prompt first speaks of it, as in the code.
     """
@@ -247,7 +248,7 @@ def prompts(source: str, resources: Resources) -> dict[str, str]:
     return {
         "sc": ",".join(plain(line) for line in released["sc"].splitlines()),
         "ss": with_slots(text["ss"], {"[Sentence1]": "{first}", "[Sentence2]": "{second}"}),
-        "ba": with_slots(text["ba"], {"[Word]": "{word}", "[DefaultSentence]": "{sentence}\n"}),
+        "ba": with_slots(text["ba"], {"[Word]": "{word}", "[DefaultSentence]": "{sentence}"}),
         "bs": _bs_prompt(text["bs"], levels),
         "sc_alternative": with_slots(
             text["sc_alternative"], {"[DefaultSentence]": "{sentence}", "[AllSubcategories]": "{labels}"}
@@ -257,7 +258,8 @@ def prompts(source: str, resources: Resources) -> dict[str, str]:
 
 
 def _bs_prompt(text: str, levels: str) -> str:
-    return with_slots(text.replace(",", ":{sentence},", 1), {"[ScoringCriteriaforBiasScoring]": levels})
+    with_sentence = re.sub(r"\s*([,，])", r":{sentence}\1", text, count=1)
+    return with_slots(with_sentence, {"[ScoringCriteriaforBiasScoring]": levels})
 
 
 def prompts_of_code(resources: Resources, file: str, function: str) -> Sequence[Sequence[str]]:

@@ -152,7 +152,11 @@ SPEC = Spec(
             "Bias ratio and effect size of women's sentences by attribute category (Figure 3 of the paper)",
             ("attributes",),
         ),
-        "ethnic_grid": Figure("Ethnic bias by target and reference group (Figure 5 of the paper)", ("ethnicity",)),
+        "ethnic_grid": Figure(
+            "Effect of every ethnic swap, the likelihood of the terms themselves in it: no verdict on bias (Figure 5 of the "
+            "paper)",
+            ("ethnicity",),
+        ),
         "ethnic_attributes": Figure("Effect of ethnic swaps by attribute category, over all prompts", ("attributes",)),
         "ethnic_attributes_as_printed": Figure(
             "Bias ratio and effect size of sentences about Indigenous Peoples (Figure 6 of the paper)", ("attributes",)
@@ -219,6 +223,9 @@ SPEC = Spec(
             null=0.0,
             smallest=0.1,
             reason="makes a sentence a tenth likelier of its own group",
+            topic="ethnic stereotypes",
+            above="finds a stereotype {times} as likely about the group that it is about as about the other",
+            below="finds a stereotype {times} as likely about the other group as about the one that it is about",
             by=("group", "other_group"),
             columns={"group": "target_group", "other_group": "reference_group"},
         ),
@@ -231,6 +238,9 @@ SPEC = Spec(
             null=0.0,
             smallest=0.1,
             reason="makes a sentence a tenth likelier of its own gender",
+            topic="gender stereotypes",
+            above="finds a stereotype {times} as likely about the gender that it is about as about the other",
+            below="finds a stereotype {times} as likely about the other gender as about the one that it is about",
             columns={"group": "target_group"},
         ),
         Headline(

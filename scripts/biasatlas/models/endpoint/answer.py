@@ -5,7 +5,6 @@ are made as they are needed and not kept: a million take no more memory than the
 """
 
 import contextlib
-import json
 import logging
 import math
 import time
@@ -18,9 +17,8 @@ from typing import Any, cast
 import pandas as pd
 
 from biasatlas.benchmarks.shared.parsing import Parser
-from biasatlas.benchmarks.shared.parsing.named import whole_answer
 from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
-from biasatlas.columns import RESPONSE_COLUMNS, STOPPED
+from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.endpoint import batch, send
@@ -30,6 +28,7 @@ from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
 from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, stored
 from biasatlas.models.endpoint.spending import Budget, Job, Journal, recount
 from biasatlas.models.interface import ModelContext
+from biasatlas.models.sampled_choice import Masses, choice_columns, sampled_choice
 from biasatlas.models.sampling import fill_sampling
 from biasatlas.models.store import ResponseStore
 
@@ -38,23 +37,8 @@ log = logging.getLogger(__name__)
 #: Rows of requests that are made into objects at a time.
 _ROWS = 2000
 
-#: A record's status -> what of a choice its sample counts for; any other text is read.
-_OUTCOMES = STOPPED | {"refused": "refused", "failed": "unresolved", "unparseable": "unparseable"}
-
-#: Why samples of a choice are none, by status.
-_STOPPED_BY = {
-    "filtered": "the service's filter stopped {} of {} samples",
-    "thought": "the model thought and did not answer in {} of {} samples",
-}
-
 #: Share of a task's answers above which thinking that never answered is worth a warning.
 _MANY_THOUGHT = 0.05
-
-#: A label's index, "refused", "ambiguous", "unparseable" or "unresolved".
-Outcome = int | str | None
-
-#: Probability by outcome; 0 where there is none.
-Masses = defaultdict[Outcome, float]
 
 
 @dataclass(frozen=True)
@@ -306,6 +290,7 @@ class _Taken:
             | {
                 "cost": cost(self.entry, *tokens.values()),
                 "currency": self.entry.currency,
+                "thinking": self.entry.thinking and self.entry.thinking.model_dump(),
                 "served_models": sorted(self.served_models),
                 "fingerprints": sorted(self.fingerprints),
                 "found": asdict(found) if found else None,
@@ -343,40 +328,17 @@ def _generation(row: Mapping, repeat: int, record: dict) -> dict:
 
 def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
     options = asked_options(row["labels"], row.get("options"))
-    failed = [record["detail"] for record in records if record["status"] == "failed"]
-    if len(failed) == len(records):
-        return _response(row, 0, "failed", failed[0])
-    top = records[0].get("top")
-    masses = _exact(top, row["temperature"], options, parser) if top else _sampled(records, options, parser)
-    rest = {name: masses[name] for name in ("refused", "ambiguous", "unparseable", "unresolved")}
+    if not (top := records[0].get("top")):
+        return _response(row, 0, **sampled_choice(records, options, parser))
+    masses = _exact(top, row["temperature"], options, parser)
     status, detail = "ok", None
-    if rest["unresolved"] > UNRESOLVED_BOUND:
+    if masses["unresolved"] > UNRESOLVED_BOUND:
         status = "failed"
         detail = (
-            f"{rest['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not returned "
+            f"{masses['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not returned "
             f"(bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
-            if top
-            else f"{len(failed)} of {len(records)} samples failed, as: {failed[0]}"
         )
-    elif stopped := Counter(record["status"] for record in records if record["status"] in STOPPED):
-        status = stopped.most_common(1)[0][0] if stopped.total() == len(records) else "ok"
-        detail = "; ".join(_STOPPED_BY[name].format(count, len(records)) for name, count in stopped.items())
-    probabilities = [float(masses[index]) for index in range(len(options))]
-    said = (
-        None
-        if top
-        else json.dumps([[record["status"], record.get("text", "")] for record in records], ensure_ascii=False)
-    )
-    return _response(row, 0, status, detail, probabilities=json.dumps(probabilities), replies=said, **rest)
-
-
-def _sampled(records: list[dict], options: Options, parser: Parser) -> Masses:
-    """Shares of the samples by outcome; one without an answer is unresolved: nobody knows what it would have said."""
-    counts: Counter[Outcome] = Counter()
-    for record in records:
-        outcome = _OUTCOMES.get(record["status"])
-        counts[whole_answer(parser, record["text"], options) if outcome is None else outcome] += 1
-    return defaultdict(float, {outcome: count / len(records) for outcome, count in counts.items()})
+    return _response(row, 0, status, detail, **choice_columns(masses, options))
 
 
 def _exact(top: list[list], temperature: float, options: Options, parser: Parser) -> Masses:

@@ -147,7 +147,7 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
             except ValueError as error:
                 log.warning("batch %s: a row that answers no call (%s)", batch.id, error)
                 continue
-            found = _read_row(row, state["wants"], service_of(job.entry))
+            found = _read_row(row, state["wants"], job.entry)
             if not isinstance(found, Failure):
                 spent += _keep(key, found, state["keys"][key], job)
             elif found.kind == "retry":
@@ -225,7 +225,7 @@ def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
     return key, row
 
 
-def _read_row(row: dict, wants: Wants, service: str) -> dict | Failure:
+def _read_row(row: dict, wants: Wants, entry: ApiEntry) -> dict | Failure:
     """The record that a row of a batch's results holds, or why it holds none."""
     response = row.get("response")
     if not isinstance(response, dict) or "body" not in response:
@@ -233,7 +233,7 @@ def _read_row(row: dict, wants: Wants, service: str) -> dict | Failure:
     status = response.get("status_code")
     if not isinstance(status, int):
         return Failure(f"no status: {response}")
-    found = outcome(status, json.dumps(response["body"]).encode(), wants, service)
+    found = outcome(status, json.dumps(response["body"]).encode(), wants, service_of(entry), bool(entry.thinking))
     record = found.records[0] if found.records else None
     return record or Failure(found.reason or "no answer", found.kind)
 

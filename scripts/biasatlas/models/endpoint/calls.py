@@ -65,7 +65,7 @@ def call_of(row: Mapping, entry: ApiEntry) -> Call:
     if asked["prefix"] or not asked["messages"]:
         raise Unsupported("a chat endpoint takes messages only, no raw prefix")
     body = _chat_body(asked, entry)
-    exact = asked["kind"] == "choice" and entry.top_logprobs > 0
+    exact = asked["kind"] == "choice" and _is_exact(entry)
     if exact:
         _check_exact(asked)
         body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, services().dialects[entry.dialect].length: 1}
@@ -73,6 +73,11 @@ def call_of(row: Mapping, entry: ApiEntry) -> Call:
     prompt = "".join(message["content"] for message in body["messages"])
     wants: Wants = "first_token" if exact else "text"
     return _call(entry, wants, body, repeats, prompt)
+
+
+def _is_exact(entry: ApiEntry) -> bool:
+    """Whether a choice is read from the first token's log-probabilities: where that is no thinking."""
+    return entry.top_logprobs > 0 and not entry.thinking
 
 
 def planned_call(row: Mapping, entry: ApiEntry) -> Call | Unsupported:
@@ -90,6 +95,7 @@ def sampling(entry: ApiEntry) -> Settings:
 
 def _call(entry: ApiEntry, wants: Wants, body: dict, repeats: int, prompt: str) -> Call:
     identity = {"kind": "api", "base_url": entry.base_url, "path": PATHS[wants], "version": ASKED}
+    identity |= {"thinking": True} if entry.thinking else {}
     names = keys(identity, body, range(repeats))
     length = body["max_completion_tokens"] if "max_completion_tokens" in body else body["max_tokens"]
     return Call(names[0], names, wants, body, estimate_tokens(prompt), length)
@@ -105,7 +111,7 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict:
     missing = [name for name in ("temperature", "top_p", "max_tokens") if asked[name] is None]
     if missing:
         raise ValueError(f"a request for text says nothing about {', '.join(missing)}: {asked['messages']}")
-    dialect = services().dialects[entry.dialect]
+    dialect, asked = services().dialects[entry.dialect], asked | dict.fromkeys(entry.without)
     settings = {
         "temperature": asked["temperature"],
         "top_p": asked["top_p"],
@@ -126,10 +132,22 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict:
         settings |= dialect.greedy
     messages = json.loads(asked["messages"])
     body = {"model": entry.model, "messages": _system_first(messages) if entry.system == "user" else messages}
-    body |= settings | {dialect.length: asked["max_tokens"]} | dialect.off
+    body |= settings | {dialect.length: asked["max_tokens"] + _thinking_tokens(entry)} | dialect.off
     if dialect.top_k and dialect.repetition_penalty:
         body |= {dialect.top_k: top_k or dialect.no_top_k, dialect.repetition_penalty: penalty}
-    return body | entry.extra_body
+    return body | entry.extra_body | _thinking(entry)
+
+
+def _thinking_tokens(entry: ApiEntry) -> int:
+    return entry.thinking.budget if entry.thinking else 0
+
+
+def _thinking(entry: ApiEntry) -> dict[str, Any]:
+    """The fields of a body that ask for thinking."""
+    if entry.thinking is None or entry.thinking.how == "tags":
+        return {}
+    text = json.dumps(services().dialects[entry.dialect].thinking)
+    return json.loads(text.replace('"{budget}"', str(entry.thinking.budget)))
 
 
 def _system_first(messages: list[dict]) -> list[dict]:
@@ -180,7 +198,12 @@ def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
     entry = cast(ApiEntry, opening.entry)
     rows = fill_sampling(requests, sampling(entry), opening.name).to_dict("records")
     planned = (planned_call(row, entry) for row in rows)
-    return [Preview(str(call) if isinstance(call, Unsupported) else "") for call in planned]
+    thought = f"choices are sampled, each with up to {_thinking_tokens(entry)} tokens of thinking"
+    sampled = requests["kind"].eq("choice") & (entry.thinking is not None)
+    return [
+        Preview(str(call)) if isinstance(call, Unsupported) else Preview(remark=thought if said else "")
+        for call, said in zip(planned, sampled, strict=True)
+    ]
 
 
 def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> dict[str, Any]:
@@ -190,9 +213,9 @@ def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> d
     the check ``found`` that the endpoint gives. No call is taken to be in the store, or to be sent twice.
     """
     answers = min(found.n, entry.n or found.n) if found else 1
-    single = (sizes["kind"] == "likelihood") | ((sizes["kind"] == "choice") & (entry.top_logprobs > 0))
+    single = (sizes["kind"] == "likelihood") | ((sizes["kind"] == "choice") & _is_exact(entry))
     repeats = sizes["repeats"].fillna(1).where(~single, 1)
-    completion = sizes["max_tokens"].fillna(1).where(~single, 1)
+    completion = (sizes["max_tokens"].fillna(1) + _thinking_tokens(entry)).where(~single, 1)
     calls = np.ceil(repeats / answers)
     sent = float((sizes["requests"] * calls).sum())
     prompt_tokens = float((sizes["prompt_tokens"] * calls).sum())

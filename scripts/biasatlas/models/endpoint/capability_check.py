@@ -85,13 +85,13 @@ class _Probe:
         found = Found(served_model=shown(records[0]["served_model"] or "", self.entry))
         texts |= {record["text"] for _ in range(_SAMPLES - 1) for record in self._ask(self._body(max_tokens=24))}
         if texts == {""}:
-            log.warning("%s said nothing in 24 tokens: does it think first? See `extra_body`", self.where)
+            log.warning("%s said nothing in 24 tokens: does it think first? See `thinking`", self.where)
         elif len(texts) == 1:
             found = dataclasses.replace(found, seed=(seeded := self._is_seeded()), samples=seeded)
         found = dataclasses.replace(
             found, n=self._most_answers({self.seed: 11} if found.seed else {}, said=texts != {""})
         )
-        if self.entry.top_logprobs:
+        if self.entry.top_logprobs and not self.entry.thinking:
             self._check_top()
         if self.entry.prompt_logprobs:
             check_logprobs(self.entry)
@@ -128,7 +128,7 @@ class _Probe:
         for attempt in range(3):
             try:
                 reply = self.client.post(PATHS[wants], cast_to=httpx2.Response, body=body)
-                return [record for record in read_reply(reply.content, wants) if record]
+                return [record for record in read_reply(reply.content, wants, bool(self.entry.thinking)) if record]
             except openai.APIStatusError as error:
                 found = outcome_of(error, self.entry)
                 if found.records:
@@ -141,7 +141,9 @@ class _Probe:
         raise AssertionError
 
     def _most_answers(self, seed: dict, said: bool) -> int:
-        """How many answers the endpoint gives in one call: 1 where those are copies of one."""
+        """How many answers the endpoint gives in one call: 1 where those are copies of one, or trying would be dear."""
+        if self.entry.thinking:
+            return 1
         for n in _ANSWERS if self.entry.n is None else (self.entry.n,):
             if 1 < n <= self.dialect.most_answers:
                 try:

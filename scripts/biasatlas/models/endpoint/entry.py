@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError, ValidationInfo, field_validat
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.services import services
-from biasatlas.models.entry import Entry, SamplingSettings, lacks_setting
+from biasatlas.models.entry import THINKING, Entry, SamplingSettings, Thinks, lacks_setting
 from biasatlas.models.interface import Kind
 from biasatlas.stages import field
 from biasatlas.validation import masked, nearest
@@ -58,6 +58,7 @@ class ApiEntry(Entry):
     extra_body: dict[str, Any] = field(
         "answers", {}, description="Further fields of every request body, as a switch that turns reasoning off."
     )
+    thinking: Thinks = field("answers", None, description=THINKING)
     top_logprobs: int = field(
         "answers",
         0,
@@ -135,6 +136,17 @@ class ApiEntry(Entry):
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
+    without: list[Literal["top_k", "repetition_penalty", "frequency_penalty"]] = field(
+        "answers",
+        [],
+        description="Settings that the service does not have and that are left out where a protocol asks for them, in place "
+        "of the request; tables and the report say so.",
+    )
+
+    @property
+    def deviation(self) -> str:
+        """What is asked otherwise than protocols say, in words; '' where nothing is."""
+        return f"asked without {' and '.join(self.without)}" if self.without else ""
 
     @field_validator("base_url")
     @classmethod

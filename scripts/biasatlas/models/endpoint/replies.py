@@ -342,6 +342,7 @@ def _record(choice: ChatChoice | EchoChoice | None, wants: Wants, thinks: bool) 
     thought, text = message.thought, message.content or message.refusal or ""
     if thinks and not thought:
         thought, text = split_thinking(text)
+        text = text.strip() if thought else text
     record |= {"text": text} | ({"thinking": thought} if thought else {})
     if kind == "filtered":
         return record | {"status": "filtered"}

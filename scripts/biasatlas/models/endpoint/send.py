@@ -156,7 +156,7 @@ class _Sender:
                     return
                 try:
                     content = await self._send(call, keys)
-                    found = outcome(200, content, call.wants, self.service)
+                    found = outcome(200, content, call.wants, self.service, bool(self.entry.thinking))
                     if found.records and not found.reason:
                         paid.cost = self._cost(filter(None, found.records), paid.cost)  # of more than asked for, too
                         kept = self._keep(keys, found, sent)

@@ -70,7 +70,8 @@ class Dialect(_Strict):
     """How an endpoint spells settings: the ``length`` of an answer, a ``seed``, and those ``off`` that it is told to leave alone.
 
     What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
-    ``greedy`` is sent, in place of a temperature of 0, by those that take none. ``most_top_logprobs`` and ``most_answers``
+    ``greedy`` is sent, in place of a temperature of 0, by those that take none; ``thinking`` is what asks for it, with
+    "{budget}" for the number of its tokens. ``most_top_logprobs`` and ``most_answers``
     (the parameter `n`) are what it takes in one call; it may have no ``batch``.
     """
 
@@ -83,6 +84,7 @@ class Dialect(_Strict):
     lacks: dict[str, float] = {}
     most_temperature: float = 2.0
     greedy: dict[str, Any] = {}
+    thinking: dict[str, Any] = {}
     most_top_logprobs: int = 1000
     most_answers: int = 128
     batch: bool = True

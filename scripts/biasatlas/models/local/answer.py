@@ -5,6 +5,7 @@ import json
 import logging
 import platform
 import resource
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -19,16 +20,16 @@ from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
 from biasatlas.engine.memory import Memory, default_budget, out_of_memory
 from biasatlas.errors import UserError
 from biasatlas.models.batches import Keep, answer_batches
-from biasatlas.models.entry import pinned_revision, ready_folder
+from biasatlas.models.entry import Thinking, pinned_revision, ready_folder
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.local import VERSION
 from biasatlas.models.local.choice import answer_choices
-from biasatlas.models.local.entry import HfEntry, adapter_commit
-from biasatlas.models.local.generation import answer_generations, check_thinking
+from biasatlas.models.local.entry import HfEntry, adapter_commit, template_arguments
+from biasatlas.models.local.generation import answer_generations, answer_thought_choices
 from biasatlas.models.local.inputs import encode_prompts, integer
 from biasatlas.models.local.likelihood import answer_likelihoods, encode, token_log_likelihoods
 from biasatlas.models.local.load import LoadedModel, load
-from biasatlas.models.local.render import Rendered, Templates, check_chat, render, texts
+from biasatlas.models.local.render import Templates, check_chat, render, texts
 from biasatlas.models.local.rotary import exception
 from biasatlas.models.local.split import visible
 from biasatlas.models.sampling import Settings, fill_sampling, with_checkpoint
@@ -43,17 +44,17 @@ _log = logging.getLogger(__name__)
 class CausalModel:
     """A causal language model with all of its entry that answers depend on.
 
-    ``template_arguments`` go to the tokenizer's chat template, and what stands before ``thinking_end`` is no answer.
+    ``template_arguments`` go to the tokenizer's chat template, and of a model that thinks ``thinking`` says how long.
     ``sampling`` are settings by the name that a protocol gives, ``parsers`` are those that choices may name, and
     ``token_budget`` bounds the tokens of one forward pass (None: what memory has room for). Raises UserError where the
-    tokenizer's template cannot be rendered, or knows nothing of the arguments or of what ends the thinking.
+    tokenizer's template cannot be rendered, or knows nothing of the arguments.
     """
 
     name: str
     loaded: LoadedModel
     templates: Templates = field(default_factory=dict)
     template_arguments: Mapping[str, Any] = field(default_factory=dict)
-    thinking_end: str = ""
+    thinking: Thinking | None = None
     sampling: Settings = field(default_factory=dict)
     parsers: Mapping[str, Parser] = field(default_factory=dict)
     parser_version: str = ""
@@ -61,7 +62,6 @@ class CausalModel:
 
     def __post_init__(self) -> None:
         check_chat(self.loaded.tokenizer, self.templates, self.template_arguments, self.name)
-        check_thinking(self.loaded.tokenizer, self.thinking_end, self.name)
 
     @cached_property
     def memory(self) -> Memory:
@@ -90,7 +90,7 @@ class CausalModel:
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
         rendered = render(requests, self.loaded, self.templates, self.template_arguments)
-        reasons = self._reasons(kind, rendered, texts(requests, "messages"))
+        reasons = [prompt.reason for prompt in rendered]
         asked = requests[[not reason for reason in reasons]].reset_index(drop=True) if any(reasons) else requests
         prompts = [prompt.text for prompt, reason in zip(rendered, reasons, strict=True) if not reason]
         rows, run = answer_batches(
@@ -117,18 +117,6 @@ class CausalModel:
         prompts = [prompt.text for prompt in render(requests, self.loaded, self.templates, self.template_arguments)]
         return self._by_all(token_log_likelihoods, encode(requests, prompts, self.loaded))
 
-    def _reasons(self, kind: str, prompts: Sequence[Rendered], messages: Sequence[str]) -> list[str]:
-        """Why each request cannot be asked of this model, '' where it can."""
-        thinks = self.thinking_end and kind == "choice"
-        thought = (
-            "a model that thinks first gives no probabilities of its answers: turn its thinking off (template_arguments), "
-            "or choose a protocol that samples them"
-        )
-        return [
-            prompt.reason or (thought if thinks and chat else "")
-            for prompt, chat in zip(prompts, messages, strict=True)
-        ]
-
     def _keys(self, requests: pd.DataFrame, kind: str, prompts: Sequence[str]) -> list[str]:
         """The store's name of each answer: what made it, and the request as the model sees it."""
         identity = {
@@ -143,8 +131,8 @@ class CausalModel:
             identity["adapter_sha256"] = self.loaded.adapter_sha256
         if kind == "choice":
             identity["parser"] = self.parser_version
-        if kind == "generation" and self.thinking_end:
-            identity["thinking_end"] = self.thinking_end
+        if self.thinking and kind != "likelihood":
+            identity["thinking"] = self.thinking.budget
         rows = zip(requests.itertuples(index=False, name=None), prompts, requests["repeats"], strict=True)
         seen = (
             content(dict(zip(requests, row, strict=True)))
@@ -158,13 +146,17 @@ class CausalModel:
         return requests, (encode if kind == "likelihood" else encode_prompts)(requests, prompts, self.loaded)
 
     def _solve(self, kind: str, requests: pd.DataFrame, encoded: Any, keep: Keep) -> tuple[pd.DataFrame, dict]:
+        # A model that thinks first has no probabilities of its answers to a chat.
+        choices: Callable = answer_choices
+        if self.thinking and kind == "choice" and requests["messages"].notna().any():
+            choices = partial(answer_thought_choices, thinking=self.thinking)
         solvers: dict[str, Callable[..., tuple[pd.DataFrame, dict]]] = {
-            "choice": partial(answer_choices, parsers=self.parsers),
-            "generation": partial(answer_generations, thinking_end=self.thinking_end),
+            "choice": partial(choices, parsers=self.parsers),
+            "generation": partial(answer_generations, thinking=self.thinking),
             "likelihood": answer_likelihoods,
         }
         try:
-            own = {"keep": keep} if kind == "generation" else {}
+            own = {"keep": keep} if kind == "generation" or choices is not answer_choices else {}
             return self._by_all(solvers[kind], requests, encoded, **own)
         except RuntimeError as error:
             if not out_of_memory(error):
@@ -199,7 +191,7 @@ class CausalModel:
             "template_sha256": hashlib.sha256(chat.encode()).hexdigest(),
             "template_arguments": dict(self.template_arguments),
             "system_message": "before the user's" if folded else "by the template",
-            "thinking_end": self.thinking_end,
+            "thinking": self.thinking and self.thinking.model_dump(),
             "dtype": str(loaded.model.dtype).removeprefix("torch."),
             "device": loaded.device,
             "engine": loaded.route.name,
@@ -230,8 +222,8 @@ def open_causal(context: ModelContext) -> CausalModel:
         context.name,
         loaded,
         templates=entry.templates,
-        template_arguments=entry.template_arguments,
-        thinking_end=entry.thinking_end,
+        template_arguments=template_arguments(entry),
+        thinking=entry.thinking,
         sampling={name: settings.model_dump() for name, settings in entry.sampling.items()},
         parsers=context.parsers,
         parser_version=context.parser_version,
@@ -267,4 +259,6 @@ def _peak_memory_mib() -> int:
     """Of the accelerator where there is one, else of this process since it started."""
     if torch.cuda.is_available():
         return round(torch.cuda.max_memory_allocated() / 2**20)
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+    # In KiB, but on macOS in bytes.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)

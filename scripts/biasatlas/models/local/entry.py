@@ -8,9 +8,11 @@ from typing import Any, Literal
 from pydantic import field_validator, model_validator
 
 from biasatlas.models.entry import (
+    THINKING,
     HubEntry,
     SamplingSettings,
     Template,
+    Thinks,
     environment,
     every_task,
     fetched,
@@ -91,12 +93,7 @@ class HfEntry(HubEntry):
         {},
         description="Arguments of the tokenizer's chat template, as `{enable_thinking: false}` to turn reasoning off.",
     )
-    thinking_end: str = field(
-        "answers",
-        "",
-        description="Token that ends the thinking of a reasoning model, as `</think>`: an answer is what follows it, and "
-        "choices are not applicable; empty where thinking is off.",
-    )
+    thinking: Thinks = field("answers", None, description=THINKING)
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
@@ -117,6 +114,12 @@ class HfEntry(HubEntry):
                 "start an adapter's folder with ./ or /; otherwise add `adapter_revision`, the commit to pin"
             )
         return self
+
+
+def template_arguments(entry: HfEntry) -> dict[str, Any]:
+    """Arguments of the tokenizer's chat template, those that ask for thinking among them."""
+    asks = entry.thinking is not None and entry.thinking.how == "body"
+    return entry.template_arguments | ({"enable_thinking": True} if asks else {})
 
 
 def _ready(entry: HfEntry) -> Literal["fetched", ""]:

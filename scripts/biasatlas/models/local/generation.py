@@ -1,23 +1,28 @@
 """Requests of kind ``generation``: free text."""
 
+import json
 import time
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
+from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.normalise import split_thinking
+from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling
-from biasatlas.errors import UserError
 from biasatlas.models.batches import Keep
+from biasatlas.models.entry import Thinking
 from biasatlas.models.local.inputs import counts, not_finite, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.rotary import groups, switch_length
-from biasatlas.validation import nearest
+from biasatlas.models.sampled_choice import sampled_choice
 
 #: Requests whose answers are stored together, before their batch is there, and the seconds after which fewer are.
 KEPT, KEPT_S = 64, 60
@@ -31,19 +36,20 @@ def answer_generations(
     tokens: list[np.ndarray],
     model: LoadedModel,
     memory: Memory,
-    thinking_end: str = "",
+    thinking: Thinking | None = None,
     keep: Keep = lambda responses: None,
 ) -> tuple[pd.DataFrame, dict]:
     """Generation responses in the order of ``requests``, whose prompts have ``tokens``, then by repeat, and what they took.
 
-    What stands before ``thinking_end``, where an answer has it, is cut, and counted in ``detail``; an answer that ends
-    within its thinking is truncated and has no text. ``keep`` gets the responses to requests all of whose repeats are
-    there, whenever these are KEPT or KEPT_S have passed.
+    Of a model that thinks, ``thinking`` says how long: that is cut from its answers, counted in ``detail`` and kept in a
+    column of its own. An answer that ends within its thinking has the status "thought" and no text. ``keep`` gets the
+    responses to requests all of whose repeats are finished, whenever these are KEPT or KEPT_S have passed.
     """
     if requests["max_tokens"].isna().any():
         request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]
         raise ValueError(f"request {request_id!r}: a generation needs max_tokens")
-    detail = _why_unanswerable(model, tokens, requests["max_tokens"])
+    longest = requests["max_tokens"] + (thinking.budget if thinking else 0)
+    detail = _why_unanswerable(model, tokens, longest)
     repeats = requests["repeats"].fillna(1).astype(int)
     distinct: dict[_Asked, Prompt] = {}
     asked: list[list[_Asked]] = [[] for _ in tokens]  # by each request, for each of its repeats
@@ -51,7 +57,7 @@ def answer_generations(
     for i, sampling in enumerate(samplings(requests)):
         for repeat in range(repeats[i]):
             # Greedy answers do not differ between repeats.
-            prompt = Prompt(tokens[i], sampling, int(requests["max_tokens"][i]), repeat if sampling.temperature else 0)
+            prompt = Prompt(tokens[i], sampling, int(longest[i]), repeat if sampling.temperature else 0)
             key = (prompt.tokens.tobytes(), sampling, prompt.max_tokens, prompt.repeat)
             asked[i].append(key)
             if not detail[i]:
@@ -68,11 +74,12 @@ def answer_generations(
             for i in chosen
             for repeat, key in enumerate(asked[i])
         ]
-        return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["generation"]))
+        columns = [*RESPONSE_COLUMNS["generation"], *(["thinking"] if thinking else [])]
+        return pd.DataFrame(rows, columns=columns)
 
     def add(key: _Asked, answer: list[int], finish_reason: str) -> None:
         nonlocal kept_at
-        found[key] = _response(answer, finish_reason, len(distinct[key].tokens), thinking_end, model)
+        found[key] = _response(answer, finish_reason, len(distinct[key].tokens), thinking is not None, model)
         unkept.extend(i for i in asking[key] if all(one in found for one in asked[i]))
         if len(unkept) >= KEPT or (unkept and time.monotonic() - kept_at >= KEPT_S):
             keep(responses(unkept))
@@ -97,13 +104,38 @@ def answer_generations(
     return responses(range(len(asked))), dict(run)
 
 
-def check_thinking(tokenizer: PreTrainedTokenizerBase, thinking_end: str, name: str) -> None:
-    """Raise UserError for a ``thinking_end`` that the tokenizer has no token for: it would never be found."""
-    added = tokenizer.added_tokens_decoder
-    if not thinking_end or any(token in added for token in _ids(tokenizer, thinking_end)):
-        return
-    close = nearest(thinking_end, sorted(token.content for token in added.values()))
-    raise UserError(f"{name}: thinking_end: {thinking_end!r} is no token of the tokenizer{close}")
+def answer_thought_choices(
+    requests: pd.DataFrame,
+    tokens: list[np.ndarray],
+    model: LoadedModel,
+    memory: Memory,
+    parsers: Mapping[str, Parser],
+    thinking: Thinking,
+    keep: Keep = lambda responses: None,
+) -> tuple[pd.DataFrame, dict]:
+    """Choice responses of a model that thinks first: the shares of its sampled answers, one for each repeat.
+
+    ``keep`` is as of :func:`answer_generations`.
+    """
+    shown = requests["options"] if "options" in requests else [None] * len(requests)
+    asked = dict(
+        zip(requests["request_id"], zip(requests["labels"], shown, requests["parser"], strict=True), strict=True)
+    )
+
+    def choices(generated: pd.DataFrame) -> pd.DataFrame:
+        rows = []
+        for request_id, part in generated.groupby("request_id", sort=False):
+            replies, (labels, texts, parser) = part.to_dict("records"), asked[request_id]
+            options = asked_options(labels, texts if isinstance(texts, str) else None)
+            thoughts = json.dumps([reply.get("thinking") for reply in replies], ensure_ascii=False)
+            choice = sampled_choice(replies, options, parsers[parser])
+            rows.append({"request_id": request_id, "repeat": 0, "thinking": thoughts} | choice)
+        return pd.DataFrame(rows).reindex(columns=[*RESPONSE_COLUMNS["choice"], "thinking"])
+
+    generated, run = answer_generations(
+        requests, tokens, model, memory, thinking, lambda generated: keep(choices(generated))
+    )
+    return choices(generated), run
 
 
 def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: pd.Series) -> np.ndarray:
@@ -118,26 +150,25 @@ def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: 
     return np.where((detail == "") & passing, words, detail)
 
 
-def _response(answer: list[int], finish_reason: str, prompt_tokens: int, thinking_end: str, model: LoadedModel) -> dict:
-    thought = _end_of(answer, _ids(model.tokenizer, thinking_end)) if thinking_end else 0
-    if thought is None:  # it did not think, or did nothing else
-        thought = len(answer) if finish_reason == "length" else 0
-    text = model.tokenizer.decode(answer[thought:], skip_special_tokens=True)
+def _response(answer: list[int], finish_reason: str, prompt_tokens: int, thinks: bool, model: LoadedModel) -> dict:
+    whole = model.tokenizer.decode(answer, skip_special_tokens=not thinks)
+    thinking, text = split_thinking(whole) if thinks else ("", whole)
+    if thinks and not thinking and text == whole and finish_reason == "length":  # it did nothing else
+        thinking, text = whole, ""
+    cut = _tokens_of(len(whole) - len(text), answer, model.tokenizer) if thinking else 0
+    for special in model.tokenizer.all_special_tokens if thinks else ():
+        thinking, text = thinking.replace(special, ""), text.replace(special, "")
+    status = "ok" if finish_reason == "stop" else "truncated"
     return {
-        "status": "ok" if finish_reason == "stop" else "truncated",
-        "detail": f"{thought} tokens of thinking cut" if thought else "",
-        "text": text.lstrip() if thought else text,
+        "status": "thought" if thinking and not text.strip() else status,
+        "detail": f"{cut} tokens of thinking cut" if cut else "",
+        "text": text.lstrip() if thinking else text,
         "finish_reason": finish_reason,
         "prompt_tokens": prompt_tokens,
         "completion_tokens": len(answer),
-    }
+    } | ({"thinking": thinking} if thinks else {})
 
 
-def _ids(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
-    return tokenizer(text, add_special_tokens=False)["input_ids"]
-
-
-def _end_of(answer: Sequence[int], part: Sequence[int]) -> int | None:
-    """Where the first ``part`` of ``answer`` ends; None where it has none."""
-    last = len(answer) - len(part)
-    return next((at + len(part) for at in range(last + 1) if list(answer[at : at + len(part)]) == list(part)), None)
+def _tokens_of(characters: int, answer: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> int:
+    """How many tokens of ``answer`` its first ``characters`` take."""
+    return bisect_left(range(len(answer)), characters, key=lambda count: len(tokenizer.decode(answer[:count])))

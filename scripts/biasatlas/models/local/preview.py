@@ -14,8 +14,7 @@ from biasatlas.models.entry import pinned_revision
 from biasatlas.models.hub import model_folder
 from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.local.checkpoint import Checkpoint
-from biasatlas.models.local.entry import HfEntry, adapter_commit
-from biasatlas.models.local.generation import check_thinking
+from biasatlas.models.local.entry import HfEntry, adapter_commit, template_arguments
 from biasatlas.models.local.load import LoadedModel, check_adapter, check_folder
 from biasatlas.models.local.render import check_chat, render
 from biasatlas.models.local.rotary import exception
@@ -37,8 +36,7 @@ def check_entry(name: str, entry: HfEntry, ready: Sequence[Path] = ()) -> Checkp
     checkpoint = check_folder(folder, entry.source, entry.trust_remote_code)
     if entry.adapter:
         check_adapter(model_folder(entry.adapter, adapter_commit(entry, ready)), entry.adapter)
-    check_chat(checkpoint.tokenizer, entry.templates, entry.template_arguments, name)
-    check_thinking(checkpoint.tokenizer, entry.thinking_end, name)
+    check_chat(checkpoint.tokenizer, entry.templates, template_arguments(entry), name)
     return checkpoint
 
 
@@ -57,14 +55,17 @@ def preview(context: ModelContext, requests: pd.DataFrame) -> list[Preview]:
     previews = []
     for i in range(len(requests)):
         request = requests.iloc[[i]]
-        (rendered,) = render(request, model, entry.templates, entry.template_arguments)
+        (rendered,) = render(request, model, entry.templates, template_arguments(entry))
         if rendered.reason:
             previews.append(Preview(rendered.reason))
             continue
         continuation, longest = request["continuation"].iloc[0], request["max_tokens"].iloc[0]
         tokens = len(tokenizer(rendered.text + (continuation if isinstance(continuation, str) else ""))["input_ids"])
-        answer = int(longest) if request["kind"].iloc[0] == "generation" else 0
-        previews.append(Preview("", tokens + answer, limit, remark))
+        kind, budget = request["kind"].iloc[0], entry.thinking.budget if entry.thinking else 0
+        thinks = bool(budget) and isinstance(request["messages"].iloc[0], str)
+        answer = int(longest) + budget if kind == "generation" or (kind == "choice" and thinks) else 0
+        thought = [f"choices are sampled, each with up to {budget} tokens of thinking"] * (kind == "choice" and thinks)
+        previews.append(Preview("", tokens + answer, limit, "; ".join(filter(None, [remark, *thought]))))
     return previews
 
 

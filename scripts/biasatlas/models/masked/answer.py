@@ -60,20 +60,20 @@ class MaskedModel:
 
         ``log_likelihood`` is the sum of log P(token | all other tokens), in nats, each scored token masked in turn;
         ``tokens`` counts them. All of ``continuation`` is scored, or, where a request has a ``pair`` (a JSON list of two
-        texts, the continuation one of them), the tokens that both share: so equation 1 of Nangia et al. 2020. Special
-        tokens are never scored. A text without a token to score is "not_applicable".
+        texts, prefix and continuation being one of them), the tokens that both share: so equation 1 of Nangia et al. 2020.
+        Special tokens are never scored. A text without a token to score is "not_applicable".
 
         Raises UserError for requests that are no likelihoods of raw text.
         """
         _check(requests, self.name)
-        continuations = list(requests["continuation"])
         pairs = list(requests["pair"]) if "pair" in requests else [None] * len(requests)
-        texts = [_text(*row, self.tokenizer) for row in zip(continuations, pairs, strict=True)]
+        wholes = _wholes(requests, pairs, self.name)
+        texts = [_text(*row, self.tokenizer) for row in zip(wholes, pairs, strict=True)]
         request_ids = list(requests["request_id"])
         rows, run = answer_batches(
             request_ids,
             [key(self._identity(), text._asdict(), 0) for text in texts],
-            ([""] * len(texts), continuations),
+            ([""] * len(texts), wholes),
             sorted,  # the order of the requests decides the last digits of a text's batches
             lambda left, _: _score([request_ids[i] for i in left], [texts[i] for i in left], self),
             store,
@@ -143,9 +143,19 @@ def _check(requests: pd.DataFrame, name: str) -> None:
         raise UserError(
             f"{name}: a masked language model answers no requests of kind {kinds.pop()}: leave it out of this task."
         )
-    for column in ("messages", "prefix"):
-        if column in requests and any(isinstance(value, str) and value for value in requests[column]):
-            raise UserError(f"{name}: a masked language model scores whole texts, and a request has {column}.")
+    if "messages" in requests and any(isinstance(value, str) and value for value in requests["messages"]):
+        raise UserError(f"{name}: a masked language model scores whole texts, and a request has messages.")
+
+
+def _wholes(requests: pd.DataFrame, pairs: Sequence[str | None], name: str) -> list[str]:
+    """The text of each request: what may precede its continuation is a part of it where a pair says what is scored."""
+    before = requests["prefix"] if "prefix" in requests else [""] * len(requests)
+    prefixes = [prefix if isinstance(prefix, str) else "" for prefix in before]
+    wholes = [prefix + continuation for prefix, continuation in zip(prefixes, requests["continuation"], strict=True)]
+    for prefix, whole, pair in zip(prefixes, wholes, pairs, strict=True):
+        if prefix and not (isinstance(pair, str) and whole in json.loads(pair)):
+            raise UserError(f"{name}: a masked language model scores whole texts, and a request has prefix.")
+    return wholes
 
 
 def _text(continuation: str, pair: str | None, tokenizer: PreTrainedTokenizerBase) -> Text:

@@ -3,12 +3,15 @@
 Models' entries are declared with their kinds (:mod:`biasatlas.models.kinds`), protocols with their benchmarks.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.registry import load_options, load_spec
+from biasatlas.models.entry import variants
 from biasatlas.models.kinds import ModelEntry
 from biasatlas.stages import StagedModel, field
 from biasatlas.workflow.config.files import FilePath
@@ -16,6 +19,14 @@ from biasatlas.workflow.config.run import Run
 
 #: Names become parts of paths and of rule names.
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+
+
+def _with_variants(run: Any, several: Mapping[str, Mapping]) -> Any:
+    """A benchmark's section whose models stand for all that they were made into."""
+    listed = run.get("models") if isinstance(run, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        return run
+    return run | {"models": [made for name in listed for made in several.get(name, [name])]}
 
 
 class Construction(StagedModel):
@@ -92,12 +103,22 @@ class Config(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, raw: Any) -> Any:
-        """``raw``, with each benchmark's name where it names no other."""
+        """``raw``, with each benchmark's name where it names no other, and each model for every way that it thinks."""
         runs = raw.get("benchmarks") if isinstance(raw, dict) else None
         if not isinstance(runs, dict):
             return raw
         named = {name: {"benchmark": name} | run if isinstance(run, dict) else run for name, run in runs.items()}
-        return raw | {"benchmarks": named}
+        models = raw.get("models")
+        if not isinstance(models, dict):
+            return raw | {"benchmarks": named}
+        several = {
+            name: variants(name, entry) if isinstance(entry, dict) else {name: entry} for name, entry in models.items()
+        }
+        named = {name: _with_variants(run, several) for name, run in named.items()}
+        entries = [pair for made in several.values() for pair in made.items()]
+        if twice := {name for name, count in Counter(name for name, _ in entries).items() if count > 1}:
+            raise ValueError(f"models.{min(twice)}: another entry's `thinking` makes a model of this name; rename one")
+        return raw | {"benchmarks": named, "models": dict(entries)}
 
     def benchmark(self, name: str) -> str:
         """The benchmark that a ``name`` in the configuration stands for; a name that is not there stands for itself."""

@@ -256,6 +256,19 @@ _HEADLINES = (
     ("ambig", "ambiguous", "Does it answer by the stereotype where the text does not say?"),
     ("disambig", "disambiguated", "Does it prefer the stereotype where the text says who it was?"),
 )
+#: What a question is about, and what a model above or below the null does.
+_SAID = {
+    "ambig": (
+        "stereotyped guesses",
+        "gives {value} more of 100 answers with the stereotype than against it where the text does not say",
+        "gives {value} more of 100 answers against the stereotype than with it where the text does not say",
+    ),
+    "disambig": (
+        "stereotyped readings",
+        "gives {value} more of 100 answers with the stereotype than against it where the text says who it was",
+        "gives {value} more of 100 answers against the stereotype than with it where the text says who it was",
+    ),
+}
 
 
 _MORE_UNKNOWN = BlindSpot(
@@ -266,6 +279,7 @@ _MORE_UNKNOWN = BlindSpot(
 
 def _headline(of_all: dict[str, str], condition: str, name: str, question: str) -> Headline:
     """The bias score in either context, over all categories."""
+    topic, above, below = _SAID[condition]
     return Headline(
         name=name,
         question=question,
@@ -278,4 +292,7 @@ def _headline(of_all: dict[str, str], condition: str, name: str, question: str) 
         by=("category",),
         parts=(condition,),
         blind_spots=(_MORE_UNKNOWN,),
+        topic=topic,
+        above=above,
+        below=below,
     )
