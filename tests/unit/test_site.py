@@ -68,7 +68,7 @@ HEADLINE = Headline("all", "Is it?", "scores", {"category": "overall"}, "share",
 def table(**values):
     row = {"model": "m", "category": "overall", "metric": "share", "value": 60.0, "ci_low": 56.0, "ci_high": 64.0}
     row |= {"n": 90, "n_clusters": 9, "no_interval_reason": None, "published": None} | dict.fromkeys(
-        ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed"), 0
+        ("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed"), 0
     )
     return pd.DataFrame([row | values, row | values | {"category": "age", "value": 50.0}])
 
