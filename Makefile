@@ -34,7 +34,7 @@ endif
 
 simulation: $(READY) ## measure the metrics themselves on simulated models (hours; resumes where it stopped)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/simulation.yaml --rerun-incomplete -- simulation
-	@echo "The tables: results/simulation/simulation/validity.md; cards.csv there is what ships in resources/simulation/"
+	@echo "In results/simulation/simulation: cards.csv, which ships in resources/simulation/, and validity.md, which is docs/validity-tables.md"
 
 test: $(SLURM) ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
 	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/python tests/needs.py

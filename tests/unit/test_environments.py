@@ -47,6 +47,8 @@ STEPS = {
     "answer_requests": ("parsers",),
     "judge_responses": ("judge", "parsers"),
     "order_contexts": ("judge", "parsers"),
+    "parse_with_model": ("parsers",),
+    "build_second_requests": ("parsers",),
     "score_responses": ("scores",),
     "summarise_scores": ("tables", "tables/*"),
     "draw_figure": ("figures",),
