@@ -4,22 +4,22 @@ A new connection, because a server or proxy that sends a response twice on a kep
 300 calls up to 46 rows were wrong, and none with ``Connection: close``. It costs up to a millisecond a call.
 """
 
+import base64
 import email.utils
 import math
-import os
 import random
 import re
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextvars import ContextVar
+from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx2
 import openai
 
-from biasatlas.errors import UserError
-from biasatlas.models.endpoint.entry import ApiEntry, service_of
+from biasatlas.models.endpoint.entry import ApiEntry, api_key, service_of
 from biasatlas.models.endpoint.replies import Outcome, outcome, printable
 from biasatlas.models.endpoint.services import Kind
 
@@ -62,7 +62,7 @@ def options(entry: ApiEntry, *, asynchronous: bool = False, timeout_s: float | N
         "base_url": entry.base_url,
         "max_retries": 0,
         "timeout": timeout_s,
-        "default_headers": {"Connection": "close", "Accept-Encoding": "identity"},
+        "default_headers": entry.extra_headers | {"Connection": "close", "Accept-Encoding": "identity"},
         "http_client": make(follow_redirects=False, event_hooks={"response": [hook]}, cookies=CookieJar(_NO_COOKIES)),
     }
 
@@ -117,28 +117,25 @@ async def _bound_async(response: httpx2.Response) -> None:
     _bound(response)
 
 
-def api_key(entry: ApiEntry) -> str:
-    """The key from the environment variable that ``entry`` names; raises UserError if that is unset or empty."""
-    if not entry.key_env:
-        return "none"
-    key = os.environ.get(entry.key_env, "").strip()
-    if key and key.isascii() and key.isprintable():
-        return key
-    raise UserError(
-        f"{entry.model} at {entry.base_url}: the environment variable {entry.key_env} (`key_env`) "
-        f"{'holds characters that no key has' if key else 'is not set'}. Put the key there: export {entry.key_env}=..."
-    )
-
-
 def shown(text: str, entry: ApiEntry) -> str:
     """The beginning of a ``text`` that is not ours, without the key and without what steers a terminal."""
     return printable(redact_key(text, entry)[:_SHOWN])
 
 
 def redact_key(text: str, entry: ApiEntry) -> str:
-    """``text`` without the key: some endpoints repeat it in their errors, and one might in its replies."""
+    """``text`` without the key: some endpoints repeat it in their errors, and one might in its replies, escaped or not."""
     key = api_key(entry) if entry.key_env else ""
-    return text.replace(key, "***") if len(key) >= _SECRET else text
+    return _key_pattern(key).sub("***", text) if len(key) >= _SECRET else text
+
+
+@cache
+def _key_pattern(key: str) -> re.Pattern[str]:
+    """``key`` as it is, in Base64, and with any of its characters escaped as JSON, URLs or HTML may have them."""
+    spelt = (
+        rf"(?:\\*{re.escape(letter)}|\\+u00{ord(letter):02x}|%(?:25)*{ord(letter):02x}|&#(?:0*{ord(letter)}|x0*{ord(letter):x});)"
+        for letter in key
+    )
+    return re.compile("|".join(["".join(spelt), re.escape(base64.b64encode(key.encode()).decode())]), re.IGNORECASE)
 
 
 def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
