@@ -38,7 +38,12 @@ log = logging.getLogger(__name__)
 SPENT = "spent"
 
 #: Seconds: between two looks for a free place, that a turn may be late, and that anyone asks to wait.
-_POLL_S, _LATE_S, _LONGEST_S = 0.02, 0.01, 24 * 3600
+_POLL_S, _LATE_S, _LONGEST_S = 0.02, 0.01, 3600
+
+#: The gap between calls to an endpoint that has asked for fewer: seconds at first and at most, how it grows each time that it
+#: asks (once a round trip, with a stop), and shrinks with each answer. Simulated without Retry-After, 16 in flight at most:
+#: 1.1 calls an answer at a cap of 3 a second, 1.4 at 20 a minute, 1.0 at 50 a second.
+_GAP_S, _LONGEST_GAP_S, _SLOWER, _FASTER, _STOP_S = 0.1, 20.0, 1.5, 0.985, 0.5
 
 #: Requests that an endpoint will not answer, before any that it does, which say that it will answer none; of so many first
 #: replies as many as ``_SILENT`` without a word say that the rest will have none either.
@@ -51,16 +56,16 @@ _NUMBER = struct.Struct("dI")
 
 
 class Limits:
-    """Requests and tokens per minute, and requests in flight, of one model at one endpoint.
+    """Requests and tokens per minute, and requests in flight, of one model at one endpoint under one key.
 
-    The files lie in the user's cache, which all nodes of a cluster see.
+    Where the endpoint asks for fewer calls, the gap between those of all jobs grows, and shrinks again. The files lie in the user's cache, which all nodes of a cluster see.
     """
 
     def __init__(self, entry: ApiEntry):
-        name = hashlib.sha256(f"{entry.base_url} {entry.model}".encode()).hexdigest()[:16]
+        name = hashlib.sha256(f"{entry.base_url} {entry.key_env} {entry.model}".encode()).hexdigest()[:16]
         folder = _cache() / "biasatlas-limits" / name
         folder.mkdir(parents=True, exist_ok=True)
-        self._pace, self._held = folder / "pace", folder / "held"
+        self._pace, self._held, self._gap, self._slowed = (folder / name for name in ("pace", "held", "gap", "slowed"))
         self._request_s = 60 / (entry.requests_per_minute * HEADROOM) if entry.requests_per_minute else 0.0
         self._token_s = 60 / (entry.tokens_per_minute * HEADROOM) if entry.tokens_per_minute else 0.0
         self._slots = [_open(folder / f"slot-{index}") for index in range(entry.concurrency)]
@@ -99,10 +104,33 @@ class Limits:
                     said = True
                 await asyncio.sleep(wait_s)
 
+    def wait(self, tokens: float) -> None:
+        """:meth:`turn`, for who sends one request at a time."""
+        while (wait_s := self._wait_s(tokens)) > 0:
+            time.sleep(wait_s)
+
+    def slow(self, asked_s: float, round_trip_s: float) -> None:
+        """Send less: the endpoint asked for it ``round_trip_s`` after a call, and to wait ``asked_s`` (0: it did not say)."""
+        now = time.time()
+        with _number(self._slowed) as slowed:
+            # Calls that were in flight together are told the same.
+            again = 0 <= now - slowed[0] < round_trip_s
+            slowed[0] = slowed[0] if again else now
+        if not again and not asked_s:
+            with _number(self._gap) as gap:
+                gap[0] = min(_LONGEST_GAP_S, max(_GAP_S, gap[0] * _SLOWER))
+        self.hold(asked_s or _STOP_S)
+
+    def answered(self) -> None:
+        """Send a little more: a call was answered."""
+        if self._gap.exists():
+            with _number(self._gap) as gap:
+                gap[0] *= _FASTER
+
     def _wait_s(self, tokens: float) -> float:
         """Seconds to wait before asking again; 0: the turn is taken."""
-        now, spacing_s = time.time(), max(self._request_s, self._token_s * tokens)
-        with _number(self._held) as held, _number(self._pace) as due:
+        with _number(self._held) as held, _number(self._pace) as due, _number(self._gap) as gap:
+            now, spacing_s = time.time(), max(self._request_s, self._token_s * tokens, min(gap[0], _LONGEST_GAP_S))
             # What lies further ahead than anyone asks to wait was written by a clock that is wrong, or by nobody.
             wait_s = max((until - now for until in (*held, *due) if until < now + _LONGEST_S), default=0.0)
             if wait_s > 0:

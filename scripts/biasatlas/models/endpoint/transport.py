@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextvars import ContextVar
+from datetime import datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
@@ -21,7 +22,7 @@ import openai
 
 from biasatlas.models.endpoint.entry import ApiEntry, api_key, service_of
 from biasatlas.models.endpoint.replies import Outcome, outcome, printable
-from biasatlas.models.endpoint.services import Kind
+from biasatlas.models.endpoint.services import Kind, services
 
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
@@ -38,6 +39,11 @@ most_seconds: ContextVar[float] = ContextVar("most_seconds", default=math.inf)
 
 #: Before attempt k a client waits between 0 and this much times 2^k, evenly drawn, and a minute at most.
 BACKOFF_S = 0.5
+
+#: Services say when the whole of a limit is back: some of it is so before.
+_LONGEST_RESET_S = 60.0
+
+_UNITS_S = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 #: What is said of an empty account rather than of a wrong key.
 _CREDIT = re.compile(r"quota|credit|balance|funds|billing|payment|^402\b|^1113\b", re.IGNORECASE)
@@ -172,6 +178,33 @@ def fatal(kind: Kind, text: str, entry: ApiEntry) -> str:
 def backoff_s(attempt: int) -> float:
     """Seconds to wait before ``attempt`` (1 for the second), drawn so that clients do not come back together."""
     return random.uniform(0, min(60, BACKOFF_S * 2**attempt))
+
+
+def asked_wait_s(headers: Mapping[str, str]) -> float:
+    """The seconds that the headers of a reply which asks for fewer calls ask to wait; 0 if they do not.
+
+    ``Retry-After`` comes first; else it is until the limits that are used up are whole again, a minute at most.
+    """
+    if (wait_s := retry_after_s(headers)) > 0:
+        return wait_s
+    used_up = [
+        headers.get(reset, "") for reset, left in services().resets.items() if headers.get(left, "").strip() == "0"
+    ]
+    return min(_LONGEST_RESET_S, max(map(_until_s, used_up), default=0.0))
+
+
+def _until_s(text: str) -> float:
+    """The seconds in "1m2s", "6ms" or "7.5", or until a time as RFC 3339 has it; 0 for what is none."""
+    if re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", text):
+        return sum(float(number) * _UNITS_S[unit] for number, _, unit in re.findall(r"(\d+(\.\d+)?)(ms|s|m|h|d)", text))
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, datetime.fromisoformat(text).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:
