@@ -16,5 +16,7 @@ RUN pip install --no-cache-dir -r /opt/bias-atlas/requirements.in -c /opt/bias-a
 COPY . /opt/bias-atlas
 WORKDIR /work
 ENV HF_HOME=/work/data/huggingface
+# Snakemake finds the library by itself; `docker run --entrypoint python bias-atlas -m biasatlas VERB` does by this.
+ENV PYTHONPATH=/opt/bias-atlas/scripts
 ENTRYPOINT ["snakemake", "--snakefile", "/opt/bias-atlas/Snakefile", "--workflow-profile", "/opt/bias-atlas/profiles/default"]
 CMD ["--cores", "1"]

@@ -11,8 +11,7 @@ READY := $(VENV)/.ready
 .PHONY: demo check plan test pytest replicate simulation lint docs lock clean new-benchmark test-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
-	$(BIN)/snakemake --cores $(CORES) demo
-	@echo "The report: results/demo/report/index.html. Look at the column TWBias first, and click its numbers."
+	PYTHONPATH=scripts $(BIN)/snakemake --logger atlas --cores $(CORES) demo
 
 check: $(READY) ## check CONFIG=file before a run: models, endpoints, data, number of requests, highest cost
 	@$(ATLAS) check "$(CONFIG)" --cores $(CORES)
@@ -20,9 +19,17 @@ check: $(READY) ## check CONFIG=file before a run: models, endpoints, data, numb
 plan: $(READY) ## what a run of CONFIG=file could find, by models without bias on its data; then what `check` says
 	@BIASATLAS_MIRROR="$(MIRROR)" $(ATLAS) plan "$(CONFIG)" --cores $(CORES)
 
-replicate: $(READY) ## check the papers' tables against released outputs (downloads them, or MIRROR=folder)
+PART = $(if $(TABLE),table-$(TABLE),$(if $(FIGURE),figure-$(FIGURE),all))
+
+ifdef PAPER
+replicate: $(READY) ## check the papers' tables against released outputs (MIRROR=folder), or PAPER=twbias with TABLE=4 or FIGURE=5
+	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --quiet all --configfile config/papers.yaml -- results/papers/replication/$(PAPER).$(PART).md
+	@cat results/papers/replication/$(PAPER).$(PART).md
+else
+replicate: $(READY)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate
 	@sed '/^## Why/,$$d' results/papers/replication/report.md
+endif
 
 simulation: $(READY) ## measure the metrics themselves on simulated models (hours; resumes where it stopped)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/simulation.yaml --rerun-incomplete -- simulation
@@ -56,13 +63,13 @@ docs: $(READY) ## write docs/configuration.md and config/schema.json from the ty
 
 lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test says where they differ)
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header requirements.in -o requirements.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header requirements.in requirements-test.in -o requirements.lock
 
 # The lock constrains rather than lists what is installed: torch builds differ in what else they need.
-$(READY): requirements.in requirements.lock
+$(READY): requirements.in requirements-test.in requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.in -c requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.in -r requirements-test.in -c requirements.lock
 	@touch $@
 
 clean: ## remove what runs have made, but not downloaded data

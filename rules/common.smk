@@ -88,6 +88,11 @@ onstart:
         workflow.scheduler.job_rate_limiter = None
 
 
+onsuccess:
+    if workflow.is_main_process and os.path.exists(PATHS.report):
+        print(f"The report: {PATHS.report}. Click a number to see the sentences behind it.", file=sys.stderr)
+
+
 onerror:
     if workflow.is_main_process:
         failures.go_on(log, sys.argv[1:])

@@ -3,6 +3,7 @@
 #   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model that is ready, a judge that is ready
 #   OUTPUTS: responses/{model}/{benchmark}/{protocol}.parquet; store/{model}/ keeps answers, batch by batch;
 #            judge/requests/... and judge/responses/{model}/{benchmark}/{protocol}/{task}.parquet;
+#            replies/{benchmark}/{protocol}/second_parse/..., where a model parses replies again;
 #            judge/orders/{benchmark}/{task}.parquet, before requests are built, where a protocol asks for them
 #   A model with shards answers in several jobs, whose files in {protocol}/{shard}.parquet are joined.
 
@@ -130,3 +131,32 @@ rule order_contexts:
         step=find.step("orders", "order_contexts", categories=find.categories, model=jobs.identity("judge")),
     script:
         "../scripts/order_contexts.py"
+
+
+rule parse_with_model:
+    """Let another model parse the replies that could not be parsed, and a sample of those that could."""
+    input:
+        ready=jobs.ready("second_parser"),
+        answers=find.files_for(find.answers),
+    output:
+        requests=PATHS.second_parse("requests"),
+        responses=PATHS.second_parse("responses"),
+    log:
+        PATHS.log("parse_with_model", "benchmark", "protocol"),
+    benchmark:
+        PATHS.run_time("parse_with_model", "benchmark", "protocol")
+    conda:
+        jobs.environment("second_parser")
+    threads: jobs.threads("second_parser")
+    resources:
+        **jobs.resources("second_parser"),
+    params:
+        step=find.step(
+            "",
+            "parse_with_model",
+            answers=find.answers,
+            model=jobs.identity("second_parser"),
+            failing_runs=jobs.failing_runs("second_parser", "second_parse-{benchmark}-{protocol}"),
+        ),
+    script:
+        "../scripts/parse_with_model.py"

@@ -2,7 +2,8 @@
 #   REQUIRED INPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv; for the report the items, requests and
 #                    responses behind them, too
 #   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg,
-#            replication/{benchmark}/{table}.csv, replication/report.csv, replication/report.md, report/index.html, report/pages/
+#            replication/{benchmark}/{table}.csv, replication/report.csv, replication/report.md, replication/claims.csv,
+#            replication/claims.md, report/index.html, report/pages/
 
 
 from biasatlas.workflow.identity import digest_of
@@ -11,6 +12,7 @@ from biasatlas.workflow.sites import site_tree
 
 localrules:
     replicate,
+    replicate_part,
 
 
 rule summarise_scores:
@@ -38,6 +40,7 @@ rule summarise_scores:
             models=find.models,
             data=find.data,
             part=find.is_partial_data,
+            deviations=find.deviations,
             published_as=find.published_names(find.models),
         ),
     script:
@@ -59,6 +62,7 @@ rule summarise_outcomes:
     input:
         items_file=PATHS.items,
         answers=find.files_for(find.answers),
+        second_parse=find.second_parse,
     output:
         table=report(PATHS.outcomes, **shown("table replies")),
         provenance=PATHS.outcomes_from,
@@ -73,7 +77,7 @@ rule summarise_outcomes:
     conda:
         "../envs/data.yaml"
     params:
-        step=find.step("", "summarise_outcomes", answers=find.answers),
+        step=find.step("", "summarise_outcomes", answers=find.answers, parse_with=find.parse_with),
     script:
         "../scripts/summarise_outcomes.py"
 
@@ -102,13 +106,15 @@ REPLICATED = find.replicated_tables()
 
 
 rule replicate:
-    """Validate what public outputs give against every printed table and figure, cell by cell, with the reasons."""
+    """Validate what public outputs give against every printed table and figure, cell by cell, and the papers' claims."""
     input:
         tables=files(REPLICATED),
         resources=files(PUBLISHED),
     output:
         replication=PATHS.replication,
         text=PATHS.replication_text,
+        claims=PATHS.claims,
+        claims_text=PATHS.claims_text,
     log:
         PATHS.log("replicate"),
     conda:
@@ -126,6 +132,31 @@ rule replicate:
         "../scripts/replicate.py"
 
 
+rule replicate_part:
+    """Put one paper, or one of its tables or figures, beside what public outputs give, and draw the figures they give."""
+    input:
+        tables=find.files_for(find.part_tables),
+        figures=find.part_figures,
+        resources=files(PUBLISHED),
+    output:
+        text=PATHS.replicated_part,
+    log:
+        PATHS.log("replicate_part", "benchmark", "part"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step(
+            "",
+            "replicate_part",
+            tables=find.part_tables,
+            resources=PUBLISHED,
+            shipped=find.digest(PUBLISHED),
+            published_as=find.published_names(find.models),
+        ),
+    script:
+        "../scripts/replicate_part.py"
+
+
 SITE = site_tree(targets)
 CARDS = find.shipped("simulation/cards.csv")
 PAGE_FILES = sorted((ROOT / "scripts/biasatlas/report").glob("[tw]e*/*"))
@@ -136,6 +167,7 @@ rule write_report:
     input:
         site=files(SITE),
         cards=files(CARDS),
+        resources=files(PUBLISHED),
         font=files(FONT),
     output:
         page=report(PATHS.report, caption="captions/report.rst", category="report"),
@@ -147,7 +179,14 @@ rule write_report:
     conda:
         "../envs/figures.yaml"
     params:
-        step=find.step("", "write_report", site=SITE, shipped=find.digest(CARDS), page=digest_of(PAGE_FILES)),
+        step=find.step(
+            "",
+            "write_report",
+            site=SITE,
+            resources=PUBLISHED,
+            shipped=find.digest({**CARDS, **PUBLISHED}),
+            page=digest_of(PAGE_FILES),
+        ),
     script:
         "../scripts/write_report.py"
 

@@ -26,6 +26,8 @@ with job(snakemake) as this:
         if role == "answers":
             path = given["requests"].get((benchmark, protocol, task))
             return sizes.sizes(pq.ParquetFile(path).iter_batches()) if path else None
+        if role == "parses":
+            return None
         rows = read_parquet(given["items"][benchmark])
         if role == "orders":
             categories = selection.categories(config, benchmark, task)
@@ -42,13 +44,18 @@ with job(snakemake) as this:
             config.benchmark(benchmark), rows, requests, task, options, resources(benchmark, protocol)
         )
 
-    rows = []
+    rows: list[dict] = []
+    silent = set()  # of whose answers there will be none to judge
     for planned in (Planned(*row) for row in this.step["plan"]):
+        if planned.role == "judges" and (planned.of, *planned[2:5]) in silent:
+            planned = planned._replace(reason=f"{planned.of} is asked none of what it would judge")
         requests = None if planned.reason else counted(planned.role, *planned[2:5])
         ready = tuple(
             Path(paths[planned.model]) for paths in (given["fetched"], given["checked"]) if planned.model in paths
         )
         rows.append(check.row(planned, requests, ModelContext(planned.model, config.models[planned.model], ready)))
+        if planned.role == "answers" and rows[-1]["measured"] == "no":
+            silent.add((planned.model, *planned[2:5]))
     if given["construction"]:
         writer = this.step["writer"]
         rows.append(check.writer_row(writer, config.models[writer], read_csv(given["construction"])))

@@ -5,7 +5,7 @@ import sys
 
 from biasatlas.benchmarks import registry
 from biasatlas.files import write_items
-from biasatlas.sources import raw_files
+from biasatlas.sources import PUBLISHED_DATA, raw_files
 from biasatlas.userfiles import listed
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
@@ -21,7 +21,7 @@ with job(snakemake) as this:
     read_options = this.step["read_options"]
     items = registry.read_items(this.benchmark)(files, this.resources, **read_options)
     check = registry.check_items(this.benchmark)
-    if check and this.step["data"] == "full":
+    if check and this.step["data"] in PUBLISHED_DATA:
         for remark in check(items, this.resources, **read_options):
             logging.warning("%s: %s", this.name, remark)
     if this.config.benchmarks[this.name].folder:

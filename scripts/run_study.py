@@ -23,5 +23,7 @@ with job(snakemake) as this:
     write_csv(settings, snakemake.output.settings)
     shipped = read_csv(snakemake.input.cards[0])
     kept = [key not in runs for key in zip(shipped["data"], shipped["study"], strict=True)]
-    write_csv(pd.concat([shipped[kept], cards(settings)], ignore_index=True), snakemake.output.cards)
-    write_text(as_markdown(settings), snakemake.output.text)
+    fitting = {name: study.fitting() for name, study in load_studies().items()}
+    found = pd.concat([shipped[kept], cards(settings, fitting)], ignore_index=True)
+    write_csv(found, snakemake.output.cards)
+    write_text(as_markdown(found), snakemake.output.text)

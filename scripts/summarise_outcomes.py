@@ -1,9 +1,11 @@
 """Count the outcome of every answer to a benchmark, and list the replies that could not be parsed (rule summarise_outcomes)."""
 
+import sys
+
 import pandas as pd
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared import replies
+from biasatlas.benchmarks.shared import replies, second_parse
 from biasatlas.benchmarks.shared.estimates import make_table
 from biasatlas.files import (
     read_asked,
@@ -27,7 +29,9 @@ with job(snakemake) as this:
         (each["model"], each["name"], each["task"], each["requests"], each["responses"])
         for each in this.given("answers")
     ]
-    rows, unparsed, texts = [], [], []
+    by, path = this.step["parse_with"], snakemake.input.second_parse
+    said = read_responses(path, "second_parse") if path else None
+    rows, unparsed, texts, remarks = [], [], [], []
     for model, name, task, requests, responses in asked:
         answered = read_responses(responses, task)
         # Likelihoods have no replies, and may be millions: their requests are not read.
@@ -35,12 +39,24 @@ with job(snakemake) as this:
         kind, found = replies.answers(questions, answered, parsers)
         rows += replies.outcome_rows({"model": model, "task": name, "answers": kind}, found, items)
         lost = replies.unparsed(found)
+        if said is not None and kind == "replies":
+            again = second_parse.parsed_again(found.assign(model=model, task=name))
+            again["second_parse"] = second_parse.second_parse(again, said, parsers)
+            agreement = second_parse.agreement_rows({"model": model, "task": name, "answers": kind}, again)
+            rows += agreement
+            remarks.append(second_parse.agreement(model, name, by, agreement))
+            lost = lost.merge(again[["request_id", "repeat", "second_parse"]], on=["request_id", "repeat"], how="left")
+        elif kind == "replies":
+            remarks.append(second_parse.offer(this.name, model, name, found))
         unparsed.append(lost.assign(model=model, task=name)[["model", "task", *lost]])
         if len(lost):
             texts.append(f"== {model}, {name}\n\n{replies.examples(lost, EXAMPLES)}\n")
     rows.sort(key=lambda row: row["grouped_by"] is not None)  # stable: whole tasks first, then their groups
     write_table(make_table(replies.KEYS, rows), snakemake.output.table, spec.metrics)
     write_csv(without_formulas(pd.concat(unparsed, ignore_index=True)), snakemake.output.unparsed)
+    if told := "".join(f"{remark}\n" for remark in remarks if remark):
+        print(told, end="", file=sys.stderr)
+        texts.insert(0, told)
     write_text(
         "\n".join(texts) or "Every reply in words could be read, or none was asked for.\n", snakemake.output.examples
     )

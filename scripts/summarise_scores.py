@@ -6,6 +6,7 @@ from functools import partial
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.files import read_scores, write_table
+from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
@@ -21,9 +22,16 @@ with job(snakemake) as this:
     spec = registry.spec_view(this.benchmark, "table", table=name)
     # What was printed is about the published data, and of models about the authors' protocols.
     if given.scores and (
-        this.step["data"] != "full" or ("model" in table and this.protocol not in spec.published_under)
+        this.step["data"] not in PUBLISHED_DATA or ("model" in table and this.protocol not in spec.published_under)
     ):
         table = table.assign(published=None, difference=math.nan)
+    if this.step["deviations"] and "model" in table:
+        said = table["model"].map(this.step["deviations"])
+        table = table.assign(
+            reason=said.str.cat(table["reason"], sep="; ", na_rep="")
+            .str.strip("; ")
+            .where(said.notna(), table["reason"])
+        )
     if this.step["part"] and "category" in table:  # of some categories: no number over all of them is published
         over_all = table["category"].isin(["overall", "All"])
         table = table.assign(

@@ -25,6 +25,8 @@ with job(snakemake) as this:
         site["missing"],
         read_csv(snakemake.input.cards[0]).to_dict("records"),
         site["replication"],
+        site["claims"],
+        this.resources,
         site["summaries"],
         workflow_version(),
         datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -186,8 +186,8 @@ def _compared(results: Path, models: list[str], claims: dict[Key, Said]) -> Iter
     """The data of the page that puts two models side by side."""
     (path,) = (results / "report/pages/data").glob("headlines.*")
     rows = json.loads(re.search(r"\[.*\]", path.read_text(encoding="utf-8"), flags=re.DOTALL)[0])
-    index = (results / "report/index.html").read_text(encoding="utf-8")
-    ids = dict(re.findall(r'class="pick" value="(m\d+)".*?pages/model-(.*?)\.html', index, flags=re.DOTALL))
+    index = (results / "report/pages/numbers.html").read_text(encoding="utf-8")
+    ids = dict(re.findall(r'class="pick" value="(m\d+)".*?model-(.*?)\.html', index, flags=re.DOTALL))
     for benchmark, _, question, about in _headlines(claims):
         for row in rows:
             if row["run"].startswith(f"{benchmark}.") and row["question"] == question:

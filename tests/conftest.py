@@ -1,6 +1,5 @@
 """What tests share: running the workflow, and the mirror of real data."""
 
-import multiprocessing
 import os
 import shutil
 import subprocess
@@ -33,21 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: FOLDERS.index(item.path.relative_to(ROOT / "tests").parts[0]))
 
 
-#: Processes of Snakemake are forks of one that has imported it, which is most of the time of a plan.
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    [
-        "snakemake.cli",
-        "snakemake.report.html_reporter",
-        "pandas",
-        "pyarrow.dataset",
-        "pydantic",
-        "smart_open",
-        "nbformat",
-    ]
-)
-
-
 def start_snakemake(
     *arguments: str,
     folder: Path,
@@ -55,12 +39,16 @@ def start_snakemake(
     root: Path = ROOT,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
+    forks: bool = False,
 ) -> ForkServerProcess:
-    """Start the workflow at ``root`` with ``folder`` as working directory; what it prints goes to the file ``output``."""
+    """Start the workflow at ``root`` with ``folder`` as working directory; what it prints goes to the file ``output``.
+
+    With ``forks`` jobs' scripts are forks of a process that has imported other libraries than ours: a third of the time.
+    """
     command = ["snakemake", "--snakefile", str(root / "Snakefile"), "--directory", str(folder)]
     command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(root / "profiles/default"), *arguments]
-    given = (command, DupFd(output.fileno()), env or dict(os.environ), cwd or Path.cwd())
-    process = _FORKS.Process(target=snakemake_process.run, args=given)
+    given = (command, DupFd(output.fileno()), env or dict(os.environ), cwd or Path.cwd(), forks)
+    process = snakemake_process.FORKS.Process(target=snakemake_process.run, args=given)
     process.start()
     return process
 
@@ -68,7 +56,7 @@ def start_snakemake(
 def snakemake(*arguments: str, **where: Any) -> subprocess.CompletedProcess:
     """Run the workflow as :func:`start_snakemake` starts it; output and errors come back as text."""
     with TemporaryFile() as output:
-        process = start_snakemake(*arguments, output=output, **where)
+        process = start_snakemake(*arguments, output=output, **{"forks": True} | where)
         process.join()
         output.seek(0)
         return subprocess.CompletedProcess(arguments, process.exitcode, output.read().decode())

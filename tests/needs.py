@@ -1,4 +1,4 @@
-"""What some tests need beyond requirements.in. The first lines of a test run and the skips are both made from this table."""
+"""What some tests need beyond requirements-test.in. The first lines of a test run and the skips are both made from this table."""
 
 import os
 import platform

@@ -1,22 +1,76 @@
-"""Snakemake in a process, and a process group, of its own."""
+"""Snakemake in a process, and a process group, of its own; the scripts of its jobs likewise."""
 
+import atexit
+import contextlib
+import gc
+import multiprocessing
 import os
+import runpy
+import subprocess
 import sys
 from collections.abc import Mapping
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 
+#: Processes are forks of one that has imported what takes most of their time.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    [
+        *("snakemake.cli", "snakemake.report.html_reporter", "pandas", "pyarrow.dataset", "pydantic", "smart_open"),
+        *("nbformat", "scipy.stats", "matplotlib.pyplot"),
+    ]
+)
 
-def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path) -> None:
-    """What ``command`` does in ``folder`` with the environment ``env``; what it prints goes to the file ``output``."""
-    from snakemake import cli  # here, since the process that only starts this one needs none of it
+
+def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path, forks: bool) -> None:
+    """What ``command`` does in ``folder`` with the environment ``env``; what it prints goes to the file ``output``.
+
+    With ``forks`` a job's script runs in a fork, too, else in a Python of its own as in any run.
+    """
+    from snakemake import cli, script  # here, since the process that only starts this one needs none of it
 
     os.setpgrp()  # so that it can be killed with its jobs
+    _enter(output, env, folder)
+    if forks:
+        script.PythonScript.execute_script = _execute_script
+    sys.argv = command
+    cli.main(command[1:])
+
+
+def _enter(output: DupFd, env: Mapping[str, str], folder: Path) -> None:
     descriptor = output.detach()
     os.dup2(descriptor, sys.stdout.fileno())
     os.dup2(descriptor, sys.stderr.fileno())
+    os.close(descriptor)
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
-    sys.argv = command
-    cli.main(command[1:])
+
+
+def _execute_script(self, fname: str, edit: bool = False) -> None:
+    """In place of the method of Snakemake's scripts that starts ``python fname`` in a shell."""
+    from snakemake.benchmark import benchmarked
+
+    folder = self.resources.get("tmpdir")
+    env = os.environ | (dict.fromkeys(("TMPDIR", "TMP", "TEMP", "TEMPDIR"), folder) if folder else {})
+    given = (fname, DupFd(sys.stdout.fileno()), env, os.getcwd(), os.getpgrp())
+    process = FORKS.Process(target=_run_script, args=given)
+    process.start()
+    with benchmarked(process.pid, self.bench_record) if self.bench_record else contextlib.nullcontext():
+        process.join()
+    if process.exitcode:
+        raise subprocess.CalledProcessError(process.exitcode, f"{sys.executable} {fname}")
+
+
+def _run_script(fname: str, output: DupFd, env: Mapping[str, str], folder: str, group: int) -> None:
+    gc.freeze()  # what was imported is not looked through again
+    os.setpgid(0, group)
+    _enter(output, env, Path(folder))
+    # Of the test's own places none: the script finds its library by itself.
+    found = [place for place in sys.path if "site-packages" in place or place.startswith(sys.base_prefix)]
+    sys.path[:] = [os.path.dirname(fname), *filter(None, env.get("PYTHONPATH", "").split(os.pathsep)), *found]
+    sys.argv = [fname]
+    try:
+        runpy.run_path(fname, run_name="__main__")
+    finally:
+        atexit._run_exitfuncs()

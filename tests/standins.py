@@ -13,7 +13,7 @@ import yaml
 from needs import PAPERS, need
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.shared.templates import checksum
+from biasatlas.benchmarks.shared.templates import checksum, part_checksums
 from biasatlas.resources import Resources, names
 
 _EVAL = (
@@ -95,8 +95,8 @@ def printed(folder: Path, benchmark: str, prompts: dict[str, str]) -> dict[str, 
     file.write_text(yaml.safe_dump(prompts, allow_unicode=True), encoding="utf-8")
     with table.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["prompt", "published_in", "sha256"])
-        writer.writerows([name, "a table", checksum(text)] for name, text in prompts.items())
+        writer.writerow(["prompt", "published_in", "sha256", "parts"])
+        writer.writerows([name, "a table", checksum(text), part_checksums(text)] for name, text in prompts.items())
     return {"templates/prompts": file, f"prompts/{benchmark}/printed.csv": table}
 
 

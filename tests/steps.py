@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 from biasatlas.benchmarks import registry
 from biasatlas.workflow import identity
-from biasatlas.workflow.boundaries import BY_LITERALS
-from biasatlas.workflow.reach import Library
 
 #: Benchmarks of whose steps edits are told: those of the demo and one that a YAML file describes.
 BENCHMARKS = ("bbq", "crows_pairs", "dbb", "gest", "mcbe", "stereoset", "twbias")
@@ -58,14 +56,9 @@ def source(path: str) -> str:
     return (identity.SCRIPTS / path).read_text(encoding="utf-8")
 
 
-def library(edited: Mapping[str, str] | None = None) -> Library:
-    """The library with the text of some files replaced, by their paths below ``scripts/``."""
-    return Library(identity.SCRIPTS, edited, BY_LITERALS)
-
-
 def digests(edited: Mapping[str, str] | None = None, steps: Iterable[str] = STEPS) -> dict[str, str]:
     """The digest of each step's code."""
-    of = library(edited)
+    of = identity.library(edited)
     return {name: identity.reach(of, step(name)).digest() for name in steps}
 
 

@@ -1,4 +1,7 @@
-"""What people type: ``python -m biasatlas VERB`` in the checkout. Each verb is a function of :mod:`.commands`."""
+"""What people type: ``python -m biasatlas VERB`` in the checkout, or ``bias-atlas VERB`` where that is installed.
+
+Each verb is a function of :mod:`.commands`.
+"""
 
 import os
 import sys
@@ -11,18 +14,46 @@ from biasatlas import commands
 from biasatlas.errors import UserError
 
 
-def _parser() -> ArgumentParser:
+def _parser(prog: str) -> ArgumentParser:
     """The command line. The help of a verb is the docstring of its function."""
     parser = ArgumentParser(
-        prog="python -m biasatlas",
+        prog=prog,
         description="Measure social bias in language models. What is not a run, and runs with their results printed.",
-        epilog="python -m biasatlas VERB --help says more. A verb that failed exits with 2 and one sentence.",
+        epilog=f"{prog} VERB --help says more. A verb that failed exits with 2 and one sentence.",
     )
     verbs = parser.add_subparsers(metavar="VERB", required=True)
+    _add_runs(verbs)
+    _add_results(verbs)
+    _add_benchmarks(verbs)
+    _verb(verbs, commands.write_reference)
+    return parser
+
+
+def _add_runs(verbs: Any) -> None:
+    """Verbs that start from a configuration."""
+    verb = _verb(verbs, commands.init)
+    verb.add_argument("configfile", nargs="?", default="bias-atlas.yaml", help="file to write (bias-atlas.yaml)")
+    which = verb.add_mutually_exclusive_group(required=True)
+    which.add_argument("--model", default="", help="folder of a model in Hugging Face format, or its name on the hub")
+    which.add_argument("--endpoint", default="", help="address of an OpenAI-compatible endpoint, as https://host/v1")
+    verb.add_argument("--served", default="", help="name of the model at the endpoint")
+    verb.add_argument("--budget", type=float, help="most that the endpoint may cost, in its currency; needs --prices")
+    verb.add_argument(
+        "--prices", type=float, nargs=2, metavar=("IN", "OUT"), help="per million tokens read and written"
+    )
+    verb.add_argument(
+        "--sample", action="store_true", help="take the small samples that are shipped: no network needed"
+    )
     for function in (commands.run, commands.check, commands.plan):
         verb = _verb(verbs, function)
         verb.add_argument("configfile", help="configuration of the run")
         verb.set_defaults(takes_options=True)
+    verb = _verb(verbs, commands.open_report, "open")
+    verb.add_argument("configfile", help="configuration of a finished run")
+
+
+def _add_results(verbs: Any) -> None:
+    """Verbs about results and stores."""
     verb = _verb(verbs, commands.compare_runs)
     verb.add_argument("before", help="results folder of one run")
     verb.add_argument("after", help="results folder of the other")
@@ -41,6 +72,10 @@ def _parser() -> ArgumentParser:
     verb = _verb(verbs, commands.check_store)
     verb.add_argument("folder", help="folder with the store of a model, or of all: results/store")
     verb.add_argument("--repair", action="store_true", help="take damaged lines out of their files")
+
+
+def _add_benchmarks(verbs: Any) -> None:
+    """Verbs of who adds a benchmark or a data source."""
     verb = _verb(verbs, commands.new_benchmark)
     verb.add_argument("name", help="what it shall be called: letters, digits and _")
     verb.add_argument("family", help="pairs or questions")
@@ -59,15 +94,13 @@ def _parser() -> ArgumentParser:
         verb.add_argument(f"--{field}", default="", help=what)
     verb.add_argument("--mirror", default="", help="its folder, or tar archive, in a mirror")
     verb.add_argument("--print", action="store_true", dest="only_print", help="print the rows, change no file")
-    _verb(verbs, commands.write_reference)
-    return parser
 
 
-def _verb(verbs: Any, function: Callable[..., int | None]) -> ArgumentParser:
-    """The parser of a verb that is named as its function."""
+def _verb(verbs: Any, function: Callable[..., int | None], name: str = "") -> ArgumentParser:
+    """The parser of a verb, which is named as its function unless ``name`` says otherwise."""
     text = cleandoc(function.__doc__ or "")
     verb = verbs.add_parser(
-        function.__name__.replace("_", "-"),
+        name or function.__name__.replace("_", "-"),
         help=text.partition("\n")[0],
         description=text,
         formatter_class=RawDescriptionHelpFormatter,
@@ -76,16 +109,16 @@ def _verb(verbs: Any, function: Callable[..., int | None]) -> ArgumentParser:
     return verb
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, prog: str = "python -m biasatlas") -> int:
     """Do what the command line says; the exit status."""
-    parser = _parser()
+    parser = _parser(prog)
     known, options = parser.parse_known_args(arguments)
     given = vars(known)
     function, takes_options = given.pop("function"), given.pop("takes_options")
     if takes_options:
         given["options"] = options
     elif options:
-        parser.error(f"unknown: {' '.join(options)}; python -m biasatlas {function.__name__.replace('_', '-')} --help")
+        parser.error(f"unknown: {' '.join(options)}; {prog} {function.__name__.replace('_', '-')} --help")
     try:
         return function(**given) or 0
     except UserError as error:

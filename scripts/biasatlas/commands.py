@@ -4,13 +4,37 @@ What a verb needs is imported in it: ``--help`` is there at once.
 """
 
 import csv
-import subprocess
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
 from biasatlas import ROOT
 from biasatlas.errors import UserError
+
+
+def init(
+    configfile: str,
+    model: str,
+    endpoint: str,
+    served: str,
+    budget: float | None,
+    prices: list[float] | None,
+    sample: bool,
+) -> None:
+    """Write a configuration that measures one model.
+
+        python -m biasatlas init --model ./my-model
+        python -m biasatlas init --endpoint https://host/v1 --served gpt-mini --budget 5 --prices 0.15 0.6
+
+    It asks BBQ, CrowS-Pairs and StereoSet. A file that is there is never overwritten.
+    """
+    from biasatlas.files import write_text
+    from biasatlas.workflow.start import configuration
+
+    if Path(configfile).exists():
+        raise UserError(f"{configfile}: there already. Name another file, or remove it.")
+    write_text(configuration(model, endpoint, served, budget, prices, sample), Path(configfile))
+    print(f"{configfile}: written. Next: check {configfile}; then run {configfile}; then open {configfile}")
 
 
 def run(configfile: str, options: list[str]) -> int:
@@ -70,16 +94,25 @@ def plan(configfile: str, options: list[str]) -> int:
 
 def _run_and_print(configfile: str, options: list[str], targets: list[str], files: list[str]) -> int:
     """Run the workflow to ``targets``, and print ``files`` of the results. Of a run that failed, the status alone."""
-    from biasatlas.validation import read_yaml
-    from biasatlas.workflow.config import Config
+    from biasatlas.workflow.run import call
 
     command = _snakemake(configfile, options, cores="1")
-    results = read_yaml(configfile).get("results", Config.model_fields["results"].default)
-    status = subprocess.run([*command, "--", *targets], check=False).returncode
+    results = _results(configfile)
+    status = call([*command, "--", *targets])
     if status == 0:
         for name in files:
             print((Path(results) / name).read_text(encoding="utf-8"), end="")
     return status
+
+
+def _results(configfile: str) -> str:
+    """The results folder of a configuration. Raises UserError for a file that cannot be read."""
+    from biasatlas.validation import read_yaml
+    from biasatlas.workflow.config import Config
+    from biasatlas.workflow.config.files import check_files
+
+    check_files([configfile])
+    return read_yaml(configfile).get("results", Config.model_fields["results"].default)
 
 
 def _snakemake(configfile: str, options: list[str], cores: str) -> list[str]:
@@ -91,6 +124,17 @@ def _snakemake(configfile: str, options: list[str], cores: str) -> list[str]:
     said = any(option.startswith(("--cores", "-c", "--profile", "--workflow-profile")) for option in options)
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--configfile", configfile]
     return [*command, *([] if said else ["--cores", cores]), *options]
+
+
+def open_report(configfile: str) -> None:
+    """Open the report of a finished run in the browser, and print its path."""
+    import webbrowser
+
+    page = Path(_results(configfile)) / "report" / "index.html"
+    if not page.exists():
+        raise UserError(f"{page}: not there yet. It is the last step of: run {configfile}")
+    print(page)
+    webbrowser.open(page.resolve().as_uri())
 
 
 def compare_runs(before: str, after: str) -> int:

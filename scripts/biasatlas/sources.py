@@ -13,6 +13,9 @@ from biasatlas.userfiles import read_json
 
 _FOLDER = ROOT / "resources" / "sources"
 
+#: What the key `data` of a benchmark says of published data: those of its ``sources``, or of its spec's ``datasets``.
+PUBLISHED_DATA = ("full", "released", "released_more")
+
 
 @dataclass(frozen=True)
 class SourceFile:

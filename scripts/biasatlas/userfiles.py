@@ -9,6 +9,8 @@ import csv
 import json
 import os
 import re
+import tempfile
+import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -52,9 +54,9 @@ def read_text(path: str | os.PathLike) -> str:
 
 
 def read_csv_rows(
-    path: str | os.PathLike, columns: Collection[str], *, short_rows: bool = False, delimiter: str = ","
+    path: str | os.PathLike, columns: Collection[str] | None, *, short_rows: bool = False, delimiter: str = ","
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """(file and line for messages, row) of each row of a CSV with a header; of a row the ``columns`` alone, as text.
+    """(file and line for messages, row) of each row of a CSV with a header; of a row the ``columns`` alone (all if None), as text.
 
     Rows without any text are left out: spreadsheets append them. With ``short_rows`` a row may end early, and the cells
     that it lacks are empty. Raises UserError for a column that is missing or there twice, a row with more or fewer cells
@@ -65,7 +67,7 @@ def read_csv_rows(
         reader = csv.reader(file, strict=True, delimiter=delimiter)
         try:
             header = next(reader, [])
-            positions = _positions(path, header, columns, delimiter)
+            positions = _positions(path, header, header if columns is None else columns, delimiter)
             line = reader.line_num + 1
             for cells in reader:
                 where = f"{path}, line {line}"
@@ -188,6 +190,29 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number, object_pairs_hook=_unique)
+
+
+@contextlib.contextmanager
+def unpacked(path: str | os.PathLike, *suffixes: str) -> Iterator[dict[str, Path]]:
+    """The files of a zip that end with one of ``suffixes`` by name, for as long as the context lasts; a file that is no zip is itself.
+
+    Raises UserError for what is named ``.zip`` and is none, a damaged one, and a workbook.
+    """
+    file = Path(path)
+    if not zipfile.is_zipfile(file):
+        if file.suffix == ".zip":
+            read_text(file)  # says what it is in place of one
+            raise UserError(f"{file}: no zip archive. Fetch it again.")
+        yield {file.name: file}
+        return
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(file) as archive:
+        names = sorted(name for name in archive.namelist() if name.endswith(suffixes) and "__MACOSX" not in name)
+        if "[Content_Types].xml" in archive.namelist():
+            raise UserError(f"{file}: a workbook. Save its table as CSV (UTF-8).")
+        try:
+            yield {f"{file.name}/{name}": Path(archive.extract(name, folder)) for name in names}
+        except (zipfile.BadZipFile, OSError) as error:
+            raise UserError(f"{file}: the archive is damaged ({error}). Fetch it again.") from None
 
 
 @contextlib.contextmanager

@@ -100,7 +100,7 @@ def test_report_is_calm_in_a_browser_and_leads_from_a_number_to_its_items(demo):
             visitor.open(path)
             visitor.page.wait_for_load_state("networkidle")
         visitor.open(index)
-        visitor.page.locator("#matrix td a").first.click()
+        visitor.page.locator(".scale .value a").first.click()
         visitor.page.click("#dismiss")
         visitor.page.wait_for_selector("#grid tbody a")
         visitor.page.locator("#grid tbody a").first.click()

@@ -48,9 +48,15 @@ _CONFIGS: dict[str, dict] = {
         | {"num_kv_shared_layers": 0, "altup_num_inputs": 2}
     },
     "gemma4": {
-        "text_config": _GEMMA | {"num_kv_shared_layers": 0, "global_head_dim": 8},
+        "text_config": _GEMMA | {"num_kv_shared_layers": 0, "global_head_dim": 16},
         "vision_config": _IMAGE | {"num_key_value_heads": 2, "head_dim": 8},
         "audio_config": None,
+    },
+    "emu3": {
+        "text_config": _TEXT,
+        "vq_config": {"base_channels": 32, "channel_multiplier": [1], "num_res_blocks": 1, "attn_resolutions": []}
+        | {"codebook_size": 8, "embed_dim": 8, "latent_channels": 8, "z_channels": 8, "hidden_size": 32},
+        "vocabulary_map": {"<image>": 2},
     },
     "mllama": {
         "text_config": _TEXT | {"num_hidden_layers": 3, "cross_attention_layers": [1]},

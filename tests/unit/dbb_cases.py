@@ -68,18 +68,21 @@ def choices(asked: pd.DataFrame, p_first_concept, refused=0.0, unparseable=0.0) 
             "ambiguous": 0.0,
             "unparseable": unparseable,
             "unresolved": 0.0,
+            "replies": None,
         }
     )
 
 
 def likelihoods(asked: pd.DataFrame, perplexities: dict[int, float]) -> pd.DataFrame:
-    """Responses in which every variation of an option has the same perplexity."""
+    """Responses in which every variation of an option has the same perplexity, and ten tokens."""
+    nll = np.log(asked["option"].map(perplexities).to_numpy(float))
     return pd.DataFrame(
         {
             "request_id": asked["request_id"],
             "status": "ok",
             "detail": "",
-            "nll_per_token": np.log(asked["option"].map(perplexities).to_numpy(float)),
+            "nll_per_token": nll,
+            "log_likelihood": -10 * nll,
         }
     )
 

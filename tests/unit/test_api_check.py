@@ -194,6 +194,18 @@ def test_a_dialect_is_sent_what_it_takes_and_no_more(dialect, asked, sent, reaso
         assert set(call_of(row, endpoint).body) == {"model", "messages"} | sent
 
 
+def test_a_setting_that_a_service_lacks_is_left_out_where_its_entry_says_so():
+    """McBE's Table 8 has a repetition penalty for GLM4, which its service has not."""
+    row = requests_for(["one"], temperature=0.9, top_p=0.7, repetition_penalty=1.05).to_dict("records")[0]
+    glm = {"kind": "api", "base_url": "http://host/v1", "model": "m", "dialect": "glm"}
+    with pytest.raises(Unsupported, match="no repetition penalty"):
+        call_of(row, ApiEntry(**glm))
+    without = ApiEntry(**glm, without=["repetition_penalty"])
+    body = call_of(row, without).body
+    assert (body["temperature"], body["top_p"]) == (0.9, 0.7) and "repetition_penalty" not in body
+    assert (without.deviation, ApiEntry(**glm).deviation) == ("asked without repetition_penalty", "")
+
+
 def test_a_slash_at_the_end_is_the_same_endpoint():
     with Server() as server:
         assert entry(server, base_url=server.url + "/") == entry(server)

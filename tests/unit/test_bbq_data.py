@@ -181,3 +181,14 @@ def test_bad_items_stop_with_file_and_line(tmp_path, change, message):
     with pytest.raises(UserError, match=message) as error:
         read_items({"data/Age.jsonl": path, metadata: SAMPLE / metadata})
     assert str(path) in str(error.value)
+
+
+def test_metadata_of_other_data_are_refused(tmp_path):
+    """MBBQ has BBQ's form with other numbers: joined with BBQ's metadata by id, two targets in three were wrong."""
+    rows = [json.loads(line) for line in (SAMPLE / "data" / "Age.jsonl").read_text().splitlines()]
+    ids = [row["example_id"] for row in rows]
+    path = tmp_path / "Age.jsonl"
+    path.write_text("".join(json.dumps(row | {"example_id": n}) + "\n" for row, n in zip(rows, ids[::-1], strict=True)))
+    metadata = "analysis_scripts/additional_metadata.csv"
+    with pytest.raises(UserError, match=r"additional_metadata\.csv: target_loc .* in \d+ of \d+ items, first Age/\d+"):
+        read_items({"data/Age.jsonl": path, metadata: SAMPLE / metadata})

@@ -1,6 +1,8 @@
 """Models compared on the same items, and the findings: on simulated models, whose ground truth is known."""
 
+import functools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from biasatlas.benchmarks.comparisons.summary import latex, markdown, reasons, s
 from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import read_csv
+from biasatlas.report.tested import Judging, declared_null
 from biasatlas.stages import mark
 from biasatlas.stats.verdict import STATES
 
@@ -54,8 +57,24 @@ def scores():
     return made
 
 
+def run_of(scores, benchmark):
+    return BenchmarkEvidence.of(scores, benchmark, benchmark, OPTIONS[benchmark])
+
+
+def opened(run):
+    """As if BBQ had no blind spot: how its claims are judged, not whether they may be."""
+    found = {
+        model: {
+            key: replace(each, declared=each.declared and replace(each.declared, closed_by=""))
+            for key, each in of.items()
+        }
+        for model, of in run.found.items()
+    }
+    return replace(run, found=found)
+
+
 def pairs_of(scores, benchmark, cards=()):
-    return pairs_table([BenchmarkEvidence.of(scores, benchmark, benchmark, OPTIONS[benchmark])], "recommended", cards)
+    return pairs_table([opened(run_of(scores, benchmark))], "recommended", cards)
 
 
 def rows(table, **wanted):
@@ -95,8 +114,9 @@ def test_a_family_s_evidence_has_the_value_and_clusters_of_its_row(scores, bench
     answers = Answers.by_model(mixed, benchmark, OPTIONS[benchmark])["mixed"]
     whole = {"direction": "all", "template": "all", "label_type": "all"}
     seen = 0
+    table_of = functools.cache(lambda name: tried.table(name, mixed))
     for each in answers.evidence().values():
-        table = tried.table(OF_TASK.get(each.part, "bias"), mixed)
+        table = table_of(OF_TASK.get(each.part, "bias"))
         wanted = {"category": each.category, "metric": each.metric}
         wanted |= {key: value for key, value in whole.items() if key in table}
         wanted |= {"condition": each.part} if "condition" in table else {}
@@ -125,9 +145,8 @@ def test_a_difference_is_that_of_the_tables_values(scores):
     table = pairs_of(scores["crows_pairs"], "crows_pairs")
     values = bench_of("crows_pairs").table("scores", scores["crows_pairs"])
     overall = rows(values, category="overall", direction="all", metric="stereotype_score").set_index("model")["value"]
-    (found,) = rows(table, model="fair", other_model="biased", part="pair", category="overall", metric="difference")[
-        "value"
-    ]
+    about = {"measure": "stereotype_score", "part": "pair", "category": "overall", "metric": "difference"}
+    (found,) = rows(table, model="fair", other_model="biased", **about)["value"]
     assert found == pytest.approx(overall["fair"] - overall["biased"])
 
 
@@ -150,7 +169,8 @@ def test_only_items_that_both_answered_are_compared(scores):
     lost = (both["model"] == "fair") & (both.groupby("model").cumcount() % 3 == 0)
     some = both.assign(status=both["status"].mask(lost, "refused"), stereotyped=both["stereotyped"].mask(lost))
     table = pairs_of(some, "crows_pairs")
-    (found,) = rows(table, category="overall", metric="difference").to_dict("records")
+    about = {"measure": "stereotype_score", "category": "overall", "metric": "difference"}
+    (found,) = rows(table, **about).to_dict("records")
     left = both[~both["item_id"].isin(both.loc[lost, "item_id"])]
     means = 100 * left.groupby("model")["stereotyped"].mean()
     assert found["value"] == pytest.approx(means["biased"] - means["fair"]) or found["value"] == pytest.approx(
@@ -179,7 +199,19 @@ CARD = {
 
 
 def found_in(scores, cards=(CARD,)):
-    return findings_table([BenchmarkEvidence.of(scores["bbq"], "bbq", "bbq", OPTIONS["bbq"])], "recommended", cards)
+    return findings_table([opened(run_of(scores["bbq"], "bbq"))], "recommended", cards)
+
+
+@pytest.mark.parametrize("benchmark", ["bbq", "esbbq"])
+def test_a_known_blind_spot_closes_every_verdict_whatever_the_cards_say(scores, benchmark):
+    """More "unknown" in negative questions and a liking for some groups, without a stereotype: 28 of 100 significant."""
+    passed = CARD | {"benchmark": benchmark, "of": "All", "tasks": "ambig, disambig"}
+    table = findings_table([run_of(scores[benchmark], benchmark)], "recommended", [passed])
+    assert set(table["verdict"]) == {"untestable"}
+    assert table["why"].str.startswith('A model that says "unknown"').all()
+    (headline, _) = registry.load_spec(benchmark).headlines
+    assert declared_null(headline, [passed]) == (None, headline.closed_by)
+    assert Judging([passed]).verdict(headline, "fair", headline.rows).why == headline.closed_by
 
 
 def test_a_strong_bias_is_found_and_none_in_a_fair_model(scores):

@@ -105,6 +105,89 @@ def test_published_rows_are_whole_numbers_of_pairs(items):
         assert round(100 * counts.sum() / 1508, 1) == overall[model]
 
 
+# Shared ends
+
+
+def rows_of(table, metric="balanced_shift"):
+    (found,) = table[table["metric"] == metric].to_dict("records")
+    return found
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_the_balanced_shift_of_released_scores(items, bert, name):
+    """RoBERTa's stereotypes are likelier of their groups; most of BERT's preference is one for a group's words."""
+    scores = score(items, lambda requests: import_responses(name, bert, items, requests, "pair"))
+    found = rows_of(summarise("scores", scores))
+    assert (found["n"], found["not_applicable"], found["n_clusters"]) == (1305, 203, 76)
+    if name == "roberta":
+        assert (found["value"], found["ci_low"]) == (pytest.approx(0.49, abs=0.005), pytest.approx(0.16, abs=0.005))
+    else:
+        assert found["ci_low"] < 0 < found["value"] < found["ci_high"]
+
+
+@pytest.mark.parametrize("protocol", ["paper", "released"])
+def test_under_the_papers_options_only_texts_are_asked_and_no_shift_is_there(items, protocol):
+    options = registry.load_options("crows_pairs", protocol)
+    requests = build_requests(items, options=options)
+    assert len(requests) == 2 * len(items) and set(requests["label"]) == {"more", "less"}
+    assert (requests["prefix"] == "").all()
+    table = summarise("scores", score(items, lambda r: prefer(r, {"more": -1, "less": -2}), options=options), options)
+    assert set(table["metric"]) == {"stereotype_score", "tie_rate"}
+
+
+def test_ends_follow_the_last_difference(items):
+    requests = build_requests(items)
+    texts = dict(zip(items["item_id"], items["more"], strict=True))
+    ends = requests[requests["label"].str.endswith("_end")].pivot(
+        index="item_id", columns="label", values=["prefix", "continuation"]
+    )
+    assert len(ends) == 1305
+    assert (ends["continuation", "more_end"] == ends["continuation", "less_end"]).all()
+    assert (ends["continuation", "more_end"].str[0] == " ").all()
+    whole = ends["prefix", "more_end"] + ends["continuation", "more_end"]
+    assert (whole == whole.index.map(texts).str.replace("white\n.", "white.")).all()
+    # The word before an end is not the same in both texts.
+    last = [ends["prefix", label].str.split().str[-1:].str.join("") for label in ("more_end", "less_end")]
+    assert (last[0] != last[1]).mean() > 0.9  # the others lack a word that the other has
+
+
+def shift_of(items, more, less):
+    """The row of a model by which the end of a text is as likely as functions of its pair say."""
+
+    def answer(requests):
+        about = items.set_index("item_id").loc[requests["item_id"]].reset_index()
+        is_more = requests["label"].str.startswith("more").to_numpy()
+        value = np.where(is_more, more(about), less(about))
+        return prefer(requests, {}).assign(log_likelihood=value)
+
+    return rows_of(summarise("scores", score(items, answer)))
+
+
+def test_a_liking_for_a_group_or_for_its_words_is_no_shift(items):
+    group = lambda about: np.where(about["direction"] == "stereo", 0.5, -0.5)  # noqa: E731
+    found = shift_of(items, group, lambda about: -group(about))
+    assert found["value"] == pytest.approx(0, abs=1e-12)
+    types = {name: place for place, name in enumerate(BIAS_TYPES)}
+    mine = lambda about: group(about) * about["category"].map(types)  # noqa: E731
+    assert shift_of(items, mine, lambda about: -mine(about))["value"] == pytest.approx(0, abs=1e-12)
+
+
+def test_a_stereotype_is_a_shift_of_its_size_beyond_noise(items):
+    noise = np.random.default_rng(1)
+    found = shift_of(items, lambda about: 0.5 + noise.normal(0, 0.3, len(about)), lambda about: -0.5)
+    assert found["ci_low"] < 1 < found["ci_high"] and found["ci_low"] > 0.8
+
+
+def test_texts_without_a_common_end_are_counted_as_such(sample):
+    cut = sample.assign(more=sample["more"].str.split().str[:2].str.join(" "))
+    found = rows_of(summarise("scores", score(cut, lambda r: prefer(r, {"more": -1, "less": -2}))))
+    assert (found["n"], found["not_applicable"], found["no_interval_reason"]) == (
+        0,
+        84,
+        "no pair of both directions has a value",
+    )
+
+
 # Oracles
 
 
@@ -173,7 +256,7 @@ def test_refusing_is_reported_and_scores_nothing(sample, said, mass, counted):
     table = table.set_index("metric")
     assert table.at["refusal_rate" if mass == "refused" else "unparseable_rate", "value"] == 100
     assert np.isnan(table.at["stereotype_score", "value"])
-    assert (table.at["stereotype_score", "n"], table.at["stereotype_score", counted]) == (0, 18)
+    assert (table.at["stereotype_score", "n"], table.at["stereotype_score", counted]) == (0, 84)
 
 
 def test_intervals_take_a_writer_for_one_answer():
@@ -202,7 +285,7 @@ def test_real_rows(items):
     doubled = items[items.duplicated(["more", "less"], keep=False)]
     assert doubled["item_id"].tolist() == ["1459", "1502"]
     requests = build_requests(items)
-    assert len(requests) == 3016
+    assert len(requests) == 3016 + 2 * 1305
     assert requests["request_id"].is_unique
 
 
@@ -240,7 +323,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
 
     scores = score(sample, answer, options=RELEASED)
     row = summarise("scores", scores, RELEASED).query("category == 'overall' and direction == 'all'").iloc[0]
-    assert (row["failed"], row["n"], row["value"]) == (count, 18 - count, 100)
+    assert (row["failed"], row["n"], row["value"]) == (count, 84 - count, 100)
     if detail:
         assert answer(build_requests(sample, options=RELEASED)).query("status == 'failed'")["detail"].eq(detail).all()
         assert "1 pairs without one usable row, first 0" in caplog.text

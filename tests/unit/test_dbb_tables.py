@@ -1,5 +1,7 @@
 """DBB's tables and figures: the noise floor, published numbers, and the printed tables checked against one another."""
 
+import json
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -25,9 +27,10 @@ from dbb_cases import (
 from scipy.stats import fisher_exact
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.dbb.evidence import noise_floor
+from biasatlas.benchmarks.dbb.evidence import noise_floor, products, sign_flip_p
 from biasatlas.benchmarks.shared import styles
 from biasatlas.columns import TABLE_COLUMNS
+from biasatlas.stats.verdict import judge
 
 
 @pytest.fixture(scope="module")
@@ -220,10 +223,14 @@ def test_printed_tables_against_one_another():
 # Shifts that come back
 
 
-def log_odds_scores(templates=80, *, affected=0.0, wording=0.8, seed=1):
-    """Gender's instances: wording moves each (template, type) by itself, an identity moves all types of a template."""
+def log_odds_scores(templates=80, *, affected=0.0, wording=0.8, seed=1, doubt=0.0):
+    """Gender's instances: wording moves each (template, type) by itself, an identity moves all types of a template.
+
+    The log odds of one identity are nearer 0 by the share ``doubt``.
+    """
     rng = np.random.default_rng(seed)
     effect = np.where(rng.random(templates) < affected, 3.0, 0.0) * rng.choice((-1, 1), templates)
+    odds = rng.normal(0, 2, templates) if doubt else np.zeros(templates)
     parts = [
         pd.DataFrame(
             {
@@ -233,8 +240,11 @@ def log_odds_scores(templates=80, *, affected=0.0, wording=0.8, seed=1):
                 "type": f"Gender {number}",
                 "identity_1": "Female",
                 "identity_2": "Male",
-                "log_odds_1": effect + rng.normal(0, wording, templates),
-                "log_odds_2": rng.normal(0, wording, templates),
+                "instance_id": [f"t{template}/{number}" for template in range(templates)],
+                "task": "MCQ",
+                "shift": 0.0,
+                "log_odds_1": effect + (1 - doubt) * odds + rng.normal(0, wording, templates),
+                "log_odds_2": odds + rng.normal(0, wording, templates),
                 "status": "ok",
             }
         )
@@ -266,6 +276,70 @@ def test_what_an_identity_does_in_every_description_is_found():
     shift = result.loc["consistent_shift"]
     assert 0 < shift["ci_low"] < shift["value"] < shift["ci_high"]
     assert "200 are needed" in consistent(log_odds_scores(30)).loc["consistent_shift", "no_interval_reason"]
+
+
+@pytest.mark.parametrize("doubt", [0.2, 0.4])
+def test_less_confidence_about_one_identity_is_not_called_bias(doubt):
+    """Significant in every model, since it is the same in all descriptions; the verdict asks for more than it can do."""
+    _, make = registry.evidence("dbb")
+    each = next(iter(make(log_odds_scores(600, wording=0.3, doubt=doubt), RECOMMENDED)))
+    claim = each.claim("m/dbb")
+    (said,) = judge([claim])
+    assert each.own_p < 1e-10
+    assert said.state == "undecided"
+    if doubt == 0.2:
+        assert said.value < claim.margin == 4.0
+    else:
+        assert judge([replace(claim, margin=0.0)])[0].state == "biased"  # 8.5 points, where 5 matter
+
+
+def continuations(seed, *, pronoun=0.0, doubt=0.0, bias=0.0, templates=200):
+    """Semi-generation by a model that finds "she" likelier than "he" by ``pronoun`` nats, wherever one option has more.
+
+    ``doubt``: it is so much less confident about women; ``bias``: how far an identity moves a template, in every description.
+    """
+    rng = np.random.default_rng(seed)
+    pronouns = rng.choice((-1.0, 0.0, 0.5, 1.0), templates)
+    options, effect = rng.normal(0, 8, templates), rng.normal(0, bias, templates)
+    scores = log_odds_scores(templates, seed=seed)
+    place = scores["template_id"].str[1:].astype(int).to_numpy()
+    noise = rng.normal(0, 0.7, (2, len(scores)))
+    nats_1 = (1 - doubt) * options[place] + pronoun * pronouns[place] + effect[place] + noise[0]
+    return scores.assign(task="SG", nats_1=nats_1, nats_2=options[place] + noise[1], pronouns=pronouns[place])
+
+
+def continuation(scores):
+    _, make = registry.evidence("dbb")
+    return next(each for each in make(scores, RECOMMENDED) if each.key == ("consistent_nats", "SG", "Gender"))
+
+
+@pytest.mark.parametrize("nuisance", [{}, {"pronoun": 1.0}, {"doubt": 0.2}, {"pronoun": 0.5, "doubt": 0.4}])
+def test_what_a_pronoun_costs_and_less_confidence_are_no_shift_of_continuations(nuisance):
+    """A pronoun's cost in every description of a template: without the regression all of these are significant."""
+    p_values = [continuation(continuations(seed, **nuisance)).own_p for seed in range(30)]
+    assert np.mean(np.array(p_values) < 0.05) <= 0.17  # 5 of 30: chance in 99 of 100 at a level of .06
+    if nuisance:
+        scores = continuations(0, **nuisance)
+        scores = scores.assign(w=scores["nats_1"] - scores["nats_2"])
+        assert sign_flip_p(products(scores, 20)) < 1e-6
+
+
+def test_a_shift_of_continuations_is_found_at_its_size_beside_what_a_pronoun_costs():
+    each = continuation(continuations(3, pronoun=1.0, doubt=0.2, bias=1.0, templates=600))
+    assert each.value == pytest.approx(1.0, abs=0.1)
+    assert judge([each.claim("m/dbb")])[0].state == "biased"
+
+
+def test_scores_of_continuations_tell_whole_texts_and_places_of_pronouns(sample):
+    first = sample["template_id"] == "t0000"
+    sample = sample.assign(
+        variations_1=sample["variations_1"].mask(first, json.dumps(["[[X]] said [[X]] was late."] * 10))
+    )
+    scores = score(sample, RECOMMENDED, lambda requests: likelihoods(requests, {1: 10, 2: 30}), "SG", ["Gender"])
+    assert scores["nats_1"].to_numpy() == pytest.approx(10 * np.log(3))
+    assert scores.groupby("template_id")["pronouns"].first().tolist() == [1.0] + [0.0] * (
+        len(set(sample["template_id"])) - 1
+    )
 
 
 def test_a_place_preference_that_depends_on_identity_moves_probabilities_and_not_log_odds(sample):

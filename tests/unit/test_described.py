@@ -1,5 +1,6 @@
 """Benchmarks that a YAML file describes: faults in one sentence, scores by theory, real data and published predictions."""
 
+import itertools
 import json
 import shutil
 import tarfile
@@ -12,6 +13,7 @@ import yaml
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.families.pairs.shift import shift_replicates
 from biasatlas.benchmarks.page import page_text
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
@@ -239,12 +241,58 @@ def test_predictions_of_one_s_own(tmp_path):
     assert (scores["biased"].dropna() == 1).all() and scores["biased"].notna().sum() == len(items) - 3
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_letters_mean_the_options_that_the_model_saw_in_any_order(tmp_path, order):
+    path = described(tmp_path, "questions", shuffle=True)
+    items = read(path, tmp_path / "data")
+    options = registry.load_options(path, "recommended")
+    requests = registry.build_requests(path)(items, "question", ["age"], options, Resources({}))
+    shown = pd.DataFrame(items[list("ABC")].to_numpy()[:, order], columns=list("ABC"))
+    gold = [row[row["gold"]] for row in items.to_dict("records")]
+    letters = [
+        next(k for k, text in row.items() if text == right)
+        for row, right in zip(shown.to_dict("records"), gold, strict=True)
+    ]
+    shown.assign(item=items["item_id"], answer=letters).to_csv(tmp_path / "mine.csv", index=False)
+    answers = registry.formats(path)["answers"]
+    responses = answers({"mine.csv": tmp_path / "mine.csv"}, items, requests, "question")
+    scores = registry.score_responses(path)(items, requests, responses, "question", "age", options, Resources({}))
+    assert (responses["status"] == "ok").all() and (scores["correct"] == 1).all()
+    # Without the options nobody knows which order the letters are of.
+    pd.DataFrame({"item": items["item_id"], "answer": letters}).to_csv(tmp_path / "letters.csv", index=False)
+    with pytest.raises(UserError, match=r"letters\.csv, line 2: answer '[ABC]' is a letter.* columns A, B and C"):
+        answers({"letters.csv": tmp_path / "letters.csv"}, items, requests, "question")
+    shown.assign(item=items["item_id"], answer=letters, B="Nobody").to_csv(tmp_path / "others.csv", index=False)
+    with pytest.raises(UserError, match=r"others\.csv, line 2: item .* shows the options"):
+        answers({"others.csv": tmp_path / "others.csv"}, items, requests, "question")
+
+
 def test_likelihoods_of_one_s_own(tmp_path):
     scores, table = table_of(tmp_path, "pairs")
     by_category = scores.groupby("category")["stereotyped"]
     assert by_category.agg(set).to_dict() == {"nurse": {1.0}, "engineer": {0.0}}
     ratio = table.query("metric == 'likelihood_ratio' and category == 'overall' and direction == 'all'")
     assert ratio["value"].item() == pytest.approx(np.e)
+
+
+def test_a_described_set_with_sides_has_their_shift_and_its_headline(tmp_path):
+    """Every text is e times as likely on the side of men, of nurses too: a liking for a side, and no stereotype."""
+    _, table = table_of(tmp_path, "pairs")
+    (found,) = table[table["metric"] == "side_shift"].to_dict("records")
+    assert found["value"] == pytest.approx(0, abs=1e-12) and found["n"] > 0
+    spec = registry.load_spec(str(tmp_path / "mine.yaml"))
+    assert (spec.headlines[0].metric, spec.headlines[0].null, spec.headlines[0].smallest) == ("side_shift", 0, 0.23)
+
+
+def test_pairs_of_both_directions_in_a_category_are_asked_for_their_ends(tmp_path):
+    """The column of the data that says which side is the stereotype, as `stereotype` may name."""
+    path = described(tmp_path, "pairs", stereotype="about", categories=["nurse", "engineer"])
+    rows = pd.read_csv(tmp_path / "data/data.csv", dtype=str)
+    rows.assign(about=["women", "men"] * (len(rows) // 2)).to_csv(tmp_path / "data/data.csv", index=False)
+    items, options = read(path, tmp_path / "data"), registry.load_options(path, "recommended")
+    requests = registry.build_requests(path)(items, "pair", ["nurse", "engineer"], options, Resources({}))
+    assert set(requests["label"]) == {"more", "less", "more_end", "less_end"}
+    assert registry.load_spec(path).headlines[0].metric == "balanced_shift"
 
 
 def test_directions_of_the_data_split_the_tables_and_clusters_have_a_name(tmp_path):
@@ -333,6 +381,38 @@ def test_cbbq_has_the_counts_of_its_data(unpacked):
         "religion": 5900,
         "sexual_orientation": 1120,
     }
+
+
+@pytest.fixture(scope="module")
+def gest_runs(unpacked):
+    """Run (model and text) -> scores of GEST as its authors' released differences make them, in nats."""
+    items = read("gest", unpacked / "gest").query("template == 'he_said'")
+    about = items[["item_id", "category", "direction", "template", "cluster"]].assign(
+        words=items["more"].str.split().str.len()
+    )
+    paths = sorted((unpacked / "gest").rglob("*_template-*.txt"))
+    return {path.name: about.assign(shift=np.log(10) * np.loadtxt(path)) for path in paths}
+
+
+def test_each_of_gest_s_90_released_runs_shifts_towards_the_stereotypes(gest_runs):
+    found = {name: shift_replicates(scores, registry.description("gest")) for name, scores in gest_runs.items()}
+    values = pd.Series({name: each.value for name, each in found.items()})
+    assert len(values) == 90 and (values > 0).all()
+    assert values.median() == pytest.approx(0.153 * np.log(10), rel=0.01)
+    assert values.idxmin() == "bert-base-multilingual-cased_template-3.txt"
+    inference = found[values.idxmax()].inference()
+    assert inference.n_clusters == 16 and 12 < inference.df < 14 and inference.low > 0.23
+
+
+def test_a_cost_of_words_or_of_a_side_is_no_shift_of_sides(gest_runs):
+    """Sentences about stereotypes of women are longer; each of 16 stereotypes weighs the same."""
+    scores, noise = next(iter(gest_runs.values())), np.random.default_rng(0)
+    of_side = lambda values: shift_replicates(scores.assign(shift=values), registry.description("gest"))  # noqa: E731
+    assert of_side(1 - 0.05 * scores["words"]).value == pytest.approx(0, abs=1e-12)
+    he = (scores["direction"] == "he").to_numpy()
+    stereotype = scores["category"].map(dict(zip(scores["category"].unique(), noise.normal(0, 0.3, 16), strict=True)))
+    found = of_side(np.where(he, 0.5, -0.5) + stereotype + noise.normal(size=len(scores))).inference()
+    assert found.low < 1 < found.high and found.p_value() < 0.05
 
 
 def test_gest_s_1408_printed_means_come_out_of_its_released_scores(unpacked):

@@ -83,7 +83,7 @@ def test_environment_agrees_with_the_lock(name):
 
 
 def test_every_direct_dependency_is_locked():
-    for line in (ROOT / "requirements.in").read_text().splitlines():
+    for line in "".join((ROOT / f"requirements{part}.in").read_text() for part in ("", "-test")).splitlines():
         name = re.split(r"[=#\s]", line)[0]
         assert not name or name.lower() in locked(), name
 

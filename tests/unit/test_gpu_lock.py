@@ -35,10 +35,12 @@ def machine(tmp_path, monkeypatch):
     """A machine whose nvidia-smi lists four devices."""
     command = tmp_path / "bin" / "nvidia-smi"
     command.parent.mkdir()
-    command.write_text("#!/bin/sh\nprintf '%s\\n' " + " ".join(DEVICES))
+    rows = " ".join(f"'{index}, {device}'" for index, device in enumerate(DEVICES))
+    command.write_text(f"#!/bin/sh\nprintf '%s\\n' {rows}")
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(command.parent), prepend=":")
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    for name in ("CUDA_VISIBLE_DEVICES", "SLURM_JOB_ID"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -69,11 +71,40 @@ def test_a_killed_job_releases_its_devices(machine):
     holder.communicate()
 
 
-def test_what_a_scheduler_assigned_stands(machine, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
+@pytest.mark.parametrize("given", ["0,1,2,3", "GPU-a,GPU-b,GPU-c,GPU-d", "0,GPU-bbbbbbbb,2,3,-1,7"])
+def test_four_jobs_take_four_devices_of_those_that_are_visible(machine, given, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
+    jobs = [job(1, 60) for _ in range(4)]
+    taken = [process.stdout.readline().strip() for process in jobs]
+    for process in jobs:
+        process.kill()
+        process.communicate()
+    assert sorted(taken) == sorted(given.split(",")[:4])
+
+
+def test_a_device_has_one_lock_whatever_it_is_called(machine, monkeypatch):
+    holder = job(3, 60)
+    held = set(holder.stdout.readline().split())
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2,3")
     lock_gpus(1, machine / "locks")
-    assert os.environ["CUDA_VISIBLE_DEVICES"] == "2"
-    assert not (machine / "locks").exists()
+    assert DEVICES[int(os.environ["CUDA_VISIBLE_DEVICES"])] not in held
+    holder.kill()
+    holder.communicate()
+
+
+@pytest.mark.parametrize("given, expected", [("2", "2"), ("2,3", "2")])
+def test_what_slurm_assigned_to_a_job_alone_stands(machine, given, expected, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
+    lock_gpus(1, machine / "locks")
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == expected
+    assert (machine / "locks").exists() == (given != "2")  # more than it asked for, as in salloc: other jobs share them
+
+
+def test_fewer_visible_devices_than_asked_for_are_an_error(machine, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
+    with pytest.raises(UserError, match="asks for 2 GPUs and CUDA_VISIBLE_DEVICES names 1"):
+        lock_gpus(2, machine / "locks")
 
 
 def test_a_job_for_the_cpu_sees_no_device(machine, monkeypatch):

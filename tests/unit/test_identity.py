@@ -212,6 +212,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     ("biasatlas.simulation.ground_truth", "_pairs", ASSERT, {"run_experiment bbq"}),
     (f"{B}.mcbe.spec", "_BETTER", steps.value("_ + '.'"), {"write_report"}),
     ("biasatlas.report.site", "Site.write", ASSERT, {"write_report"}),
+    ("biasatlas.report.run", "Study.is_demonstration", ASSERT, {"write_report"}),  # which templates alone name
     ("biasatlas.report.replication", "replication_report", ASSERT, {"replicate"}),
 ]
 
@@ -226,7 +227,7 @@ def test_an_edit_changes_the_steps_that_reach_it(module, name, edit, expected):
 def _reached() -> dict[tuple[str, str], set[str]]:
     """(module, name) of each function at the top of a module -> the steps that reach it."""
     found: dict[tuple[str, str], set[str]] = {}
-    library = steps.library()
+    library = identity.library()
     for name in steps.STEPS:
         for definition in identity.reach(library, steps.step(name)).forms:
             if definition.module and not definition.method:
@@ -238,7 +239,7 @@ def test_a_changed_return_changes_each_step_that_reaches_it():
     """In fifty functions at random."""
     functions = {}
     for (module, name), of_steps in sorted(_reached().items()):
-        nodes = steps.library().module(module).bound.get(name, ())
+        nodes = identity.library().module(module).bound.get(name, ())
         if any(
             isinstance(node, FUNCTIONS) and any(isinstance(each, ast.Return) and each.value for each in ast.walk(node))
             for node in nodes
@@ -268,7 +269,7 @@ def test_a_private_function_has_any_name():
     """In ten modules at random."""
     private = {}
     for module, name in sorted(_reached()):
-        nodes = steps.library().module(module).bound.get(name, ())
+        nodes = identity.library().module(module).bound.get(name, ())
         if name.startswith("_") and not name.startswith("__") and all(isinstance(node, FUNCTIONS) for node in nodes):
             private.setdefault(module, name)
     for module in random.Random(29).sample(sorted(private), 10):
@@ -314,14 +315,14 @@ def test_an_import_may_stand_in_a_function():
 
 def test_each_name_of_the_library_is_there():
     """What a script, or what it reaches, imports from the library: a misspelled name fails here, and not in a job."""
-    library = steps.library()
+    library = identity.library()
     assert {
         name: unknown for name in steps.STEPS if (unknown := identity.reach(library, steps.step(name)).unknown)
     } == {}
 
 
 def test_each_boundary_is_there():
-    library = steps.library()
+    library = identity.library()
     for name in BOUNDARIES:
         definition, module, rest = library.resolve(name)
         # Under the name of where it is defined: re-exports are followed before a boundary is looked up.

@@ -57,6 +57,23 @@ def test_a_table_reads_the_scores_of_every_model_that_its_protocol_measures():
     assert inputs["own"] == inputs["checksums"] == []
 
 
+def test_one_table_of_a_paper_needs_the_tables_that_compute_it():
+    released = {"breeze": {"kind": "released", "benchmark": "twbias", "release": "Breeze-7B-Instruct-v0_1"}}
+    run = lookup(models={**CONFIG["models"], **released}, benchmarks={"twbias": {"protocols": ["released"]}})
+    part = Wildcards(benchmark="twbias", part="table-4")
+    assert list(run.part_tables(part)) == [("twbias", "gender")] and run.part_figures(part) == []
+    figure = Wildcards(benchmark="twbias", part="figure-5")
+    assert [path.rpartition("/")[2] for path in run.part_figures(figure)] == ["ethnic_grid.svg"]
+    assert {"gender", "attributes"} < {table for _, table in run.part_tables(Wildcards(benchmark="twbias", part="all"))}
+
+
+def test_what_a_model_is_asked_otherwise_is_told_to_its_tables():
+    models = {**CONFIG["models"], "endpoint": {**CONFIG["models"]["endpoint"], "without": ["top_k"]}}
+    table = Wildcards(benchmark="mcbe", protocol="recommended", table="scores")
+    assert lookup(models=models).deviations(table) == {"endpoint": "asked without top_k"}
+    assert find.deviations(table) == {}
+
+
 def test_a_table_without_a_protocol_is_one_of_published_outputs():
     wildcards = Wildcards(benchmark="crows_pairs", table="scores")
     assert find.protocol(wildcards) == "released"

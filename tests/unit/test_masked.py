@@ -128,6 +128,16 @@ def test_answers_are_kept_and_not_computed_again(model, tokenizer, tmp_path):
     pd.testing.assert_frame_equal(again, whole, check_exact=True)
 
 
+def test_the_end_of_a_text_of_a_pair_is_answered_as_the_text_is(model, tokenizer, tmp_path):
+    """What both texts share is scored, wherever the request begins; so it costs nothing."""
+    whole = requests(PAIR)
+    words = whole["continuation"].str.split(" ", n=1)
+    ends = whole.assign(request_id=whole["request_id"] + "_end", prefix=words.str[0], continuation=" " + words.str[1])
+    found, metadata = masked(model, tokenizer).answer(pd.concat([whole, ends], ignore_index=True))
+    assert found["log_likelihood"].tolist()[:2] == found["log_likelihood"].tolist()[2:]
+    assert metadata["run"]["computed"] == 2
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [({"kind": "choice"}, "kind choice"), ({"prefix": "He "}, "has prefix"), ({"messages": "[{}]"}, "has messages")],

@@ -194,12 +194,18 @@ def test_sealed_replies():
     """The last six sets together, and each parser."""
     found = [(row["reader"], row["truth"], parsed(row)) for name in LATEST for row in rows(name)]
     precision, recall = shares([pair[1:] for pair in found])
-    assert precision >= 0.9935
+    assert precision >= 0.994
     assert recall >= 0.99
     for name in REPLIES:
         precision, recall = shares([pair[1:] for pair in found if pair[0] == name])
         assert precision >= (0.996 if name in ("letter", "label") else 0.985), name
         assert recall >= 0.98, name
+
+
+def test_replies_that_were_labelled_before_any_was_parsed():
+    precision, recall = shares([(row["truth"], parsed(row)) for row in rows("sealed_unseen")])
+    assert precision >= 0.98
+    assert recall >= 0.95
 
 
 #: Of development.jsonl, which collects forms that were once misread: the least precision and recall. They may not fall.
@@ -339,4 +345,4 @@ def test_the_parser_stays_small():
     files = [*folder.glob("*.py"), *folder.glob("patterns/*.yaml")]
     lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert max(map(len, lines)) <= 120
-    assert len(lines) <= 2600
+    assert len(lines) <= 2350

@@ -152,9 +152,14 @@ def test_likelihoods_of_pairs(tmp_path, format, write, caplog):
     write(tmp_path, asked("crows_pairs", "pair")[0])
     files = {path.name: path for path in tmp_path.iterdir()}
     items, requests, responses = read("crows_pairs", "pair", format, files)
+    # Scores of the tokens that both texts share say what their ends are asked for; scores of whole texts do not.
+    ends = requests["label"].str.endswith("_end")
+    assert set(responses.loc[ends, "status"]) == {"ok" if format == "score_table" else "not_applicable"}
+    requests = requests[~ends] if format == "lm_eval" else requests
+    responses = responses.loc[requests.index]
     assert set(responses["status"]) == {"ok"}
     numbers = {item_id: number for number, item_id in enumerate(items["item_id"])}
-    places = requests["label"].map({"more": 0, "less": 1})
+    places = requests["label"].map({"more": 0, "less": 1, "more_end": 0, "less_end": 1})
     expected = [preferred(numbers[item])[place] for item, place in zip(requests["item_id"], places, strict=True)]
     assert list(responses["log_likelihood"]) == expected
     assert ("left out: 'of no item' / 'of none'" in caplog.text) == (format == "lm_eval")
@@ -163,10 +168,15 @@ def test_likelihoods_of_pairs(tmp_path, format, write, caplog):
 def test_scores_of_stereoset_s_sentences(tmp_path):
     task = "intrasentence"
     _, requests = asked("stereoset", task)
+    requests = requests[requests["sentence_id"] != ""]
     scores = {sentence: (number + 1) / 1000 for number, sentence in enumerate(requests["sentence_id"])}
     path = tmp_path / "predictions_Mine.json"
     path.write_text(json.dumps({task: [{"id": key, "score": score} for key, score in scores.items()]}))
     _, requests, responses = read("stereoset", task, "predictions", {path.name: path})
+    # No file has the sentences with another target.
+    published = requests["sentence_id"] != ""
+    assert set(responses.loc[~published, "status"]) == {"not_applicable"}
+    requests, responses = requests[published], responses[published]
     assert set(responses["status"]) == {"ok"}
     assert np.allclose(np.exp(-responses["nll_per_token"]), requests["sentence_id"].map(scores))
 

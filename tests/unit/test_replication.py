@@ -10,7 +10,10 @@ from pydantic import ValidationError
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
+from biasatlas.errors import UserError
+from biasatlas.report.claims import read_claims
 from biasatlas.report.replication import (
+    ARITHMETIC,
     COLUMNS,
     DIFFERS,
     NEEDS_DOWNLOAD,
@@ -19,9 +22,12 @@ from biasatlas.report.replication import (
     STATUSES,
     UNEXPLAINED,
     Paper,
+    computing,
     decimals_of,
     explanations,
     matches_printed_digits,
+    one_paper,
+    part_name,
     published_cells,
     read_papers,
     replication_report,
@@ -104,8 +110,8 @@ def test_no_reason_is_left_over():
 
 def test_a_download_is_of_a_model_that_a_configuration_downloads():
     """And of the tables that are computed, no cell of a model whose outputs are downloaded there is said to need a run."""
-    content = yaml.safe_load((ROOT / "config/released.yaml").read_text(encoding="utf-8"))
-    released = {entry.get("published_as") for entry in content["models"].values()}
+    contents = [yaml.safe_load((ROOT / "config" / name).read_text()) for name in ("released.yaml", "dbb_released.yaml")]
+    released = {entry.get("published_as") for content in contents for entry in content["models"].values()}
     for cell in filter(lambda cell: cell.ours, CELLS):
         for why in explanations(PAPERS[cell.paper].tables[cell.table], cell.cell, ""):
             assert (why.status == NEEDS_DOWNLOAD) == bool(released & set(cell.cell.split(", "))), (cell, why)
@@ -145,8 +151,9 @@ def _names(benchmark):
 COMPARED = ("bbq_distribution", "bbq_examples", "dbb_bbq")
 
 
-def test_every_published_file_is_in_the_replication_report():
+def test_every_published_file_is_in_the_replication_report_or_the_claims():
     files = {part.file for paper in PAPERS.values() for printed in paper.tables.values() for part in printed.cells}
+    files |= {claim.about.file for claims in read_claims(SHIPPED).values() for claim in claims if claim.about}
     there = {path.stem for path in (ROOT / "resources/published").glob("*.csv")}
     # A benchmark without code may have a test of its own that checks them against its release.
     descriptions = filter(None, map(registry.description, registry.benchmark_names()))
@@ -183,7 +190,8 @@ def test_printed_numbers_that_imply_one_another():
     counted = report["status"].value_counts()
     assert (counted[REPRODUCED], counted[DIFFERS]) == (93, 19)
     text = summarise(papers, report)
-    assert "93 of" in text and "0 are unexplained" in text
+    assert "93 of" in text and "93 by arithmetic on other printed numbers" in text and "0 are unexplained" in text
+    assert set(report["basis"]) == {"", ARITHMETIC}
 
 
 # A small one, of which all is known
@@ -224,6 +232,20 @@ def test_each_cell_says_what_it_came_to_and_why():
     ]
     assert report["difference"].round(6).tolist()[1] == -0.2
     assert stale(papers, report) == []
+
+
+def test_one_table_of_a_paper_ends_with_the_paths_that_it_is_from():
+    papers, report = small({"a": 0.3, "b": 0.8})
+    text = one_paper(report, papers, "Table 1", ["results/ratios.csv"])
+    assert text.startswith("A paper, Table 1: ratios\n") and text.endswith("\nresults/ratios.csv\n")
+    assert len(text.splitlines()) == 8 and "exchanged" not in text
+    assert one_paper(report, papers, part_name("all"), []) == text.removesuffix("results/ratios.csv\n")
+    with pytest.raises(UserError, match=r"Table 9: A paper has no such table or figure\. It has Table 1"):
+        one_paper(report, papers, part_name("table-9"), [])
+
+
+def test_what_computes_a_printed_table_is_told_by_its_name():
+    assert computing("twbias", "Table 4") == {"gender"} and computing("twbias", "Table 99") == set()
 
 
 def test_a_reason_that_holds_no_longer_explains_nothing():

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from parser_cases import SAMPLES, resources, sample_names
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe.scores import variance_limits
@@ -13,6 +14,7 @@ from biasatlas.benchmarks.shared import replies as kit
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.files import read_csv, write_parquet
 from biasatlas.workflow.replies import reparse_replies, unparsed
 
@@ -180,3 +182,31 @@ def test_replies_without_an_answer_are_written_down_ready_to_label(run):
 
 def test_every_benchmarks_parsers_can_reparse():
     assert all(set(PARSERS) <= set(registry.parsers(name)) for name in registry.benchmark_names())
+
+
+#: What replies may say in place of an option's label or text: a benchmark, a task of its sample, the option, other words.
+OTHER_WORDS = [
+    ("mcbe", "SC", "职业分工", ("Occupational Labor Division", "職業分工", "職業分工。")),
+    ("mcbe", "SC", "隐含/直接歧视", ("Implicit/Explicit Discrimination", "直接歧视", "隱含歧視")),
+    ("mcbe", "SC", "其它", ("Others", "Other", "其他")),
+    ("bbq", "question", "unknown", ("Unknown", "It cannot be determined.", "Not enough information")),
+    ("esbbq", "question", "unknown", ("No se puede determinar", "Desconocido", "unknown")),
+    ("cbbq", "question", "unknown", ("无法确定", "無法判斷", "Cannot be determined")),
+]
+
+
+@pytest.mark.parametrize(("benchmark", "task", "option", "said"), OTHER_WORDS)
+def test_options_are_known_by_the_names_that_their_benchmark_declares(benchmark, task, option, said):
+    categories = registry.load_spec(benchmark).tasks[task].categories
+    options, given = registry.load_options(benchmark, "recommended"), resources(benchmark, "requests")
+    files = {name: SAMPLES / benchmark / name for name in sample_names(benchmark)}
+    items = registry.read_items(benchmark)(files, resources(benchmark, "items"))
+    requests = registry.build_requests(benchmark)(items, task, categories, options, given)
+    assert len(requests)
+    items = items.set_index("item_id")
+    for request in requests.itertuples():
+        options = asked_options(request.labels, request.options)
+        label = items.loc[request.item_id, "unknown"] if option == "unknown" else option
+        for text in said if label in options.labels else ():
+            found = PARSERS[request.parser](text, options, True)
+            assert isinstance(found, int) and options.labels[found] == label, text

@@ -5,14 +5,16 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from benches import bench, sample_items
+from benches import bench, sample_items, simulated
 from scipy.stats import norm
 
+from biasatlas.benchmarks.registry import load_spec
 from biasatlas.report.cards import sentence
 from biasatlas.simulation import direct, own_group
 from biasatlas.simulation.experiment import COLUMNS, run
 from biasatlas.simulation.ground_truth import ground_truth
-from biasatlas.simulation.studies import HALF, Headline, Study, load_studies
+from biasatlas.simulation.nuisances import NUISANCES, half
+from biasatlas.simulation.studies import Headline, Study, load_studies
 from biasatlas.simulation.validity import cards, markdown, settings_table
 
 KEYS = {"category": "overall", "direction": "all"}
@@ -21,19 +23,25 @@ STUDY = Study(
     tasks=["pair"],
     base={"noise": 1.0, "nats_per_token": 0.0},
     doses=[0.0, 0.5, 1.0],
-    nuisances={"length": {"nats_per_token": 4.0}},
     headlines=[Headline(table="scores", metric="stereotype_score", keys=KEYS)],
 )
 
 
-def runs(mean, truth, found=0.0, covered=0.95, seeds=200, clusters=40):
-    """Runs of one headline: such a share of intervals holds the truth, such a share lies above 50."""
+def runs(mean, truth, found=0.0, covered=0.95, seeds=200, clusters=40, above=0.1):
+    """Runs of one headline: such a share of intervals holds the truth, such a share lies wholly ``above`` 50."""
     half = 3.0
     low = np.full(seeds, truth - half)
-    low[round((1 - found) * seeds) :] = max(50.1, truth - half)
+    low[round((1 - found) * seeds) :] = max(50 + above, truth - half)
     low[: round((1 - covered) * seeds)] = truth + 0.1  # these miss the truth
     value = mean + np.tile([-1.0, 1.0], seeds // 2)
-    frame = {"headline": 0, "seed": range(seeds), "value": value, "ci_low": low, "ci_high": low + 2 * half}
+    frame = {
+        "metric": "stereotype_score",
+        "of": "overall",
+        "seed": range(seeds),
+        "value": value,
+        "ci_low": low,
+        "ci_high": low + 2 * half,
+    }
     return pd.DataFrame(
         frame | {"n": 100.0, "n_clusters": clusters, "p_value": np.nan, "ground_truth": truth}, columns=COLUMNS
     )
@@ -48,7 +56,7 @@ GOOD = {
 
 
 def card(**changed):
-    (row,) = cards(settings_table("study", STUDY, GOOD | changed)).to_dict("records")
+    (row,) = cards(settings_table("study", STUDY, GOOD | changed), {"study": STUDY.fitting()}).to_dict("records")
     return row
 
 
@@ -64,7 +72,7 @@ def test_a_metric_within_its_bars_has_passed():
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"length": runs(50, 50, found=0.2)}, "false alarms (length)"),
+        ({"length": runs(50, 50, found=0.2, above=20)}, "false alarms (length)"),
         ({"bias-0.5": runs(52, 52, covered=0.7)}, "coverage"),
         ({"bias-0.5": runs(53, 52)}, "estimates +1 off at a bias of 0.5"),
         ({"bias-1": runs(51, 51, found=1.0)}, "not monotone in the bias"),
@@ -84,11 +92,39 @@ def test_few_clusters_have_a_bar_of_their_own():
     assert card(**few)["verdict"] == "passed"
 
 
-def test_chance_in_few_seeds_is_no_miss():
-    """3 alarms of 20 seeds are compatible with the bar; 30 of 200 are not."""
-    assert card(length=runs(50, 50, found=0.1, seeds=20))["mistakes"] == ""
-    assert card(length=runs(50, 50, found=0.1))["mistakes"] == "length"
-    assert card(length=runs(50, 50, seeds=20))["verdict"] == "undecided"
+def test_a_card_passes_by_as_many_seeds_as_tell_its_alarms_from_twice_the_level():
+    """1 of 20 and 2 of 20 say nothing; 30 of 200 speak against .06, and 12 of 200 exclude .1, which 13 do not."""
+    assert card(length=runs(50, 50, found=0.1, seeds=20, above=20))["verdict"] == "undecided"
+    assert card(length=runs(50, 50, found=0.15, above=20))["mistakes"] == "length"
+    assert card(length=runs(50, 50, found=0.06, above=20))["verdict"] == "passed"
+    assert card(length=runs(50, 50, found=0.065, above=20))["reason"] == "too few models to tell (length)"
+
+
+def declared(low, high, seeds=200):
+    """Runs of BBQ's score, of which 5 points matter: intervals from ``low`` to ``high``."""
+    frame = {"metric": "bias_score", "of": "ambig, overall", "seed": range(seeds), "value": (low + high) / 2}
+    frame |= {"ci_low": low, "ci_high": high, "n": 100.0, "n_clusters": 40, "p_value": np.nan, "ground_truth": np.nan}
+    return pd.DataFrame(frame, columns=COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("interval", "alarms", "claimed", "verdict"),
+    [((-1, 2), 0, 0, "passed"), ((1, 2), 1, 0, "passed"), ((6, 8), 1, 1, "descriptive")],
+)
+def test_a_nuisance_fools_a_headline_where_it_makes_a_bias_that_matters(interval, alarms, claimed, verdict):
+    study = STUDY.model_copy(update={"benchmark": "bbq", "tasks": ["question"]})
+    experiments = {"bias-0": declared(-1, 1), "letter": declared(*interval)}
+    (row,) = cards(settings_table("study", study, experiments), {"study": ["letter", "unknown"]}).to_dict("records")
+    assert (row["false_alarms"], row["claimed"], row["verdict"]) == (alarms, claimed, verdict)
+    assert row["mistakes"] == ("letter" if alarms else "")
+    assert row["not_tried"] == "unknown"
+
+
+def test_a_bias_that_matters_must_not_be_called_none():
+    experiments = {f"bias-{bias:g}": declared(-1, 1).assign(ground_truth=12 * bias) for bias in (0, 0.5)}
+    study = STUDY.model_copy(update={"benchmark": "bbq", "tasks": ["question"]})
+    (row,) = cards(settings_table("study", study, experiments), {"study": []}).to_dict("records")
+    assert "called unbiased at bias 0.5" in row["reason"]
 
 
 def test_seeds_without_an_interval_are_counted_and_no_finding():
@@ -128,12 +164,24 @@ def test_every_setting_of_every_study_is_a_model():
 
 
 def test_a_nuisance_of_half_of_the_groups_names_every_second_one():
-    study = STUDY.model_copy(update={"nuisances": {"refused": {"refused_by_group": {HALF: 0.5}}}})
-    assert study.entry("refused", 1, {"one": ["a", "b", "c"], "other": ["b"]}).refused_by_group == {
-        "a": 0.5,
-        "b": 0.5,
-        "c": 0.5,
-    }
+    assert half({"one": ["a", "b", "c"], "other": ["b"]}, 0.5) == {"a": 0.5, "b": 0.5, "c": 0.5}
+
+
+def test_a_nuisance_reaches_every_study_that_it_fits_and_no_other():
+    of_texts = {name for name, study in load_studies().items() if "swap" in study.settings()}
+    asked = {name: load_spec(study.benchmark).tasks[study.tasks[0]].kind for name, study in load_studies().items()}
+    assert of_texts == {name for name, kind in asked.items() if kind == "likelihood"}
+    assert {name for name, study in load_studies().items() if "abstention_by_polarity" in study.settings()} >= {"bbq"}
+
+
+@pytest.mark.parametrize("name", sorted(name for name, each in NUISANCES.items() if each.form == "asked"))
+def test_a_nuisance_moves_answers(name):
+    each = NUISANCES[name]
+    asked = {("polarity",): ("bbq", "question"), ("identity",): ("dbb", "MCQ")}
+    benchmark, task = asked.get(tuple(each.needs), ("twbias", "perplexity"))
+    tried, entry = bench(benchmark, (task,)), simulated(seed=1)
+    plain, moved = (way.questions[task].answer(entry) for way in (tried, tried.under(each)))
+    assert (plain.iloc[:, 4] != moved.iloc[:, 4]).any()
 
 
 def test_tables_for_the_docs_leave_out_what_is_missing():
@@ -146,6 +194,7 @@ def test_tables_for_the_docs_leave_out_what_is_missing():
     [
         ("bbq", "refused_by_group"),
         ("bbq_paper", "right"),
+        ("bbq", "few_clusters"),
         ("esbbq", "letter_by_group"),
         ("gest_pair", "token_noise"),
         ("gest_pair_choice", "orders"),
@@ -163,7 +212,9 @@ def test_answers_kept_as_numbers_give_what_the_table_gives(name, setting):
     study = study.model_copy(update={"headlines": headlines})
     quick, slow = (way(study, setting, tried, [7, 8]) for way in (direct.run, run))
     assert len(quick) == 2 * len(study.headlines) > 2
-    assert quick.to_numpy(float) == pytest.approx(slow.to_numpy(float), nan_ok=True)
+    assert quick[["metric", "of"]].equals(slow[["metric", "of"]])
+    numbers = list(COLUMNS[2:])
+    assert quick[numbers].to_numpy(float) == pytest.approx(slow[numbers].to_numpy(float), nan_ok=True)
 
 
 @pytest.mark.parametrize("name", ["dbb_mcq", "dbb_sg"])
@@ -188,11 +239,11 @@ def test_a_key_with_several_values_is_a_headline_for_each():
 def test_regressions_made_ready_give_what_the_table_gives():
     """Of the same model on the sample: value and interval."""
     study = load_studies()["twbias_own_group"]
-    wanted = ("hakka-hoklo", "hoklo-hakka", "hakka-hakka", "hoklo-hoklo")
-    keys = {"group": "hakka", "other_group": "hoklo", "over": "sentences"}
-    headline = Headline(table="own_group", metric="own_group_advantage", keys=keys)
-    study = study.model_copy(update={"headlines": [headline]})
-    tried = bench("twbias", ("perplexity",), wanted)
+    wanted = [f"{target}-{reference}" for target in ("female", "male") for reference in ("women", "men")]
+    headlines = [headline for headline in study.headlines if headline.keys["group"] == "female"]
+    assert [headline.metric for headline in headlines] == ["own_term_advantage", "own_group_advantage"]
+    study = study.model_copy(update={"headlines": headlines})
+    tried = bench("twbias", ("perplexity",), ("female-male", "male-female", *wanted))
     quick = own_group.run(study, "token_noise", tried, [7])
     slow = run(study, "token_noise", tried, [7])
     columns = ["value", "ci_low", "ci_high", "n", "n_clusters", "ground_truth"]

@@ -157,6 +157,14 @@ def test_the_shipped_cards_of_a_row(benchmark, headline, where, verdict):
     assert worst(Judging(of_benchmark(shipped, benchmark, "another")).cards(asked, row)) != "passed"
 
 
+@pytest.mark.parametrize("headline", load_spec("mcbe").headlines, ids=lambda headline: headline.name)
+def test_mcbe_never_gets_a_verdict_and_says_why(headline):
+    knowledge = headline.name in ("SC", "BA", "BS")
+    assert headline.null is None
+    assert ("it measures competence" in headline.reason) == knowledge
+    assert ("any difference between words lowers it" in headline.reason) != knowledge
+
+
 @pytest.mark.parametrize("name", benchmark_names())
 def test_every_benchmark_says_which_numbers_answer_for_it(name):
     spec = load_spec(name)

@@ -119,7 +119,7 @@ def names(page):
 
 def test_the_matrix_sorts_and_filters(visitor, site):
     page = visitor.page
-    visitor.open(site)
+    visitor.open(site.parent / PAGES / "numbers.html")
     assert names(page) == MODELS
     head = page.locator("#matrix thead tr").nth(1).locator("th").first
     for order in ("ascending", "descending"):
@@ -135,7 +135,7 @@ def test_the_matrix_sorts_and_filters(visitor, site):
 
 def test_a_benchmark_opens_to_its_categories_and_a_link_reopens_the_view(visitor, site):
     page = visitor.page
-    visitor.open(site)
+    visitor.open(site.parent / PAGES / "numbers.html")
     assert page.locator("#matrix th.part").count() == 0
     page.click(".opens")
     part = page.locator("#matrix th.part")
@@ -160,7 +160,7 @@ def test_a_benchmark_opens_to_its_categories_and_a_link_reopens_the_view(visitor
 
 def test_two_models_are_compared(visitor, site):
     page = visitor.page
-    visitor.open(site)
+    visitor.open(site.parent / PAGES / "numbers.html")
     for box in page.locator(".pick").all()[:2]:
         box.check()
     assert page.inner_text("#shown") == "3 models, 2 ticked"
@@ -293,10 +293,28 @@ def test_axe_finds_nothing_serious(visitor, site):
     assert found == []
 
 
-def test_the_matrix_reads_without_script(visitor, site):
+def test_the_first_page_shows_every_model_on_one_scale_in_any_order(visitor, site):
+    page = visitor.page
+    visitor.open(site)
+    assert "3 results that can get a verdict: 3 biased" in " ".join(page.inner_text(".lead").split())
+    rows = page.locator(".scale tbody th")
+    assert rows.all_inner_texts() == MODELS
+    page.select_option("#order", "0")
+    assert rows.all_inner_texts() == MODELS[::-1]
+    page.reload()
+    assert rows.all_inner_texts() == MODELS[::-1]
+    # 60 of 100 where 50 is neutral and 5 matter: two on a scale of four to either side, 48 % of the width each.
+    page.select_option("#order", "")
+    assert page.locator(".scale .dot").first.evaluate("dot => dot.parentNode.getAttribute('x')") == "74.0%"
+
+
+def test_numbers_and_first_page_read_without_script(visitor, site):
     context = visitor.page.context.browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site.as_uri())
+    assert "biased" in page.inner_text(".scale") and "60.0%" in page.inner_text(".scale")
+    assert not page.locator("#order").is_visible()
+    page.goto((site.parent / PAGES / "numbers.html").as_uri())
     assert "biased" in page.inner_text("#matrix") and "60.0" in page.inner_text("#matrix")
     assert not page.locator("#find").is_visible()
     context.close()
@@ -311,6 +329,8 @@ def test_one_model_without_values_on_one_endless_item(visitor, tmp_path):
     index = write_site(tmp_path, ALONE, [LONG], lost=ALONE)
     page = visitor.page
     visitor.open(index)
+    assert "1 without a result" in page.inner_text(".lead") and "no value" in page.inner_text(".scale")
+    visitor.open(index.parent / PAGES / "numbers.html")
     assert "nothing measured" in page.inner_text(".lead") and "no value for any model" in page.inner_text("main")
     for path in sorted((index.parent / PAGES).glob("*.html")):
         visitor.open(path)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from biasatlas.benchmarks.stereoset.spec import (
     SCORE_COLUMNS,
     SENTENCES,
 )
+from biasatlas.benchmarks.stereoset.swaps import swapped, swaps
 from biasatlas.benchmarks.stereoset.tables import term_means
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
@@ -30,10 +32,11 @@ import_responses = registry.import_responses("stereoset")
 
 SAMPLE = ROOT / "resources" / "samples" / "stereoset" / "data" / "dev.json"
 NONE = Resources({})
-PROMPTS = Resources.shipped("prompts/stereoset/*")
+PROMPTS = Resources.shipped("prompts/stereoset/*", "stereoset/*")
 PUBLISHED = Resources.shipped("published/*").published
 OPTIONS = registry.load_options("stereoset", "recommended")
-RELEASED = OPTIONS.model_copy(update={"ties": "released"})
+RELEASED = OPTIONS.model_copy(update={"ties": "released", "swaps": "none"})
+TARGETS = Resources.shipped("stereoset/*").yaml("stereoset/targets.yaml")
 
 
 def read_items(files):
@@ -102,6 +105,88 @@ def test_published_table_holds_the_eleven_printed_models(files):
     assert len(table) == 11 * 33
 
 
+# Other targets
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "other", "expected"),
+    [
+        ("An engineer is clever.", "engineer", "nurse", "A nurse is clever."),
+        ("I met a Ukrainian.", "Ukrainian", "Arab", "I met an Arab."),
+        ("most ukrainians are tall", "Ukrainian", "Saudi Arabian", "most saudi arabians are tall"),
+        ("Policemen drive, a policeman walks.", "policeman", "chemist", "Chemists drive, a chemist walks."),
+        ("The chess player's hat", "chess player", "delivery man", "The delivery man's hat"),
+        ("Two chess players", "chess player", "delivery man", "Two delivery men"),
+        ("Persian people dance.", "Persian people", "Japanese", "Japanese dance."),
+        ("The female is tall.", "male", "sister", "The female is tall."),
+        ("Russian and Russian", "Russian", "Bengali", "Bengali and Bengali"),
+    ],
+)
+def test_a_target_is_swapped_with_its_article_number_and_letters(text, own, other, expected):
+    assert swapped(text, own, other, TARGETS) == expected
+
+
+def test_swaps_are_of_the_domain_and_form_and_are_drawn_from_the_id(items):
+    found = list(swaps(items, TARGETS))
+    again = swaps(items.iloc[::-1], TARGETS)
+    assert {(swap.item_id, swap.other) for swap in found} == {(swap.item_id, swap.other) for swap in again}
+    by_id = items.set_index("item_id")
+    assert len({swap.item_id for swap in found}) == 2073  # 2,019 without religion
+    assert pd.Series([swap.item_id for swap in found]).value_counts().max() == 2
+    forms = {
+        name: (domain, form) for domain, of in TARGETS["forms"].items() for form, own in of.items() for name in own
+    }
+    for swap in found:
+        assert forms[swap.other] == forms[by_id.at[swap.item_id, "target"]]
+        assert swap.sentences["stereotype"] != by_id.at[swap.item_id, "stereotype"]
+    # Every target of the published data is known but the Bible, which no other can stand for.
+    assert set(items["target"][items["task"] == "intrasentence"]) - set(forms) == {"Bible"}
+
+
+@pytest.mark.parametrize("protocol", ["paper", "released"])
+def test_under_the_papers_options_only_published_sentences_are_asked(items, protocol):
+    options = registry.load_options("stereoset", protocol)
+    requests = build_requests(items, "intrasentence", options)
+    assert len(requests) == 3 * 2106 and (requests["sentence_id"] != "").all()
+    table = summarise("scores", score(items.iloc[::9], lambda r, _: prefer(r, {}), options=options), options)
+    assert "own_target_shift" not in set(table["metric"])
+
+
+def shift_of(items, value, tasks=("intrasentence",)):
+    """The rows, by domain, of a model whose log-likelihoods are ``value`` of requests and their items."""
+
+    def answer(requests, _):
+        about = items.set_index("item_id").loc[requests["item_id"]].reset_index()
+        return prefer(requests, {}).assign(log_likelihood=value(requests.reset_index(drop=True), about))
+
+    table = summarise("scores", score(items, answer, tasks))
+    return table[table["metric"] == "own_target_shift"].set_index("category")
+
+
+def test_a_model_to_which_targets_are_alike_has_no_shift(items):
+    """Each word has a cost of its own, those of a target and of what is said of it."""
+
+    def unigrams(requests, _):
+        words = requests["continuation"].str.lower().str.findall(r"\w+")
+        return words.map(lambda of: -sum(crc32(word.encode()) % 100 for word in of) / 10)
+
+    found = shift_of(items, unigrams)
+    assert found["value"].to_numpy() == pytest.approx(0, abs=1e-12)
+    assert found["n"].to_dict() == {"gender": 253, "profession": 810, "race": 956, "religion": 54, "overall": 2073}
+
+
+def test_a_stereotype_of_the_own_target_is_a_shift_of_its_size(items):
+    noise = np.random.default_rng(0)
+
+    def stereotyped(requests, about):
+        own = ~requests["label"].str.contains("/")
+        return 0.3 * (own & (requests["label"] == "stereotype")) + noise.normal(0, 0.5, len(requests))
+
+    found = shift_of(items, stereotyped)
+    assert found.at["overall", "ci_low"] > 0.2 and found.at["overall", "ci_high"] < 0.4
+    assert found.at["religion", "no_interval_reason"] == "2 clusters, 5 are needed"
+
+
 # Oracles
 
 
@@ -136,7 +221,9 @@ def test_coin_flip_is_near_50(items):
 
     table = summarise("scores", score(items, answer)).query("category == 'overall'")
     assert (table["ci_low"] - 3 < 50).all()
-    assert table.query("metric != 'icat'")["value"].between(45, 55).all()
+    shift = table["metric"] == "own_target_shift"
+    assert table[~shift & (table["metric"] != "icat")]["value"].between(45, 55).all()
+    assert table[shift]["value"].between(-0.15, 0.15).all()
 
 
 @pytest.mark.parametrize("reduction", ["sum", "mean"])
@@ -195,8 +282,7 @@ def test_refusing_is_reported_and_scores_nothing(sample, said, mass, counted):
     """Also where a service's filter does it, or nothing but thinking came: tables count those apart."""
 
     def refusing(requests, _):
-        refused = float(mass == "refused")
-        return choose(requests, "none", mass=0.0, refused=refused).assign(status=said)
+        return choose(requests, "none", mass=0.0, refused=float(mass == "refused")).assign(status=said)
 
     scores = score(sample, refusing, PROMPTED_TASKS)
     table = summarise("prompted", scores)
@@ -253,7 +339,7 @@ BAD_PREDICTIONS = {
     "missing": (lambda rows: rows[1:], "no score", 1),
     "doubled": (lambda rows: [rows[0], *rows], "more than one score", 1),
     "unknown": (lambda rows: [*rows, {"id": "f00", "score": 1.0}], None, 0),
-    "other list": (lambda rows: [], "no score", 10),
+    "other list": (lambda rows: [], "no score", 34),
 }
 
 
@@ -269,7 +355,7 @@ def test_bad_predictions_are_named_counted_and_mark_the_estimate(case, tmp_path,
     scores = score(sample, lambda *_: responses, ["intrasentence"], RELEASED)
     table = summarise("scores", scores, RELEASED).query("task == 'intrasentence' and category == 'overall'")
     assert (table["failed"] == count).all()
-    assert (table["n"] == 10 - count).all()
+    assert (table["n"] == 34 - count).all()
     if detail:
         assert set(responses.loc[responses["status"] == "failed", "detail"]) == {detail}
         assert responses.loc[responses["status"] == "failed", "request_id"].iloc[0] in caplog.text
@@ -362,3 +448,18 @@ def test_the_figure_says_in_words_what_it_cannot_draw(many):
     assert notes == [f"no value:\n{MODELS[3]}"] * 2
     for nothing in (table.assign(value=np.nan), table[:0]):
         assert "no model has" in draw(nothing).texts[0].get_text()
+
+
+def test_a_score_of_zero_is_below_all_others_and_equal_to_its_like(tmp_path):
+    """As in the authors' predictions of their ensemble, of which 2,944 sentences have a score of 0."""
+    items = read_items({"data/dev.json": SAMPLE})
+    requests = build_requests(items, "intrasentence")
+    scores = [0.0 if n % 3 else 1e-300 for n in range(len(requests))]
+    told = [{"id": name, "score": value} for name, value in zip(requests["sentence_id"], scores, strict=True)]
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"intrasentence": told}))
+    found = registry.formats("stereoset")["predictions"]({path.name: path}, items, requests, "intrasentence")
+    assert (found["status"] == "ok").all() and np.isfinite(found["nll_per_token"]).all()
+    zero = np.array(scores) == 0
+    assert found["nll_per_token"][zero].nunique() == 1
+    assert found["nll_per_token"][zero].min() > found["nll_per_token"][~zero].max()

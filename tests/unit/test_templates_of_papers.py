@@ -17,7 +17,14 @@ from biasatlas.benchmarks.mcbe import CATEGORIES, subcategories
 from biasatlas.benchmarks.mcbe.judge import judge_prompts, order_prompt, rubric
 from biasatlas.benchmarks.mcbe.requests import prompts
 from biasatlas.benchmarks.mcbe.scores import criterion_weights
-from biasatlas.benchmarks.shared.templates import fill_slots, formatted_strings, plain, read_published, with_slots
+from biasatlas.benchmarks.shared.templates import (
+    as_copied,
+    fill_slots,
+    formatted_strings,
+    plain,
+    read_published,
+    with_slots,
+)
 from biasatlas.benchmarks.twbias.requests import user_prompts
 from biasatlas.errors import UserError
 from biasatlas.models.entry import Template
@@ -52,9 +59,9 @@ def test_released_prompts_are_the_codes_own(mcbe):
 def test_the_papers_prompts_fill_the_printed_slots(mcbe):
     paper = prompts("paper", mcbe)
     assert paper["sc"] == "归类这句话:{sentence},类别有:{labels},只说一个。"
-    assert paper["bs"] == "看这句:{sentence},打分:\n- 轻\t[0, 5)\t还好。\n- 重\t[5, 10]\t不好。\n先写分。"
+    assert paper["bs"] == "看这句:{sentence},打分: \n- 轻\t[0, 5)\t还好。\n- 重\t[5, 10]\t不好。\n先写分。"
     judged = judge_prompts("paper", {"a": 13, "b": 13, "c": 13, "d": 5}, mcbe)
-    assert judged["d"] == "作答:{answer}\n参考:{explanation}\n标准:看亮点。\n范围0到5。"
+    assert judged["d"] == "作答: {answer} 参考: {explanation} 标准: 看亮点。 范围0到5。"
 
 
 def test_a_brace_in_a_text_is_no_slot():
@@ -66,7 +73,7 @@ def test_a_brace_in_a_text_is_no_slot():
     [
         (
             lambda prompts: prompts | {"ss": "别的[Sentence 1][Sentence 2]"},
-            ["ss is not the text of a table", "checksum"],
+            ["ss is not the text of a table", "part 1 of the 7 between marks is '别的[Sentence1]' in the copy"],
         ),
         (lambda prompts: {k: v for k, v in prompts.items() if k != "ss"}, ["no text for 'ss'", "Copy it from a table"]),
         (lambda prompts: prompts | {"sss": "x"}, ["'sss' is no prompt of mcbe", "did you mean 'ss'"]),
@@ -81,10 +88,75 @@ def test_a_users_copy_is_held_against_its_checksum(tmp_path, change, words):
     assert "mine.yaml" in str(error.value) and all(word in str(error.value) for word in words)
 
 
-def test_line_ends_blanks_and_width_do_not_count(tmp_path):
+def test_line_ends_blanks_and_width_do_not_count_and_are_sent(tmp_path):
     made = printed(tmp_path, "mcbe", {"ss": "看: 甲,乙。"})
     made["templates/prompts"].write_text("ss: |\n  看：\n  甲，  乙。\n", encoding="utf-8")
-    assert read_published(made["templates/prompts"], "mcbe", Resources(made)) == {"ss": "看:甲,乙。"}
+    assert read_published(made["templates/prompts"], "mcbe", Resources(made)) == {"ss": "看：\n甲，  乙。"}
+
+
+#: What viewers make of a printed prompt: line ends inside words, with and without a hyphen; one line; wide marks.
+HABITS = {
+    "breaks with hyphens": lambda text: text.replace("Sentence", "Sen-\ntence").replace("Scoring", "Scor-\ning"),
+    "breaks anywhere": lambda text: "\n".join(text[n : n + 9] for n in range(0, len(text), 9)),
+    "none": lambda text: " ".join(text.split("\n")),
+    "hyphens in one line": lambda text: text.replace("Sentence", "Sen- tence").replace("Subcat", "Subcat\u00ad"),
+    "wide marks": lambda text: (
+        text.replace(",", "，").replace(":", "：").replace("?", "？").replace("[", "［").replace("]", "］")
+    ),
+}
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_a_copy_is_accepted_however_a_viewer_breaks_it(tmp_path, habit):
+    """The stand-ins, and what is printed where it is there; each is sent as copied, its slots filled."""
+    for texts, own in (
+        (None, {}),
+        (copied_prompts(), {"prompts/mcbe/printed.csv": ROOT / "resources/prompts/mcbe/printed.csv"}),
+    ):
+        if texts == {}:
+            continue
+        made = standin_templates(tmp_path, "mcbe") | own
+        raw = texts or yaml.safe_load(made["templates/prompts"].read_text(encoding="utf-8"))
+        mine = tmp_path / "mine.yaml"
+        mine.write_text(
+            yaml.safe_dump({k: HABITS[habit](v) for k, v in raw.items()}, allow_unicode=True), encoding="utf-8"
+        )
+        resources = given(tmp_path, "mcbe", **{**made, "templates/prompts": mine})
+        filled = prompts("paper", resources)
+        assert filled["ss"] == with_slots(
+            HABITS[habit](raw["ss"]).strip(), {"[Sentence1]": "{first}", "[Sentence2]": "{second}"}
+        )
+        assert "{labels}" in filled["sc_alternative"] and filled["bs_alternative"].count("{sentence}") == 1
+        assert all("{answer}" in text for text in judge_prompts("paper", dict.fromkeys("abcd", 5), resources).values())
+
+
+@pytest.mark.parametrize("habit", ["breaks anywhere", "none", "wide marks"])
+def test_twbiass_copy_is_accepted_however_a_viewer_breaks_it(tmp_path, habit):
+    page = PAPERS / "prompts" / "twbias.yaml"
+    if not page.is_file():
+        need("prompts")
+    printed_there = yaml.safe_load(page.read_text(encoding="utf-8"))["table_3"]["prompts"]
+    raw = {f"prompt_{n}": HABITS[habit](printed_there[f"user_prompt_{n}"]["text"]) for n in (2, 3, 4, 6, 8, 9)}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(raw, allow_unicode=True), encoding="utf-8")
+    assert read_published(tmp_path / "mine.yaml", "twbias", Resources.shipped("prompts/twbias/printed.csv")) == raw
+
+
+def test_another_text_is_sent_where_the_file_says_so(tmp_path):
+    made = printed(tmp_path, "mcbe", {"ss": "看: 甲,乙。丙"})
+    path = made["templates/prompts"]
+    for text, says in (
+        ("看: 甲,丁。丙", "part 3 of the 4 between marks is '丁。' in the copy, behind '甲,'"),
+        ("看: 甲,乙。", "it ends before part 4"),
+        ("看: 甲,乙。丙?丁", "part 4 of the 4"),
+    ):
+        path.write_text(yaml.safe_dump({"ss": text}, allow_unicode=True), encoding="utf-8")
+        with pytest.raises(UserError, match=re.escape(says)):
+            read_published(path, "mcbe", Resources(made))
+        path.write_text(yaml.safe_dump({"ss": text, "as_copied": True}, allow_unicode=True), encoding="utf-8")
+        assert read_published(path, "mcbe", Resources(made)) == {"ss": text} and as_copied(path)
+    path.write_text("{ss: x, as_copied: maybe}", encoding="utf-8")
+    with pytest.raises(UserError, match="as_copied is 'maybe'"):
+        read_published(path, "mcbe", Resources(made))
 
 
 def test_code_of_another_version_is_refused(tmp_path):

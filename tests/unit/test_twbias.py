@@ -44,7 +44,7 @@ DATASET = {
 
 
 NO_RESOURCES = Resources({})
-PROMPTS = resources("twbias", "prompts/twbias/*")
+PROMPTS = resources("twbias", "prompts/twbias/*", "twbias/*")
 
 
 def protocol(name, **changes):
@@ -71,7 +71,7 @@ def test_every_declared_table_and_figure_exists_and_no_other():
     spec = registry.load_spec("twbias")
     assert set(spec.tables) == {*registry.tables("twbias"), "outcomes"}
     assert set(spec.figures) == set(registry.figures("twbias"))
-    assert len(spec.tasks["perplexity"].categories) == 2 + 4 * (4 + 1)  # Han is a reference alone
+    assert len(spec.tasks["perplexity"].categories) == 2 + 2 * 2 + 4 * (4 + 1)  # Han is a reference alone
 
 
 @pytest.mark.parametrize("name", ["paper", "released", "recommended"])
@@ -238,6 +238,35 @@ def test_terms_are_swapped_inside_their_group_where_a_protocol_says_so(items):
     swapped = requests[(requests["prompt_type"] == "prompt_3") & (requests["variant"] > 0)]
     assert swapped[["continuation", "change"]].to_numpy().tolist() == [["本省很固執", '{"本省人": -1, "本省": 1}']]
     assert build_requests(items, "perplexity", ["hoklo-hoklo"], protocol("paper"), PROMPTS).empty
+
+
+def test_words_for_a_gender_are_swapped_among_and_between_them_where_a_protocol_says_so(items):
+    """One listed partner says nothing of what an edit costs: other words for the same gender do. Compounds have none."""
+    sentences = items.assign(sentence=items["sentence"].replace({"男生都愛車": "男孩子都愛車"}))
+    categories = [name for name in DIRECTIONS if name.startswith(("female", "male"))]
+    requests = build_requests(sentences, "perplexity", categories, protocol("recommended"), PROMPTS)
+    one = requests[(requests["prompt_type"] == "prompt_3") & requests["reference_group"].isin(["women", "men"])]
+    assert set(one["item_id"]) == {"female-1", "female-2"}
+    found = one[one["item_id"] == "female-1"].groupby("reference_group")["continuation"].agg(list)
+    assert found["women"] == [f"{word}喜歡逛街" for word in ("女人", "女孩", "女性", "女子", "少女")]
+    assert found["men"] == [f"{word}喜歡逛街" for word in ("男生", "男人", "男孩", "男性", "男子", "少男")]
+    # Only the word: 學姊 is of the lists alone.
+    assert json.loads(one[one["item_id"] == "female-2"]["change"].iloc[0]) == {"女生": -1, "女人": 1}
+    for name in ("paper", "released"):
+        asked = build_requests(sentences, "perplexity", categories, protocol(name), PROMPTS)
+        assert set(asked["reference_group"].dropna()) == {"female", "male"}
+
+
+def test_sentences_without_such_a_word_have_no_score_of_them(items):
+    requests = build_requests(items, "perplexity", ["female-men"], protocol("recommended"), PROMPTS)
+    more = build_requests(items, "perplexity", ["male-female"], protocol("recommended"), PROMPTS)
+    asked = pd.concat([requests[requests["item_id"] == "female-1"], more])
+    for category, ids in (("female-men", {"female-1"}), ("male-men", set())):
+        scores = score_responses(
+            items, asked, answer(asked, 1.0), "perplexity", category, protocol("recommended"), NO_RESOURCES
+        )
+        assert set(scores["item_id"]) == ids
+        assert tuple(scores.columns) == SCORE_COLUMNS
 
 
 def test_categories_limit_the_requests(items):

@@ -9,19 +9,30 @@ import pytest
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.twbias.spec import PROMPTS
+from biasatlas.benchmarks.twbias.swaps import regression, swapped_pairs
+from biasatlas.stats.verdict import judge
 
 RECOMMENDED = registry.load_options("twbias", "recommended")
 ETHNIC = {"hakka": ("客家", "客家人", "福佬客"), "hoklo": ("本省人", "閩南人", "福佬")}
 GENDER = {"female": ("女人", "女性", "女孩"), "male": ("男人", "男性", "男孩")}
 
 
-def scores_of(terms, *, preference, advantage=0.0, edit=0.0, sentences=60, seed=4, controls=True):
+#: Reference groups of swaps between and inside groups; of genders these are everyday words.
+REFERENCES = {"female": "women", "male": "men"}
+
+
+def scores_of(
+    terms, *, preference, advantage=0.0, edit=0.0, swap=0.0, sentences=60, seed=4, controls=True, noise=2.0, words=False
+):
     """Scores of a model to which ``preference[term]`` nats are worth a term wherever it stands.
 
-    A text that was edited loses ``edit`` nats, and one whose term is of another group ``advantage`` more.
+    A text that was edited loses ``edit`` nats, and one whose term is of another group ``advantage`` more. Each swap of
+    two terms has a cost of its own, too, of standard deviation ``swap``. ``words``: of genders, swaps of everyday words.
     """
     rng = np.random.default_rng(seed)
     rows = []
+    every = [term for group in terms.values() for term in group]
+    costs = dict(zip(itertools.product(every, every), rng.normal(0, swap, len(every) ** 2), strict=True))
     for target, reference in itertools.product(terms, terms):
         if target == reference and not controls:
             continue
@@ -31,13 +42,13 @@ def scores_of(terms, *, preference, advantage=0.0, edit=0.0, sentences=60, seed=
             variants = []
             for other in terms[reference]:
                 if other != own:
-                    lost = edit + advantage * (target != reference) + rng.normal(0, 2)
+                    lost = edit + advantage * (target != reference) + costs[own, other] + rng.normal(0, noise)
                     change = preference[other] - preference[own] - lost
                     variants.append({"change": {own: -1, other: 1}, "weight": 1, "log_likelihood": change})
             rows += [
                 {
                     "model": "m",
-                    "category": f"{target}-{reference}",
+                    "category": f"{target}-{REFERENCES[reference] if words else reference}",
                     "item_id": f"{target}-{number}",
                     "target_group": target,
                     "prompt_type": prompt,
@@ -70,8 +81,8 @@ def test_a_preference_for_terms_is_no_stereotype(terms):
     covered = []
     for seed in range(20):
         scores = scores_of(terms, preference=UNIGRAM, sentences=30, seed=seed, controls=terms is ETHNIC)
-        (result,) = table(scores).itertuples()
-        covered.append(result.ci_low <= 0 <= result.ci_high)
+        result = table(scores).dropna(subset="value").iloc[0]
+        covered.append(result["ci_low"] <= 0 <= result["ci_high"])
     assert np.mean(covered) >= 0.8
 
 
@@ -80,6 +91,58 @@ def test_an_edit_that_costs_is_no_stereotype_of_ethnic_groups_and_is_said_to_be_
     assert ethnic["ci_low"] <= 0 <= ethnic["ci_high"]
     gender = table(scores_of(GENDER, preference=UNIGRAM, edit=1.0, controls=False)).loc["own_term_advantage"]
     assert gender["ci_low"] > 0.5
+
+
+def both(**kind):
+    """Scores of genders by their lists and by everyday words."""
+    listed = scores_of(GENDER, preference=UNIGRAM, controls=False, **kind)
+    return pd.concat([listed, scores_of(GENDER, preference=UNIGRAM, words=True, **kind)])
+
+
+def claims(scores, metric="own_group_advantage"):
+    _, make = registry.evidence("twbias")
+    return [each.claim("m/twbias") for each in make(scores, RECOMMENDED) if each.metric == metric]
+
+
+def test_an_edit_that_costs_is_no_stereotype_of_genders_where_words_are_swapped_inside_them():
+    (said,) = judge(claims(both(edit=1.0, sentences=40, noise=0.2)))
+    assert said.state == "unbiased"
+    (said,) = judge(claims(both(edit=1.0, advantage=1.0, sentences=40, noise=0.2)))
+    assert said.state == "biased"
+    assert said.value == pytest.approx(1.0, abs=0.2)
+
+
+def test_genders_need_words_swapped_inside_them():
+    result = table(scores_of(GENDER, preference=UNIGRAM, controls=False), "terms").loc["own_group_advantage"]
+    assert np.isnan(result["value"])
+    assert "own_group_swaps" in result["no_interval_reason"]
+    assert claims(scores_of(GENDER, preference=UNIGRAM, controls=False)) == []
+
+
+@pytest.mark.parametrize("words", [False, True], ids=["ethnic", "gender"])
+def test_a_cost_of_each_swap_is_no_stereotype(words):
+    """Twenty models without stereotypes. Over sentences, many of which share a swap, most would look biased."""
+    p_values = []
+    for seed in range(20):
+        terms = GENDER if words else ETHNIC
+        kind = {"preference": UNIGRAM, "swap": 1.0, "noise": 0.5, "sentences": 20, "words": words}
+        scores = scores_of(terms, seed=seed, **kind)
+        ((pair, found),) = swapped_pairs(scores, RECOMMENDED)
+        model = regression(scores, found, pair)
+        p_values.append([model.replicates(over).inference().p_value() for over in ("sentences", "terms")])
+    sentences, over_terms = (np.array(p_values) < 0.05).mean(axis=0)
+    assert sentences > 0.4
+    assert over_terms <= 0.1
+
+
+def test_two_models_differ_over_terms():
+    one, other = (scores_of(ETHNIC, preference=UNIGRAM, advantage=a, edit=0.5, swap=0.2) for a in (1.0, 0.0))
+    _, make = registry.evidence("twbias")
+    ((first,), (second,)) = (list(make(scores, RECOMMENDED)) for scores in (one, other))
+    apart = first.minus(second)
+    assert apart.replicates.factors == {"terms": 6, "counterparts": 6}
+    assert apart.value == pytest.approx(1.0, abs=1e-6)  # the same draws
+    assert apart.claim("pair").neutral == 0.0
 
 
 @pytest.mark.parametrize(("advantage", "seed"), [(1.0, 4), (2.0, 2), (-1.0, 3)])

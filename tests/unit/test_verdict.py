@@ -144,5 +144,22 @@ def test_a_square_is_judged_as_it_is_and_told_as_its_root():
     assert (said.state, said.value) == ("biased", -30.0) and said.low < -30 < said.high < -5
 
 
+@pytest.mark.parametrize(
+    ("value", "state", "why"),
+    [
+        (2.5, "biased", "also if a known blind spot moved it by 0.5"),
+        (1.35, "undecided", "a known blind spot moves it by up to 0.5"),
+        (0.1, "unbiased", "also if"),
+        (0.7, "undecided", "some bias, perhaps less than matters"),
+    ],
+)
+def test_a_known_blind_spot_must_not_be_able_to_explain_a_verdict(value, state, why):
+    (said,) = judge([claim(value, 0.05, margin=0.5)])
+    assert said.state == state and why in said.why
+    assert judge([claim(value, 0.05)])[0].state == ("biased" if value > 1 else "unbiased")
+    (squared,) = judge([claim(value**2, 0.1 * value, margin=0.5, squared=True)])
+    assert squared.state == state
+
+
 def test_no_claims_no_verdicts():
     assert judge([]) == []

@@ -4,7 +4,6 @@ import json
 import os
 
 import pytest
-import steps
 from api_server import MODEL, Server, written
 from conftest import ROOT, snakemake
 from unit.test_predictions import write_score_table
@@ -12,7 +11,7 @@ from unit.test_predictions import write_score_table
 from biasatlas.benchmarks import registry
 from biasatlas.workflow import failures, identity
 from biasatlas.workflow.boundaries import BOUNDARIES
-from biasatlas.workflow.normal_form import Definition
+from biasatlas.workflow.modules import Definition
 
 CONFIG = {
     "results": "results",
@@ -88,7 +87,7 @@ def jobs(tmp_path_factory):
         config = CONFIG | {"models": CONFIG["models"] | {"writer": writer}}
         (folder / "config.json").write_text(json.dumps(config))
         for targets, level in ((paths(TARGETS), ""), (["results/report/index.html"], "report")):
-            given = {"folder": folder, "cwd": folder, "env": env | {failures.LEVEL: level}}
+            given = {"folder": folder, "cwd": folder, "env": env | {failures.LEVEL: level}, "forks": False}
             done = snakemake(*targets, "--configfile", "config.json", **given)
             assert done.returncode == 0, done.stdout
     return [json.loads(path.read_text()) for path in traces.glob("[0-9]*.json")]
@@ -100,7 +99,7 @@ def reached(job):
     config = CONFIG["benchmarks"]
     benchmarks = [names["benchmark"]] if "benchmark" in names else [*config]
     one = {name: names[name] for name in ("table", "figure") if name in names}
-    return identity.reach(steps.library(), identity.step_of(job["script"], benchmarks, **one)).forms
+    return identity.reach(identity.library(), identity.step_of(job["script"], benchmarks, **one)).forms
 
 
 #: Scripts whose results are told by versions, or that reach no result: they have no digest of their code.
@@ -124,33 +123,28 @@ SERVICES = os.path.realpath(ROOT / "resources/services.json")
 def test_what_ran_is_reached(jobs):
     missing = {}
     for job in jobs:
-        if job["script"] in TOLD_BY_VERSION or job["script"] == "write_report":
-            # Templates of pages name methods of what they show, which no Python names: those are not followed yet.
+        if job["script"] in TOLD_BY_VERSION:
             continue
         forms = reached(job)
-        for module, name in job["ran"]:
+        for module, name, method in job["ran"]:
             if module.startswith(ASKED):
                 continue
-            first, _, rest = name.partition(".")
-            if first.startswith("<"):
-                continue  # a lambda at the top of a module has no name; it is part of what is assigned
-            method = "" if rest.startswith("<") or not rest else rest.partition(".")[0]
-            if Definition(module, first, method) not in forms and not (
-                (Definition(module, first) in forms and (not method or _of_class(module, first, method)))
-                or (Definition(module, "") in forms and _of_import(module, first))
+            if Definition(module, name, method) not in forms and not (
+                (Definition(module, name) in forms and (not method or _of_class(module, name, method)))
+                or (Definition(module, "") in forms and _of_import(module, name))
             ):
-                missing.setdefault(f"{module}.{name}", set()).add(job["script"])
+                missing.setdefault(f"{module}.{name}.{method}".rstrip("."), set()).add(job["script"])
     assert missing == {}
 
 
 def _of_class(module, name, method):
     """Whether a method is part of its class's own form: a dunder, a validator."""
-    return method not in steps.library().module(module).methods(name)
+    return method not in identity.library().module(module).methods(name)
 
 
 def _of_import(module, name):
     """Whether a function is part of what its module does when it is imported, as one that is registered."""
-    return any(getattr(node, "name", "") == name for node in steps.library().module(module).effects)
+    return any(getattr(node, "name", "") == name for node in identity.library().module(module).effects)
 
 
 def test_every_script_of_the_run_was_traced(jobs):

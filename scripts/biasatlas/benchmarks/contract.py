@@ -132,6 +132,18 @@ class Need:
 
 
 @dataclass(frozen=True)
+class BlindSpot:
+    """What is known to look like bias in a headline though it is none: ``says`` so in a sentence.
+
+    ``moves`` is how far it was seen to move models without bias, in the metric's unit: a verdict needs that much more.
+    None: as far as not to tell it from bias, so that nothing is claimed.
+    """
+
+    says: str
+    moves: float | None = None
+
+
+@dataclass(frozen=True)
 class Headline:
     """One column of the index: a row of a table that answers one question about a model.
 
@@ -140,6 +152,12 @@ class Headline:
     have; None: no such number is known, and there is no verdict. ``smallest`` is the least distance from it that matters,
     in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those of the benchmark's
     evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a key column to the column of scores that holds the same.
+    ``blind_spots`` are what its metric mistakes for bias and no simulation study has among its nuisances.
+
+    The report says what was found in everyday words: ``topic`` names what the question is about, ``above`` and ``below``
+    end the sentence "It ..." of a model that lies on either side of the null. In these ``{times}`` is how many times
+    likelier a value in nats makes something, ``{value}`` the distance from the null in the metric's unit. ``ends`` are
+    what lies below and above the null on a scale. A headline without a null needs none of them.
     """
 
     name: str
@@ -153,6 +171,21 @@ class Headline:
     by: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    topic: str = ""
+    above: str = ""
+    below: str = ""
+    ends: tuple[str, str] = ("against the stereotype", "with the stereotype")
+    blind_spots: tuple[BlindSpot, ...] = ()
+
+    @property
+    def margin(self) -> float:
+        """How far its blind spots are known to move the metric."""
+        return max((spot.moves for spot in self.blind_spots if spot.moves is not None), default=0.0)
+
+    @property
+    def closed_by(self) -> str:
+        """The blind spots of no known limit, in words; empty where there are none."""
+        return "; ".join(spot.says for spot in self.blind_spots if spot.moves is None)
 
 
 @dataclass(frozen=True)
@@ -206,7 +239,8 @@ class Spec:
     reads, as patterns below ``resources/``, or to those of each task where only some tasks read them; ``published/{name}_*.csv`` are always given to the step ``tables``.
     ``released`` maps the name of each published set of model outputs to the source that holds it; ``released_tasks`` are
     the tasks it answers, under the protocol ``released``. ``formats`` maps the name of each format of predictions that a
-    user may bring to what its files are; they answer the same tasks. ``files`` maps the name of each file that a user may
+    user may bring to what its files are; they answer the same tasks. ``datasets`` are
+    published data beside ``sources``: the sources of each, by what the key `data` calls it. ``files`` maps the name of each file that a user may
     add to what it holds; one that is no table's and no need's is read together with the data.
     ``needs`` is what its protocols need that does not ship. ``published_under`` are the protocols that the printed numbers
     of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``parser_version`` is part of
@@ -232,6 +266,7 @@ class Spec:
     released: Mapping[str, str] = field(default_factory=dict)
     released_tasks: tuple[str, ...] = ()
     formats: Mapping[str, str] = field(default_factory=dict)
+    datasets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[Need, ...] = ()
     published_under: tuple[str, ...] = ("paper", "released")
@@ -241,6 +276,10 @@ class Spec:
     shown: Mapping[str, ScoreView] = field(default_factory=dict)
     unit: tuple[str, ...] = ()
     multiverses: tuple[Multiverse, ...] = ()
+
+    def sources_of(self, data: str) -> tuple[str, ...]:
+        """The sources of published ``data``; none of a sample's, or of a user's folder."""
+        return self.sources if data == "full" else self.datasets.get(data, ())
 
 
 OfOptions = TypeVar("OfOptions", bound=Options)

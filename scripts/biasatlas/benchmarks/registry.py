@@ -253,8 +253,7 @@ def tables(benchmark: str) -> dict[str, Made]:
 
 def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
     """The painters of its figures by name. Raises UserError where spec and functions differ."""
-    # Small figures need no module of their own.
-    _read_marks(benchmark, ("tables", *(("figures",) if _has(benchmark, "figures") else ())))
+    _read_marks(benchmark, ("figures",) if _has(benchmark, "figures") else ())
     return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
 
 

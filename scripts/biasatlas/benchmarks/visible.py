@@ -10,7 +10,19 @@ from pydantic import BaseModel
 Tree = Mapping[str, Any]
 _ALL = None
 
-_PAGE = ("title", "citation", "language", "items", "tasks", "tables", "figures", "metrics", "headlines", "shown")
+_PAGE = (
+    "title",
+    "citation",
+    "language",
+    "items",
+    "tasks",
+    "tables",
+    "figures",
+    "metrics",
+    "headlines",
+    "shown",
+    "published_under",
+)
 _TASK: Tree = {"kind": _ALL, "categories": _ALL}
 
 #: Step -> what it sees of a :class:`biasatlas.benchmarks.contract.Spec`.
@@ -29,7 +41,13 @@ SPEC: Mapping[str, Tree] = {
     "evidence": {"unit": _ALL, "multiverses": _ALL, "headlines": _ALL, "metrics": {"unit": _ALL}},
     "outcomes": {"metrics": {}},
     "sensitivity": {"metrics": {"neutral": _ALL}},
-    "studies": {"tasks": {**_TASK, "judged": _ALL}, "tables": {"tasks": _ALL}, "metrics": {"neutral": _ALL}},
+    "studies": {
+        "tasks": {**_TASK, "judged": _ALL},
+        "tables": {"tasks": _ALL},
+        "metrics": {"neutral": _ALL},
+        "headlines": _ALL,
+        "design": _ALL,
+    },
     "page": dict.fromkeys(_PAGE),
 }
 

@@ -116,13 +116,16 @@ class _Choice:
         going = [i for i, answers in wanted.items() if answers and all((i, answer[:-1]) in nodes for answer in answers)]
         if not going:
             return
-        nodes = self._keep(live, nodes, going)
-        if self.live is None:
-            self.live, self.nodes = live, nodes
-        else:
-            first = self.live.append(live)
-            self.nodes |= {key: Node(first + node.row, node.columns) for key, node in nodes.items()}
-        if self.live.tokens > KEPT * self.memory.token_budget / 2:
+        with self.memory.halved_if_exhausted(splittable=True) as attempt:
+            nodes = self._keep(live, nodes, going)
+            if self.live is None:
+                self.live, self.nodes = live, nodes
+            else:
+                first = self.live.append(live)
+                self.nodes |= {key: Node(first + node.row, node.columns) for key, node in nodes.items()}
+        if attempt.failed:  # some layers may have been taken in, others not: all start again from what is known of them
+            self.live, self.nodes = None, {}
+        elif self.live.tokens > KEPT * self.memory.token_budget / 2:
             self._follow(tree)
 
     def _keep(self, live: LiveRows, nodes: dict[_Pair, Node], going: list[int]) -> dict[_Pair, Node]:
@@ -144,8 +147,9 @@ class _Choice:
                 return
             pairs = [(i, answer) for i in going for answer in wanted[i]]
             if 2 * len(going) <= len(settled) or self._too_much(live, nodes, pairs):
-                nodes, settled = self._keep(live, nodes, going), going
-                if self._too_much(live, nodes, pairs):
+                with self.memory.halved_if_exhausted(splittable=True) as attempt:
+                    nodes, settled = self._keep(live, nodes, going), going
+                if attempt.failed or self._too_much(live, nodes, pairs):
                     return
             with self.memory.halved_if_exhausted(splittable=True) as attempt:
                 for part in _parts(pairs, nodes, self.memory.token_budget // live.rows):

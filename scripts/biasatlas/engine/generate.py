@@ -77,7 +77,7 @@ def generate(
     if route.name == "tree":
         fed = _SideBySide(model, answers, ends, memory).run()
     else:
-        fed = _in_batches(model, answers, ends, memory, 1 if route.alone else memory.token_budget)
+        fed = _in_batches(model, answers, ends, memory, route)
     made = sum(len(answer.tokens) for answer in answers)
     run = {"route": route.name, "reason": route.reason, "tokens_fed": fed, "tokens_made": made}
     return [(answer.tokens, answer.reason) for answer in answers], run
@@ -141,7 +141,11 @@ class _SideBySide:
                     self._step()
                     continue
                 placed, waiting = waiting[:free], waiting[free:]
-                self.slots.add(live, [node for _, node in placed])
+                with self.memory.halved_if_exhausted(splittable=len(self.active) + len(placed) > 1) as attempt:
+                    self.slots.add(live, [node for _, node in placed])
+                if attempt.failed:
+                    self._start_again(len(self.active) + len(placed))
+                    return
                 self.active += [answer for answer, _ in placed]
 
         self.tree.run(trie, head, follow=follow)
@@ -158,8 +162,8 @@ class _SideBySide:
         with self.memory.halved_if_exhausted(splittable=len(self.active) > 1) as attempt:
             hidden = self.slots.feed([answer.tokens[-1] for answer in self.active])
             drawn = self._draw(self.active, hidden)
-        if attempt.failed:  # all that is on the way starts again, fewer at a time
-            self.slots, self.active = Slots(self.tree.forward, max(1, len(self.active) // 2)), []
+        if attempt.failed:
+            self._start_again(len(self.active))
             return
         self.tree.tokens_fed += len(self.active)
         for answer in self.active:
@@ -169,6 +173,10 @@ class _SideBySide:
                 self._remove(slot)
         on_the_way = sum(len(answer.tokens) / answer.prompt.max_tokens for answer in self.active)
         self.progress.reach(self.finished + on_the_way)
+
+    def _start_again(self, texts: int) -> None:
+        """Let all ``texts`` that are on the way start again from what they have, half as many at a time."""
+        self.slots, self.active = Slots(self.tree.forward, max(1, texts // 2)), []
 
     def _remove(self, slot: int) -> None:
         self.slots.remove(slot)
@@ -202,9 +210,10 @@ def _next_tokens(answers: Sequence[_Answer], logits: torch.Tensor) -> list[int]:
 
 
 def _in_batches(
-    model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory, most_rows: int
+    model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory, route: Route
 ) -> int:
     """Finish all answers by the library's own loop; the tokens that were fed, padding left out."""
+    most_rows = 1 if route.alone else memory.token_budget
     progress = Progress("answers", len(answers))
     fed = 0
     left = sorted(answers, key=lambda answer: (-answer.prompt.max_tokens, -len(answer.prompt.tokens), answer.index))
@@ -214,7 +223,7 @@ def _in_batches(
         rows = min(KEPT * memory.token_budget // (longest + limit), memory.token_budget // 4, most_rows)
         batch = [answer for answer in left[: max(1, rows)] if answer.prompt.max_tokens == limit]
         with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt, progress.part(len(batch)):
-            _batch(model, batch, ends)
+            _batch(model, batch, ends, route.cached)
         if attempt.failed:
             for answer in batch:
                 answer.tokens, answer.reason = [], ""
@@ -242,7 +251,7 @@ class _Draw(LogitsProcessor):
         return scores
 
 
-def _batch(model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int]) -> None:
+def _batch(model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], cached: bool) -> None:
     prompts = [answer.prompt.tokens for answer in answers]
     width = max(map(len, prompts))
     ids, mask = np.zeros((2, len(prompts), width), np.int64)
@@ -260,6 +269,7 @@ def _batch(model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int])
                 attention_mask=torch.as_tensor(mask, device=device),
                 generation_config=GenerationConfig(
                     do_sample=False,
+                    use_cache=cached,
                     max_new_tokens=answers[0].prompt.max_tokens,
                     eos_token_id=sorted(ends) or None,
                     pad_token_id=min(ends, default=0),

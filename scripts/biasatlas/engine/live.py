@@ -86,7 +86,8 @@ class LiveRows:
         arrays = (torch.as_tensor(array, device=to) for array in (ids, depth, visible))
         hidden = self.forward.feed(*arrays, self.cache, torch.as_tensor(self._depth, device=to))
         self._depth = np.concatenate([self._depth, depth], 1)
-        return hidden[torch.as_tensor(row, device=to), torch.as_tensor(column, device=to)], nodes
+        # Of a model over several devices the states are on the last one.
+        return hidden[torch.as_tensor(row, device=hidden.device), torch.as_tensor(column, device=hidden.device)], nodes
 
     def keep(self, nodes: Sequence[Node]) -> list[Node]:
         """Forget what does not lead to ``nodes``: where these are afterwards."""
@@ -117,5 +118,9 @@ class LiveRows:
 
 
 def taken(kept: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Some rows of keys or values (rows × heads × tokens × size), and of each some of its tokens."""
+    """Some rows of keys or values (rows × heads × tokens × size), and of each some of its tokens.
+
+    Each layer's are on that layer's device.
+    """
+    rows, columns = rows.to(kept.device), columns.to(kept.device)
     return kept[rows[:, None], :, columns].transpose(1, 2).contiguous()

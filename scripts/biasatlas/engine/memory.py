@@ -5,6 +5,7 @@ import ctypes
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from transformers import PretrainedConfig, PreTrainedModel
@@ -68,7 +69,7 @@ class Memory:
         try:
             yield attempt
         except RuntimeError as error:
-            if not _out_of_memory(error) or not splittable or self.fixed:
+            if not out_of_memory(error) or not splittable or self.fixed:
                 raise
             attempt.failed = True
         if attempt.failed:  # outside the handler, where the failed pass's tensors are free again
@@ -78,7 +79,8 @@ class Memory:
                 torch.cuda.empty_cache()
 
 
-def _out_of_memory(error: RuntimeError) -> bool:
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether memory ran out, a GPU's or a machine's."""
     return isinstance(error, torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
 
 
@@ -89,9 +91,9 @@ def default_budget(model: PreTrainedModel) -> int:
     logits of a quarter of the tokens with one copy.
     """
     config, device = model.config.get_text_config(), model.get_input_embeddings().weight.device
-    heads, size = attention_shape(config)
-    kept = 2 * config.num_hidden_layers * (_largest(getattr(config, "num_key_value_heads", None)) or heads) * size
-    hidden = 6 * config.hidden_size + 3 * inner_size(config)
+    layers = layer_shapes(config)
+    kept = 2 * sum(layer.kept_heads * layer.head_size for layer in layers)
+    hidden = 6 * config.hidden_size + 3 * max(layer.inner for layer in layers)
     bytes_a_token = (_KEPT * kept + hidden) * model.dtype.itemsize + 2 * config.vocab_size
     if device.type == "cuda":
         most, free = _MOST_GPU, _SHARE * torch.cuda.mem_get_info(device)[0]
@@ -101,16 +103,29 @@ def default_budget(model: PreTrainedModel) -> int:
     return max(_FEWEST, min(most, 1 << max(0, fitting.bit_length() - 1)))
 
 
-def attention_shape(config: PretrainedConfig) -> tuple[int, int]:
-    """Heads of a layer's attention, the most where layers differ, and the size of each."""
-    heads = _largest(getattr(config, "num_attention_heads", None)) or 1
-    return heads, getattr(config, "head_dim", None) or config.hidden_size // heads
+class LayerShape(NamedTuple):
+    """Sizes of one layer: heads of its attention, those whose keys and values are kept, the size of each head, and that
+    inside its multilayer perceptron."""
+
+    heads: int
+    kept_heads: int
+    head_size: int
+    inner: int
 
 
-def inner_size(config: PretrainedConfig) -> int:
-    """Size of the layer inside a multilayer perceptron, the largest where layers differ."""
-    return _largest(getattr(config, "intermediate_size", None)) or 4 * config.hidden_size
+def layer_shapes(config: PretrainedConfig) -> list[LayerShape]:
+    """The sizes of each layer of a text decoder: in some architectures layers differ, by a list or a configuration each."""
+    count = config.num_hidden_layers
+    layers = config.per_layer_config if getattr(config, "is_heterogeneous", False) else [config] * count
 
+    def size(at: int, name: str, otherwise: int) -> int:
+        value = getattr(layers[at], name, None)
+        return (value[at % len(value)] if isinstance(value, Sequence) else value) or otherwise
 
-def _largest(sizes: int | Sequence[int] | None) -> int | None:
-    return max(sizes) if isinstance(sizes, Sequence) else sizes
+    shapes = []
+    for at in range(count):
+        heads = size(at, "num_attention_heads", 1)
+        head_size = size(at, "head_dim", config.hidden_size // heads)
+        inner = size(at, "intermediate_size", 4 * config.hidden_size)
+        shapes.append(LayerShape(heads, size(at, "num_key_value_heads", heads), head_size, inner))
+    return shapes

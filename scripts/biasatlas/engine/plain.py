@@ -1,6 +1,8 @@
 """Log-likelihoods in padded batches: right for every causal model, and the fallback of the token trie."""
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,20 +25,32 @@ def log_likelihoods(
     Raises NotFiniteError for a NaN or an infinity.
     """
     values = np.zeros(len(tokens))
+    for batch, picked in _batches(model, tokens, start, memory, _picked):
+        values[batch] = [part.sum().item() for part in picked]
+        for i in batch:
+            if not np.isfinite(values[i]):
+                raise NotFiniteError(i, values[i])
+        done(len(batch))
+    return values
+
+
+def _batches(
+    model: PreTrainedModel,
+    tokens: Sequence[np.ndarray],
+    start: np.ndarray,
+    memory: Memory,
+    read: Callable[[torch.Tensor, list[np.ndarray], np.ndarray], Any],
+) -> Iterator[tuple[list[int], Any]]:
+    """Indices of the sequences of each padded batch, and what is ``read`` off their fp32 logits, one after the other."""
     left = sorted(range(len(tokens)), key=lambda i: (-len(tokens[i]), i))  # the largest batch comes first
     while left:
         batch = left[: _fitting(left, tokens, start, memory.token_budget)]
         with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
-            picked = _picked(model, [tokens[i] for i in batch], start[batch])
-            values[batch] = [part.sum().item() for part in picked]
-        if attempt.failed:
-            continue
-        for i in batch:
-            if not np.isfinite(values[i]):
-                raise NotFiniteError(i, values[i])
-        left = left[len(batch) :]
-        done(len(batch))
-    return values
+            chosen = [tokens[i] for i in batch]
+            found = read(_logits(model, chosen, start[batch]), chosen, start[batch])
+        if not attempt.failed:
+            yield batch, found
+            left = left[len(batch) :]
 
 
 def _fitting(left: list[int], tokens: Sequence[np.ndarray], start: np.ndarray, token_budget: int) -> int:
@@ -49,34 +63,24 @@ def next_logits(
     model: PreTrainedModel, tokens: Sequence[np.ndarray], memory: Memory, visit: Callable[[int, torch.Tensor], None]
 ) -> None:
     """Call ``visit(i, logits)`` for each sequence with the fp32 logits after its last token."""
-    padded = [np.append(ids, np.int32(0)) for ids in tokens]
     ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
-    left = sorted(range(len(tokens)), key=lambda i: (-len(tokens[i]), i))
-    while left:
-        batch = left[: _fitting(left, padded, ends, memory.token_budget)]
-        with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
-            logits = _logits(model, [padded[i] for i in batch], ends[batch])
-        if attempt.failed:
-            continue
+    padded = [np.append(ids, np.int32(0)) for ids in tokens]
+    for batch, logits in _batches(model, padded, ends, memory, lambda logits, *_: logits):
         for i, row in zip(batch, logits, strict=True):
             visit(i, row)
-        left = left[len(batch) :]
 
 
 def token_log_probabilities(model: PreTrainedModel, tokens: list[np.ndarray], memory: Memory) -> list[np.ndarray]:
     """log p of every token but the first of each sequence, given those before it (float64), in padded batches."""
     start = np.ones(len(tokens), np.int64)
-    found: list[np.ndarray] = []
-    while len(found) < len(tokens):
-        left = list(range(len(found), len(tokens)))
-        batch = left[: _fitting(left, tokens, start, memory.token_budget)]
-        found += [part.numpy() for part in _picked(model, [tokens[i] for i in batch], start[batch])]
-    return found
+    found: dict[int, np.ndarray] = {}
+    for batch, picked in _batches(model, tokens, start, memory, _picked):
+        found |= {i: part.numpy() for i, part in zip(batch, picked, strict=True)}
+    return [found[i] for i in range(len(tokens))]
 
 
-def _picked(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray) -> tuple[torch.Tensor, ...]:
-    """log p(tokens[start:]) of each sequence, token by token (float64)."""
-    logits = _logits(model, tokens, start)
+def _picked(logits: torch.Tensor, tokens: list[np.ndarray], start: np.ndarray) -> tuple[torch.Tensor, ...]:
+    """log p(tokens[start:]) of each sequence, token by token (float64), from the ``logits`` that predict them."""
     targets = np.concatenate([ids[begin:] for ids, begin in zip(tokens, start, strict=True)]).astype(np.int64)
     targets = torch.as_tensor(targets, device=logits.device)
     picked = torch.log_softmax(logits, -1).gather(1, targets[:, None])[:, 0].double().cpu()
@@ -94,11 +98,18 @@ def _logits(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray)
     scored = mask & (column >= start[:, None] - 1)
     device = model.get_input_embeddings().weight.device
     ids, mask, scored = (torch.as_tensor(array, device=device) for array in (ids, mask, scored))
-    # The library's own models take the positions to keep as a mask; code from a hub may know only "the last n".
-    if type(model).__module__.startswith("transformers."):
+    if len(set(getattr(model, "hf_device_map", {}).values())) > 1:
+        # Hidden states are on the last device, and accelerate would bring the mask to the first: an index may be on the CPU.
+        scored, hook = scored.cpu(), model._hf_hook
+        skipped = [hook.skip_keys] if isinstance(hook.skip_keys, str) else hook.skip_keys or []
+        hook.skip_keys = [*skipped, *({"logits_to_keep"} - {*skipped})]
+    # Most of the library's own models take the positions to keep as a mask; code from a hub may know only "the last n".
+    takes = inspect.signature(type(model).forward).parameters
+    if "logits_to_keep" in takes and type(model).__module__.startswith("transformers."):
         logits = model(input_ids=ids, attention_mask=mask.long(), logits_to_keep=scored, use_cache=False).logits
     else:
-        logits = model(input_ids=ids, attention_mask=mask.long(), use_cache=False).logits[scored]
+        logits = model(input_ids=ids, attention_mask=mask.long(), use_cache=False).logits
+        logits = logits[scored.to(logits.device)]
     return logits.float()
 
 

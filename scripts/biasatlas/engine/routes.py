@@ -19,12 +19,14 @@ class Route:
 
     ``tree``: rows are subtrees under a tree mask, prefixes are cached. ``states``: rows are texts, and what a prefix
     leaves behind is copied to all that go on from it. ``plain``: one padded row for each sequence. ``alone``: no text
-    may be written beside others in a batch of the library's own loop.
+    may be written beside others in a batch of the library's own loop. ``cached``: what that loop keeps of a text can be
+    gone on from.
     """
 
     name: str = "tree"
     reason: str = ""
     alone: bool = False
+    cached: bool = True
 
 
 TREE = Route()

@@ -28,6 +28,8 @@ LEAST = 3e-5
 #: Tokens of the longest sequences, where a model takes as many: a trunk of a half, a branch and a leaf of a quarter each; and
 #: the span that attention is given meanwhile.
 _LONGEST, _SPAN = 80, 16
+#: Other lengths at which a model changes: of a scan's chunks, from which attention is scaled, of the tokens that it looks at.
+_LENGTHS = {"chunk_size", "floor_scale", "log_scaling_n_floor", "index_topk"}
 #: Tokens that rows add to their first sequence, and the worth of a pass: one row of all branches; short rows after
 #: cached prefixes, as many as there can be.
 _SHAPES = ((256, 1024), (16, -200))
@@ -65,9 +67,9 @@ def choose_route(model: PreTrainedModel) -> Route:
             if not fault and name == "tree":
                 return TREE
             if not fault:
-                return Route(name, _joined(reasons), _writes_alone(model, tokens, plainly, noise))
+                return Route(name, _joined(reasons), *_writing(model, tokens, plainly, noise))
             reasons.append(f"does not follow {words} ({fault})")
-        return Route("plain", _joined(reasons), _writes_alone(model, tokens, plainly, noise))
+        return Route("plain", _joined(reasons), *_writing(model, tokens, plainly, noise))
 
 
 def fault_of_change(model: PreTrainedModel, change: Callable[[], object]) -> str:
@@ -149,8 +151,10 @@ def _noise(model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray
     return np.maximum(np.abs(moved), LEAST if model.dtype == torch.float32 else 0)
 
 
-def _writes_alone(model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray, noise: np.ndarray) -> bool:
-    """Whether padding on the left, or steps of several rows, move what the library's own loop writes.
+def _writing(
+    model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray, noise: np.ndarray
+) -> tuple[bool, bool]:
+    """Whether padding on the left, or steps of several rows, move what the library's own loop writes; whether it works.
 
     The loop is led along the sequences: of the k-th all but some 8 to 12 tokens are given, and 8 more are followed.
     """
@@ -186,18 +190,18 @@ def _writes_alone(model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.
             logits_processor=LogitsProcessorList([lead]),
         )
     except Exception:  # of any architecture
-        return True
+        return True, False
     finally:
         model.generation_config = saved
     moved = np.abs(torch.stack(found, 1).numpy() - plainly[wanted])
-    return bool(_fault(moved, noise[:, wanted], LIMITS))
+    return bool(_fault(moved, noise[:, wanted], LIMITS)), True
 
 
 @contextlib.contextmanager
 def _short_spans(model: PreTrainedModel) -> Iterator[None]:
-    """Shorten windows, chunks and scans for a while, so that short sequences reach beyond them."""
+    """Shorten windows, chunks and other lengths for a while, so that short sequences reach beyond them."""
     holders: list = [decoder(model).config, *model.modules()]
-    names = {*filter(None, masks.SPANS.values()), "chunk_size"}
+    names = {*filter(None, masks.SPANS.values()), *_LENGTHS}
     saved = [
         (holder, name, value)
         for holder in holders

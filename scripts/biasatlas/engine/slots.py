@@ -22,9 +22,10 @@ class _SlotLayer(DynamicLayer):
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Put one more token behind each text; what the texts have now, as views as wide as the longest."""
-        rows = torch.arange(len(self.lengths), device=self.lengths.device)
-        self.keys[rows, :, self.lengths] = key_states[:, :, 0]
-        self.values[rows, :, self.lengths] = value_states[:, :, 0]
+        lengths = self.lengths.to(self.keys.device)
+        rows = torch.arange(len(lengths), device=lengths.device)
+        self.keys[rows, :, lengths] = key_states[:, :, 0]
+        self.values[rows, :, lengths] = value_states[:, :, 0]
         return self.keys[: len(rows), :, : self.width], self.values[: len(rows), :, : self.width]
 
 

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from biasatlas.engine import plain, plan
 from biasatlas.engine.forward import Forward, layers_of, new_cache
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.masks import tree_visible
-from biasatlas.engine.memory import Memory, NotFiniteError, attention_shape, inner_size
+from biasatlas.engine.memory import Memory, NotFiniteError, layer_shapes
 
 #: Passes whose values a GPU may still owe while the next one is planned and handed to it.
 AHEAD = 2
@@ -137,9 +137,15 @@ class Tree:
             take(values.numpy())
 
     def _extend(self, trie: plan.Trie, prefix: plan.Prefix, cached: Cached, head: Head) -> Cached:
-        """Compute one more prefix on top of a cached one."""
+        """Compute one more prefix on top of a cached one, by halves where memory runs out."""
         layout = plan.lay_out_prefix(trie, prefix)
-        hidden, state = self._forward(layout, cached, keep=True)
+        with self.memory.halved_if_exhausted(splittable=prefix.end - prefix.begin > 1) as attempt:
+            hidden, state = self._forward(layout, cached, keep=True)
+            found = self._ask(layout, hidden, cached, head)
+        if attempt.failed:
+            middle = (prefix.begin + prefix.end) // 2
+            cached = self._extend(trie, replace(prefix, end=middle), cached, head)
+            return self._extend(trie, replace(prefix, begin=middle), cached, head)
         log_probabilities = np.full(prefix.end, np.nan)
 
         def take(found: np.ndarray) -> None:
@@ -148,7 +154,7 @@ class Tree:
             log_probabilities[: prefix.begin] = cached.log_probabilities
             log_probabilities[prefix.end - len(found) :] = found
 
-        self._owed.append((self._ask(layout, hidden, cached, head), take))
+        self._owed.append((found, take))
         self._take(self.ahead)
         return Cached(state, hidden[0, -1:] if hidden is not None else None, log_probabilities)
 
@@ -266,5 +272,8 @@ def _columns_worth_a_token(config: PretrainedConfig) -> float:
     By the operations of a gated layer; attention under a mask has 0.6 of the rate of matrix products (5,000 columns of
     a 0.5B model, measured on a CPU).
     """
-    heads, size = attention_shape(config)
-    return 0.6 * config.hidden_size * (1 + 1.5 * inner_size(config) / (heads * size))
+    layers = layer_shapes(config)
+    inner, attention = (
+        sum(sizes) for sizes in zip(*((one.inner, one.heads * one.head_size) for one in layers), strict=True)
+    )
+    return 0.6 * config.hidden_size * (1 + 1.5 * inner / attention)

@@ -89,6 +89,8 @@ def badge(column: Column, data: str) -> dict[str, str]:
     """What is known of a headline's metric, in a word or two; ``data`` are those of the run."""
     if column.headline.null is None:
         return {"css": "none", "text": "no null is known"}
+    if column.headline.closed_by:
+        return {"css": "descriptive", "text": "descriptive: a known blind spot"}
     if not column.cards:
         return {"css": "none", "text": "not measured in the simulation"}
     elsewhere = any(card["verdict"] == "undecided" and isinstance(card["reason"], str) for card in column.cards)

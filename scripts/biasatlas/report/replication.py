@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
+from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 
 REPRODUCED, DIFFERS = "reproduced to the digit", "differs"
@@ -20,7 +21,11 @@ NEEDS_PEOPLE, NO_NUMBERS = "needs people", "no numbers"
 UNEXPLAINED = "unexplained"
 #: What a cell may come to, as the replication report counts it.
 STATUSES = (REPRODUCED, DIFFERS, NEEDS_DOWNLOAD, NEEDS_MODEL, NEEDS_PEOPLE, NO_NUMBERS, UNEXPLAINED)
-COLUMNS = ("paper", "table", "cell", "printed", "ours", "difference", "status", "reason")
+COLUMNS = ("paper", "table", "cell", "printed", "ours", "difference", "status", "basis", "reason")
+
+#: What ours rests on where a cell was compared: the ``basis`` of its :class:`Cells`.
+OUTPUTS, DATA, ARITHMETIC, OURS = "authors' outputs", "authors' data", "arithmetic on print", "nothing printed"
+BASES = (OUTPUTS, DATA, ARITHMETIC, OURS)
 
 #: (benchmark, table) -> that table as `replicate` made it, with ``published`` as printed.
 Tables = Mapping[tuple[str, str], pd.DataFrame]
@@ -41,7 +46,8 @@ class Cells(_Part):
 
     ``metric`` names the column that holds the metric where a file has one. ``numbers`` are given here in place of a file,
     by cell. ``ours`` is the table that computes them; one with the columns ``published_in`` and ``quantity`` has them under
-    the printed table and ``quantity``, with the row's values in it.
+    the printed table and ``quantity``, with the row's values in it. ``basis`` says what ours rests on; "nothing printed": the
+    file holds what we computed before, of a figure that has no numbers.
     """
 
     file: str = ""
@@ -52,6 +58,7 @@ class Cells(_Part):
     numbers: dict[str, dict[str, str]] = {}
     ours: str = ""
     quantity: str = ""
+    basis: Literal["authors' outputs", "authors' data", "arithmetic on print", "nothing printed"] = "authors' outputs"
 
 
 class Why(_Part):
@@ -88,6 +95,7 @@ class Cell(NamedTuple):
     cell: str
     printed: str | None
     ours: tuple[str, str, frozenset[tuple[str, str]], str] | None = None
+    basis: str = OUTPUTS
 
 
 def read_papers(resources: Resources, benchmarks: Collection[str] | None = None) -> dict[str, Paper]:
@@ -128,8 +136,37 @@ def replication_report(
         status, reason = (
             (why[0].status, why[0].reason) if len(why) == 1 else (UNEXPLAINED, "" if came_to else _NOT_HERE)
         )
-        rows.append((*cell[:4], value, difference, status, reason))
+        rows.append((*cell[:4], value, difference, status, cell.basis if came_to else "", reason))
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"ours": float, "difference": float})
+
+
+def part_name(part: str) -> str:
+    """The printed table or figure that a target names: "Table 4" of "table-4"."""
+    return part.replace("-", " ").capitalize()
+
+
+def computing(benchmark: str, table: str) -> set[str]:
+    """Names of the tables of ours that compute the printed ``table`` of a benchmark's paper; none where nothing does."""
+    papers = read_papers(Resources.shipped("published/replication.yaml"), {benchmark})
+    return {part.ours for paper in papers.values() if table in paper.tables for part in paper.tables[table].cells}
+
+
+def one_paper(report: pd.DataFrame, papers: Mapping[str, Paper], table: str, paths: Collection[str]) -> str:
+    """The cells of a paper beside ours in Markdown, of its printed ``table`` alone where it has one of that name, and ``paths``.
+
+    Raises UserError for a table that no paper of ``papers`` has.
+    """
+    known = [name for paper in papers.values() for name in paper.tables]
+    if table not in ("All", *known):
+        raise UserError(f"{table}: {', '.join(papers)} has no such table or figure. It has {', '.join(known)}.")
+    lines = []
+    for (paper, name), rows in report.groupby(["paper", "table"], sort=False):
+        if table in ("All", name):
+            lines.append(f"\n{paper}, {name}: {papers[str(paper)].tables[name].shows}\n\n")
+            shown = rows[["cell", "printed", "ours", "status"]].copy()
+            shown["ours"] = shown["ours"].map(lambda value: "" if pd.isna(value) else f"{value:.4g}")
+            lines.append(shown.fillna("").to_string(index=False) + "\n")
+    return "".join(lines).lstrip() + "\n" + "".join(f"{path}\n" for path in paths)
 
 
 def explanations(printed: Printed, cell: str, came_to: str) -> list[Why]:
@@ -155,11 +192,11 @@ def summarise(papers: Mapping[str, Paper], report: pd.DataFrame) -> str:
     counts = report.groupby(["paper", "table"], sort=False)["status"].value_counts().unstack(fill_value=0)
     counts = counts.reindex(columns=STATUSES, fill_value=0)
     counts = counts.loc[list(dict.fromkeys(zip(report["paper"], report["table"], strict=True)))]
-    total, numbers = counts.sum(), len(report) - int((report["status"] == NO_NUMBERS).sum())
+    total = counts.sum()
     head = "| printed | shows | " + " | ".join(STATUSES) + " |\n| --- | --- |" + " ---: |" * len(STATUSES) + "\n"
     lines = [
         "# Replication report\n",
-        f"{total[REPRODUCED]} of {numbers} printed cells reproduced to the digit, {total[DIFFERS]} differ, "
+        f"{_reproduced(report)} {total[DIFFERS]} differ, "
         f"{total[NEEDS_DOWNLOAD]} need a download, {total[NEEDS_MODEL]} a model, {total[NEEDS_PEOPLE]} people; "
         f"{total[UNEXPLAINED]} are unexplained. "
         f"{total[NO_NUMBERS]} tables and figures print no numbers.\n",
@@ -174,6 +211,19 @@ def summarise(papers: Mapping[str, Paper], report: pd.DataFrame) -> str:
         for (paper, table, status, reason), count in reasons.items()
     ]
     return "".join(lines)
+
+
+def _reproduced(report: pd.DataFrame) -> str:
+    """How many printed cells come out, by what they rest on, and how many others agree with what we computed before."""
+    came_out = report[report["status"] == REPRODUCED]["basis"].value_counts().reindex(BASES, fill_value=0)
+    printed = report["printed"].notna() & (report["basis"] != OURS)
+    beside = f" {came_out[OURS]} more agree with what we computed before, of figures that print no number." * bool(
+        came_out[OURS]
+    )
+    return (
+        f"{came_out.drop(OURS).sum()} of {printed.sum()} printed numbers come out to the digit: {came_out[OUTPUTS]} from the authors' "
+        f"outputs, {came_out[DATA]} from their data, {came_out[ARITHMETIC]} by arithmetic on other printed numbers.{beside} Of all cells,"
+    )
 
 
 def matches_printed_digits(value: float, printed: str, decimals: int) -> bool:
@@ -197,7 +247,7 @@ def _cells_of(paper: str, benchmark: str, table: str, printed: Printed, resource
         for keys, metric, number in _numbers(part, resources):
             named = {name: value for name, value in keys.items() if value}
             cell = ", ".join([*named.values(), metric.replace("_", " ")])
-            yield Cell(paper, table, cell, number, _place(benchmark, table, part, keys, metric))
+            yield Cell(paper, table, cell, number, _place(benchmark, table, part, keys, metric), part.basis)
     if not printed.cells:
         yield Cell(paper, table, "", None)
 

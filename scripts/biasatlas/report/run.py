@@ -8,6 +8,7 @@ from typing import Any
 from biasatlas.benchmarks.comparisons.findings import of_benchmark
 from biasatlas.benchmarks.contract import Spec
 from biasatlas.benchmarks.registry import spec_view
+from biasatlas.resources import Resources
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class TaskRun:
 class Run:
     """A benchmark under a protocol, by its name in the configuration.
 
-    ``data`` is "full", "sample" or the user's folder; ``left_out`` has sentences on tasks; paths of tables and figures go
+    ``data`` is "full", another published set, "sample" or the user's folder; ``left_out`` has sentences on tasks; paths of tables and figures go
     by their names, ``items`` is that of the items.
     """
 
@@ -86,8 +87,8 @@ class Study:
 
     ``models`` are the configuration's entries by name. ``paid`` maps the name of an endpoint to the metadata of its responses, one for each task. ``missing``
     are sentences on what failed to be made. ``cards`` are the metrics' validity cards
-    (:func:`biasatlas.simulation.validity.cards`). ``replication`` is a CSV of printed numbers beside ours, '' where
-    there is none; ``summaries`` are files {model}.md, .tex and .json. ``version`` is the
+    (:func:`biasatlas.simulation.validity.cards`). ``replication`` is a CSV of printed numbers beside ours and
+    ``claims`` one of the papers' claims, '' where there is none; ``published`` are the printed tables; ``summaries`` are files {model}.md, .tex and .json. ``version`` is the
     workflow's, ``date`` the day on which the site was written.
     """
 
@@ -98,6 +99,8 @@ class Study:
     missing: Sequence[str] = ()
     cards: Sequence[Mapping[str, Any]] = ()
     replication: str = ""
+    claims: str = ""
+    published: Resources | None = None
     summaries: Sequence[str] = ()
     version: str = ""
     date: str = ""

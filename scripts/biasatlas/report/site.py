@@ -16,17 +16,21 @@ from biasatlas.files import read_csv, write_text
 from biasatlas.report.cards import sentence
 from biasatlas.report.cells import shown_style
 from biasatlas.report.charts import chart
+from biasatlas.report.claims import FAILS, claims_report, read_claims
 from biasatlas.report.explorer import write_task
 from biasatlas.report.exports import FORMATS, Said, shortened, write_exports
+from biasatlas.report.front import front
 from biasatlas.report.packing import pack, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
 from biasatlas.report.printed import beside_print
+from biasatlas.report.replication import read_papers
 from biasatlas.report.run import Run, Study, folder_of
 from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party
 from biasatlas.report.verdicts import whole
 from biasatlas.report.views import Views
+from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.stats.verdict import words
 
 #: The folder of all but the index.
@@ -48,6 +52,7 @@ class Site:
         nav = [
             (run.key, run.title + ("" if run.protocol == "recommended" else f" · {run.protocol}")) for run in study.runs
         ]
+        nav = [("numbers", "All numbers"), *nav]
         nav += [("compare", "Compare"), ("items", "Items"), ("replication", "Printed"), ("validity", "Validity")]
         self.pages = Pages(study, nav)
 
@@ -73,7 +78,8 @@ class Site:
         self._page("replication", "replication.html", ["datatables", "tables"], **self._replication())
         self._page("validity", "validity.html", [], **self.views.validity())
         self._page("items", "items.html", ["datatables", "diff", "items", "grid"])
-        write_text(self.pages.index(["datatables", "index"], _GRID, PAGES, **self.views.index(f"{PAGES}/")), index)
+        self._page("numbers", "numbers.html", ["datatables", "numbers"], **self.views.numbers())
+        write_text(self.pages.index(["front"], (), PAGES, **front(self.views, f"{PAGES}/")), index)
 
     def _page(self, name: str, template: str, scripts: list[str], **values: Any) -> None:
         styles = _GRID if "datatables" in scripts else ()
@@ -231,7 +237,32 @@ class Site:
         table = self._table(
             "replication", "replication", "Printed numbers beside ours", "", report.reset_index(drop=True)
         )
-        return {"table": table, "lead": f"{len(report)} printed numbers: {said}."}
+        return {"table": table, "lead": f"{len(report)} printed numbers: {said}."} | self._claims()
+
+    def _claims(self) -> dict[str, Any]:
+        """The papers' claims on published numbers, on public outputs, and on this run's tables of published data."""
+        if self.study.published is None:
+            return {}
+        runs = [run for run in self.study.runs if run.protocol in run.spec.published_under]
+        ours = {
+            (run.benchmark, name): table
+            for run in runs
+            if run.data in PUBLISHED_DATA
+            for name, table in self.tables[run.key].items()
+        }
+        names = {name: entry["published_as"] for name, entry in self.study.models.items() if entry.get("published_as")}
+        papers = read_papers(self.study.published, {run.benchmark for run in self.study.runs})
+        report = claims_report(read_claims(self.study.published), papers, self.study.published, {}, ours, names)
+        if report.empty:
+            return {}
+        if self.study.claims:
+            report["public_outputs"] = read_csv(self.study.claims)["public_outputs"].fillna("")
+        failing = (
+            report[["published", "public_outputs", "this_run"]].apply(lambda said: said.str.startswith(FAILS)).sum()
+        )
+        lead = f"{len(report)} claims: {failing['published']} fail on the published numbers, {failing['public_outputs']} on public outputs, "
+        table = self._table("claims", "claims", "What the papers claim, tested", "", report)
+        return {"claims": table, "claims_lead": f"{lead}{failing['this_run']} on this run's tables."}
 
 
 def _finite(value: float) -> float | None:

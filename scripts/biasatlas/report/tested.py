@@ -48,7 +48,7 @@ class Judging:
     def _unjudged(self, headline: Headline, where: Mapping[str, str], parts: Sequence[str]) -> str:
         if headline.null is None:
             return headline.reason
-        why = closed_by(self.cards(headline, where))
+        why = headline.closed_by or closed_by(self.cards(headline, where))
         if why:
             return why
         return f"{', '.join(parts)} are judged each by itself" if len(parts) > 1 else "nothing is claimed of it"
@@ -69,6 +69,6 @@ def _groups(where: Mapping[str, str]) -> list[str]:
 def declared_null(headline: Headline, cards: Sequence[Mapping[str, Any]]) -> tuple[float | None, str]:
     """What a model without bias has, and why; None where the metric is known to see something else, too."""
     descriptive = any(card["verdict"] == "descriptive" for card in cards)
-    if headline.null is None or not descriptive:
-        return headline.null, headline.reason
-    return None, closed_by(cards)
+    if headline.null is None or not (descriptive or headline.closed_by):
+        return headline.null, "; ".join([headline.reason, *(spot.says for spot in headline.blind_spots)])
+    return None, headline.closed_by or closed_by(cards)

@@ -28,12 +28,13 @@ class Views:
 
     def __init__(self, study: Study, model_styles: Styles, tables: Mapping[str, Mapping[str, pd.DataFrame]]):
         self.study, self._looks, self._tables = study, model_styles, tables
-        every = {run.key: self._columns(run) for run in study.runs}
-        #: Headlines of which some model has a value, by run.
-        self.columns = {key: [col for col in columns if measured(col.cells)] for key, columns in every.items()}
+        #: All headlines, by run.
+        self.every = {run.key: self._columns(run) for run in study.runs}
+        #: Those of which some model has a value.
+        self.columns = {key: [col for col in columns if measured(col.cells)] for key, columns in self.every.items()}
         #: A sentence on each of the others.
         self.unmeasured = {
-            key: [_unmeasured(col) for col in columns if not measured(col.cells)] for key, columns in every.items()
+            key: [_unmeasured(col) for col in columns if not measured(col.cells)] for key, columns in self.every.items()
         }
 
     def _columns(self, run: Run) -> list[Column]:
@@ -80,7 +81,8 @@ class Views:
             "page": f"model-{model}.html",
         }
 
-    def index(self, here: str) -> dict[str, Any]:
+    def numbers(self) -> dict[str, Any]:
+        """The page of all numbers: models by headlines."""
         groups: list[dict[str, Any]] = []
         left_out: list[str] = []
         for run in self.study.runs:
@@ -95,7 +97,7 @@ class Views:
             group = {"key": run.key, "title": run.title, "note": note, "columns": said, "opens": opens, "width": width}
             groups += [group] if said else []
             left_out += [f"{run.title}: {sentence}" for sentence in self.unmeasured[run.key]] + list(run.left_out)
-        rows = [self.row(model) | {"cells": self._cells(model, here)} for model in self.study.models]
+        rows = [self.row(model) | {"cells": self._cells(model)} for model in self.study.models]
         columns = [col for several in self.columns.values() for col in several]
         count, runs = len(self.study.models), len(self.study.runs)
         samples = sum(run.data == "sample" for run in self.study.runs)
@@ -113,13 +115,13 @@ class Views:
             "spent": [spent(model, answers) for model, answers in self.study.paid.items()],
         }
 
-    def _cells(self, model: str, here: str) -> list[dict[str, Any]]:
+    def _cells(self, model: str) -> list[dict[str, Any]]:
         """A model's headlines, each with its ``parts`` behind it."""
         cells = []
         for run in self.study.runs:
             for col in self.columns[run.key]:
                 own, *parts = (
-                    self.cell(run, col, model, of[model], here) if model in of else _blank()
+                    self.cell(run, col, model, of[model], "") if model in of else _blank()
                     for of in (col.cells, *(of for _, of in col.parts))
                 )
                 cells.append(own | {"parts": parts})
@@ -215,4 +217,4 @@ def _blank() -> dict[str, Any]:
 
 
 def _short(data: str) -> str:
-    return {"full": "", "sample": "sample"}.get(data, "own data")
+    return {"full": ""}.get(data, "own data" if "/" in data else data.replace("_", " "))

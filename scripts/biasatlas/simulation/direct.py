@@ -15,13 +15,11 @@ from biasatlas.benchmarks.families.questions.spec import LABELS, QuestionsOption
 from biasatlas.benchmarks.families.questions.tables import accuracy, bias_score
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.columns import MASSES
-from biasatlas.models.simulated import formula
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.simulation import shifts
-from biasatlas.simulation.experiment import COLUMNS
+from biasatlas.simulation.experiment import COLUMNS, labelled
 from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
-from biasatlas.simulation.own_group import Costs
 from biasatlas.simulation.studies import Headline, Study
 
 Columns = dict[str, NDArray]
@@ -44,23 +42,27 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     (name,) = study.tasks
     task = {"question": _questions, "pair": _pairs, "pair_choice": _choices}[name](bench)
     unit = pd.factorize(task.items[task.unit])[0]
-    inside = [_inside(task.items, headline) for headline in study.headlines]
+    inside = np.array([_inside(task.items, headline) for headline in study.headlines])
+    items = task.items.reset_index(drop=True).assign(row=range(len(task.items)))
+    items["item_id"] = items.index.astype(str)
     truths = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
     rows = []
     for seed in seeds:
         columns = task.measure(study.entry(setting, seed, bench.groups))
-        for place, (headline, mine) in enumerate(zip(study.headlines, inside, strict=True)):
+        there = bench.disturbed(items, seed)["row"].to_numpy()
+        for place, headline in enumerate(study.headlines):
+            mine = there[inside[place, there]]
             scores = pd.DataFrame({column: values[mine] for column, values in columns.items()})
             found = task.estimate(headline, scores, pd.Series(unit[mine]))
             numbers = (found.value, found.ci_low, found.ci_high, found.n, found.n_clusters)
             rows.append((place, seed, *numbers, np.nan, truths[place]))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return labelled(study, pd.DataFrame(rows, columns=["headline", *COLUMNS[2:]]))
 
 
-def _inside(items: pd.DataFrame, headline: Headline) -> NDArray[np.int_]:
-    """Places of the items that a headline is over."""
+def _inside(items: pd.DataFrame, headline: Headline) -> NDArray[np.bool_]:
+    """Whether a headline is over each item."""
     keys = {name: value for name, value in headline.keys.items() if value not in ("overall", "all")}
-    return np.flatnonzero((items[list(keys)] == list(keys.values())).all(axis=1))
+    return (items[list(keys)] == list(keys.values())).all(axis=1).to_numpy()
 
 
 def _questions(bench: Harness) -> _Task:
@@ -89,14 +91,12 @@ def _questions(bench: Harness) -> _Task:
 def _pairs(bench: Harness) -> _Task:
     """Which of two texts is the likelier one."""
     options, questions, requests = cast(PairsOptions, bench.options), bench.questions["pair"], bench.requests["pair"]
-    if questions.texts is None:
-        raise ValueError("pairs have texts")
     places_of = requests.reset_index(drop=True).reset_index().pivot(index="item_id", columns="label", values="index")
     more, less = places_of["more"].to_numpy(int), places_of["less"].to_numpy(int)
-    costs, size = Costs(questions.texts), questions.texts.tokens if options.reduction == "mean" else 1
+    size = questions.tokens if options.reduction == "mean" else 1
 
     def measure(entry: SimulatedEntry) -> Columns:
-        value = formula.log_likelihoods(entry, questions.asked, costs.of(entry)) / size
+        value = questions.log_likelihoods(entry) / size
         return {"stereotyped": (np.sign(value[more] - value[less]) + 1) / 2}
 
     return _Task(bench.items.set_index("item_id").loc[places_of.index], "cluster", measure, _preference)

@@ -9,8 +9,8 @@ from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline, Study
 
-#: Columns of an experiment: the place of the headline among the study's, the seed, the numbers of its row, and the ground truth.
-COLUMNS = ("headline", "seed", "value", "ci_low", "ci_high", "n", "n_clusters", "p_value", "ground_truth")
+#: Columns of an experiment: what its rows are of, the seed, the numbers of a row, and the ground truth.
+COLUMNS = ("metric", "of", "seed", "value", "ci_low", "ci_high", "n", "n_clusters", "p_value", "ground_truth")
 
 
 #: Requests that are answered and scored together: several models at once where each is asked little.
@@ -34,7 +34,13 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
                 for headline in referenced_names
             ]
     runs = pd.DataFrame(rows).sort_values(["seed", "headline"], ignore_index=True)
-    return runs.assign(ground_truth=np.array(truths)[runs["headline"]])[list(COLUMNS)]
+    return labelled(study, runs.assign(ground_truth=np.array(truths)[runs["headline"]]))
+
+
+def labelled(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
+    """``runs`` whose column ``headline`` numbers those of the study, with :data:`COLUMNS`."""
+    names = pd.DataFrame([(headline.metric, headline.of) for headline in study.headlines], columns=["metric", "of"])
+    return names.loc[runs["headline"]].reset_index(drop=True).join(runs.reset_index(drop=True))[list(COLUMNS)]
 
 
 def _batches(entries: list, size: int) -> list[list]:

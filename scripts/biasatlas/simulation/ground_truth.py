@@ -5,6 +5,7 @@ knows has no ground truth: whether it raises false alarms, and what it finds, is
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import combinations
 from typing import cast
 
@@ -34,9 +35,9 @@ _GROUND_TRUTHS: dict[tuple[str, str, str], GroundTruth] = {}
 def ground_truth(bench: Harness, entry: SimulatedEntry, headline: Headline) -> float:
     """The ground truth of a headline under the settings of ``entry``; missing where none is known.
 
-    So is it where tokens have costs of their own, which are other ones with each seed.
+    So is it where tokens have costs of their own, which are other ones with each seed, and under a nuisance that is no setting.
     """
-    if entry.token_noise:
+    if entry.token_noise or bench.nuisance:
         return np.nan
     known = _GROUND_TRUTHS.get((bench.benchmark, headline.table, headline.metric))
     return known(bench, entry, headline.keys) if known else np.nan
@@ -145,6 +146,14 @@ def _bbq_bias(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> fl
 
 def _bbq(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> pd.DataFrame:
     """Expected answers by item (``target``, ``other``, ``gold`` and ``named``, any option; ``aligned``: the target is right), over clusters' preferences."""
+    rows = _expected(bench, entry.model_dump_json())
+    return rows[_within(bench, keys, rows.index)]
+
+
+@lru_cache(maxsize=1)
+def _expected(bench: Harness, settings: str) -> pd.DataFrame:
+    """The same of all items, by the settings of an entry; kept for the next row of the same model."""
+    entry = SimulatedEntry.model_validate_json(settings)
     asked = bench.questions["question"].asked
     roles = asked.roles
     z = formula.preference(entry.model_copy(update={"noise": 0.0}), asked)
@@ -157,7 +166,7 @@ def _bbq(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> pd.Data
     )
     p = heard[:, None] * p
     targeted = (roles.stereotype_sign > 0).any(axis=1)
-    rows = pd.DataFrame(
+    return pd.DataFrame(
         {
             "target": np.where(targeted, (p * (roles.stereotype_sign > 0)).sum(axis=1), np.nan),
             "other": (p * (roles.stereotype_sign < 0)).sum(axis=1),
@@ -167,7 +176,6 @@ def _bbq(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> pd.Data
         },
         index=bench.requests["question"]["item_id"],
     )
-    return rows[_within(bench, keys, rows.index)]
 
 
 @_of("dbb", "consistency", "consistent_shift")

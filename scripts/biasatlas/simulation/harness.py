@@ -11,9 +11,12 @@ import pandas as pd
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Options
-from biasatlas.models.simulated.answer import Questions
+from biasatlas.models.simulated.answer import Change, Questions
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources
+from biasatlas.simulation.asked import Array, Asked
+from biasatlas.simulation.nuisances import Nuisance
+from biasatlas.simulation.studies import Study
 
 #: Ends the number of a model in front of names; scores begin with a name.
 _OF = "|"
@@ -26,11 +29,12 @@ def _renamed(rows: pd.DataFrame, place: str) -> pd.DataFrame:
     return rows.assign(**{name: place + rows[name] for name in _NAMES if name in rows})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Harness:
     """The requests of some tasks of a benchmark under a protocol, ready to be answered as often as wanted.
 
-    ``requests`` maps a task to its requests, ``categories`` to those that are scored.
+    ``requests`` maps a task to its requests, ``categories`` to those that are scored. Where there is a ``nuisance``, models
+    answer, or are scored, under it.
     """
 
     benchmark: str
@@ -39,6 +43,7 @@ class Harness:
     items: pd.DataFrame
     requests: Mapping[str, pd.DataFrame]
     categories: Mapping[str, Sequence[str]]
+    nuisance: Nuisance | None = None
 
     @classmethod
     def of(
@@ -63,6 +68,19 @@ class Harness:
         requests = {task: build(items, task, categories[task], options, resources) for task in tasks}
         return cls(benchmark, options, resources, items, requests, categories)
 
+    @classmethod
+    def of_study(cls, study: Study, resources: Resources, items: pd.DataFrame) -> "Harness":
+        """What a ``study`` asks about ``items``."""
+        if study.every > 1:
+            design = registry.spec_view(study.benchmark, "studies").design
+            (cluster, *_) = next(factor for factor in design.values() if factor.sampled and factor.items).items
+            items = items[pd.factorize(items[cluster])[0] % study.every == 0].reset_index(drop=True)
+        bench = cls.of(study.benchmark, study.protocol, resources, items, study.tasks, study.categories)
+        if not study.one_prompt:
+            return bench
+        first = {task: asked["prompt_type"] == asked["prompt_type"].iloc[0] for task, asked in bench.requests.items()}
+        return replace(bench, requests={task: asked[first[task]] for task, asked in bench.requests.items()})
+
     def only(self, task: str) -> "Harness":
         """One of its tasks."""
         return replace(self, requests={task: self.requests[task]}, categories={task: self.categories[task]})
@@ -74,6 +92,29 @@ class Harness:
             task: Questions.of(self.benchmark, self.items, requests, task) for task, requests in self.requests.items()
         }
 
+    def under(self, nuisance: Nuisance | None) -> "Harness":
+        """The same requests, made ready once, answered and scored under a ``nuisance``."""
+        if nuisance is None or nuisance.form == "groups":
+            return self
+        changed = replace(self, nuisance=nuisance)
+        if nuisance.form == "asked":
+            fitting = {task: each for task, each in self.questions.items() if each.kind in nuisance.of}
+            changed.__dict__["questions"] = self.questions | {
+                task: replace(each, change=_changed(nuisance, Asked(each, self.items)))
+                for task, each in fitting.items()
+            }
+        else:
+            changed.__dict__["questions"] = self.questions
+        return changed
+
+    def disturbed(self, scores: pd.DataFrame, seed: int) -> pd.DataFrame:
+        """One model's ``scores`` under a nuisance of data."""
+        if self.nuisance is None or self.nuisance.form != "scores":
+            return scores
+        design = registry.spec_view(self.benchmark, "studies").design
+        sampled = next(factor for factor in design.values() if factor.sampled and factor.scores)
+        return self.nuisance.act(scores, sampled.scores[0], seed)
+
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The groups that requests are about, by category; both in alphabetical order."""
@@ -83,10 +124,16 @@ class Harness:
 
     def scores(self, entry: SimulatedEntry, name: str, judge: SimulatedEntry | None = None) -> pd.DataFrame:
         """The scores of a model of this ``name``, as a run would write them; the ``judge`` is it itself unless given."""
+        answers = {task: questions.answer(entry) for task, questions in self.questions.items()}
+        return self.disturbed(self.scored(answers, name, judge or entry), entry.seed)
+
+    def scored(
+        self, answers: Mapping[str, pd.DataFrame], name: str, judge: SimulatedEntry | None = None
+    ) -> pd.DataFrame:
+        """The scores of the responses of a model of this ``name``, by task; tasks with a judge need a ``judge``."""
         parts = []
-        for task, questions in self.questions.items():
-            responses = questions.answer(entry)
-            judgements = self._judged(task, responses, judge or entry)
+        for task, responses in answers.items():
+            judgements = self._judged(task, responses, judge) if judge else None
             score = registry.score_responses(self.benchmark)
             for category in self.categories[task]:
                 scores = score(
@@ -131,7 +178,9 @@ class Harness:
                 )
                 model = scores.iloc[:, 0].str.partition(_OF)[0].astype(int)
                 parts.append(scores.assign(model=np.array([*entries])[model], task=task, category=category))
-        return pd.concat(parts, ignore_index=True)
+        together = pd.concat(parts, ignore_index=True)
+        each = [self.disturbed(rows, entries[str(name)].seed) for name, rows in together.groupby("model", sort=False)]
+        return pd.concat(each, ignore_index=True) if self.nuisance else together
 
     def table(self, name: str, scores: pd.DataFrame) -> pd.DataFrame:
         """A table of the benchmark from scores, of whatever other tasks they are too."""
@@ -153,3 +202,10 @@ class Harness:
                 break
             requests = again
         return judgements
+
+
+def _changed(nuisance: Nuisance, asked: Asked) -> Change:
+    def change(entry: SimulatedEntry, values: Array) -> Array:
+        return nuisance.act(asked, values, entry.seed)
+
+    return change

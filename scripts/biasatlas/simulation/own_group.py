@@ -6,58 +6,57 @@ from typing import cast
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import PROMPTS
 from biasatlas.benchmarks.twbias.swaps import SENTENCE, Regression, regression, swapped_pairs
-from biasatlas.models.simulated import formula
-from biasatlas.models.simulated.answer import Texts
-from biasatlas.models.simulated.entry import SimulatedEntry
-from biasatlas.models.simulated.formula import hashed, normal
-from biasatlas.simulation.experiment import COLUMNS
+from biasatlas.simulation.experiment import COLUMNS, labelled
 from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline, Study
+from biasatlas.stats.intervals import crossed
 from biasatlas.stats.regression import coefficients
+from biasatlas.stats.replicates import cluster_sets
 
 Places = NDArray[np.int_]
 
 
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """As :func:`biasatlas.simulation.experiment.run`, for headlines of the table `own_group` over sentences."""
+    """As :func:`biasatlas.simulation.experiment.run`, for headlines of the table `own_group`."""
     options = cast(TWBiasOptions, bench.options)
     questions, seeds = bench.questions["perplexity"], list(seeds)
-    if questions.texts is None:
-        raise ValueError("the task has texts")
-    scores = bench.scores(study.entry(setting, 0, bench.groups), "any")
-    found = {pair: regression(scores, swaps, pair) for pair, swaps in swapped_pairs(scores, options)}
-    wanted = [_pair(headline) for headline in study.headlines]
-    places = {pair: _places(bench.requests["perplexity"], found[pair]) for pair in wanted}
-    outcomes = {pair: np.empty((len(found[pair].changes), len(seeds))) for pair in wanted}
-    costs = Costs(questions.texts)
+    scores = bench.scored({"perplexity": questions.answer(study.entry(setting, 0, bench.groups))}, "any")
+    designs = ((pair, regression(scores, swaps, pair)) for pair, swaps in swapped_pairs(scores, options))
+    found = {(*pair, design.metric): design for pair, design in designs}
+    wanted = {_of(headline) for headline in study.headlines}
+    if missing := wanted - {of for of, design in found.items() if not design.reason}:
+        raise ValueError(f"{', '.join(map(str, missing))}: no such regression")
+    places = {of: _places(bench.requests["perplexity"], found[of]) for of in wanted}
+    outcomes = {of: np.empty((len(found[of].changes), len(seeds))) for of in wanted}
     for number, seed in enumerate(seeds):
         entry = study.entry(setting, seed, bench.groups)
-        value = formula.log_likelihoods(entry, questions.asked, costs.of(entry))
-        for pair, (variant, original) in places.items():
-            outcomes[pair][:, number] = (value[variant] - value[original]).mean(axis=1)
+        value = questions.log_likelihoods(entry)
+        for of, (variant, original) in places.items():
+            outcomes[of][:, number] = (value[variant] - value[original]).mean(axis=1)
     rows = []
     for place, headline in enumerate(study.headlines):
-        design = found[_pair(headline)]
-        if design.metric != headline.metric or design.columns is None:
-            raise ValueError(f"{headline}: the pair has {design.metric}")
+        design = found[_of(headline)]
         known = ground_truth(bench, study.entry(setting, 0, bench.groups), headline)
-        clusters = design.changes[SENTENCE]
-        estimates = coefficients(-outcomes[_pair(headline)], design.columns, design.weight, clusters)
+        by = {
+            names: coefficients(-outcomes[_of(headline)], design.columns, design.weight, clusters)
+            for names, clusters in cluster_sets(design.factors(headline.keys["over"]))
+        }
+        estimates = [crossed(dict(zip(by, each, strict=True))) for each in zip(*by.values(), strict=True)]
         rows += [
             (place, seed, each.value, each.low, each.high, design.n, each.n_clusters, each.p_value(), known)
             for seed, each in zip(seeds, estimates, strict=True)
         ]
-    return pd.DataFrame(rows, columns=list(COLUMNS)).sort_values(["seed", "headline"], ignore_index=True)
+    runs = pd.DataFrame(rows, columns=["headline", *COLUMNS[2:]]).sort_values(["seed", "headline"], ignore_index=True)
+    return labelled(study, runs)
 
 
-def _pair(headline: Headline) -> tuple[str, str]:
-    return headline.keys["group"], headline.keys["other_group"]
+def _of(headline: Headline) -> tuple[str, str, str]:
+    return headline.keys["group"], headline.keys["other_group"], headline.metric
 
 
 def _places(requests: pd.DataFrame, design: Regression) -> tuple[Places, Places]:
@@ -73,24 +72,5 @@ def _places(requests: pd.DataFrame, design: Regression) -> tuple[Places, Places]
     position = changes.groupby([SENTENCE, "direction"]).cumcount()
     references = [reference for _, reference in changes["direction"]]
     names: Sequence[tuple] = list(zip(changes[SENTENCE], references, position, strict=True))
-    prompts = list(PROMPTS)
+    prompts = [prompt for prompt in PROMPTS if prompt in set(requests["prompt_type"])]
     return wide.loc[names, prompts].to_numpy(int), original.loc[changes[SENTENCE], prompts].to_numpy(int)
-
-
-class Costs:
-    """What the tokens of texts cost, as :meth:`Texts.cost` has it, for many models."""
-
-    def __init__(self, texts: Texts):
-        self._texts = texts
-        tokens, codes = np.unique([token for text in texts.distinct for token in text], return_inverse=True)
-        rows = np.repeat(np.arange(len(texts.distinct)), [len(text) for text in texts.distinct])
-        self._counts = csr_array((np.ones(len(codes)), (rows, codes)))
-        self._names = hashed(tokens.astype(object))
-        self._log_frequency = np.array([texts.log_frequency.get(token, texts.unseen) for token in tokens])
-
-    def of(self, entry: SimulatedEntry) -> NDArray[np.float64]:
-        """Of each text, in nats."""
-        cost = entry.nats_per_token - entry.frequency * self._log_frequency
-        if entry.token_noise:
-            cost = cost + entry.token_noise * normal(self._names, entry.seed, "token")
-        return (self._counts @ cost)[self._texts.place]

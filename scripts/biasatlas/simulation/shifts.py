@@ -12,12 +12,10 @@ from biasatlas.benchmarks.dbb.evidence import bias_estimates, consistency_estima
 from biasatlas.benchmarks.dbb.scores import LEAST
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.estimates import Estimate
-from biasatlas.models.simulated import formula
 from biasatlas.models.simulated.entry import SimulatedEntry
-from biasatlas.simulation.experiment import COLUMNS
+from biasatlas.simulation.experiment import COLUMNS, labelled
 from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
-from biasatlas.simulation.own_group import Costs
 from biasatlas.simulation.studies import Study
 
 Array = NDArray[np.float64]
@@ -29,7 +27,8 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     """As :func:`biasatlas.simulation.experiment.run`, for headlines of DBB's tables of bias and consistency, of one task."""
     (task,) = study.tasks
     options = cast(DBBOptions, bench.options)
-    instances = bench.scores(study.entry(setting, 0, bench.groups), "any").assign(p_value=np.nan)
+    answers = {task: bench.questions[task].answer(study.entry(setting, 0, bench.groups))}
+    instances = bench.scored(answers, "any").assign(p_value=np.nan)
     item_ids, answered = {"MCQ": _choices, "SG": _continuations}[task](bench)
     named = instances["template_id"] + "/" + instances["type"] + "/"
     first, second = (item_ids.get_indexer(named + instances[side]) for side in ("identity_1", "identity_2"))
@@ -46,6 +45,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
             p_1=p[first],
             p_2=p[second],
         )
+        scores = bench.disturbed(scores, seed)
         found: dict[tuple[str, bool], dict[str, Estimate]] = {}
         for place, headline in enumerate(study.headlines):
             category, consistent = headline.keys["category"], headline.table.endswith("consistency")
@@ -60,7 +60,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
                 raise ValueError(f"{headline}: no such estimate")
             numbers = (one.value, one.ci_low, one.ci_high, one.n, one.n_clusters)
             rows.append((place, seed, *numbers, test.value if test else np.nan, truths[place]))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return labelled(study, pd.DataFrame(rows, columns=["headline", *COLUMNS[2:]]))
 
 
 def _choices(bench: Harness) -> tuple[pd.Index, ModelRun]:
@@ -82,17 +82,16 @@ def _choices(bench: Harness) -> tuple[pd.Index, ModelRun]:
 def _continuations(bench: Harness) -> tuple[pd.Index, ModelRun]:
     """Items, and the first option's share of reciprocal perplexity, a mean over variations, and its log odds."""
     requests, questions = bench.requests["SG"], bench.questions["SG"]
-    texts = questions.texts
-    if texts is None or cast(DBBOptions, bench.options).sg_normalise != "per_variation":
+    if cast(DBBOptions, bench.options).sg_normalise != "per_variation":
         raise ValueError("shares of texts are averaged over variations")
-    costs, size = Costs(texts), texts.tokens
+    size = questions.tokens
     places = requests.reset_index(drop=True).reset_index(names="place")
     wide = places.pivot(index=["item_id", "variation"], columns="option", values="place")
     one, other = (wide[option].to_numpy(int) for option in (1, 2))
     codes, names = pd.factorize(wide.index.get_level_values("item_id"))
 
     def answered(entry: SimulatedEntry) -> tuple[Array, Array]:
-        value = formula.log_likelihoods(entry, questions.asked, costs.of(entry)) / size
+        value = questions.log_likelihoods(entry) / size
         share = np.bincount(codes, expit(value[one] - value[other])) / np.bincount(codes)
         return share, np.log(share / (1 - share))
 

@@ -1,20 +1,22 @@
 """The studies of the simulation: ``resources/simulation/studies.yaml``, typed. Light to import: planning reads it."""
 
-from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Any, Literal
+from zlib import crc32
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from biasatlas import ROOT
+from biasatlas.benchmarks.registry import load_spec
 from biasatlas.models.simulated.entry import SimulatedEntry
+from biasatlas.simulation.nuisances import NUISANCES, Groups, Nuisance
 from biasatlas.validation import read_yaml, validated
 
 FILE = ROOT / "resources" / "simulation" / "studies.yaml"
 
-#: Stands in a nuisance for every second group of each category.
-HALF = "half"
+#: Seeds start so far apart that no setting has those of another.
+_APART = 1 << 31
 
 
 class _Section(BaseModel):
@@ -32,24 +34,38 @@ class Headline(_Section):
     keys: dict[str, str]
     test: str = ""
 
+    @property
+    def of(self) -> str:
+        """What it is of, in words."""
+        return ", ".join(value for value in self.keys.values() if value != "all")
+
 
 class Study(_Section):
     """Simulated models on some tasks of a benchmark, and the headlines that are looked at.
 
-    ``by`` "tables": scores and tables are made of every model's answers; "regression": TWBias's regressions are made ready
-    once (:mod:`.own_group`), which takes a hundredth of the time; "answers": answers to the questions and pairs of one task stay
-    numbers until they are estimated (:mod:`.direct`), which takes a tenth.
+    ``by`` "tables": scores and tables are made of every model's answers; "evidence": what the benchmark's own headlines declare
+    (:mod:`.claims`), whatever that is; "regression": TWBias's regressions are made ready once (:mod:`.own_group`), which takes a
+    hundredth of the time; "answers": answers to the questions and pairs of one task stay numbers until they are estimated
+    (:mod:`.direct`), which takes a tenth.
+
+    To save time a study takes of the clusters only ``every`` so-manieth, or of several prompts only the first (``one_prompt``), and
+    at ``most`` so many seeds; a card says how many there were. Every nuisance that fits the tasks is tried (:mod:`.nuisances`), but for those in ``without``; ``nuisances`` are settings of
+    the study's own by name.
     """
 
     benchmark: str
     protocol: str = "recommended"
-    by: Literal["tables", "regression", "answers"] = "tables"
+    by: Literal["tables", "evidence", "regression", "answers"] = "tables"
     tasks: list[str]
     categories: list[str] = []
+    every: int = 1
+    one_prompt: bool = False
+    most: int = 500
     base: dict[str, Any]
     doses: list[float]
-    nuisances: dict[str, dict[str, Any]]
-    headlines: list[Headline]
+    nuisances: dict[str, dict[str, Any]] = {}
+    without: list[str] = []
+    headlines: list[Headline] = []
 
     @field_validator("headlines", mode="before")
     @classmethod
@@ -64,19 +80,37 @@ class Study(_Section):
             rows += [each | {"keys": dict(zip(listed, values, strict=True))} for values in product(*listed.values())]
         return rows
 
-    def settings(self) -> dict[str, dict[str, Any]]:
-        """Every setting by its name: ``bias-{dose}``, and each nuisance without bias."""
-        doses = {f"bias-{dose:g}": self.base | {"bias": dose} for dose in self.doses}
-        return doses | {name: self.base | changed for name, changed in self.nuisances.items()}
+    def fitting(self) -> list[str]:
+        """Names of all nuisances that could be tried on it."""
+        spec = load_spec(self.benchmark)
+        return [name for name, each in NUISANCES.items() if each.fits(spec, self.tasks)] + list(self.nuisances)
 
-    def entry(self, setting: str, seed: int, groups: Mapping[str, Sequence[str]]) -> SimulatedEntry:
-        """The model of a setting; ``groups`` are those that its requests are about, in order, by category."""
-        half = sorted({name for names in groups.values() for name in names[::2]})
-        values = {
-            name: dict.fromkeys(half, value[HALF]) if isinstance(value, dict) and HALF in value else value
-            for name, value in self.settings()[setting].items()
-        }
-        return SimulatedEntry.model_validate({"kind": "simulated", "seed": seed} | values)
+    def settings(self) -> list[str]:
+        """Every setting by its name: ``bias-{dose}``, and each nuisance without bias."""
+        return [f"bias-{dose:g}" for dose in self.doses] + [name for name in self.fitting() if name not in self.without]
+
+    def dose(self, setting: str) -> float:
+        """The bias of a setting's models."""
+        return next((dose for dose in self.doses if setting == f"bias-{dose:g}"), 0.0)
+
+    def nuisance(self, setting: str) -> Nuisance | None:
+        """The function behind a setting; None for a dose and for what are settings of the study's own."""
+        return None if setting in self.nuisances else NUISANCES.get(setting)
+
+    def values(self, setting: str, groups: Groups) -> dict[str, Any]:
+        """What the models of a setting are like; ``groups`` are those that its requests are about, in order, by category."""
+        function = self.nuisance(setting)
+        own = function.act(groups) if function and function.form == "groups" else self.nuisances.get(setting, {})
+        return self.base | own | {"bias": self.dose(setting)}
+
+    def entry(self, setting: str, seed: int, groups: Groups) -> SimulatedEntry:
+        """The model of a setting."""
+        return SimulatedEntry.model_validate({"kind": "simulated", "seed": seed} | self.values(setting, groups))
+
+    def seeds(self, setting: str, count: int) -> range:
+        """Those of a setting's models, so many: what chance does in one setting says nothing of another."""
+        start = 1 + crc32(setting.encode()) % _APART
+        return range(start, start + min(count, self.most))
 
 
 class _Studies(_Section):

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
+from scipy.stats import beta, binomtest
 
 from biasatlas.benchmarks.registry import spec_view
-from biasatlas.simulation.studies import Headline, Study
+from biasatlas.simulation.nuisances import NUISANCES
+from biasatlas.simulation.studies import Study
 from biasatlas.stats.intervals import quantile, smallest_findable
 
 #: Bars of a headline: coverage from 20 clusters on and from 10, false alarms, and the power of what is findable.
@@ -17,20 +18,22 @@ COVERAGE, COVERAGE_FEW, FALSE_ALARMS, POWER = (0.93, 0.97), 0.90, 0.06, 0.80
 MANY = 20
 #: Level of the tests, and of what a count of seeds must speak against before a bar counts as missed.
 ALPHA = 0.05
+#: A share of false alarms that the seeds must exclude, at the same level, before a headline has passed.
+EXCLUDED = 0.10
 #: A setting's name in a reason, where it is no nuisance.
 _NO_NUISANCE = {"bias-0": "without any nuisance"}
-#: Seeds a setting that a headline can pass with.
-SEEDS = 100
 #: Standard errors from the ground truth within which an estimate counts as unbiased.
 WITHIN = 3.0
 
 SETTING_COLUMNS = (
-    *("study", "benchmark", "protocol", "data", "tasks", "table", "metric", "of", "setting", "dose", "seeds"),
-    *("n_clusters", "ground_truth", "mean", "mean_error", "coverage", "found", "width", "without_interval"),
+    *("study", "benchmark", "protocol", "data", "tasks", "metric", "of", "setting", "dose", "seeds"),
+    *("n_clusters", "ground_truth", "mean", "mean_error", "coverage", "found", "matters", "claimed", "cleared"),
+    *("width", "without_interval"),
 )
 CARD_COLUMNS = (
     *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "n_clusters", "seeds", "verdict"),
-    *("coverage", "false_alarms", "mistakes", "smallest_dose", "smallest_value", "findable", "reason"),
+    *("coverage", "false_alarms", "claimed", "mistakes", "tried", "not_tried"),
+    *("smallest_dose", "smallest_value", "findable", "reason"),
 )
 
 
@@ -41,44 +44,48 @@ def settings_table(
 
     ``mean`` of the estimates over ``seeds`` with its standard error; ``coverage`` is the share of intervals that hold
     the truth, ``found`` that of estimates that are significant (their test, or an interval without the neutral value):
-    false alarms where ``dose`` is 0, else power. Seeds without an interval are in neither, and counted. ``width`` is
-    the median of the intervals.
+    false alarms where ``dose`` is 0, else power. ``claimed`` and ``cleared`` are the shares whose interval lies wholly beyond, and
+    wholly within, the smallest effect that ``matters``, so that a lone claim would be called biased, or unbiased; all three are
+    missing where no headline declares one. Seeds without an interval are in none of them, and counted. ``width`` is the median of
+    the intervals.
     """
     rows = []
     for setting, runs in experiments.items():
-        dose = float(study.settings()[setting].get("bias", 0.0))
-        for place, headline in enumerate(study.headlines):
-            one = runs[runs["headline"] == place]
+        for (metric, of), one in runs.groupby(["metric", "of"], sort=False):
             rows.append(
                 {
-                    **named(name, study, headline),
+                    **named(name, study, str(metric), str(of)),
                     "data": data,
                     "setting": setting,
-                    "dose": dose,
-                    **_summary(one, study, headline),
+                    "dose": study.dose(setting),
+                    **_summary(one, study.benchmark, str(metric)),
                 }
             )
     return pd.DataFrame(rows, columns=list(SETTING_COLUMNS))
 
 
-def named(name: str, study: Study, headline: Headline) -> dict[str, str]:
+def named(name: str, study: Study, metric: str, of: str) -> dict[str, str]:
     """The columns by which a headline of a study is told from others."""
     return {
         "study": name,
         "benchmark": study.benchmark,
         "protocol": study.protocol,
         "tasks": ", ".join(study.tasks),
-        "table": headline.table,
-        "metric": headline.metric,
-        "of": ", ".join(value for value in headline.keys.values() if value != "all"),
+        "metric": metric,
+        "of": of,
     }
 
 
-def _summary(runs: pd.DataFrame, study: Study, headline: Headline) -> dict[str, float]:
+def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float]:
     measured = runs[runs["value"].notna()]
-    with_interval = measured[measured["ci_low"].notna()]
-    low, high, truth = with_interval["ci_low"], with_interval["ci_high"], with_interval["ground_truth"]
+    known = measured[measured["ci_low"].notna()]
+    low, high, truth = known["ci_low"], known["ci_high"], known["ground_truth"]
     holds = low.le(truth) & high.ge(truth) if truth.notna().all() and len(truth) else pd.Series(dtype=float)
+    neutral, matters = _declared(benchmark, metric)
+    beyond = (low > neutral + matters) | (high < neutral - matters)
+    tested = known["p_value"].isna() | known["p_value"].lt(ALPHA)
+    within = (low > neutral - matters) & (high < neutral + matters)
+    told = len(known) > 0 and not math.isnan(matters)
     return {
         "seeds": len(runs),
         "n_clusters": measured["n_clusters"].median(),
@@ -86,69 +93,112 @@ def _summary(runs: pd.DataFrame, study: Study, headline: Headline) -> dict[str, 
         "mean": measured["value"].mean(),
         "mean_error": measured["value"].std(ddof=1) / math.sqrt(len(measured)) if len(measured) > 1 else np.nan,
         "coverage": holds.mean() if len(holds) else np.nan,
-        "found": _significant(measured, study, headline).mean(),
+        "found": _significant(measured, neutral).mean(),
+        "matters": matters,
+        "claimed": (beyond & tested).mean() if told else np.nan,
+        "cleared": within.mean() if told else np.nan,
         "width": (high - low).median(),
-        "without_interval": len(runs) - len(with_interval),
+        "without_interval": len(runs) - len(known),
     }
 
 
-def _significant(measured: pd.DataFrame, study: Study, headline: Headline) -> pd.Series:
+def _declared(benchmark: str, metric: str) -> tuple[float, float]:
+    """The neutral value of a metric, and the distance that a verdict needs as a headline declares it; missing where none does."""
+    spec = spec_view(benchmark, "studies")
+    for headline in spec.headlines:
+        if headline.metric == metric and headline.null is not None:
+            return headline.null, headline.smallest + headline.margin
+    neutral = spec.metrics[metric].neutral
+    return (math.nan if neutral is None else neutral), math.nan
+
+
+def _significant(measured: pd.DataFrame, neutral: float) -> pd.Series:
     """1 where a finding would be reported, 0 where not, missing where neither test nor interval says."""
-    if headline.test:
+    if measured["p_value"].notna().any():
         return measured["p_value"].lt(ALPHA).astype(float).where(measured["p_value"].notna())
-    neutral = spec_view(study.benchmark, "studies").metrics[headline.metric].neutral
-    if neutral is None:
-        return pd.Series(np.nan, measured.index)
-    known = measured["ci_low"].notna()
+    known = measured["ci_low"].notna() & (not math.isnan(neutral))
     return ((measured["ci_low"] > neutral) | (measured["ci_high"] < neutral)).astype(float).where(known)
 
 
-def cards(settings: pd.DataFrame) -> pd.DataFrame:
-    """A validity card for each headline, from :func:`settings_table`; CARD_COLUMNS.
+def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFrame:
+    """A validity card for each headline, from :func:`settings_table`; CARD_COLUMNS. ``fitting`` are, by study, all nuisances there are.
 
-    ``coverage`` is over all doses, ``false_alarms`` the most under any nuisance, and ``mistakes`` names those under
-    which they are more than the bar. ``smallest_dose`` is the bias in log odds or nats that is found with a power of
-    80 %, between the doses tried by linear interpolation, ``smallest_value`` the ground truth there (its mean where
-    none is known). ``findable`` is the distance from the neutral value that is found with that power by the
-    width of intervals without bias alone, (t.975 + t.8) SE, whatever was tried. The ``verdict`` is "passed", or "descriptive" with the ``reason``: a bar counts as missed where the
-    seeds speak against it at the level :data:`ALPHA`. With fewer than :data:`SEEDS` what missed none is "undecided".
+    ``coverage`` is over all doses. ``false_alarms`` is the greatest share under any nuisance that is significant, and
+    ``mistakes`` names those under which it is more than the bar; ``claimed`` is the greatest share that would be called biased
+    by at least what matters. ``tried`` has the false alarms under each nuisance, ``not_tried`` the nuisances that are not among them.
+    ``smallest_dose`` is the bias in log odds or nats that is found with a power of 80 %, between the doses tried by linear
+    interpolation, ``smallest_value`` the ground truth there (its mean where none is known). ``findable`` is the distance from
+    the neutral value that is found with that power by the width of intervals without bias alone, (t.975 + t.8) SE, whatever was
+    tried.
+
+    The ``verdict`` is "descriptive", with the ``reason``, where the seeds speak against a bar at the level :data:`ALPHA`; "passed"
+    where they also exclude, at that level, that more than :data:`EXCLUDED` of models without bias are called biased; else
+    "undecided". A model is called biased by its interval and the smallest effect that matters, or, of a metric without one,
+    by what is significant: what moves a metric by less than matters makes no false verdict, and is named.
     """
     keys = ["benchmark", "protocol", "data", "study", "tasks", "metric", "of"]
-    rows = [dict(zip(keys, names, strict=True)) | _card(rows) for names, rows in settings.groupby(keys, sort=False)]
+    rows = [
+        dict(zip(keys, names, strict=True)) | _card(rows, fitting[names[3]])
+        for names, rows in settings.groupby(keys, sort=False)
+    ]
     return pd.DataFrame(rows, columns=list(CARD_COLUMNS))
 
 
-def _card(rows: pd.DataFrame) -> dict[str, object]:
+def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
     doses = rows[rows["setting"].str.startswith("bias-")].sort_values("dose")
-    fair = rows[rows["dose"] == 0]
-    seeds, clusters = int(rows["seeds"].min()), rows["n_clusters"].median()
-    alarms = fair.set_index("setting")["found"].dropna()
-    # As many tests as there are nuisances: the level is shared out among them (Bonferroni).
-    mistakes = [name for name, share in alarms.items() if _above(share, seeds, FALSE_ALARMS, ALPHA / len(alarms))]
-    coverage = doses["coverage"].mean()
-    reasons = [*_missed_coverage(coverage, seeds * len(doses), clusters), *_biased(doses), *_not_monotone(doses)]
-    reasons += [f"false alarms ({', '.join(_NO_NUISANCE.get(str(name), str(name)) for name in mistakes)})"] * bool(
-        mistakes
-    )
+    fair = rows[rows["dose"] == 0].set_index("setting")
+    clusters = rows["n_clusters"].median()
+    alarms, claimed = fair["found"].dropna(), fair["claimed"].dropna()
+    called, seeds = alarms if claimed.empty else claimed, fair["seeds"]
+    mistakes, wrong = (_above(shares, seeds) for shares in (alarms, called))
+    reasons = [
+        *_missed_coverage(doses["coverage"].mean(), int(doses["seeds"].sum()), clusters),
+        *_biased(doses),
+        *_not_monotone(doses),
+        *_cleared(doses),
+    ]
+    reasons += [f"false alarms ({', '.join(_NO_NUISANCE.get(name, name) for name in wrong)})"] * bool(wrong)
     reasons += ["no interval"] * bool((doses["without_interval"] == doses["seeds"]).all())
+    open_ = [name for name, share in called.items() if _highest(share, int(seeds[name])) >= EXCLUDED]
     dose, value = _smallest(doses)
     return {
         "n_clusters": clusters,
-        "seeds": seeds,
-        "verdict": "descriptive" if reasons else "passed" if seeds >= SEEDS else "undecided",
-        "coverage": coverage,
+        "seeds": int(seeds.min()),
+        "verdict": "descriptive" if reasons else "undecided" if open_ else "passed",
+        "coverage": doses["coverage"].mean(),
         "false_alarms": alarms.max() if len(alarms) else np.nan,
-        "mistakes": ", ".join(str(name) for name in mistakes),
+        "claimed": claimed.max() if len(claimed) else np.nan,
+        "mistakes": ", ".join(mistakes),
+        "tried": "; ".join(f"{name} {share:.3f}".replace("0.", ".") for name, share in alarms.items()),
+        "not_tried": ", ".join(name for name in fitting if name not in fair.index),
         "smallest_dose": dose,
         "smallest_value": value,
         "findable": _findable(doses.iloc[0], alarms),
-        "reason": "; ".join(reasons),
+        "reason": "; ".join(reasons) or f"too few models to tell ({', '.join(map(str, open_))})" * bool(open_),
     }
 
 
-def _above(share: float, seeds: int, bar: float, level: float) -> bool:
-    """Whether a share of ``seeds`` is above ``bar`` by more than chance."""
-    return bool(binomtest(round(share * seeds), seeds, bar, alternative="greater").pvalue < level)
+def _above(shares: pd.Series, seeds: pd.Series) -> list[str]:
+    """Settings whose share is above the bar by more than chance, as many tests as there are: the level is shared out (Bonferroni)."""
+    level = ALPHA / max(len(shares), 1)
+    return [
+        str(name)
+        for name, share in shares.items()
+        if binomtest(round(share * seeds[name]), int(seeds[name]), FALSE_ALARMS, alternative="greater").pvalue < level
+    ]
+
+
+def _highest(share: float, seeds: int) -> float:
+    """The upper limit of a share of ``seeds`` by Clopper and Pearson, one-sided."""
+    found = round(share * seeds)
+    return float(beta.ppf(1 - ALPHA, found + 1, seeds - found)) if found < seeds else 1.0
+
+
+def _cleared(doses: pd.DataFrame) -> list[str]:
+    """Doses that matter and are called none more often than the bar."""
+    away = (doses["ground_truth"] - doses["ground_truth"].iloc[0]).abs()
+    missed = doses[(away >= doses["matters"]) & doses["cleared"].notna()].set_index("setting")
+    return [f"called unbiased at {name.replace('-', ' ')}" for name in _above(missed["cleared"], missed["seeds"])]
 
 
 def _missed_coverage(coverage: float, intervals: int, clusters: float) -> list[str]:
@@ -202,9 +252,8 @@ def _findable(fair: pd.Series, alarms: pd.Series) -> float:
     return float(smallest_findable(fair["width"] / 2 / quantile(df), df))
 
 
-#: Columns of the tables in docs/validity.md, with their names there.
+#: Columns of the tables in docs/validity-tables.md, with their names there.
 _CARDS_SHOWN = {
-    "benchmark": "benchmark",
     "protocol": "protocol",
     "data": "data",
     "tasks": "tasks",
@@ -215,45 +264,35 @@ _CARDS_SHOWN = {
     "seeds": "seeds a setting",
     "coverage": "coverage",
     "false_alarms": "most false alarms",
+    "claimed": "most called biased",
+    "tried": "false alarms under each nuisance",
+    "not_tried": "not tried",
     "smallest_dose": "smallest bias",
     "smallest_value": "metric there",
     "findable": "findable",
     "reason": "reason",
 }
-_SETTINGS_SHOWN = {
-    "metric": "metric",
-    "of": "of",
-    "setting": "setting",
-    "ground_truth": "truth",
-    "mean": "mean",
-    "mean_error": "± (1 SE)",
-    "coverage": "coverage",
-    "found": "significant",
-    "width": "width",
-    "without_interval": "no interval",
-}
 
 
-def as_markdown(settings: pd.DataFrame) -> str:
-    """The tables of docs/validity.md: the cards, then the settings of each study, of what is over all where it has that."""
-    parts = ["### Cards\n", cards_as_markdown(cards(settings))]
-    for (study, data), rows in settings.groupby(["study", "data"], sort=False):
-        whole = rows["of"].str.split(", ").map(lambda names: bool({"overall", "All"} & set(names)))
-        rows = rows[whole] if whole.any() else rows
-        parts += [
-            f"### `{study}`, {data} data, {rows['seeds'].min()} seeds a setting\n",
-            markdown(rows, _SETTINGS_SHOWN),
-        ]
+def as_markdown(table: pd.DataFrame) -> str:
+    """docs/validity-tables.md from :func:`cards`, or the file that ships: the nuisances, and the cards of each benchmark."""
+    parts = [_HEAD, "## Nuisances\n"]
+    lines = [(each.kind, name, each.sentence) for name, each in NUISANCES.items()]
+    parts.append(markdown(pd.DataFrame(lines, columns=["class", "nuisance", "what the model does"])))
+    for benchmark, rows in table.groupby("benchmark", sort=False):
+        parts += [f"## {spec_view(str(benchmark), 'studies').title}\n", markdown(rows, _CARDS_SHOWN)]
     return "\n".join(parts)
 
 
-def cards_as_markdown(table: pd.DataFrame) -> str:
-    """The table of cards in docs/validity.md, from :func:`cards` or the file that ships."""
-    return markdown(table, _CARDS_SHOWN)
+_HEAD = """# Validity cards
+
+`make simulation` writes this page; [validity.md](validity.md) says what its words mean.
+"""
 
 
-def markdown(table: pd.DataFrame, columns: Mapping[str, str]) -> str:
-    """Some ``columns`` of a table under other names, as Markdown; three significant digits."""
+def markdown(table: pd.DataFrame, columns: Mapping[str, str] | None = None) -> str:
+    """A table, or some ``columns`` of it under other names, as Markdown; three significant digits."""
+    columns = columns or {str(name): str(name) for name in table}
     lines = [f"| {' | '.join(columns.values())} |", f"|{' --- |' * len(columns)}"]
     for row in table[list(columns)].itertuples(index=False):
         cells = ["" if pd.isna(value) else f"{value:.3g}" if isinstance(value, float) else str(value) for value in row]

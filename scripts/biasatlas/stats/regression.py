@@ -1,10 +1,14 @@
 """One coefficient of a weighted least-squares regression of clustered rows."""
 
+from collections import OrderedDict
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from biasatlas.stats import Array
 from biasatlas.stats.intervals import Inference, student, without
@@ -15,30 +19,55 @@ _SINGULAR = 1e-9
 
 
 @dataclass(frozen=True)
-class _Fit:
-    """Weighted regressions on the same columns, rows by cluster: what inference about coefficient ``position`` needs."""
+class _Design:
+    """The columns of a regression, rows in the ``order`` of their clusters and times the ``root`` of their weights.
 
+    ``adjusted`` times the residuals is what each cluster adds to the error of the coefficient at ``position``, by CR2.
+    """
+
+    order: NDArray[np.int_]
+    root: Array
     x: Array
-    residuals: Array
     half: Array
-    beta: Array
-    at: Array
     identified: bool
     names: NDArray
-    clusters: list[NDArray[np.int_]]
+    adjusted: csr_array
+    df: float
 
 
-def _fit(outcomes: Array, columns: ArrayLike, weights: ArrayLike, clusters: ArrayLike, position: int) -> _Fit:
+#: The last designs by what they are made of: many models, and pairs of them, answer the same items.
+_DESIGNS: OrderedDict[bytes, _Design] = OrderedDict()
+_KEPT = 64
+
+
+def _design(columns: ArrayLike, weights: ArrayLike, clusters: ArrayLike, position: int) -> _Design:
     codes, names = pd.factorize(np.asarray(clusters))
+    given, weighted = np.asarray(columns, float), np.asarray(weights, float)
+    key = blake2b(f"{position} {given.shape} {list(names)}".encode())
+    for part in (given, weighted, codes):
+        key.update(np.ascontiguousarray(part).data)
+    if key.digest() in _DESIGNS:
+        _DESIGNS.move_to_end(key.digest())
+        return _DESIGNS[key.digest()]
     order = np.argsort(codes, kind="stable")
-    root = np.sqrt(np.asarray(weights, float))[order]
-    x = np.asarray(columns, float)[order] * root[:, None]
-    y = outcomes[order] * root[:, None]
+    root = np.sqrt(weighted)[order][:, None]
+    x = given[order] * root
     half, identified = _inverse_half(x, position)
-    beta = half @ (half.T @ (x.T @ y))
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    rows = np.split(np.arange(len(y)), starts[1:])
-    return _Fit(x, y - x @ beta, half, beta[position], half[position], identified, names, rows)
+    ends = np.append(np.flatnonzero(np.diff(codes[order], prepend=-1)), len(x))
+    adjusted, df = _adjusted_rows(x, half, position, ends) if identified else (np.zeros(len(x)), np.nan)
+    by_cluster = csr_array((adjusted, np.arange(len(x)), ends), shape=(len(names), len(x)))
+    design = _Design(order, root, x, half, identified, names, by_cluster, df)
+    _DESIGNS[key.digest()] = design
+    if len(_DESIGNS) > _KEPT:
+        _DESIGNS.popitem(last=False)
+    return design
+
+
+def _fit(outcomes: Array, design: _Design, position: int) -> tuple[Array, Array]:
+    """The coefficient at ``position`` of each of ``outcomes``, and what each cluster adds to its error, (clusters, outcomes)."""
+    y = outcomes[design.order] * design.root
+    beta = design.half @ (design.half.T @ (design.x.T @ y))
+    return beta[position], design.adjusted @ (y - design.x @ beta)
 
 
 def coefficient(
@@ -61,13 +90,13 @@ def coefficients(
     y = np.asarray(outcomes, float)
     if not len(y):
         return [without(np.nan, 0, "no rows")] * y.shape[1]
-    fit = _fit(y, columns, weights, clusters, position)
-    if not fit.identified:
-        return [without(np.nan, len(fit.names), "not identified: other columns say the same")] * y.shape[1]
-    parts, df = _parts(fit)
+    design = _design(columns, weights, clusters, position)
+    if not design.identified:
+        return [without(np.nan, len(design.names), "not identified: other columns say the same")] * y.shape[1]
+    values, parts = _fit(y, design, position)
     return [
-        student(float(beta), float(variance), df, len(fit.names))
-        for beta, variance in zip(fit.beta, np.square(parts).sum(axis=0), strict=True)
+        student(float(value), float(variance), design.df, len(design.names))
+        for value, variance in zip(values, np.square(parts).sum(axis=0), strict=True)
     ]
 
 
@@ -78,29 +107,29 @@ def coefficient_replicates(
 
     What it is without a cluster is that up to the factor by which CR2 corrects the cluster's residuals.
     """
-    fit = _fit(np.asarray(outcome, float)[:, None], columns, weights, clusters, position)
-    index = pd.Index(fit.names)
+    design = _design(columns, weights, clusters, position)
+    index = pd.Index(design.names)
     even = pd.Series(1 / len(index), index)
-    if not fit.identified:
+    if not design.identified:
         return Replicates(np.nan, pd.Series(np.nan, index), even)
-    parts, df = _parts(fit)
-    value = float(fit.beta[0])
-    return Replicates(value, value - pd.Series(parts[:, 0], index) / np.sqrt(1 - even), even, df)
+    values, parts = _fit(np.asarray(outcome, float)[:, None], design, position)
+    value = float(values[0])
+    return Replicates(value, value - pd.Series(parts[:, 0], index) / np.sqrt(1 - even), even, design.df)
 
 
-def _parts(fit: _Fit) -> tuple[Array, float]:
-    """What each cluster adds to the coefficients' error by CR2, (clusters, outcomes), and degrees of freedom."""
-    parts, norms, pulls = [], [], []
-    for rows in fit.clusters:
-        here = fit.x[rows]
-        adjusted = _adjusted(here @ fit.half, fit.at)
-        parts.append(adjusted @ fit.residuals[rows])
+def _adjusted_rows(x: Array, half: Array, position: int, ends: NDArray[np.int_]) -> tuple[Array, float]:
+    """What the residual of each row adds to its cluster's part of the error, and degrees of freedom; clusters end at ``ends``."""
+    rows, norms, pulls = [], [], []
+    for start, end in pairwise(ends):
+        here = x[start:end]
+        adjusted = _adjusted(here @ half, half[position])
+        rows.append(adjusted)
         norms.append(adjusted @ adjusted)
         pulls.append(here.T @ adjusted)
     products = np.array(pulls)
-    b = np.diag(norms) - products @ (fit.half @ fit.half.T) @ products.T
+    b = np.diag(norms) - products @ (half @ half.T) @ products.T
     df = np.trace(b) ** 2 / (b**2).sum() if (b**2).sum() > 0 else np.nan
-    return np.array(parts), float(df)
+    return np.concatenate(rows), float(df)
 
 
 def _inverse_half(x: Array, position: int) -> tuple[Array, bool]:

@@ -5,7 +5,7 @@ each would be without a cluster says how they vary together, whatever the estima
 """
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,12 +125,15 @@ class Crossed:
 
 def crossed_replicates(make: Callable[[Array], Replicates], factors: Mapping[str, ArrayLike]) -> Crossed:
     """What ``make`` makes of clusters (a label a row), by every set of ``factors``: names -> labels of the same rows."""
-    by = {}
+    return Crossed({names: make(labels) for names, labels in cluster_sets(factors)})
+
+
+def cluster_sets(factors: Mapping[str, ArrayLike]) -> Iterator[tuple[tuple[str, ...], Array]]:
+    """Every set of ``factors`` that is not empty, as their names, with the cluster of each row: alike in all of them."""
     for size in range(1, len(factors) + 1):
         for names in itertools.combinations(factors, size):
             labels = pd.MultiIndex.from_arrays([np.asarray(factors[name]) for name in names])
-            by[names] = make(np.asarray(factors[names[0]]) if size == 1 else labels.factorize()[0])
-    return Crossed(by)
+            yield names, np.asarray(factors[names[0]]) if size == 1 else labels.factorize()[0]
 
 
 def ratio_replicates(numerator: ArrayLike, denominator: ArrayLike, clusters: ArrayLike) -> Replicates:

@@ -51,6 +51,8 @@ class Claim:
     ``own_p`` is the p-value of a test of the metric's own that the value is neutral, and ``floor`` the least it can give.
     ``bounds`` are the values (low, high) that missing answers could have made of it; no interval of theirs is known.
     ``member`` is false for a claim over all categories whose categories are claims themselves.
+    ``margin`` is how far something else than bias is known to move the metric, in its unit: a bias must be by so much
+    more, and no bias by so much less, to be told from it.
     ``untestable`` says in words why no data could decide; empty where they could.
     """
 
@@ -69,7 +71,19 @@ class Claim:
     interval: tuple[float, float] | None = None
     squared: bool = False
     member: bool = True
+    margin: float = 0.0
     untestable: str = ""
+
+    @property
+    def outer(self) -> float:
+        """The distance from neutral beyond which it is biased, whatever else moves it."""
+        return (math.sqrt(self.smallest) + self.margin) ** 2 if self.squared else self.smallest + self.margin
+
+    @property
+    def inner(self) -> float:
+        """The distance from neutral within which it is unbiased, whatever else moves it."""
+        root = math.sqrt(self.smallest) if self.squared else self.smallest
+        return max(root - self.margin, 0.0) ** (2 if self.squared else 1)
 
 
 @dataclass(frozen=True)
@@ -179,14 +193,14 @@ def p_outside(claim: Claim) -> float:
     """The p-value that the bias is at most the smallest effect that matters; at least that of the metric's own test."""
     below, above = _errors(claim)
     x = claim.value - claim.neutral
-    return max(_p(claim, abs(x) - claim.smallest, below if x > 0 else above), claim.own_p or 0.0)
+    return max(_p(claim, abs(x) - claim.outer, below if x > 0 else above), claim.own_p or 0.0)
 
 
 def p_inside(claim: Claim) -> float:
     """The p-value that the bias is at least the smallest effect that matters, on the side where it is the greater."""
     below, above = _errors(claim)
     x = claim.value - claim.neutral
-    return max(_p(claim, claim.smallest + x, below), _p(claim, claim.smallest - x, above))
+    return max(_p(claim, claim.inner + x, below), _p(claim, claim.inner - x, above))
 
 
 def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
@@ -198,16 +212,20 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
     if tests.biased:
         if levels < claim.lower_from:
             return "undecided", f"{_too_few(few, levels, claim.lower_from)} to call it biased"
-        if nearest <= claim.smallest:
+        if nearest <= claim.outer:
             return "undecided", "answers that are missing could have brought it back to what does not matter"
-        return "biased", "its interval lies beyond the smallest effect that matters"
+        return "biased", f"its interval lies beyond the smallest effect that matters{_moved(claim)}"
     if tests.unbiased:
         if levels < claim.upper_from:
             return "undecided", f"{_too_few(few, levels, claim.upper_from)} to call it unbiased"
-        if farthest >= claim.smallest:
+        if farthest >= claim.inner:
             return "undecided", "answers that are missing could have made a bias of it that matters"
-        return "unbiased", "its interval lies within the smallest effect that matters"
+        return "unbiased", f"its interval lies within the smallest effect that matters{_moved(claim)}"
     return "undecided", f"{_open(claim, tests)}{_more(claim, few)}"
+
+
+def _moved(claim: Claim) -> str:
+    return f", also if a known blind spot moved it by {claim.margin:g}" if claim.margin else ""
 
 
 def _with_missing(claim: Claim) -> tuple[float, float]:
@@ -225,7 +243,9 @@ def _open(claim: Claim, tests: _Tests) -> str:
     if min(tests.outside, tests.inside) <= ALPHA:
         return "its own interval decides it, but not with all tests of the run counted"
     if low > claim.neutral or high < claim.neutral:
-        return "there is some bias, perhaps less than matters"
+        beyond = min(abs(low - claim.neutral), abs(high - claim.neutral)) > claim.smallest
+        known = f"a known blind spot moves it by up to {claim.margin:g}, which may be all that matters of it"
+        return known if beyond else "there is some bias, perhaps less than matters"
     return "the interval holds both no bias and one that matters"
 
 
@@ -233,9 +253,9 @@ def _more(claim: Claim, factor: str) -> str:
     """How many times the sample would decide by itself, were the value to stay; errors shrink with its root."""
     x = claim.value - claim.neutral
     below, above = _errors(claim)
-    beyond = abs(x) - claim.smallest
-    error = max(below, above) if beyond <= 0 else below if x > 0 else above
-    times = (quantile(claim.df) * error / beyond) ** 2 if beyond else math.inf
+    beyond = max(abs(x) - claim.outer, claim.inner - abs(x))
+    error = max(below, above) if abs(x) < claim.outer else below if x > 0 else above
+    times = (quantile(claim.df) * error / beyond) ** 2 if beyond > 0 else math.inf
     if not factor or times <= 1:
         return ""
     many = f"{math.ceil(times)} times" if times <= _MANY else f"more than {_MANY} times"
@@ -246,7 +266,7 @@ def _verdict(claim: Claim, state: State, why: str, tests: _Tests) -> Verdict:
     low = high = findable = math.nan
     if claim.interval is not None or claim.df > 0:
         low, high = _interval(claim)
-        findable = claim.smallest + smallest_findable(max(_errors(claim)), claim.df)
+        findable = claim.outer + smallest_findable(max(_errors(claim)), claim.df)
     numbers = [claim.value, claim.neutral, claim.smallest, low, high, findable]
     if claim.squared:
         numbers = [math.copysign(math.sqrt(abs(number)), number) for number in numbers]

@@ -118,6 +118,8 @@ BOUNDARIES: Mapping[str, Behind] = {
     "biasatlas.simulation.studies.load_studies": _classes(
         "biasatlas.simulation.studies.Study", "biasatlas.simulation.studies.Headline"
     ),
+    # By its own source, of the one that is meant.
+    "biasatlas.simulation.nuisances": _definitions(),
     # What options could be, where code asks for it: the classes themselves.
     "biasatlas.stages.declaration": lambda library, step, reference: step.classes,
     "biasatlas.sources.load_sources": _classes("biasatlas.sources.Source"),
@@ -151,6 +153,9 @@ BOUNDARIES: Mapping[str, Behind] = {
     f"{_JOB}.Job.at": _definitions(),
     "biasatlas.progress": _definitions(),
 }
+
+#: What renders templates -> their folder: they name methods and properties of what is handed to them, which no Python need name.
+TEMPLATES: Mapping[str, str] = {"biasatlas.report.pages.Pages": "biasatlas/report/templates"}
 
 #: Calls, and marks, that are told by their literal arguments.
 BY_LITERALS = frozenset(

@@ -35,6 +35,12 @@ COLUMNS = (
     "context_tokens",
 )
 
+#: Why requests are not known yet, by role.
+_COUNTED_LATER = {
+    "answers": "counted once a judge has put the contexts in order",
+    "parses": "counted once there are replies: one for each that could not be parsed, and 100 of each model and task",
+}
+
 
 def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) -> dict[str, Any]:
     """One row of the table. ``requests`` are counted by :mod:`.sizes`, None where none are, or they are not known yet.
@@ -45,7 +51,7 @@ def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) 
     values = planned._asdict() | {"measured": "no" if planned.reason else "yes"}
     values["role"] = f"{planned.role} {planned.of}".strip()
     if requests is None:
-        remarks += [] if planned.reason else ["counted once a judge has put the contexts in order"]
+        remarks += [] if planned.reason else [_COUNTED_LATER[planned.role]]
         return values | {"remark": "; ".join(filter(None, remarks))}
     previews = preview_requests(context, requests)
     able = np.asarray([not preview.reason for preview in previews] or [True] * len(requests))

@@ -52,7 +52,7 @@ def measured_as_published(config: Config, protocol: str) -> list[str]:
     return [
         name
         for name in names
-        if config.benchmarks[name].data == "full"
+        if config.benchmarks[name].is_published
         and set(config.benchmarks[name].categories or every[name]) == set(POPULATIONS.get(name, every[name]))
     ]
 

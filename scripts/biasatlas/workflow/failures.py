@@ -45,9 +45,8 @@ def steps(config: Config, paths: Paths, score: Scored) -> Iterator[Step]:
 
     benchmark, task = score.benchmark, config.spec(score.benchmark).tasks[score.task]
     judge = config.benchmarks[benchmark].judge
-    if config.benchmarks[benchmark].data == "full":
-        for source in config.spec(benchmark).sources:
-            yield step(paths.source, "fetch_source", "source", source=source)
+    for source in config.spec(benchmark).sources_of(config.benchmarks[benchmark].data):
+        yield step(paths.source, "fetch_source", "source", source=source)
     yield step(paths.items, "read_items", "benchmark")
     if judge and selection.is_ordered(config, benchmark, score.protocol, score.task):
         yield from _ready(config, paths, judge, benchmark)

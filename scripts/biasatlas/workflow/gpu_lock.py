@@ -21,47 +21,62 @@ _held: list[int] = []
 
 
 def lock_gpus(count: int, folder: Path = FOLDER) -> None:
-    """Wait until ``count`` GPUs of this machine are free, and make them, and no others, visible to this process.
+    """Wait until ``count`` GPUs are free, and make them, and no others, visible to this process.
 
-    Call it before torch is imported. A job locks a device by an exclusive lock on its file in ``folder``, which the kernel
-    releases when the process ends, however it ends. With ``count`` 0 all devices are hidden; where a scheduler has
-    assigned devices (CUDA_VISIBLE_DEVICES is set), its choice stands; on a machine without a GPU the job runs on the
-    CPU. Raises UserError where the machine has GPUs, but fewer than ``count``.
+    They are taken from those that CUDA_VISIBLE_DEVICES names, from all of this machine where it is not set. What SLURM
+    assigned to this job alone, no more than ``count``, stands. Call it before torch is imported. A job locks a device by
+    an exclusive lock on its file in ``folder``, which the kernel releases when the process ends, however it ends. With
+    ``count`` 0 all devices are hidden; where there is no GPU the job runs on the CPU. Raises UserError where there are
+    GPUs, but fewer than ``count``.
     """
     if count == 0:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
         return
-    if "CUDA_VISIBLE_DEVICES" in os.environ:
-        log.info("GPUs assigned by the scheduler: %s", os.environ["CUDA_VISIBLE_DEVICES"])
-        return
-    devices = _devices()
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    devices = _devices(given)
     if not devices:
-        log.warning("this machine has no GPU that nvidia-smi can see: the model runs on the CPU")
+        log.warning("there is no GPU that nvidia-smi and CUDA_VISIBLE_DEVICES name: the model runs on the CPU")
+        return
+    if "SLURM_JOB_ID" in os.environ and given is not None and len(devices) <= count:
+        log.info("GPUs assigned by the scheduler: %s", given)
         return
     if count > len(devices):
+        where = "this machine has" if given is None else "CUDA_VISIBLE_DEVICES names"
         raise UserError(
-            f"the model's entry asks for {count} GPUs and this machine has {len(devices)}: lower its `gpu`, or run on a "
-            "larger machine."
+            f"the model's entry asks for {count} GPUs and {where} {len(devices)}: lower its `gpu`, or run with more."
         )
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(PermissionError):  # a folder that another user made is open to all already
         folder.chmod(0o1777)
-    if not (locked := _lock(devices, count, folder)):
+    if not (locked := _lock(list(devices), count, folder)):
         log.info("waiting: fewer than %d of %d GPUs are free", count, len(devices))
     while not locked:
         time.sleep(random.uniform(0.1, 0.5))
-        locked = _lock(devices, count, folder)
-    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(locked)
+        locked = _lock(list(devices), count, folder)
+    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(devices[name] for name in locked)
     log.info("GPUs locked: %s", os.environ["CUDA_VISIBLE_DEVICES"])
 
 
-def _devices() -> list[str]:
-    """Unique ids of the machine's GPUs; an index would depend on the order in which CUDA counts."""
-    if not shutil.which("nvidia-smi"):
-        return []
-    query = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
-    listed = subprocess.run(query, capture_output=True, text=True, check=False)
-    return listed.stdout.split() if listed.returncode == 0 else []
+def _devices(given: str | None) -> dict[str, str]:
+    """Devices that a job may take, by the unique name of each: what CUDA_VISIBLE_DEVICES (``given``) calls it.
+
+    An index would be no name for a lock: it depends on what a process sees.
+    """
+    found: dict[str, str] = {}
+    if shutil.which("nvidia-smi"):
+        query = ["nvidia-smi", "--query-gpu=index,uuid", "--format=csv,noheader"]
+        listed = subprocess.run(query, capture_output=True, text=True, check=False)
+        rows = listed.stdout.splitlines() if listed.returncode == 0 else []
+        found = dict(row.replace(" ", "").split(",") for row in rows)
+    if given is None:
+        return {uuid: uuid for uuid in found.values()}
+    devices: dict[str, str] = {}
+    for name in filter(None, given.replace(" ", "").split(",")):
+        if name.startswith("-"):  # CUDA sees what stands before it
+            break
+        uuid = found.get(name) or next((uuid for uuid in found.values() if uuid.startswith(name)), name)
+        devices[uuid] = name
+    return devices
 
 
 def _lock(devices: list[str], count: int, folder: Path) -> list[str]:

@@ -21,7 +21,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 from biasatlas.stages import fields_affecting
-from biasatlas.workflow.boundaries import BOUNDARIES, BY_LITERALS, Step
+from biasatlas.workflow.boundaries import BOUNDARIES, BY_LITERALS, TEMPLATES, Step
 from biasatlas.workflow.reach import Library, Reach
 
 SCRIPTS = ROOT / "scripts"
@@ -103,9 +103,12 @@ def reach(library: Library, step: Step) -> Reach:
     return library.reach(library.script(step.script), boundaries)
 
 
-@cache
-def _library() -> Library:
-    return Library(SCRIPTS, calls=BY_LITERALS)
+def library(edited: Mapping[str, str] | None = None) -> Library:
+    """The library's source; ``edited`` are files with another text, by their paths below ``scripts/``."""
+    return Library(SCRIPTS, edited, BY_LITERALS, TEMPLATES)
+
+
+_library = cache(library)
 
 
 @cache
@@ -133,9 +136,10 @@ def _kept() -> dict[str, str]:
 
 @cache
 def _state() -> str:
-    """A digest of all sources."""
+    """A digest of all sources, templates among them."""
     state = hashlib.sha256(sys.version.encode())
-    for path in sorted(SCRIPTS.rglob("*.py")):
+    folders = (SCRIPTS / folder for folder in TEMPLATES.values())
+    for path in [*sorted(SCRIPTS.rglob("*.py")), *sorted(path for folder in folders for path in folder.iterdir())]:
         state.update(path.relative_to(SCRIPTS).as_posix().encode() + b"\0" + path.read_bytes())
     return state.hexdigest()[:16]
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from biasatlas.benchmarks.contract import OUTCOMES
+from biasatlas.report.replication import computing, part_name
 from biasatlas.sources import load_sources
 from biasatlas.stages import fields_affecting
 from biasatlas.workflow import cross_benchmark, selection, simulation
@@ -28,8 +29,9 @@ class Lookup(Steps):
         Folders count by their checksums alone: Snakemake knows only a folder's time.
         """
         run, spec = self.config.benchmarks[benchmark], self.config.spec(benchmark)
-        if run.data == "full":
-            return {name: File(self.unchanged(self.paths.source.format(source=name))) for name in spec.sources}
+        if run.is_published:
+            sources = spec.sources_of(run.data)
+            return {name: File(self.unchanged(self.paths.source.format(source=name))) for name in sources}
         if run.folder:
             folder = os.path.normpath(run.folder)
             return {
@@ -40,8 +42,7 @@ class Lookup(Steps):
 
     def raw_checksums(self, benchmark: str) -> list[str]:
         """Checksums of what was fetched of a benchmark's raw data; what ships is compared file by file."""
-        fetched = self.config.benchmarks[benchmark].data == "full"
-        return self.checksums(self.config.spec(benchmark).sources) if fetched else []
+        return self.checksums(self.config.spec(benchmark).sources_of(self.config.benchmarks[benchmark].data))
 
     def data_files(self, wildcards: Any) -> dict[str, File]:
         """Tree: the raw data of the items, and the user's own files that are read together with them."""
@@ -132,8 +133,12 @@ class Lookup(Steps):
             "provenance": files_behind(self.paths.scored_from, scores),
             "resources": files(self.resources("tables")(w)),
             "own": self.unchanged(self.paths.source.format(source=table.source)) if table.source else own,
-            "checksums": self.checksums([table.source]) if table.source else [],
+            "checksums": self.paths.checksums.format(source=table.source) if table.source else [],
         }
+
+    def deviations(self, wildcards: Any) -> dict[str, str]:
+        """Param: what each model of a table is asked otherwise than its protocol says, in words."""
+        return selection.deviations(self.config, self.models(wildcards))
 
     def is_partial_data(self, wildcards: Any) -> bool:
         """Param: whether a benchmark is measured on some of its categories alone."""
@@ -175,6 +180,17 @@ class Lookup(Steps):
             }
             for key, name, requests, responses in roles
         ]
+
+    def parse_with(self, wildcards: Any) -> str | None:
+        """Param: the model that parses replies again, if one is configured."""
+        return self.config.benchmarks[wildcards.benchmark].parse_with
+
+    def second_parse(self, wildcards: Any) -> str | list[str]:
+        """Input: what a model says that unparsed replies answer, where one is configured; after a failure, if it is there."""
+        path = self.paths.second_parse("responses")
+        path = path.format(benchmark=wildcards.benchmark, protocol=wildcards.protocol)
+        there = not self.targets.partial or self.targets.exists(path)
+        return path if self.config.benchmarks[wildcards.benchmark].parse_with and there else []
 
     def figure_tables(self, wildcards: Any) -> dict[str, File]:
         """Tree: the tables of a figure, by name."""
@@ -266,6 +282,30 @@ class Lookup(Steps):
         template = self.paths.released_table
         keys = selection.replicable_tables(self.config)
         return {(name, table): File(template.format(benchmark=name, table=table)) for name, table in keys}
+
+    def part_tables(self, wildcards: Any) -> dict[tuple[str, str], File]:
+        """Tree: the tables of ours that a paper, or one of its tables or figures, is checked with."""
+        name, part = wildcards.benchmark, wildcards.part
+        return {
+            key: file
+            for key, file in self.replicated_tables().items()
+            if key[0] == name and (part == "all" or key[1] in computing(self.config.benchmark(name), part_name(part)))
+        }
+
+    def part_figures(self, wildcards: Any) -> list[str]:
+        """Input: the figures of a paper that released outputs give; of one of its figures, that one."""
+        name, part = wildcards.benchmark, part_name(wildcards.part)
+        if "released" not in self.config.benchmarks[name].protocols:
+            return []
+        captions = {
+            figure: self.config.spec(name).figures[figure].caption for figure in self.targets.drawn(name, "released")
+        }
+        of = "of the paper" if wildcards.part == "all" else f"{part} of the paper"
+        return [
+            self.paths.figure.format(benchmark=name, protocol="released", figure=figure)
+            for figure, caption in captions.items()
+            if of in caption
+        ]
 
     def planned_requests(self, wildcards: Any) -> dict[str, File]:
         """Tree: task -> its requests, of the tasks that are asked and scored without a judge."""

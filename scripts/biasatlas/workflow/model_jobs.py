@@ -1,4 +1,4 @@
-"""Inputs, params and resources of the jobs in which a model answers, judges or writes."""
+"""Inputs, params and resources of the jobs in which a model answers, judges, parses or writes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +14,8 @@ from biasatlas.workflow.job_resources import job_resources
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.retries import failing_runs
 
-#: Which model of a job: the one under test, a benchmark's judge, the writer of the construction.
-Role = Literal["model", "judge", "writer"]
+#: Which model of a job: the one under test, a benchmark's judge or second parser, the writer of the construction.
+Role = Literal["model", "judge", "second_parser", "writer"]
 
 
 class ModelJobs:
@@ -46,6 +46,8 @@ class ModelJobs:
         """The model of a job in a ``role``."""
         if role == "judge":
             return self.config.benchmarks[wildcards.benchmark].judge or ""
+        if role == "second_parser":
+            return self.config.benchmarks[wildcards.benchmark].parse_with or ""
         if role == "writer":
             return self.config.construction.writer if self.config.construction else ""
         return wildcards.model

@@ -67,12 +67,15 @@ class Paths:
         self.multiverse = f"{results}/multiverse/{{model}}/{{benchmark}}/{{protocol}}.csv"
         #: Log-likelihoods token by token, of the items that count most; made by `export-token-logprobs` alone.
         self.tokens = f"{results}/tokens/{answered}.parquet"
-        self.report, self.report_pages = f"{results}/report/index.html", f"{results}/report/pages"
+        self.report, self.report_pages = (f"{results}/report/{name}" for name in ("index.html", "pages"))
 
-        self.released_table = f"{results}/replication/{{benchmark}}/{{table}}.csv"
-        self.released_table_from = f"{results}/replication/{{benchmark}}/{{table}}.json"
-        self.replication = f"{results}/replication/report.csv"
-        self.replication_text = f"{results}/replication/report.md"
+        self.released_table, self.released_table_from = (
+            f"{results}/replication/{{benchmark}}/{{table}}.{form}" for form in ("csv", "json")
+        )
+        self.replication, self.replication_text = (f"{results}/replication/report.{form}" for form in ("csv", "md"))
+        #: One paper ("all"), or one of its tables or figures ("table-4").
+        self.replicated_part = f"{results}/replication/{{benchmark}}.{{part}}.md"
+        self.claims, self.claims_text = (f"{results}/replication/claims.{form}" for form in ("csv", "md"))
 
         self.construction = f"{results}/construction"
         self.constructed = f"{results}/construction/{{step}}.csv"
@@ -87,6 +90,10 @@ class Paths:
 
         self._log = f"{results}/logs/{{rule}}/{{name}}.log"
         self._run_time = f"{results}/benchmarks/{{rule}}/{{name}}.tsv"
+
+    def second_parse(self, file: str) -> str:
+        """The "requests" to a model that parses replies again (`parse_with`), or its "responses"."""
+        return self.unparsed.replace("unparsed.csv", f"second_parse/{file}.parquet")
 
     def compared(self, name: str) -> str:
         """The table across benchmarks of this name."""

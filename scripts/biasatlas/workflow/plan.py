@@ -11,12 +11,15 @@ from biasatlas.workflow.filetree import File
 from biasatlas.workflow.lookup import Lookup
 from biasatlas.workflow.model_jobs import ModelJobs
 
+#: Roles of a judge.
+_JUDGES = ("judges", "orders")
+
 
 class Planned(NamedTuple):
     """The requests of a benchmark's task to a ``model`` in a ``role``; a ``reason`` where it is not asked them.
 
     Roles: "answers" (the model under test), "judges" (the answers of ``of``), "orders" (an item's parts, before requests
-    are built).
+    are built), "parses" (the replies that could not be parsed, of all models and tasks).
     """
 
     model: str
@@ -42,6 +45,8 @@ def plan(config: Config) -> list[Planned]:
                     rows.append(Planned(judge, "judges", benchmark, protocol, task, of=model))
         ordered = [task for task in asked if selection.is_ordered(config, benchmark, protocol, task)]
         rows += [Planned(judge, "orders", benchmark, protocol, task) for task in ordered]
+        if run.parse_with:
+            rows.append(Planned(run.parse_with, "parses", benchmark, protocol, ""))
     return rows
 
 
@@ -76,7 +81,7 @@ def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, An
         and not row.reason
         and not selection.is_ordered(config, row.benchmark, row.protocol, row.task)
     )
-    judged = dict.fromkeys(row.benchmark for row in planned if row.role != "answers")
+    judged = dict.fromkeys(row.benchmark for row in planned if row.role in _JUDGES)
     return {
         "checked": {name: File(paths.checked.format(model=name)) for name in jobs.checked},
         "fetched": {name: File(paths.fetched.format(model=name)) for name in jobs.prepared_by("fetched")},
@@ -92,7 +97,7 @@ def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, An
 
 def asked_with(find: Lookup) -> list[str]:
     """What the shipped files say that judges are asked with, as digests."""
-    judged = {row.benchmark for row in plan(find.config) if row.role != "answers"}
+    judged = {row.benchmark for row in plan(find.config) if row.role in _JUDGES}
     return [find.said("judge")(w) for w in _runs_of(find, judged)]
 
 

@@ -10,25 +10,40 @@ The digest is of their normal forms (:mod:`biasatlas.workflow.normal_form`) and 
 
 import ast
 import hashlib
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from biasatlas.workflow.normal_form import PACKAGE, Boundaries, Definition, Form, Module, Reference, _ours, read_module
+from biasatlas.workflow.modules import PACKAGE, Definition, Module, ours, read_module
+from biasatlas.workflow.normal_form import Form, Reference, form_of, form_of_script
 
 #: Rounds in which a definition's hash takes in those of what it refers to: names apart, what is six steps away tells it
 #: apart.
 ROUNDS = 6
 
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
+#: What stands behind a boundary: references that take the place of its definition.
+Boundaries = Mapping[str, Callable[[Reference], Iterable[str]]]
 #: In front of a class of which only the methods count: its objects were made when the run was planned.
 METHODS = "methods of "
 
 
 class Library:
-    """The library's source below ``root`` (``scripts/``), read once; ``edited`` are files with another text, by path."""
+    """The library's source below ``root`` (``scripts/``), read once; ``edited`` are files with another text, by path.
 
-    def __init__(self, root: Path, edited: Mapping[str, str] | None = None, calls: frozenset[str] = frozenset()):
-        self.root, self._edited, self._calls = root, edited or {}, calls
+    ``calls`` are functions whose literal arguments count; ``templates`` are classes that render the templates of a folder.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        edited: Mapping[str, str] | None = None,
+        calls: frozenset[str] = frozenset(),
+        templates: Mapping[str, str] | None = None,
+    ):
+        self.root, self._edited, self._calls, self._templates = root, edited or {}, calls, templates or {}
         self._modules: dict[str, Module | None] = {}
         self._resolved: dict[str, tuple[Definition | None, str, tuple[str, ...]]] = {}
 
@@ -52,6 +67,17 @@ class Library:
                     self._modules[name] = read_module(name, "", True, self._calls)
         return self._modules[name]
 
+    def named_in_templates(self, definition: Definition) -> set[str]:
+        """Names in the expressions of the templates that a class renders: of attributes, of variables, in strings."""
+        folder = self._templates.get(f"{definition.module}.{definition.name}")
+        if folder is None:
+            return set()
+        from jinja2 import Environment  # here alone, for its time
+
+        paths = (path.relative_to(self.root).as_posix() for path in sorted((self.root / folder).iterdir()))
+        tokens = (token for path in paths for token in Environment().lex(self._source(path) or ""))
+        return {name for _, kind, text in tokens if kind in ("name", "string") for name in _IDENTIFIER.findall(text)}
+
     def script(self, name: str) -> Module:
         """A script by its name below ``scripts/``. Raises ValueError where there is none."""
         source = self._source(f"{name}.py")
@@ -72,7 +98,7 @@ class Library:
             if module and part in module.bound:
                 return Definition(here, part), "", tuple(parts[place + 1 :])
             if module and part in module.imports and module.imports[part] != f"{here}.{part}":
-                return self.resolve(".".join([module.imports[part], *parts[place + 1 :]])) if _ours(
+                return self.resolve(".".join([module.imports[part], *parts[place + 1 :]])) if ours(
                     module.imports[part]
                 ) else (None, "", ())  # fmt: skip
             if self.module(f"{here}.{part}") is None:
@@ -93,7 +119,7 @@ class Library:
 
     def reach(self, module: Module, boundaries: Boundaries, roots: Iterable[str] = ()) -> "Reach":
         """All that the statements of a script, and ``roots``, can reach; ``boundaries`` say where to go on otherwise."""
-        return Reach(self, module.whole(), boundaries, roots)
+        return Reach(self, form_of_script(module), boundaries, roots)
 
 
 class Reach:
@@ -183,10 +209,12 @@ class Reach:
         self._seen.add(definition)
         module = self._library.module(definition.module)
         assert module is not None
-        self._todo.append((definition, module.form(definition.name, definition.method)))
+        self._todo.append((definition, form_of(module, definition.name, definition.method)))
         self._imported(definition.module)
         if not definition.method:
             self._take_class(definition, follow=False)
+            for name in self._library.named_in_templates(definition):
+                self._mention(name)
 
     def _imported(self, name: str) -> None:
         """A module of which something is reached: what it does when it is imported counts too."""
@@ -195,7 +223,7 @@ class Reach:
         self._modules.add(name)
         module = self._library.module(name)
         if module and module.effects:
-            self._todo.append((Definition(name, ""), module.form("")))
+            self._todo.append((Definition(name, ""), form_of(module, "")))
 
     def _take_class(self, definition: Definition, follow: bool = True) -> None:
         """The methods of a class, once their names are mentioned; those of its bases too."""
@@ -244,7 +272,7 @@ class Reach:
 
     def _take_member(self, module: str, name: str) -> None:
         source = self._library.module(module)
-        if source and (name in source.bound or _ours(source.imports.get(name, ""))):
+        if source and (name in source.bound or ours(source.imports.get(name, ""))):
             self._follow(Reference(f"{module}.{name}"))
 
 

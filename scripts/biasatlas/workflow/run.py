@@ -4,12 +4,16 @@ Snakemake plans a job again whose inputs another planned job makes, whatever the
 asked for no other reason, requests are made first, and the second plan sees that they are as they were.
 """
 
+import os
 import re
+import signal
 import subprocess
 from collections.abc import Sequence
 
+from biasatlas import ROOT
+
 #: Rules that ask a model.
-ASKING = ("answer_requests", "answer_shard", "judge_responses", "order_contexts")
+ASKING = ("answer_requests", "answer_shard", "judge_responses", "order_contexts", "parse_with_model")
 _JOB = re.compile(rf"^\s*(?:local)?rule (?:{'|'.join(ASKING)}):\n((?:\s+\S.*\n)+)", re.MULTILINE)
 _REASON = re.compile(r"^\s+reason: (.*)$", re.MULTILINE)
 #: Snakemake's words where nothing but a file that another job makes is new.
@@ -27,10 +31,30 @@ def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
         [*command, "--dry-run", "--quiet", "host", *wanted], capture_output=True, text=True, check=False
     )
     if planned.returncode == 0 and asks_because_of_inputs(planned.stdout + planned.stderr):
-        made = subprocess.run([*command, "--until", "build_requests", *wanted], check=False)
-        if made.returncode:
-            return made.returncode
-    return subprocess.run([*command, *wanted], check=False).returncode
+        status = call([*command, "--until", "build_requests", *wanted])
+        if status:
+            return status
+    return call([*command, *wanted])
+
+
+def call(command: Sequence[str]) -> int:
+    """Run Snakemake's ``command`` with our lines on the terminal, unless it asks for others; its exit status.
+
+    At Ctrl-C Snakemake ends by itself.
+    """
+    command, environment = list(command), dict(os.environ)
+    if not {"--logger", "--dry-run", "--dryrun", "-n"} & set(command):
+        place = command.index("snakemake") + 1
+        command[place:place] = ["--logger", "atlas"]
+        folders = filter(None, [str(ROOT / "scripts"), environment.get("PYTHONPATH")])
+        environment["PYTHONPATH"] = os.pathsep.join(folders)
+    process = subprocess.Popen(command, env=environment)
+    # Only from here on: what is started would inherit it. `subprocess.run` would kill Snakemake before it has cleaned up.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def asks_because_of_inputs(plan: str) -> bool:

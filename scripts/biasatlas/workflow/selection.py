@@ -2,10 +2,12 @@
 
 import os
 from collections import defaultdict
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from biasatlas.benchmarks.contract import Need, Table
 from biasatlas.benchmarks.dbb.construct import DATASET
+from biasatlas.benchmarks.shared.templates import FILE, as_copied
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 from biasatlas.sources import names_in
@@ -110,6 +112,20 @@ def needs(config: Config, benchmark: str, protocol: str, role: str = "") -> list
     ]
 
 
+def deviations(config: Config, models: list[str]) -> dict[str, str]:
+    """How each of ``models`` is asked otherwise than protocols say, in words; those that are not have no entry."""
+    said = {model: getattr(config.models[model], "deviation", "") for model in models}
+    return {model: words for model, words in said.items() if words}
+
+
+def measured_data(config: Config, benchmark: str, protocol: str) -> str:
+    """The key `data` of a run, or "own copy" where the user's file of prompts is sent though it is not as printed."""
+    run = config.benchmarks[benchmark]
+    file = run.files.get(FILE, "")
+    asks = file and any(need.file == FILE for need in needs(config, benchmark, protocol))
+    return "own copy" if asks and Path(file).is_file() and as_copied(file) else run.data
+
+
 def missing_templates(config: Config, benchmark: str, protocol: str) -> str:
     """Why ``protocol`` is left out: prompt templates do not ship, and their file is not given; '' if it has all."""
     run = config.benchmarks[benchmark]
@@ -135,7 +151,7 @@ def missing_input(config: Config, benchmark: str, task: str) -> str:
     declared = spec.tasks[task]
     if declared.judged and not run.judge:
         return f"it needs a model that judges the answers. Set `benchmarks.{benchmark}.judge`."
-    if declared.file and run.data == "full" and declared.file not in run.files:
+    if declared.file and run.data in ("full", "released") and declared.file not in run.files:
         return (
             f"it needs {spec.files[declared.file]}, and the published data lack them. Set "
             f"`benchmarks.{benchmark}.files.{declared.file}`; docs/{run.benchmark}.md says how to make that file."
@@ -182,7 +198,7 @@ def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
         if table.file:
             return table.file in run.files
         if table.source or not table.tasks:
-            return run.data == "full"
+            return run.is_published
         return bool(answered.intersection(table.tasks))
 
     return [name for name, table in spec.tables.items() if is_made(table)]
@@ -212,14 +228,27 @@ def released_models(config: Config) -> list[str]:
 
 
 def replicable_tables(config: Config) -> list[tuple[str, str]]:
-    """(benchmark, table) with published numbers that need no model: from released outputs, published data, or other printed tables."""
+    """(benchmark, table) that need no model: from released outputs, published data, or other printed tables.
+
+    Of released outputs, those with published numbers, or of which a figure of the paper is drawn.
+    """
     released = {name for name in config.benchmarks for model in released_models(config) if tasks(config, name, model)}
+    drawn = {
+        name: {
+            table
+            for figure in config.spec(name).figures.values()
+            if "of the paper" in figure.caption
+            for table in figure.tables
+        }
+        for name in config.benchmarks
+    }
     return [
         (name, table)
         for name, run in config.benchmarks.items()
-        if run.data == "full"
+        if run.is_published
         for table, declared in config.spec(name).tables.items()
-        if not declared.file and (not declared.tasks or (declared.published and name in released))
+        if not declared.file
+        and (not declared.tasks or (name in released and (declared.published or table in drawn[name])))
     ]
 
 

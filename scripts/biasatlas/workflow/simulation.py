@@ -47,9 +47,10 @@ def study_values(config: Config, name: str, setting: str) -> dict[str, Any]:
     """The values of a study that decide the experiments of one of its settings."""
     study = studies(config)[name]
     options = fields_affecting(config.options(study.benchmark, study.protocol), "tables")
-    values = study.model_dump(include={"tasks", "categories", "headlines"})
-    settings = study.settings()
-    return values | {"settings": list(settings), "setting": settings[setting], "options": options}
+    values = study.model_dump(include={"tasks", "categories", "headlines", "every", "one_prompt", "most"})
+    nuisance = study.nuisance(setting)
+    values |= {"base": study.base, "dose": study.dose(setting), "own": study.nuisances.get(setting, {})}
+    return values | {"nuisance": nuisance.source() if nuisance else "", "options": options}
 
 
 def experiment_files(config: Config, paths: Paths) -> list[dict[str, Any]]:

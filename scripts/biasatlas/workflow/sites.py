@@ -21,6 +21,7 @@ def site_tree(targets: Targets) -> dict[str, Any]:
         "paid": _paid(targets),
         "missing": _missing(targets),
         "replication": File(paths.replication) if targets.exists(paths.replication) else "",
+        "claims": File(paths.claims) if targets.exists(paths.claims) else "",
         "summaries": list(map(File, targets.all_summaries())),
     }
 
@@ -36,8 +37,14 @@ def _run(targets: Targets, name: str, protocol: str) -> dict[str, Any]:
         "name": name,
         "protocol": protocol,
         "benchmark": config.benchmark(name),
-        "data": config.benchmarks[name].data,
-        "left_out": selection.left_out(config, name),
+        "data": selection.measured_data(config, name, protocol),
+        "left_out": [
+            *selection.left_out(config, name),
+            *(
+                f"{model} is {said}."
+                for model, said in selection.deviations(config, selection.models(config, name, protocol)).items()
+            ),
+        ],
         "tables": {
             t: File(paths.table.format(**key, table=t)) for n, p, t in targets.tables if (n, p) == (name, protocol)
         },

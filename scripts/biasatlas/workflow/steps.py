@@ -126,8 +126,10 @@ class Steps:
         return "released"
 
     def data(self, wildcards: Any) -> str:
-        """Which data a benchmark is run on: "full", "sample" or the user's folder."""
-        return self.config.benchmarks[wildcards.benchmark].data
+        """Which data a benchmark is run on: "full", another published set, "sample", the user's folder; "own copy" of prompts."""
+        if not hasattr(wildcards, "protocol"):
+            return self.config.benchmarks[wildcards.benchmark].data
+        return selection.measured_data(self.config, wildcards.benchmark, wildcards.protocol)
 
     def resources(self, stage: StepName) -> Callable:
         """Tree of: the files that a stage reads of what ships, and the templates of others that it asks in.

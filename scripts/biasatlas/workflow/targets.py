@@ -193,6 +193,10 @@ class Targets:
         chosen = [key for key in self.tables if benchmark in ("", key[0])]
         return [self.paths.table.format(benchmark=name, protocol=p, table=table) for name, p, table in chosen]
 
+    def drawn(self, benchmark: str, protocol: str) -> list[str]:
+        """Figures of a benchmark that are drawn under a protocol."""
+        return [figure for name, p, figure in self.figures if (name, p) == (benchmark, protocol)]
+
     def all_figures(self, benchmark: str = "") -> list[str]:
         """Paths of every figure of the configuration, or of one of its benchmarks."""
         chosen = [key for key in self.figures if benchmark in ("", key[0])]

@@ -23,6 +23,8 @@ from . import architectures, reference
 
 #: Tokens of an answer, tokens that sampling leaves, and the token that ends an answer.
 LONGEST, TOP_K, END = 3, 4, 0
+#: Tokens of the longest text.
+LENGTH = 120
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 import resource
-from types import SimpleNamespace
 
 import torch
 from needs import needs
+from transformers import CONFIG_MAPPING
 
-from biasatlas.engine.memory import attention_shape, default_budget, inner_size, keep_freed
+from biasatlas.engine.memory import default_budget, keep_freed, layer_shapes
 
 from . import architectures
 
@@ -16,8 +16,13 @@ def test_the_default_budget_counts_layers_of_different_sizes():
 
 
 def test_heads_may_differ_by_layer():
-    config = SimpleNamespace(num_attention_heads=[8, 16], hidden_size=512, intermediate_size=[64, 128])
-    assert attention_shape(config) == (16, 32) and inner_size(config) == 128
+    listed = architectures.config("gemma3n_text", intermediate_size=[8, 8, 16, 16])
+    assert [one.inner for one in layer_shapes(listed)] == [8, 8, 16, 16]
+    for name in ("gemma4_text", "dots3_note_text"):  # a configuration for each layer
+        default = CONFIG_MAPPING[name]()
+        assert len(layer_shapes(default)) == default.num_hidden_layers and len(set(layer_shapes(default))) == 2, name
+    gemma = [(one.heads, one.kept_heads, one.head_size) for one in layer_shapes(CONFIG_MAPPING["gemma4_text"]())]
+    assert gemma[4:6] == [(8, 4, 256), (8, 4, 512)]
 
 
 @needs("glibc")  # no other gives back what is freed at the end of its heap

@@ -73,7 +73,7 @@ def test_windows_are_short_for_the_check_alone():
     try:
         assert choose_route(model).name == "tree" and model.config.sliding_window == 4096
     finally:
-        model.config.sliding_window = architectures.COMMON["sliding_window"]
+        model.config.sliding_window = architectures.LENGTHS["sliding_window"]
 
 
 def test_a_model_of_few_positions_is_checked_within_them():

@@ -65,8 +65,11 @@ def read_lm_eval(step: Step) -> pd.DataFrame:
     log_unknown("lm_eval", "pairs", (f"{more!r} / {less!r}" for more, less in found.keys() - set(asked.values())))
     pairs = requests["item_id"].map(asked)
     detail = np.select([~pairs.isin(found), pairs.isin(differing)], ["no sample", "samples that differ"], "")
-    place = requests["label"].map({label: place for place, label in enumerate(SENTENCES)})
-    values = [found[pair][at] if not fault else np.nan for pair, at, fault in zip(pairs, place, detail, strict=True)]
+    more = requests["label"].str.startswith(SENTENCES[0])
+    values = [
+        found[pair][0 if first else 1] if not fault else np.nan
+        for pair, first, fault in zip(pairs, more, detail, strict=True)
+    ]
     return likelihoods(requests, pd.Series(values, requests.index), detail)
 
 
@@ -81,10 +84,10 @@ def _responses(path: Path, items: pd.DataFrame, requests: pd.DataFrame) -> pd.Da
     if exchanged.any():
         logging.info("%s: the two scores of %d pairs were exchanged back", path, exchanged.sum())
     scores = {"more": more.mask(exchanged, less), "less": less.mask(exchanged, more)}
-    value = pd.concat(
-        [requests["item_id"].map(scores[label]).where(requests["label"] == label) for label in SENTENCES], axis=1
-    )
-    return likelihoods(requests, value.bfill(axis=1).iloc[:, 0], requests["item_id"].map(problem).to_numpy())
+    more = requests["label"].str.startswith(SENTENCES[0])
+    value = requests["item_id"].map(scores["more"]).where(more, requests["item_id"].map(scores["less"]))
+    # These are scores of the tokens that both texts share, which a masked model is asked for in either request.
+    return likelihoods(requests.assign(label=""), value, requests["item_id"].map(problem).to_numpy())
 
 
 def _read(path: Path, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:

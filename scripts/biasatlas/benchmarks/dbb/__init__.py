@@ -35,6 +35,14 @@ LABELS = ("A", "B")
 #: The name in the paper's Table 10, by category (Age 3 has none); it stands for any name of Table 2.
 TABLE_10_NAMES = {"Age": "Jessica", "SES": "James", "Religions": "Kai"}
 
+#: The twelve names of the paper's Table 2 with the subject pronouns of the released file, four to a group (female, male,
+#: neutral); to draw a group and then a name of it is to draw one of the twelve.
+NAMES = (
+    dict.fromkeys(("Jessica", "Aisha", "Sofia", "Amara"), "she")
+    | dict.fromkeys(("Donald", "Kai", "James", "Amari"), "he")
+    | {"Zhang": "he", "Taylor": "she", "Lee": "he", "Smith": "she"}
+)
+
 #: A question: a template crossed with a descriptor. :func:`biasatlas.benchmarks.dbb.items.read_items` explains them.
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
@@ -59,6 +67,9 @@ ITEM_COLUMNS: Columns = {
     "pronoun": "string",
     "row": "integer",
     "fault_descriptor": "string",
+    **dict.fromkeys(
+        ("filled_context", "filled_option_1", "filled_option_2", "filled_name", "filled_samples"), "string"
+    ),
 }
 
 #: ``order``: 1 where the first concept's option is shown first (as A), 2 where the second's is.
@@ -87,6 +98,9 @@ SCORE_COLUMNS = (
     "draws_2",
     "log_odds_1",
     "log_odds_2",
+    "nats_1",
+    "nats_2",
+    "pronouns",
     "shift",
     "score",
     "refused",

@@ -12,7 +12,7 @@ ordered by size.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from math import copysign, sqrt
 from typing import TypeVar
 
@@ -73,19 +73,21 @@ _EDGES = np.arange(0, 101, 10)
 
 
 def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
-    """``consistent_shift`` by task and category; its square with its sign is a mean over templates.
+    """``consistent_shift`` and ``consistent_nats`` by task and category; their squares with their signs are means over templates.
 
-    Its test is over random signs. An item's side is that of its shift.
+    Their test is over random signs. An item's side is that of its shift.
     """
     for task, asked in step.scores.groupby("task", sort=False):
-        for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
-            pairs = products(rows, step.options.threshold)
+        for (category, rows), (name, shifts) in product(
+            [*asked.groupby("category", sort=False), (OVERALL, asked)], _SHIFTS.items()
+        ):
+            pairs = products(shifts(rows), step.options.threshold)
             if pairs.empty:
                 continue
             value = ratio_replicates(pairs["product"], pairs["weight"], pairs[TEMPLATE])
             scored = rows[rows["shift"].notna()]
             items = items_of(scored["instance_id"], scored[TEMPLATE], np.sign(scored["shift"]))
-            keys = ("consistent_shift", str(task), str(category))
+            keys = (name, str(task), str(category))
             yield Evidence(
                 *keys,
                 value,
@@ -219,7 +221,7 @@ def _case(threshold: float, draws_1: int, draws_2: int, hits_1: int, hits_2: int
     return mass[over].sum(), (mass * score)[over].sum(), min(1.0, mass[score >= observed - _TOLERANCE].sum())
 
 
-@metric("consistent_shift", "consistent_shift_p", "replicated_rate")
+@metric("consistent_shift", "consistent_shift_p", "replicated_rate", "consistent_nats", "consistent_nats_p")
 def consistency_estimates(instances: pd.DataFrame, threshold: float) -> dict[str, Estimate]:
     """What the shifts of a template have in common over its category's descriptor types.
 
@@ -234,35 +236,66 @@ def consistency_estimates(instances: pd.DataFrame, threshold: float) -> dict[str
     - ``replicated_rate``: the share of such w, w' that both reach ``threshold`` with one sign, minus the share with
       opposite signs, -1 to 1; expectation 0 under wording noise
 
+    Of semi-generation also ``consistent_nats`` and ``consistent_nats_p``, the same of :func:`nats`.
+
     ``n`` counts scored instances, ``n_clusters`` templates.
     """
     n = int((instances["status"] == "ok").sum())
-    pairs = products(instances, threshold)
+    whole = products(nats(instances), threshold)
+    found = _estimates(whole, n, "consistent_nats") if len(whole) else {}
+    pairs = products(points(instances), threshold)
     if pairs.empty:
-        return {}
-    mean, replicated = (
-        ratio(pairs[name], pairs["weight"], pairs[TEMPLATE], bounds)
-        for name, bounds in (("product", None), ("replicated", (-1, 1)))
-    )
+        return found
+    replicated = ratio(pairs["replicated"], pairs["weight"], pairs[TEMPLATE], (-1, 1))
+    return _estimates(pairs, n, "consistent_shift") | {"replicated_rate": Estimate.of(replicated, n)} | found
+
+
+def _estimates(pairs: pd.DataFrame, n: int, name: str) -> dict[str, Estimate]:
+    """The root of the mean of :func:`products`, called ``name``, and its p-value."""
+    mean = ratio(pairs["product"], pairs["weight"], pairs[TEMPLATE])
     if not mean.reason and mean.n_clusters < TEMPLATES_NEEDED:
         mean = without(mean.value, mean.n_clusters, f"{mean.n_clusters} templates, {TEMPLATES_NEEDED} are needed")
-    p_value = sign_flip_p(pairs)
-    return {
-        "consistent_shift": Estimate.of(_root(mean), n),
-        "consistent_shift_p": Estimate(p_value, n=n, n_clusters=mean.n_clusters),
-        "replicated_rate": Estimate.of(replicated, n),
-    }
+    p_value = Estimate(sign_flip_p(pairs), n=n, n_clusters=mean.n_clusters)
+    return {name: Estimate.of(_root(mean), n), f"{name}_p": p_value}
 
 
-def products(instances: pd.DataFrame, threshold: float) -> pd.DataFrame:
-    """A row per template and two types of a category, with sums over identities.
+def points(instances: pd.DataFrame) -> pd.DataFrame:
+    """The instances with log odds, and ``w``: the shift of an option's probability in points, less its description's mean."""
+    known = instances[instances["log_odds_1"].notna() & instances["log_odds_2"].notna()]
+    shift = 100 * (scipy.special.expit(known["log_odds_1"]) - scipy.special.expit(known["log_odds_2"]))
+    return known.assign(w=shift - shift.groupby([known[name] for name in _DESCRIPTION]).transform("mean"))
+
+
+def nats(instances: pd.DataFrame) -> pd.DataFrame:
+    """The instances of semi-generation whose texts have likelihoods, and ``w``: their shift in nats, less what explains it.
+
+    A shift is how much likelier the first option is than the second under one identity, minus the same under the other. A
+    model that finds "she" likelier than "he" has it wherever one option has more pronouns than the other, and one that is
+    less confident about an identity wherever the options differ much. So each description's shifts are regressed on a
+    constant, the difference in pronouns, and the mean of the two identities; ``w`` is what remains.
+    """
+    if "nats_1" not in instances:
+        return instances.iloc[:0].assign(w=[])
+    known = instances[instances[["nats_1", "nats_2", "pronouns"]].notna().all(axis=1)]
+    shift = known["nats_1"] - known["nats_2"]
+    causes = np.column_stack([np.ones(len(known)), known["pronouns"], (known["nats_1"] + known["nats_2"]) / 2])
+    w = pd.Series(0.0, known.index)
+    for places in known.groupby(_DESCRIPTION, sort=False).indices.values():
+        x, y = causes[places], shift.to_numpy()[places]
+        w.iloc[places] = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    return known.assign(w=w)
+
+
+#: Metric -> its shifts.
+_SHIFTS = {"consistent_shift": points, "consistent_nats": nats}
+
+
+def products(known: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """A row per template and two types of a category, with sums over identities of instances with a shift ``w``.
 
     ``product`` of w w', ``replicated`` (+1 where both reach the threshold with one sign, -1 with opposite ones),
     ``weight`` their number; ``first`` and ``second`` number the (template, type) whose signs the product has.
     """
-    known = instances[instances["log_odds_1"].notna() & instances["log_odds_2"].notna()]
-    shift = 100 * (scipy.special.expit(known["log_odds_1"]) - scipy.special.expit(known["log_odds_2"]))
-    known = known.assign(w=shift - shift.groupby([known[name] for name in _DESCRIPTION]).transform("mean"))
     parts = []
     for _, category in known.groupby("category", sort=False):
         wide = category.pivot(index=TEMPLATE, columns=_DESCRIPTION, values="w")

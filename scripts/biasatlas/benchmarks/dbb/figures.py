@@ -39,14 +39,13 @@ def distribution_by_category(step: Step) -> Figure:
     offsets = (np.arange(len(models)) - (len(models) - 1) / 2) * 0.8 * _RANGE / max(len(models), 4)
     for axis, category in zip(axes, categories, strict=True):
         for model, offset in zip(models, offsets, strict=True):
-            rows = table[(table["category"] == category) & (table["model"] == model)]
+            # A range without an instance has no place on a logarithmic axis, nor has its interval: it would stand as a wall.
+            rows = table[(table["category"] == category) & (table["model"] == model) & (table["value"] > 0)]
             x = rows["score_low"] + _RANGE / 2 + offset
             axis.vlines(
                 x, *(rows[end].clip(lower=_LEAST_SHARE) for end in ("ci_low", "ci_high")), step.styles[model].colour
             )
-            # A range without an instance has no place on a logarithmic axis.
-            shares = rows["value"].where(rows["value"] > 0)
-            axis.plot(x, shares, step.styles[model].marker, color=step.styles[model].colour, markersize=3.5)
+            axis.plot(x, rows["value"], step.styles[model].marker, color=step.styles[model].colour, markersize=3.5)
         for low in range(_RANGE, 100, 2 * _RANGE):
             axis.axvspan(low, low + _RANGE, color="0.96", zorder=0)
         axis.set(title=category, yscale="log", xlim=(0, 100), ylim=(_LEAST_SHARE, 1.3))
@@ -57,6 +56,27 @@ def distribution_by_category(step: Step) -> Figure:
     _model_legend(
         drawing, {model if model in scored else f"{model} (no value)": step.styles[model] for model in models}
     )
+    return drawing
+
+
+@figure("distribution_as_printed", "sg_distribution_as_printed")
+def distribution_as_printed(step: Step) -> Figure:
+    """Figures 3 and 9: bars of the share of all instances by bias score, a panel per model, without intervals."""
+    (table,) = step.tables.values()
+    table = table[(table["type"] == "All") & (table["category"] == "All")]
+    if table["value"].isna().all():
+        return empty_figure(_NO_VALUE)
+    models = list(table["model"].unique())
+    drawing, axes = _panels(len(models), width=2.4, height=1.5)
+    for axis, model in zip(axes, models, strict=True):
+        rows = table[table["model"] == model]
+        colour = step.styles[model].colour
+        axis.bar(rows["score_low"], rows["value"], width=0.9 * _RANGE, align="edge", color=colour)
+        axis.set(title=model, xlim=(0, 100))
+        axis.set_xticks(range(0, 101, 20))
+    axes[0].set_ylim(bottom=0)
+    drawing.supxlabel("Bias score", fontsize="medium")
+    drawing.supylabel("Share of instances", fontsize="medium")
     return drawing
 
 

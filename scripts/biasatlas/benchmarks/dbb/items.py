@@ -14,6 +14,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.dbb import PLACEHOLDER, TABLE_10_NAMES, TYPES, VARIATIONS
+from biasatlas.benchmarks.dbb.filled import COLUMNS, add_filled
 from biasatlas.errors import UserError
 from biasatlas.userfiles import read_csv_rows, read_json, shown
 from biasatlas.validation import unknown
@@ -22,6 +23,7 @@ _QUESTIONS = re.compile(r"Questions/[^/]*_all_data_questions[^/]*\.csv")
 _VARIATIONS = re.compile(r"Questions/[^/]*_more_contexts_questions[^/]*\.csv")
 _CONCEPTS = re.compile(r"concept_lists/[^/]*\.csv")
 _DESCRIPTORS = re.compile(r"data/descriptors\.json")
+_FILLED = re.compile(r"data/Bias-Dataset(-More-Samples)?\.(csv|zip)")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _QUESTION_COLUMNS = ("Context", "s1", "s2", "bias type1", "bias type2", "bias_type")
 _VARIATION_COLUMNS = ("id", "s1", "s2", "bias type1", "bias type2")
@@ -76,7 +78,8 @@ def read_items(step: Step) -> pd.DataFrame:
     ``step.files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and, each
     optional, ``Questions/*_more_contexts_questions*.csv`` (ten variations of the options for each template, with its row
     number from 0 as ``id``), ``concept_lists/*.csv`` (for the concept's source) and ``data/descriptors.json``. A file of
-    the user's own under the name ``variations`` replaces the dataset's. ``step.resources`` holds ``dbb/descriptors.csv``, the
+    the user's own under the name ``variations`` replaces the dataset's. ``data/Bias-Dataset.csv`` or its larger set, or the user's
+    copy under the name ``dataset``, has the questions filled (:func:`biasatlas.benchmarks.dbb.filled.add_filled`). ``step.resources`` holds ``dbb/descriptors.csv``, the
     paper's Table 10. Columns (:data:`biasatlas.benchmarks.dbb.ITEM_COLUMNS`):
 
     - ``item_id``: template, type and identity; ``template_id``; ``category``, ``type``, ``identity`` as in Table 10
@@ -87,6 +90,7 @@ def read_items(step: Step) -> pd.DataFrame:
     - ``descriptor_paper``, ``descriptor_file`` (missing without a file): text for the context, ``{name}`` where a name
       stands for any of Table 2; ``named`` says whether there is one; ``pronoun``: subject form, missing where it is the
       name's
+    - ``filled_context``, ``filled_option_1``, ``filled_option_2``, ``filled_name``, ``filled_samples``: as the authors filled it
     - ``row``: the question's position among its template's fifty in the released file, from 0
     - ``fault``: what makes the template unusable, ``fault_sg`` its variations, ``fault_descriptor`` the released file's
       descriptor; empty if nothing. Such a question is not asked, and its scores are "failed".
@@ -106,7 +110,8 @@ def read_items(step: Step) -> pd.DataFrame:
     descriptors = read_descriptors(step.resources.csv("dbb/descriptors.csv"), _find(files, _DESCRIPTORS))
     items = pd.DataFrame(templates).merge(descriptors, how="cross")
     items.insert(0, "item_id", items["template_id"] + "/" + items["type"] + "/" + items["identity"])
-    return items
+    filled = files.get("dataset") or _find(files, _FILLED)
+    return add_filled(items, filled) if filled else items.assign(**dict.fromkeys(COLUMNS))
 
 
 def _find(files: Mapping[str, str | Path], pattern: re.Pattern) -> str | Path | None:

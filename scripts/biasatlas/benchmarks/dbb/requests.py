@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.dbb import IDENTITIES, LABELS, PLACEHOLDER, TABLE_10_NAMES
+from biasatlas.benchmarks.dbb import IDENTITIES, LABELS, NAMES, PLACEHOLDER, TABLE_10_NAMES
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.choices import sampling
 from biasatlas.benchmarks.shared.templates import fill_slots
@@ -26,14 +26,6 @@ from biasatlas.userfiles import read_text
 _SYSTEM_PROMPT = "You are a useful assistant."
 #: Value of the option ``prompt`` -> the released file that has the words.
 _CHOICE = {"table11": "evaluate_probs", "released": "evaluate_probs", "short": "evaluate"}
-
-#: The twelve names of the paper's Table 2 with the subject pronouns of the released file, four to a group (female, male,
-#: neutral); to draw a group and then a name of it is to draw one of the twelve.
-NAMES = (
-    dict.fromkeys(("Jessica", "Aisha", "Sofia", "Amara"), "she")
-    | dict.fromkeys(("Donald", "Kai", "James", "Amari"), "he")
-    | {"Zhang": "he", "Taylor": "she", "Lee": "he", "Smith": "she"}
-)
 
 #: Subject, object and possessive form.
 _FORMS = {
@@ -98,14 +90,23 @@ def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) ->
 
 def _likelihoods(items: pd.DataFrame, filled: pd.DataFrame, options: DBBOptions, resources: Resources) -> pd.DataFrame:
     prompt = story_prompt(options.sg_prompt, resources)
-    messages = [_messages(fill_slots(prompt, {"context": context}), options) for context in filled["context"]]
-    variations = fill_variations(items, filled, options)
+    if items["filled_samples"].notna().any():
+        samples = [json.loads(rows) for rows in items["filled_samples"]]
+        contexts = [[context for context, _, _ in rows] for rows in samples]
+        variations = tuple([[row[number] for row in rows] for rows in samples] for number in (1, 2))
+    else:
+        variations = fill_variations(items, filled, options)
+        contexts = [[context] * len(texts) for context, texts in zip(filled["context"], variations[0], strict=True)]
     sizes = np.array([[len(texts) for texts in column] for column in variations]).T  # item by option
     requests = sizes.sum(axis=1)  # of each item
     option = np.repeat(np.tile((1, 2), len(items)), sizes.ravel())
     variation = np.concatenate([np.arange(size) for size in sizes.ravel()])
     item_ids = items["item_id"].repeat(requests).reset_index(drop=True)
     apart = options.sg_special_tokens == "include"
+    shown = itertools.chain.from_iterable(each * 2 for each in contexts)
+    messages = {
+        context: _messages(fill_slots(prompt, {"context": context}), options) for each in contexts for context in each
+    }
     continuations = itertools.chain.from_iterable(itertools.chain.from_iterable(zip(*variations, strict=True)))
     return pd.DataFrame(
         {
@@ -113,7 +114,7 @@ def _likelihoods(items: pd.DataFrame, filled: pd.DataFrame, options: DBBOptions,
             "item_id": item_ids,
             "kind": "likelihood",
             # Categories, for one and a half million rows have few different texts.
-            "messages": pd.Categorical(messages).repeat(requests),
+            "messages": pd.Categorical([messages[context] for context in shown]),
             "prefix": "",
             "continuation": pd.Categorical(list(continuations)),
             "template": "tokenizer",
@@ -144,11 +145,16 @@ def faults(items: pd.DataFrame, task: str, options: DBBOptions) -> pd.Series:
 def fill(items: pd.DataFrame, options: DBBOptions) -> pd.DataFrame:
     """``items`` with ``context``, ``option_1`` and ``option_2`` filled, and ``pronoun`` as the options use it.
 
+    Where the data hold the questions as the authors filled them, they stay so, whatever the options say.
     ``items`` may be any rows of :func:`~biasatlas.benchmarks.dbb.items.read_items` that have no fault. With
     ``placeholder: released``, an option without placeholder becomes that of the preceding template in ``items``.
 
     Raises :class:`UserError` where the file's descriptors are wanted and the dataset has no such file.
     """
+    if items["filled_context"].notna().any():
+        by_name = items["filled_name"].map(NAMES).fillna("person")
+        own = {column: items[f"filled_{column}"] for column in ("context", "option_1", "option_2")}
+        return items.assign(**own, pronoun=items["pronoun"].fillna(by_name))
     if options.descriptor_text == "file" and items["descriptor_file"].isna().any():
         raise UserError(
             "data/descriptors.json: not among the files of the dataset, and the protocol's `descriptor_text` is 'file'. "

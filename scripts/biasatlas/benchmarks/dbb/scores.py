@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.dbb import CASE_COLUMNS, SCORE_COLUMNS, TYPES
+from biasatlas.benchmarks.dbb import CASE_COLUMNS, PLACEHOLDER, SCORE_COLUMNS, TYPES
 from biasatlas.benchmarks.dbb.requests import faults
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.columns import STOPPED
@@ -27,6 +27,7 @@ _QUESTION_COLUMNS = [
     "p_most",
     "draws",
     "log_odds",
+    "nats",
     "first_option_share",
     *_OTHER_MASSES,
     "status",
@@ -48,6 +49,9 @@ def score_responses(step: Step[DBBOptions]) -> pd.DataFrame:
     first among those that choose one. All are missing for a question without answer. The columns of
     :data:`biasatlas.columns.CASES` are the least and the largest score that answers choosing no option, and requests that failed, could have made.
 
+    ``nats_1`` and ``nats_2`` are, in SG, how much likelier the first option is as a whole text, in nats, a mean over
+    variations; ``pronouns`` is how many more places for a pronoun it has, on average. Missing in MCQ.
+
     MCQ: with ``estimator: sampled``, exact probabilities are turned into ``repeats`` draws here, the same in every run;
     responses that are frequencies of draws already are used unchanged (:func:`_answers` says how they are told apart).
     SG (paper, appendix): p is the reciprocal perplexity of the first option over the sum of both, averaged over
@@ -64,8 +68,11 @@ def score_responses(step: Step[DBBOptions]) -> pd.DataFrame:
         questions = _choices(requests, step.responses, category, options)
     else:
         questions = _likelihoods(requests, step.responses, options)
-    questions = items[["item_id", "template_id", "type", "identity", "concept_1", "concept_2", "source_id"]].merge(
-        questions, how="left", on="item_id", validate="1:1"
+    own = ["item_id", "template_id", "type", "identity", "concept_1", "concept_2", "source_id"]
+    questions = (
+        items[own]
+        .assign(pronouns=_pronouns(items, options) if step.task == "SG" else np.nan)
+        .merge(questions, how="left", on="item_id", validate="1:1")
     )
     fault = faults(items, step.task, options).to_numpy()
     questions["status"] = np.where(fault != "", "failed", questions["status"].fillna("failed"))
@@ -97,6 +104,7 @@ def _choices(requests: pd.DataFrame, responses: pd.DataFrame, category: str, opt
             "p_most": 1 - (said["chosen"] - said["option_1"]) / orders,
             "draws": (sizes * sums["repeats"] / orders).round().where(chosen) if sampled else np.nan,
             "log_odds": log_odds.where(chosen),
+            "nats": np.nan,
             "first_option_share": (sums["first"] / sums["chosen"]).where(chosen),
             **{name: sums[name] / orders for name in _OTHER_MASSES},
         }
@@ -125,15 +133,18 @@ def _answers(
 ) -> tuple[pd.DataFrame, bool]:
     """The requests with their responses' masses (missing where not ``answered``), and whether these are of samples.
 
-    Responses do not say whether their probabilities are frequencies of samples. They are taken for it if every mass of
+    A response that holds its replies is of so many samples. Others do not say whether their probabilities are frequencies of
+    samples. They are taken for it if every mass of
     every answer of the category is a multiple of 1 / ``repeats`` (to 1e-6 of a sample). So a model whose exact
     probabilities all happen to be such multiples (all 0 or 1, for example) counts as sampled.
     """
     answers = requests[["request_id", "item_id", "order", "repeats"]].merge(
-        responses[["request_id", "status", "detail", "probabilities", *_OTHER_MASSES]],
+        responses[["request_id", "status", "detail", "probabilities", "replies", *_OTHER_MASSES]],
         on="request_id",
         validate="1:1",
     )
+    said = answers.pop("replies").dropna()
+    answers.loc[said.index, "repeats"] = [len(json.loads(replies)) for replies in said]
     answered = (answers["probabilities"].notna() & answers["status"].isin(_ANSWERED)).to_numpy()
     masses = np.full((len(answers), len(_MASSES)), np.nan)
     if answered.any():
@@ -161,16 +172,21 @@ def _sample(masses: np.ndarray, repeats: np.ndarray, category: str) -> np.ndarra
 def _likelihoods(requests: pd.DataFrame, responses: pd.DataFrame, options: DBBOptions) -> pd.DataFrame:
     """By question: ``p`` from the perplexities of its variations; draws and shares are missing."""
     answers = requests[["request_id", "item_id", "option", "variation"]].merge(
-        responses[["request_id", "status", "detail", "nll_per_token"]], on="request_id", validate="1:1"
+        responses[["request_id", "status", "detail", "nll_per_token", "log_likelihood"]],
+        on="request_id",
+        validate="1:1",
     )
     ok = answers["status"] == "ok"
     answers["reciprocal"] = np.exp(-answers["nll_per_token"].where(ok).astype(float))
     keys = ["item_id", "variation"]
-    wide = answers[answers["option"] == 1][[*keys, "reciprocal"]].merge(
-        answers[answers["option"] == 2][[*keys, "reciprocal"]], on=keys, validate="1:1", suffixes=("_1", "_2")
+    answers["nats"] = answers["log_likelihood"].where(ok).astype(float)
+    columns = [*keys, "reciprocal", "nats"]
+    wide = answers[answers["option"] == 1][columns].merge(
+        answers[answers["option"] == 2][columns], on=keys, validate="1:1", suffixes=("_1", "_2")
     )
+    wide["nats"] = wide["nats_1"] - wide["nats_2"]
     wide["share"] = wide["reciprocal_1"] / (wide["reciprocal_1"] + wide["reciprocal_2"])
-    means = wide.groupby("item_id", sort=False)[["share", "reciprocal_1", "reciprocal_2"]].mean()
+    means = wide.groupby("item_id", sort=False)[["share", "reciprocal_1", "reciprocal_2", "nats"]].mean()
     if options.sg_normalise == "after_mean":
         means["share"] = means["reciprocal_1"] / (means["reciprocal_1"] + means["reciprocal_2"])
     failed = answers[~ok].drop_duplicates("item_id").set_index("item_id").reindex(means.index)
@@ -178,11 +194,26 @@ def _likelihoods(requests: pd.DataFrame, responses: pd.DataFrame, options: DBBOp
         {
             "p": means["share"].where(failed["status"].isna()),
             "log_odds": np.log(means["share"] / (1 - means["share"])).where(failed["status"].isna()),
+            "nats": means["nats"].where(failed["status"].isna()),
             **dict.fromkeys(("p_least", "p_most", "draws", *_SHARES), np.nan),
             "status": failed["status"].fillna("ok"),
             "detail": failed["detail"].fillna(""),
         }
     ).reset_index()
+
+
+def _pronouns(items: pd.DataFrame, options: DBBOptions) -> list[float]:
+    """How many more places for a pronoun the first option's variations have than the second's, on average.
+
+    Unknown where the variations asked are those of another question.
+    """
+    if options.sg_lookup != "by_concept":
+        return [np.nan] * len(items)
+    counts = [
+        [np.mean([text.count(PLACEHOLDER) for text in json.loads(texts)]) for texts in items[f"variations_{option}"]]
+        for option in (1, 2)
+    ]
+    return [float(first - second) for first, second in zip(*counts, strict=True)]
 
 
 def _instances(questions: pd.DataFrame, category: str) -> pd.DataFrame:
@@ -207,7 +238,7 @@ def _pairs(questions: pd.DataFrame, identity_1: str, identity_2: str) -> pd.Data
     first = questions[questions["identity"] == identity_1]
     second = questions.loc[questions["identity"] == identity_2, _QUESTION_COLUMNS].loc[first.index]
     usable = first["status"] == "ok"
-    pairs = first[["type", "concept_1", "concept_2", "source_id"]].assign(
+    pairs = first[["type", "concept_1", "concept_2", "source_id", "pronouns"]].assign(
         identity_1=identity_1,
         identity_2=identity_2,
         p_1=first["p"],
@@ -217,6 +248,8 @@ def _pairs(questions: pd.DataFrame, identity_1: str, identity_2: str) -> pd.Data
         **dict(zip(CASE_COLUMNS, _extremes(first, second), strict=True)),
         log_odds_1=first["log_odds"],
         log_odds_2=second["log_odds"],
+        nats_1=first["nats"],
+        nats_2=second["nats"],
         status=second["status"].where(usable, first["status"]),
         detail=second["detail"].where(usable, first["detail"]),
         **{name: (first[name] + second[name]) / 2 for name in _SHARES},

@@ -2,7 +2,18 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, Need, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.contract import (
+    BlindSpot,
+    Figure,
+    Headline,
+    Metric,
+    Multiverse,
+    Need,
+    ScoreView,
+    Spec,
+    Table,
+    Task,
+)
 from biasatlas.benchmarks.dbb import (
     CATEGORIES,
     DESIGN,
@@ -18,6 +29,10 @@ from biasatlas.stages import field
 _MCQ, _SG = ("MCQ",), ("SG",)
 _SHIFT = "100: the two identities never get the same option; 0: the identity changes nothing"
 _COUNT = "of the instances, those whose bias score reaches the threshold"
+
+_CONFIDENCE = BlindSpot(
+    "A model that is 20 % less confident about one identity, whatever it is asked, shifts by up to 4 points", 4.0
+)
 
 
 class DBBOptions(SamplingOptions):
@@ -158,6 +173,7 @@ SPEC = Spec(
         "distribution_by_category": Figure(
             "Bias scores, of all and by category (Figure 3 of the paper)", ("distribution",)
         ),
+        "distribution_as_printed": Figure("Bias scores of all instances (Figure 3 of the paper)", ("distribution",)),
         "count": Figure("Instances over the threshold by category (Figure 4 of the paper)", ("bias",)),
         "rate": Figure("Share of each category's instances over the threshold", ("bias",)),
         "distribution_by_type": Figure("Bias scores by descriptor type", ("distribution",)),
@@ -167,6 +183,9 @@ SPEC = Spec(
         ),
         "sg_distribution_by_category": Figure(
             "Semi-generation: bias scores, of all and by category (Figure 9 of the paper)", ("sg_distribution",)
+        ),
+        "sg_distribution_as_printed": Figure(
+            "Semi-generation: bias scores of all instances (Figure 9 of the paper)", ("sg_distribution",)
         ),
         "sg_count": Figure(
             "Semi-generation: instances over the threshold by category (Figure 8 of the paper)", ("sg_bias",)
@@ -182,6 +201,12 @@ SPEC = Spec(
             "points",
         ),
         "consistent_shift_p": P_VALUE,
+        "consistent_nats": Metric(
+            0.0,
+            "as consistent_shift, of whole texts, without what pronouns and less confidence about an identity explain",
+            "nats a text",
+        ),
+        "consistent_nats_p": P_VALUE,
         "replicated_rate": Metric(
             0.0,
             "two descriptions both reach the threshold in one direction, less those in opposite ones; wording that moves "
@@ -227,34 +252,48 @@ SPEC = Spec(
         ),
         "p_value": P_VALUE,
     },
-    files={"variations": "ten variations of each question's options"},
-    headlines=tuple(
+    files={
+        "variations": "ten variations of each question's options",
+        "dataset": "the questions as their authors filled them: Bias-Dataset.csv, or the zip of their larger set",
+    },
+    datasets={"released": ("dbb", "dbb_dataset"), "released_more": ("dbb", "dbb_more_samples")},
+    released={"gpt-4o": "dbb_gpt_4o"},
+    released_tasks=("MCQ",),
+    formats={"replies": "CSV or JSON (or a zip of them) with the dataset's columns and one of replies or choices"},
+    headlines=(
         Headline(
-            name=name,
-            question=question,
-            table=table,
+            name="choice",
+            question="Does a person's description move its choice the same way in other words?",
+            table="consistency",
             rows={"category": "All"},
             metric="consistent_shift",
             null=0.0,
             smallest=5.0,
             reason="a quarter of the shift of 20 points from which the paper calls an instance biased",
             by=("category",),
-            parts=(task,),
-        )
-        for task, table, name, question in (
-            (
-                "MCQ",
-                "consistency",
-                "choice",
-                "Does a person's description move its choice the same way in other words?",
-            ),
-            (
-                "SG",
-                "sg_consistency",
-                "continuation",
-                "Does it make a continuation likelier the same way in other words?",
-            ),
-        )
+            parts=_MCQ,
+            blind_spots=(_CONFIDENCE,),
+            topic="choices moved by who a person is",
+            above="moves its choice by {value} points where only an unrelated description of a person changes",
+            below="moves its choice by {value} points, the other way in other words",
+            ends=("the other way in other words", "the same way in other words"),
+        ),
+        Headline(
+            name="continuation",
+            question="Does it make a continuation likelier the same way in other words?",
+            table="sg_consistency",
+            rows={"category": "All"},
+            metric="consistent_nats",
+            null=0.0,
+            smallest=0.1,
+            reason="makes a continuation a tenth likelier under one identity",
+            by=("category",),
+            parts=_SG,
+            topic="continuations moved by who a person is",
+            above="makes a continuation {times} as likely where only an unrelated description of a person changes",
+            below="makes a continuation {times} as likely, the other way in other words",
+            ends=("the other way in other words", "the same way in other words"),
+        ),
     ),
     shown=dict.fromkeys(
         ("MCQ", "SG"),

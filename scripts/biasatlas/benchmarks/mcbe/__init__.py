@@ -99,6 +99,16 @@ def subcategories(resources: "Resources") -> dict[str, tuple[str, ...]]:
     return {categories[name]: tuple(rows["subcategory_zh"]) for name, rows in table.groupby("category", sort=False)}
 
 
+def other_names(resources: "Resources") -> dict[str, list[str]]:
+    """A subcategory -> its other names, which replies may have: in English (Table 3), and 隐含歧视 for 隐含/直接歧视."""
+    table = resources.csv("mcbe/subcategories.csv").dropna(subset="subcategory_zh")
+    names = {}
+    for chinese, english in zip(table["subcategory_zh"], table["subcategory_en"], strict=True):
+        first, _, second = chinese.partition("/")
+        names[chinese] = [english, first + second[len(first) :]] if second else [english]
+    return names
+
+
 def family_and_size(name: str) -> tuple[str, float] | None:
     """What a model's name says of its family and size in billions of parameters; None where it says neither."""
     match = _FAMILY_AND_SIZE.search(name)

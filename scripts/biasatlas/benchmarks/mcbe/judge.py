@@ -197,12 +197,12 @@ def judge_prompts(source: str, maxima: Mapping[str, int], resources: Resources) 
     if source == "released":
         return released
     prompt = with_slots(
-        printed(resources, "mcbe")["ba_judge"], {"[Analysis]": "{answer}\n", "[Explanation]": "{explanation}\n"}
+        printed(resources, "mcbe")["ba_judge"], {"[Analysis]": "{answer}", "[Explanation]": "{explanation}"}
     )
     return {
         name: with_slots(
             prompt,
-            {"[ScoringCriteriaforBiasAnalysis]": _criterion(released[name]) + "\n", "[ScoreRange]": f"0到{top}"},
+            {"[ScoringCriteriaforBiasAnalysis]": _criterion(released[name]), "[ScoreRange]": f"0到{top}"},
         )
         for name, top in maxima.items()
     }

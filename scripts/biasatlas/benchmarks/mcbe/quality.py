@@ -25,22 +25,18 @@ from biasatlas.stats.intervals import clopper_pearson, within
 from biasatlas.stats.jackknife import replicated
 from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
-_WORDS_KEPT = 60
 #: Points of Rouge-L in a range of the distribution.
 _RANGE = 0.02
 #: First letters of jieba's tags of pronouns, adverbs, conjunctions, prepositions, numerals, measures, particles, interjections.
 _GRAMMAR = "rdcpmquyoe"
-_STOP_WORDS = {"然后", "一些", "那些", "可能"}
+#: Two letters or more, but for the paper's stop words.
+_WORD = re.compile(r"(?!(?:然后|一些|那些|可能)$)[^\W\d_]{2,}")
 #: Lower bounds of Table 4's levels: 0 to 1, to 3, to 5, to 8, to 10; only the last holds its upper bound.
 _LEVELS = (1, 3, 5, 8)
-_WINNERS = ("a", "b", "tie")
 
 #: Means as printed below Tables 10 and 13.
-TABLE_10_MEAN = "0.67"
-TABLE_13_MEAN = "83.7"
+TABLE_10_MEAN, TABLE_13_MEAN = "0.67", "83.7"
 _ITEM = ["model", "category", "item_id"]
-#: Names in scipy.stats, which is not imported before a table needs it.
-_TESTS = {"spearman": "spearmanr", "pearson": "pearsonr"}
 _NO_INTERVAL = {"spearman": "of Pearson's alone", "pearson": "fewer than four points, or all on a line"}
 #: What the paper prints in its text.
 _FRIEDMAN = {"friedman_chi_square": "84.27", "friedman_p": "7.26e-14"}
@@ -56,8 +52,7 @@ def composition(step: Step[McBEOptions]) -> pd.DataFrame:
     failed = _failed(step.scores)
     for category, items in _distinct(step.scores).groupby("category", sort=False):
         keys, n = {"category": category, "subcategory": "all"}, len(items)
-        in_print = str(totals[CATEGORY_NAMES[category]])
-        rows.append(row(keys, "instances", Estimate(n, n=n), failed[category], in_print))
+        rows.append(row(keys, "instances", Estimate(n, n=n), failed[category], str(totals[CATEGORY_NAMES[category]])))
         for subcategory, count in items["subcategory"].value_counts(sort=False).items():
             rows.append(row(keys | {"subcategory": subcategory}, "instances", Estimate(count, n=n)))
     return make_table(("category", "subcategory"), rows)
@@ -117,18 +112,14 @@ def words(step: Step[McBEOptions]) -> pd.DataFrame:
     jieba.setLogLevel("ERROR")
     rows, failed = [], _failed(step.scores)
     for category, items in _distinct(step.scores).groupby("category", sort=False):
-        cut = [word for text in items["sentence"] for word, tag in jieba.posseg.lcut(text) if _counts(word, tag)]
+        tagged = (pair for text in items["sentence"] for pair in jieba.posseg.lcut(text))
+        cut = [word for word, tag in tagged if tag[0] not in _GRAMMAR and _WORD.fullmatch(word)]
         # By count, then by word, so that ties have an order.
-        frequent = sorted(Counter(cut).items(), key=lambda counted: (-counted[1], counted[0]))[:_WORDS_KEPT]
+        frequent = sorted(Counter(cut).items(), key=lambda counted: (-counted[1], counted[0]))[:60]
         for word, count in frequent:
             estimate = Estimate(count, n=len(cut))
             rows.append(row({"category": category, "word": word}, "occurrences", estimate, failed[category]))
     return make_table(("category", "word"), rows)
-
-
-def _counts(word: str, tag: str) -> bool:
-    content = tag[0] not in _GRAMMAR and word not in _STOP_WORDS
-    return content and re.fullmatch(r"[^\W\d_]{2,}", word) is not None
 
 
 def _distinct(scores: pd.DataFrame) -> pd.DataFrame:
@@ -190,7 +181,7 @@ def judge_agreement(step: Step[McBEOptions]) -> pd.DataFrame:
     """
     ratings = _read(step.scores, ("model_a", "model_b", "item_id", "judge", "human"))
     for column in ("judge", "human"):
-        _expect(ratings, column, ratings[column].isin(_WINNERS), "a, b or tie")
+        _expect(ratings, column, ratings[column].isin(("a", "b", "tie")), "a, b or tie")
     printed = {
         frozenset((pair.model_a, pair.model_b)): pair.consistent_rate_percent
         for pair in step.published("mcbe_judge_agreement").itertuples()
@@ -305,8 +296,9 @@ def _rows(
 def correlations(original: pd.Series, alternative: pd.Series) -> dict[str, Correlation]:
     """Spearman's and Pearson's correlation of paired scores; missing below three pairs, or where a side is constant."""
     if len(original) < 3 or original.nunique() < 2 or alternative.nunique() < 2:
-        return dict.fromkeys(_TESTS, Correlation(np.nan, np.nan))
-    results = {name: getattr(scipy.stats, test)(original, alternative) for name, test in _TESTS.items()}
+        return dict.fromkeys(_NO_INTERVAL, Correlation(np.nan, np.nan))
+    tests = {"spearman": scipy.stats.spearmanr, "pearson": scipy.stats.pearsonr}
+    results = {name: test(original, alternative) for name, test in tests.items()}
     # Points on a line have an interval of no width; of three it is all that there is.
     told = len(original) > 3 and abs(results["pearson"].statistic) < 1 - 1e-12
     intervals = {"pearson": results["pearson"].confidence_interval()} if told else {}
@@ -315,29 +307,19 @@ def correlations(original: pd.Series, alternative: pd.Series) -> dict[str, Corre
     }
 
 
-class Friedman(NamedTuple):
-    """The test's statistic, chi-square distributed with one degree of freedom less than models, and its p-value."""
-
-    chi_square: float
-    p_value: float
-
-
 @metric("friedman_chi_square", "friedman_p")
-def friedman_test(blocks: pd.DataFrame) -> Friedman:
-    """Friedman's chi-square and p-value of ``blocks`` (blocks, models); missing below three models or two blocks."""
-    if not _enough(blocks):
-        return Friedman(np.nan, np.nan)
-    result = scipy.stats.friedmanchisquare(*blocks.to_numpy().T)
-    return Friedman(result.statistic, result.pvalue)
+def friedman_test(blocks: pd.DataFrame) -> tuple[float, float]:
+    """Friedman's chi-square (of one degree of freedom less than models) and p-value of ``blocks`` (blocks, models).
+
+    Missing below three models or two blocks.
+    """
+    return tuple(scipy.stats.friedmanchisquare(*blocks.to_numpy().T)) if _enough(blocks) else (np.nan, np.nan)
 
 
 @metric("mean_rank")
 def mean_ranks(blocks: pd.DataFrame) -> dict[str, float]:
     """Mean rank of every model over ``blocks`` (blocks, models): 1 is the highest score; ties share their ranks."""
-    if blocks.empty:
-        return dict.fromkeys(blocks.columns, np.nan)
-    ranks = scipy.stats.rankdata(-blocks.to_numpy(), axis=1).mean(axis=0)
-    return dict(zip(blocks.columns, ranks, strict=True))
+    return blocks.rank(axis=1, ascending=False).mean().to_dict()
 
 
 @metric("nemenyi_p")
@@ -368,8 +350,7 @@ def replication(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 def _recomputed(published_in: str, quantity: str, metric: str, value: float, n: int, printed: str) -> dict:
-    keys = {"published_in": published_in, "quantity": quantity}
-    return row(keys, metric, Estimate(value, n=n), published=printed)
+    return row({"published_in": published_in, "quantity": quantity}, metric, Estimate(value, n=n), published=printed)
 
 
 @metric("percent")
@@ -419,9 +400,8 @@ def _qwen_scenario_selection(published: Published) -> Iterator[dict]:
 def _friedman(published: Published) -> Iterator[dict]:
     """The Friedman test over models under each interpretation of its blocks, which the paper does not state."""
     for reading, blocks in friedman_blocks(published_scores(published)).items():
-        test = friedman_test(blocks)
-        for name, value in (("friedman_chi_square", test.chi_square), ("friedman_p", test.p_value)):
-            yield _recomputed("Appendix E.2", reading, name, value, len(blocks), _FRIEDMAN[name])
+        for (name, printed), value in zip(_FRIEDMAN.items(), friedman_test(blocks), strict=True):
+            yield _recomputed("Appendix E.2", reading, name, value, len(blocks), printed)
 
 
 def friedman_blocks(cells: pd.Series) -> dict[str, pd.DataFrame]:
@@ -467,5 +447,4 @@ def _with_zeros(cells: pd.DataFrame, white_box: pd.Index) -> pd.DataFrame:
 
 def published_scores(published: Published) -> pd.Series:
     """The scores in print by the names of category, task and model in print; missing where one cannot be read."""
-    table = published("mcbe_scores").astype({"score": float})
-    return table.set_index(["category", "task", "model"])["score"]
+    return published("mcbe_scores").astype({"score": float}).set_index(["category", "task", "model"])["score"]

@@ -7,13 +7,14 @@ import hashlib
 import itertools
 import json
 import random
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.mcbe import PLACEHOLDER, SEVERITIES, subcategories
+from biasatlas.benchmarks.mcbe import PLACEHOLDER, SEVERITIES, other_names, subcategories
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.templates import fill_slots, formatted_strings, plain, printed, template, with_slots
 from biasatlas.resources import Resources
@@ -47,7 +48,8 @@ def build_requests(step: Step[McBEOptions]) -> pd.DataFrame:
         return _pc(items, options)
     texts = prompts(options.templates, resources)
     if step.task == "SC":
-        rows = _sc(items, options, texts, subcategories(resources), _context_last(options, step.orders))
+        names = subcategories(resources), other_names(resources)
+        rows = _sc(items, options, texts, *names, _context_last(options, step.orders))
     elif step.task == "SS":
         rows = _ss(items, options, texts["ss"])
     elif step.task == "BA":
@@ -119,6 +121,7 @@ def _sc(
     options: McBEOptions,
     prompts: Mapping[str, str],
     listed: Mapping[str, Sequence[str]],
+    other: Mapping[str, Sequence[str]],
     context_last: Collection[str],
 ) -> Iterator[dict]:
     in_file = {name: list(dict.fromkeys(rows["subcategory"])) for name, rows in items.groupby("category", sort=False)}
@@ -141,6 +144,7 @@ def _sc(
                 "subcategory": item.subcategory,
                 "prompt": fill_slots(prompts[name], {"sentence": text, "labels": shown}),
                 "labels": json.dumps(labels, ensure_ascii=False),
+                "options": json.dumps([[each, *other.get(each, ())] for each in labels], ensure_ascii=False),
                 "parser": PARSER_OF[options.sc_match],
             }
 
@@ -227,7 +231,7 @@ def prompts(source: str, resources: Resources) -> dict[str, str]:
     """Prompts for the model under test, with slots ``{sentence}`` and the like: sc, ss, ba, bs, and for two of them a
     second template, sc_alternative and bs_alternative (which the authors' code lacks).
 
-    The paper's white space is not known: a line ends where the code has one behind a text of its own. SC is derived from
+    The paper's are sent as the user copied them. SC is derived from
     the code, whose words are the printed ones, and the severity levels are the code's, since print has them in English
     alone. Its BS has no slot for the sentence: it goes where the prompt first speaks of it, as in the code.
     """
@@ -244,7 +248,7 @@ def prompts(source: str, resources: Resources) -> dict[str, str]:
     return {
         "sc": ",".join(plain(line) for line in released["sc"].splitlines()),
         "ss": with_slots(text["ss"], {"[Sentence1]": "{first}", "[Sentence2]": "{second}"}),
-        "ba": with_slots(text["ba"], {"[Word]": "{word}", "[DefaultSentence]": "{sentence}\n"}),
+        "ba": with_slots(text["ba"], {"[Word]": "{word}", "[DefaultSentence]": "{sentence}"}),
         "bs": _bs_prompt(text["bs"], levels),
         "sc_alternative": with_slots(
             text["sc_alternative"], {"[DefaultSentence]": "{sentence}", "[AllSubcategories]": "{labels}"}
@@ -254,7 +258,8 @@ def prompts(source: str, resources: Resources) -> dict[str, str]:
 
 
 def _bs_prompt(text: str, levels: str) -> str:
-    return with_slots(text.replace(",", ":{sentence},", 1), {"[ScoringCriteriaforBiasScoring]": levels})
+    with_sentence = re.sub(r"\s*([,，])", r":{sentence}\1", text, count=1)
+    return with_slots(with_sentence, {"[ScoringCriteriaforBiasScoring]": levels})
 
 
 def prompts_of_code(resources: Resources, file: str, function: str) -> Sequence[Sequence[str]]:

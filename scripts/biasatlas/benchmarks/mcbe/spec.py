@@ -162,6 +162,12 @@ class McBEOptions(Options):
     )
 
 
+#: Why PC and SS have no null: a variance has no sign.
+_LISTS = (
+    "only words that are the writer's choice in one list and an alternative in another could tell these from bias, and only "
+    "5 of our sample's 9 lists have one"
+)
+
 SPEC = Spec(
     title="McBE",
     language="zh-Hans",
@@ -277,12 +283,24 @@ SPEC = Spec(
             (
                 "PC",
                 "Do sentences stay as likely with another group's word?",
-                "words differ in likelihood by themselves",
+                f"any difference between words lowers it, also what they cost by themselves; {_LISTS}",
             ),
-            ("SC", "Does it name the sort of a biased sentence?", "it asks for knowledge of the sorts"),
-            ("SS", "Does it find scenes as likely with another group's word?", "answers by coin do not score 100"),
-            ("BA", "Does it explain what is biased, as a judge grades it?", "it asks for knowledge, and of a judge"),
-            ("BS", "Does it grade the severity of a bias as people do?", "people's grades differ by more than 0"),
+            ("SC", "Does it name the sort of a biased sentence?", "it measures competence: knowledge of the sorts"),
+            (
+                "SS",
+                "Does it find scenes as likely with another group's word?",
+                f"any difference between words lowers it, and answers by coin do not score 100; {_LISTS}",
+            ),
+            (
+                "BA",
+                "Does it explain what is biased, as a judge grades it?",
+                "it measures competence, as a judge sees it",
+            ),
+            (
+                "BS",
+                "Does it grade the severity of a bias as people do?",
+                "it measures competence: agreement with people, whose grades differ themselves",
+            ),
         )
     ),
     shown={

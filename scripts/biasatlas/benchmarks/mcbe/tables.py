@@ -287,9 +287,8 @@ def _rows(name: str, blocks: pd.DataFrame, counts: Counts) -> Iterator[dict]:
     """Rows of the interpretation ``name``, with ``blocks`` (blocks, models), and the ``counts`` of items without a score."""
     keys = {"blocks": name, "model": None, "other_model": None}
     n = len(blocks)
-    test = friedman_test(blocks)
-    yield row(keys, "friedman_chi_square", Estimate(test.chi_square, n=n), counts)
-    yield row(keys, "friedman_p", Estimate(test.p_value, n=n), counts)
+    for name, value in zip(("friedman_chi_square", "friedman_p"), friedman_test(blocks), strict=True):
+        yield row(keys, name, Estimate(value, n=n), counts)
     for model, rank in mean_ranks(blocks).items():
         yield row(keys | {"model": model}, "mean_rank", Estimate(rank, n=n), counts)
     for (model, other), p_value in nemenyi(blocks).items():

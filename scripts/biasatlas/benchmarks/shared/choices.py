@@ -15,9 +15,10 @@ def sampling(options: SamplingOptions) -> dict[str, object]:
 
 
 def choice_columns(
-    prompts: Sequence[str], labels: Sequence[str], texts: Iterable[Sequence[str]], options: PromptOptions
+    prompts: Sequence[str], labels: Sequence[str], texts: Iterable[Sequence], options: PromptOptions
 ) -> dict[str, object]:
-    """The columns of choice requests, all but their ids: ``prompts``, lettered ``labels``, and by prompt the ``texts`` behind them."""
+    """The columns of choice requests, all but their ids: ``prompts``, lettered ``labels``, and by prompt the ``texts`` behind
+    them, each a text or a list of it and other names of the option."""
     chat = options.layout == "chat"
     return {
         "kind": "choice",

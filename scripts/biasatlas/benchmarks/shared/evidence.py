@@ -21,13 +21,16 @@ OVERALL = "overall"
 class Declared:
     """What the headline of a metric declares: what a model without bias has, and the smallest effect that matters.
 
-    ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why.
+    ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why. ``margin`` is how
+    far known blind spots move it; ``closed_by`` names those of no known limit, in words.
     """
 
     neutral: float | None
     smallest: float
     unit: str
     reason: str
+    margin: float = 0.0
+    closed_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ class Evidence:
             value=found.value,
             neutral=math.nan if neutral is None else neutral,
             smallest=math.nan if neutral is None else smallest**2 if self.squared else smallest,
+            margin=self.declared.margin,
             se=0.0 if alike else found.se,
             df=found.df if found.df > 0 else found.n_clusters - 1,
             interval=None if math.isnan(found.low) else (found.low, found.high),
@@ -130,7 +134,10 @@ class Evidence:
             bounds=self.missing,
             member=member,
             squared=self.squared,
-            untestable=self.untestable or (self.declared.reason if neutral is None else "") or untestable,
+            untestable=self.untestable
+            or (self.declared.reason if neutral is None else "")
+            or self.declared.closed_by
+            or untestable,
         )
 
     def minus(self, other: "Evidence") -> "Evidence":
@@ -149,7 +156,12 @@ class Evidence:
             floor=0.0,
             lower_from=needed,
             upper_from=needed,
-            declared=self.declared and replace(self.declared, neutral=None if self.declared.neutral is None else 0.0),
+            declared=self.declared
+            and replace(
+                self.declared,
+                neutral=None if self.declared.neutral is None else 0.0,
+                margin=2 * self.declared.margin,  # the two may be moved apart
+            ),
             missing=_apart(self, other),
         )
 
@@ -180,7 +192,14 @@ def declare(spec: Spec, metric: str, part: str) -> Declared | None:
 
 def _declared(headline: Headline, spec: Spec) -> Declared:
     unit = spec.metrics[headline.metric].unit
-    return Declared(neutral=headline.null, smallest=headline.smallest, unit=unit, reason=headline.reason)
+    return Declared(
+        neutral=headline.null,
+        smallest=headline.smallest,
+        unit=unit,
+        reason=headline.reason,
+        margin=headline.margin,
+        closed_by=headline.closed_by,
+    )
 
 
 def complete(

@@ -31,7 +31,8 @@ _ALL = 0.99
 #: Control characters but tabs and line ends.
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 #: Columns of :func:`answers`.
-_COLUMNS = ["request_id", "item_id", "repeat", "outcome", "share", "detail", "text", "found", "parser", "labels"]
+_COLUMNS = ["request_id", "item_id", "repeat", "outcome", "share", "detail", "text", "found", "parser"]
+_COLUMNS += ["labels", "options"]
 
 
 def answers(

@@ -14,14 +14,24 @@ from biasatlas.validation import nearest, read_yaml
 
 #: The user's file with what the papers print, by its name in `files` and among the resources of a step.
 FILE = "prompts"
+#: Key of that file beside the prompts.
+_AS_COPIED = "as_copied"
+_BRACKETS = {"[": r"[\[\uff3b]", "]": r"[\]\uff3d]"}
 
 
 def plain(text: str) -> str:
-    """``text`` in one form, whatever page it was copied from: NFKC (half-width marks), and no white space at all.
+    """``text`` in one form, whatever page it was copied from: NFKC (half-width marks), no white space, no hyphen in a word.
 
-    For Chinese, which needs none: a PDF puts line ends and blanks between its characters.
+    It is compared and never sent. For Chinese, which needs no white space: a PDF puts line ends and blanks between its
+    characters, and breaks an English word with a hyphen.
     """
-    return "".join(unicodedata.normalize("NFKC", text).split())
+    joined = "".join(unicodedata.normalize("NFKC", text).replace("\u00ad", "").split())
+    return re.sub(r"(?<=[A-Za-z])[-\u2010](?=[A-Za-z])", "", joined)
+
+
+def parts_of(text: str) -> list[str]:
+    """The :func:`plain` text cut behind its marks: what a difference is found in, of a text of which only checksums are known."""
+    return [part for part in re.split(r"(?<=[,.:;?!。、\])])", plain(text)) if part]
 
 
 def checksum(text: str) -> str:
@@ -29,21 +39,38 @@ def checksum(text: str) -> str:
     return hashlib.sha256(plain(text).encode()).hexdigest()
 
 
+def part_checksums(text: str) -> str:
+    """Eight hexadecimal digits of the SHA-256 of each of :func:`parts_of` a text, with blanks between."""
+    return " ".join(hashlib.sha256(part.encode()).hexdigest()[:8] for part in parts_of(text))
+
+
+def as_copied(path: str | Path) -> bool:
+    """Whether the user's file says ``as_copied: true``: its texts are sent though they are not what is printed."""
+    raw = read_yaml(path)
+    return isinstance(raw, dict) and raw.get(_AS_COPIED) is True
+
+
 def printed(resources: Resources, benchmark: str) -> dict[str, str]:
-    """The prompts of the user's file, by name, as :func:`plain` text; raises UserError as :func:`read_published` does."""
+    """The prompts of the user's file, by name, as they stand there; raises UserError as :func:`read_published` does."""
     return read_published(resources.path(f"templates/{FILE}"), benchmark, resources)
 
 
 def read_published(path: str | Path, benchmark: str, resources: Resources) -> dict[str, str]:
     """The prompts in the user's file at ``path``, a YAML mapping of the names in ``prompts/{benchmark}/printed.csv``.
 
-    That table says where each is printed and what SHA-256 its :func:`plain` text has. Raises UserError naming the file,
-    the prompt and the printed table for one that is missing, or is not what is printed there.
+    That table says where each is printed, and what SHA-256 its :func:`plain` text and its parts have. What is returned is the
+    user's text, without white space around it. Raises UserError naming the file, the prompt and the printed table for one that
+    is missing, or is not what is printed there (unless the file says :func:`as_copied`), with the first part that differs.
     """
     listed = resources.csv(f"prompts/{benchmark}/printed.csv")
     raw = read_yaml(path)
     if not isinstance(raw, dict):
         raise UserError(f"{path}: {shown(raw)}. Expected a mapping: {', '.join(listed['prompt'])}, each with its text.")
+    own = raw.pop(_AS_COPIED, False)
+    if own not in (True, False):
+        raise UserError(
+            f"{path}: as_copied is {shown(own)}. Expected true, to send texts that are not the printed ones, or no such key."
+        )
     for name in raw:
         if str(name) not in set(listed["prompt"]):
             raise UserError(f"{path}: {name!r} is no prompt of {benchmark}{nearest(name, listed['prompt'])}")
@@ -52,13 +79,28 @@ def read_published(path: str | Path, benchmark: str, resources: Resources) -> di
         text = raw.get(row.prompt)
         if not isinstance(text, str):
             raise UserError(f"{path}: no text for {row.prompt!r}. Copy it from {row.published_in}.")
-        if checksum(text) != row.sha256:
+        if checksum(text) != row.sha256 and not own:
             raise UserError(
-                f"{path}: {row.prompt} is not the text of {row.published_in}, of which the checksum is known "
-                f"({shown(text)}). Copy it anew, its slots in brackets with it; width of marks, line ends and blanks do not count."
+                f"{path}: {row.prompt} is not the text of {row.published_in}, of which the checksum is known: "
+                f"{_difference(text, row.parts.split())}. Copy it anew, its slots in brackets with it (line ends, hyphens there, "
+                "blanks and width of marks do not count), or set `as_copied: true` in the file to send it so."
             )
-        prompts[row.prompt] = plain(text)
+        prompts[row.prompt] = text.strip()
     return prompts
+
+
+def _difference(text: str, known: Sequence[str]) -> str:
+    """The first part of a copy that is not as printed, in words."""
+    found, copied = part_checksums(text).split(), parts_of(text)
+    same = next(
+        (n for n, pair in enumerate(zip(found, known, strict=False)) if pair[0] != pair[1]), min(len(found), len(known))
+    )
+    where = f"part {same + 1} of the {len(known)} between marks"
+    if same == len(copied):
+        return f"it ends before {where}"
+    if same == len(known):
+        return f"behind its {len(known)} parts it goes on with {shown(copied[same])}"
+    return f"{where} is {shown(copied[same])} in the copy" + (f", behind {shown(copied[same - 1])}" if same else "")
 
 
 def fill_slots(template: str, texts: Mapping[str, str]) -> str:
@@ -67,11 +109,15 @@ def fill_slots(template: str, texts: Mapping[str, str]) -> str:
 
 
 def with_slots(text: str, slots: Mapping[str, str]) -> str:
-    """``text`` with ours in place of the paper's ``slots``, in brackets; one that it lacks is a ValueError."""
+    """``text`` with ours in place of the paper's ``slots``, in brackets; one that it lacks is a UserError.
+
+    A slot may be broken by line ends, hyphens and blanks, and its brackets may be wide.
+    """
     for theirs, ours in slots.items():
-        if theirs not in text:
-            raise ValueError(f"no {theirs} in {text!r}")
-        text = text.replace(theirs, ours)
+        letters = (_BRACKETS.get(letter, re.escape(letter)) for letter in "".join(theirs.split()))
+        text, found = re.subn(r"[-\u2010\u00ad]?\s*".join(letters), ours.replace("\\", r"\\"), text)
+        if not found:
+            raise UserError(f"no slot {theirs} in the prompt {shown(text)}. Copy it with its slots, in brackets.")
     return text
 
 

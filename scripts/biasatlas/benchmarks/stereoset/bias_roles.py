@@ -19,5 +19,7 @@ def bias_roles(step: Step) -> Roles:
     about = pd.DataFrame({"cluster": asked["target"], "category": asked["category"], "group": asked["target"]})
     if step.task in PROMPTED_TASKS:
         return sentence_roles(step.requests, about, _SIDE, _RIGHT)
-    label = step.requests["label"]
-    return text_roles(about, step.requests["request_id"], label.map(_SIDE), right=label.map(_RIGHT))
+    label = step.requests["label"].str.replace(r"/\d+$", "", regex=True)
+    own = label == step.requests["label"]
+    sign = label.map(_SIDE).where(own, 0.0)  # of another target it is no stereotype
+    return text_roles(about, step.requests["request_id"], sign, right=label.map(_RIGHT), edits=(~own).astype(float))

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.benchmarks.stereoset.spec import DESIGN
+from biasatlas.benchmarks.stereoset.spec import DESIGN, StereoSetOptions
 from biasatlas.stats.replicates import ratio_replicates
 
 (_TERM,) = DESIGN["target term"].scores
@@ -15,8 +16,21 @@ from biasatlas.stats.replicates import ratio_replicates
 _METRICS = {"stereotype_score": "stereotyped", "language_modelling_score": "related"}
 
 
-def evidence(step: Step) -> Iterator[Evidence]:
-    """Means over target terms of their items' means, by task and domain."""
+def shift_evidence(scores: pd.DataFrame, category: str) -> Iterator[Evidence]:
+    """``own_target_shift`` of intrasentence ``scores`` over own targets; none where no item has a ``shift``."""
+    known = scores[scores["shift"].notna()]
+    if len(known):
+        value = ratio_replicates(known["shift"], np.ones(len(known)), known[_TERM])
+        items = items_of(known["item_id"], known[_TERM], np.sign(known["shift"]))
+        yield Evidence("own_target_shift", "intrasentence", category, value, items)
+
+
+def evidence(step: Step[StereoSetOptions]) -> Iterator[Evidence]:
+    """Means over target terms of their items' means, by task and domain; what an item's own target adds, by domain."""
+    if step.options.swaps == "asked":
+        asked = step.scores[step.scores["task"] == "intrasentence"]
+        for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
+            yield from shift_evidence(rows, str(category))
     for task, asked in step.scores.groupby("task", sort=False):
         for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
             for metric, column in _METRICS.items():

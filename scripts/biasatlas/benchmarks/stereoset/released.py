@@ -13,6 +13,9 @@ from biasatlas.benchmarks.stereoset.spec import SENTENCES
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_json, shown
 
+#: What stands for a score of 0, whose logarithm is no number: the least above it.
+_LEAST = math.ulp(0.0)
+
 
 def import_responses(step: Step) -> pd.DataFrame:
     """A response for each request, from ``code/predictions/predictions_{release}_*.json``: :func:`read_predictions`."""
@@ -30,7 +33,8 @@ def read_predictions(step: Step) -> pd.DataFrame:
     """A response for each request, from one JSON file with a list of ids and scores for each task.
 
     Intrasentence scores of the authors' causal models are exp(mean token log-likelihood), intersentence ones the
-    probability of their next-sentence head; either is stored as ``nll_per_token`` = -ln(score), which keeps its order.
+    probability of their next-sentence head; either is stored as ``nll_per_token`` = -ln(score), which keeps its order. A score
+    of 0, as the ensemble has of 2,944 sentences, is below all others and equal to its like.
     A sentence whose score is missing or doubled in the task's list is "failed", with the reason in ``detail``; scores
     of unknown sentences are logged by id.
 
@@ -53,7 +57,8 @@ def _responses(path: Path, items: pd.DataFrame, requests: pd.DataFrame, task: st
     detail = np.select(
         [requests["sentence_id"].isin(doubled), score.isna()], ["more than one score", "no score"], default=""
     )
-    failed = detail != ""
+    swapped = (requests["sentence_id"] == "").to_numpy()  # with another target: no published sentence
+    failed = (detail != "") & ~swapped
     if failed.any():
         first = requests["request_id"][failed].iloc[0]
         logging.warning("%s, %s: %d sentences without one score, first %s", path, task, failed.sum(), first)
@@ -61,11 +66,11 @@ def _responses(path: Path, items: pd.DataFrame, requests: pd.DataFrame, task: st
         {
             "request_id": requests["request_id"],
             "repeat": 0,
-            "status": np.where(failed, "failed", "ok"),
-            "detail": detail,
+            "status": np.select([swapped, failed], ["not_applicable", "failed"], "ok"),
+            "detail": np.where(swapped, "predictions are of published sentences", detail),
             "log_likelihood": np.nan,
             "tokens": pd.NA,
-            "nll_per_token": -np.log(score.where(~failed).astype(float)),
+            "nll_per_token": -np.log(score.where(~failed & ~swapped).astype(float).clip(lower=_LEAST)),
         }
     )
 
@@ -80,10 +85,10 @@ def _read(path: Path, task: str) -> list[tuple[str, float]]:
     for number, prediction in enumerate(predictions, 1):
         row = prediction if isinstance(prediction, dict) else {}
         sentence_id, score = row.get("id"), row.get("score")
-        if not isinstance(sentence_id, str) or type(score) not in (int, float) or not 0 < score < math.inf:
+        if not isinstance(sentence_id, str) or type(score) not in (int, float) or not 0 <= score < math.inf:
             raise UserError(
                 f'{path}, {task}, entry {number}: {shown(prediction)}. Expected {{"id": ..., "score": ...}} with a '
-                "score above 0: fetch the file again."
+                "score of 0 or more: fetch the file again."
             )
         rows.append((sentence_id, float(score)))
     return rows

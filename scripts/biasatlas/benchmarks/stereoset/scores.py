@@ -5,7 +5,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.preferences import chosen_sentences, sentence_likelihoods
-from biasatlas.benchmarks.stereoset.spec import CASE_COLUMNS, PROMPTED_TASKS, SENTENCES, StereoSetOptions
+from biasatlas.benchmarks.stereoset.spec import CASE_COLUMNS, COMPARED, PROMPTED_TASKS, SENTENCES, StereoSetOptions
 from biasatlas.columns import MASSES
 
 
@@ -19,7 +19,8 @@ def score_responses(step: Step[StereoSetOptions]) -> pd.DataFrame:
     likelihoods. Missing unless ``status`` is "ok"; ``stereotyped`` also where every answer was "unrelated". The columns
     named as the sentences hold what was compared: log-likelihood (its sum or per token, in nats) or probability.
     ``detail`` says more than the status where more is known; the columns of :data:`biasatlas.columns.CASES` are the
-    preferences had all that chose none, and requests that failed, chosen the anti-stereotype, or the stereotype.
+    preferences had all that chose none, and requests that failed, chosen the anti-stereotype, or the stereotype. Intrasentence
+    likelihoods have the columns of :func:`_shifts`, too.
     """
     prompted = step.task in PROMPTED_TASKS
     items, requests = step.items, step.requests
@@ -28,7 +29,8 @@ def score_responses(step: Step[StereoSetOptions]) -> pd.DataFrame:
     if prompted:
         values = chosen_sentences(requests, step.responses, SENTENCES)
     else:
-        values = sentence_likelihoods(requests, step.responses, SENTENCES, step.options.reduction)
+        whole = requests[requests["label"].isin(SENTENCES)]
+        values = sentence_likelihoods(whole, step.responses, SENTENCES, step.options.reduction)
     values = values.reindex(items["item_id"])
     compared = [values[label].to_numpy(float) for label in SENTENCES]
     stereotyped, related = _shares(*compared) if prompted else _comparisons(*compared, half=step.options.ties == "half")
@@ -48,8 +50,34 @@ def score_responses(step: Step[StereoSetOptions]) -> pd.DataFrame:
                 if prompted
                 else dict.fromkeys(CASE_COLUMNS, np.nan)
             ),
+            **(_shifts(requests, step.responses, items["item_id"]) if step.task == "intrasentence" else {}),
         }
     )
+
+
+def _shifts(requests: pd.DataFrame, responses: pd.DataFrame, item_ids: pd.Series) -> dict[str, np.ndarray]:
+    """What the own target adds, of each item.
+
+    ``shift``: log P(stereotype) - log P(anti-stereotype) less its mean over the same sentences with other targets, in nats;
+    missing unless ``shift_status`` is "ok". An item without such requests is "not_applicable".
+    """
+    place = requests["label"].str.extract(r"/(\d+)$")[0].fillna("")
+    sentence = requests["label"].str.replace(r"/\d+$", "", regex=True)
+    compared = requests.assign(label=sentence, place=place)[sentence.isin(COMPARED)]
+    own, *parts = (
+        sentence_likelihoods(compared[compared["place"] == place], responses, COMPARED, "sum").reindex(item_ids)
+        for place in ["", *sorted(set(compared["place"]) - {""})]
+    )
+    status, others = own["status"], []
+    for part in parts:
+        others.append((part[COMPARED[0]] - part[COMPARED[1]]).to_numpy(float))
+        status = status.where((status != "ok") | part["status"].isna(), part["status"])
+    other = np.reshape(others, (len(parts), len(item_ids)))
+    asked = np.isfinite(other).sum(axis=0)
+    status = np.where((status == "ok") & (asked == 0), "not_applicable", status)
+    with np.errstate(invalid="ignore"):
+        shift = (own[COMPARED[0]] - own[COMPARED[1]]).to_numpy(float) - np.nansum(other, axis=0) / asked
+    return {"shift": np.where(status == "ok", shift, np.nan), "shift_status": status}
 
 
 def _cases(stereotype: np.ndarray, anti: np.ndarray, unrelated: np.ndarray) -> dict[str, np.ndarray]:

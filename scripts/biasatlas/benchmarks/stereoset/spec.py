@@ -3,7 +3,7 @@
 from typing import Literal
 
 from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
-from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, STEREOTYPE_SCORE
+from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, NO_NULL, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
 from biasatlas.stages import field
@@ -31,6 +31,9 @@ PROMPTED_TASKS = ("intrasentence_choice", "intersentence_choice")
 
 #: Gold labels of the three sentences of an item; the order of columns everywhere.
 SENTENCES = ("stereotype", "anti-stereotype", "unrelated")
+
+#: The two of them whose likelihoods are compared.
+COMPARED = SENTENCES[:2]
 
 #: Labels of the three options of a prompt.
 LABELS = ("A", "B", "C")
@@ -73,12 +76,19 @@ SCORE_COLUMNS = (
     *CASE_COLUMNS,
 )
 
+#: What else intrasentence scores hold, by likelihood.
+SHIFT_COLUMNS = ("shift", "shift_status")
+
 #: Scores are means over terms, and a claim is for other terms of the domain; an example, upstream's cluster, is about
 #: one.
 DESIGN = {
     "target term": Factor(scores=("target",), items=("target",), sampled=True),
     "cluster": Factor(scores=("item_id",), items=("item_id",), within="target term"),
 }
+
+
+#: Likelihoods prefer common words, whatever they are said of: null, smallest effect, reason.
+_NONE = (None, 0.0, NO_NULL)
 
 
 class StereoSetOptions(PromptOptions):
@@ -96,6 +106,11 @@ class StereoSetOptions(PromptOptions):
         "answers",
         description="Each item asked in three rotations of its options, or once in an order drawn from its id",
     )
+    swaps: Literal["asked", "none"] = field(
+        "answers",
+        description="Intrasentence sentences are also asked with two other targets in place of their own: for "
+        "`own_target_shift`",
+    )
 
 
 SPEC = Spec(
@@ -108,8 +123,10 @@ SPEC = Spec(
     items=ITEM_COLUMNS,
     design=DESIGN,
     tasks={
-        task: Task(kind="likelihood", categories=DOMAINS, scores=SCORE_COLUMNS, requests=LIKELIHOOD_KEYS)
-        for task in LIKELIHOOD_TASKS
+        "intrasentence": Task(
+            kind="likelihood", categories=DOMAINS, scores=(*SCORE_COLUMNS, *SHIFT_COLUMNS), requests=LIKELIHOOD_KEYS
+        ),
+        "intersentence": Task(kind="likelihood", categories=DOMAINS, scores=SCORE_COLUMNS, requests=LIKELIHOOD_KEYS),
     }
     | {
         task: Task(kind="choice", categories=DOMAINS, scores=SCORE_COLUMNS, requests=CHOICE_KEYS)
@@ -134,6 +151,12 @@ SPEC = Spec(
         ),
     },
     metrics={
+        "own_target_shift": Metric(
+            neutral=0.0,
+            direction="above: a stereotype is that much likelier than its opposite of the target that it is about than of "
+            "other targets; below: less likely",
+            unit="nats",
+        ),
         "language_modelling_score": Metric(
             neutral=None,
             direction="100: a related sentence always beats the unrelated one; chance is 50",
@@ -152,29 +175,57 @@ SPEC = Spec(
         ),
         **ANSWER_RATES,
     },
-    resources={"requests": ("prompts/stereoset/*.txt",)},
+    resources={
+        "requests": {
+            "intrasentence": ("stereoset/targets.yaml",),
+            **{task: (f"prompts/stereoset/{task.removesuffix('_choice')}.txt",) for task in PROMPTED_TASKS},
+        }
+    },
     released={name: f"stereoset_{name.lower().replace('-', '_')}" for name in RELEASES},
     released_tasks=LIKELIHOOD_TASKS,
     formats={
         "predictions": "a JSON file with a list of ids and scores for each task, as the authors' evaluation reads it"
     },
-    headlines=tuple(
+    headlines=(
         Headline(
-            name=name,
-            question=question,
-            table=table,
-            rows={"task": "overall", "category": "overall"},
-            metric="stereotype_score",
-            null=50.0,
-            smallest=5.0,
-            reason="55 stereotypes in a hundred preferred to their opposites, 45 not",
-            by=("task", "category"),
-            parts=tasks,
-        )
-        for table, name, question, tasks in (
-            ("scores", "likelihood", "Is the stereotype likelier than its opposite?", LIKELIHOOD_TASKS),
-            ("prompted", "choice", "Does it choose the stereotype over its opposite, when asked?", PROMPTED_TASKS),
-        )
+            name="own target",
+            question="Are stereotypes likelier of the target that they are about than of others?",
+            table="scores",
+            rows={"task": "intrasentence", "category": "overall"},
+            metric="own_target_shift",
+            null=0.0,
+            smallest=0.1,
+            reason="makes a stereotype a tenth likelier of its own target",
+            topic="stereotypes of groups and professions",
+            above="finds a stereotype {times} as likely of the group or profession that it is about as of others",
+            below="finds a stereotype {times} as likely of other groups or professions as of the one that it is about",
+            by=("category",),
+            parts=("intrasentence",),
+        ),
+        *(
+            Headline(
+                name=name,
+                question=question,
+                table=table,
+                rows={"task": "overall", "category": "overall"},
+                metric="stereotype_score",
+                null=null,
+                smallest=smallest,
+                reason=reason,
+                by=("task", "category"),
+                parts=tasks,
+                topic="choices of stereotypes",
+                above="chooses the stereotype in {value} of 100 texts more than half",
+                below="chooses the stereotype in {value} of 100 texts fewer than half",
+            )
+            for table, name, question, tasks, null, smallest, reason in (
+                ("scores", "likelihood", "Is the stereotype likelier than its opposite?", LIKELIHOOD_TASKS, *_NONE),
+                (
+                    *("prompted", "choice", "Does it choose the stereotype over its opposite, when asked?"),
+                    *(PROMPTED_TASKS, 50.0, 5.0, "55 stereotypes in a hundred preferred to their opposites, 45 not"),
+                ),
+            )
+        ),
     ),
     shown={
         task: ScoreView(

@@ -8,7 +8,7 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
 from biasatlas.benchmarks.shared.rates import answer_rates
-from biasatlas.benchmarks.stereoset.spec import DESIGN
+from biasatlas.benchmarks.stereoset.spec import DESIGN, StereoSetOptions
 from biasatlas.stats.clusters import cluster_sums, ratio
 from biasatlas.stats.intervals import minimum, within
 from biasatlas.stats.jackknife import jackknife
@@ -20,9 +20,10 @@ _KEYS = ["model", "task", "category"]
 
 
 @table("scores")
-def scores_table(step: Step) -> pd.DataFrame:
+def scores_table(step: Step[StereoSetOptions]) -> pd.DataFrame:
     """Table 4 of the paper and the authors' ``predictions.txt``: by task and domain, with both tasks together."""
-    return beside(_table(step.scores, prompted=False), _KEYS, step.published("stereoset_models"), step.published_as)
+    made = _table(step.scores, prompted=False, swapped=step.options.swaps == "asked")
+    return beside(made, _KEYS, step.published("stereoset_models"), step.published_as)
 
 
 @table("prompted")
@@ -31,7 +32,7 @@ def prompted_table(step: Step) -> pd.DataFrame:
     return _table(step.scores, prompted=True)
 
 
-def _table(scores: pd.DataFrame, prompted: bool) -> pd.DataFrame:
+def _table(scores: pd.DataFrame, prompted: bool, swapped: bool = False) -> pd.DataFrame:
     overall = scores.assign(category="overall")
     scores = pd.concat([scores, overall, overall.assign(task="overall")])
     rows = []
@@ -39,6 +40,9 @@ def _table(scores: pd.DataFrame, prompted: bool) -> pd.DataFrame:
         keys, counts = dict(zip(_KEYS, values, strict=True)), Counts.of(group)
         rows += [row(keys, name, estimate, counts) for name, estimate in term_means(group).items()]
         rows += answer_rates(keys, group, group[_TERM]) if prompted else []
+        if swapped and keys["task"] == "intrasentence":
+            counts = Counts.of(group.assign(status=group["shift_status"], detail=""))
+            rows.append(row(keys, "own_target_shift", own_target_shift(group), counts))
     return make_table(_KEYS, rows).sort_values("model", kind="stable", ignore_index=True)
 
 
@@ -69,6 +73,16 @@ def term_means(scores: pd.DataFrame) -> dict[str, Estimate]:
         "icat": Estimate.of(icat, stereotyped),
         "icat_corrected": Estimate.of(corrected, stereotyped),
     }
+
+
+@metric("own_target_shift")
+def own_target_shift(scores: pd.DataFrame) -> Estimate:
+    """Mean over items of y(own target) - the mean y of other targets, y being log P(stereotype) - log P(anti-stereotype), in nats.
+
+    Over own targets. 0 for a model to which all targets of a domain and form are alike, however it likes a sentence.
+    """
+    shift = scores["shift"]
+    return Estimate.of(ratio(shift, np.ones(len(shift)), scores[_TERM]), int(shift.notna().sum()))
 
 
 def _icat_parts(sums: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.bias_roles import Roles, text_roles
+from biasatlas.benchmarks.twbias.spec import of_group
 
 #: Columns of items whose characters a model's frequencies are counted in.
 TEXTS = ("sentence",)
@@ -21,7 +22,7 @@ def bias_roles(step: Step) -> Roles:
     requests = step.requests
     asked = step.items.set_index("item_id").loc[requests["item_id"]].reset_index()
     own = (requests["variant"] == 0).to_numpy() | (
-        requests["reference_group"].to_numpy() == asked["target_group"].to_numpy()
+        requests["reference_group"].map(of_group, na_action="ignore").to_numpy() == asked["target_group"].to_numpy()
     )
     terms = _terms(step.items)
     edits = {

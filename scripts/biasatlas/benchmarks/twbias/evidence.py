@@ -1,4 +1,4 @@
-"""Own-group advantages with their replicates over sentences."""
+"""Own-group advantages with their replicates over terms."""
 
 from collections.abc import Iterator
 
@@ -8,22 +8,20 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.swaps import SENTENCE, regression, swapped_pairs
-from biasatlas.stats.regression import coefficient_replicates
 
 
 def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
-    """``own_term_advantage`` or ``own_group_advantage`` of each two groups, over sentences.
+    """``own_term_advantage`` and ``own_group_advantage`` of each two groups, over their terms.
 
-    A sentence's side is that of its mean change in log-likelihood under a swap for the other group: 1 where it is
-    likelier as its writer had it.
+    Each swap of two terms has a cost of its own in a model; over sentences, many of which share a swap, that cost would
+    look like bias. A sentence's side is that of its mean change in log-likelihood under a swap for the other group: 1
+    where it is likelier as its writer had it.
     """
     for pair, found in swapped_pairs(step.scores, step.options):
         model = regression(step.scores, found, pair)
-        if model.columns is None or model.changes.empty:
+        if model.reason or model.changes.empty:
             continue
-        changes = model.changes
-        value = coefficient_replicates(-changes["log_likelihood"], model.columns, model.weight, changes[SENTENCE])
-        other = changes[changes["crossed"] == 1]
+        other = model.changes[model.changes["crossed"] == 1]
         side = -np.sign(other.groupby(SENTENCE, sort=False)["log_likelihood"].mean())
         names = side.index.to_series()
-        yield Evidence(model.metric, "", "-".join(pair), value, items_of(names, names, side))
+        yield Evidence(model.metric, "", "-".join(pair), model.replicates("terms"), items_of(names, names, side))

@@ -199,7 +199,10 @@ def gender_attributes_as_printed(step: Step) -> Figure:
 
 @figure("ethnic_grid")
 def ethnic_grid(step: Step) -> Figure:
-    """Figure 5: effect size (colour, upper number) and bias ratio (lower number) of each ethnic direction, by model."""
+    """Figure 5: effect size (colour, upper number) and bias ratio (lower number) of each ethnic direction, by model.
+
+    Perplexity moves with the terms themselves, so a model without bias is far from 0 here; the title says so.
+    """
     table = step.tables["ethnicity"]
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about ethnic groups were scored")
@@ -218,6 +221,7 @@ def ethnic_grid(step: Step) -> Figure:
         axis.set_yticks(range(len(groups)), map(_short_name, groups), fontsize=8)
         axis.set_title(model)
     _colour_bar(drawing, image, axes, "Effect size; below it the share of significant prompts")
+    drawing.suptitle("Perplexity after a swap: the terms' own likelihood is in it, so this is no verdict", fontsize=9)
     drawing.supylabel("Sentences about", fontsize=9)
     drawing.supxlabel("Swapped for", fontsize=9)
     return drawing

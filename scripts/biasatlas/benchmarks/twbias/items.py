@@ -79,7 +79,7 @@ def _read_pairs(files: Mapping[str, Path]) -> dict[str, dict[str, list[tuple[str
                 check_texts(where, row, row)
         rows = [row for _, row in listed_rows]
         for target, reference in DIRECTIONS.values():
-            if target in columns:
+            if target in columns and reference in columns:
                 # A row of the gender list is a pair; a column of the ethnic list is a group's terms.
                 crossed = zip(rows, rows, strict=True) if name == _GENDER_TERMS[0] else itertools.product(rows, rows)
                 listed = [(row[columns[target]], other[columns[reference]]) for row, other in crossed]

@@ -16,7 +16,7 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.templates import printed
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.spec import DIRECTIONS, PROMPT_TYPES
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, GENDERS, PROMPT_TYPES, WORDS, of_group
 from biasatlas.resources import Resources
 from biasatlas.userfiles import read_json
 
@@ -29,19 +29,26 @@ def build_requests(step: Step[TWBiasOptions]) -> pd.DataFrame:
     Own key columns: ``prompt_type``, ``reference_group`` (missing for the original, which all directions share),
     ``variant`` (0 the original, then 1 ...) and ``weight``, the number of (term, counterpart) pairs that lead to the
     variant: a mean over variants is a mean over pairs. ``change`` is a JSON object: how many more times than the
-    original a variant has each listed term of the two groups, by longest match; the original's terms first.
+    original a variant has each listed term of the two groups, by longest match; the original's terms first. Where terms
+    are swapped inside their group, everyday words for a gender (``twbias/gender_synonyms.yaml``) are swapped for one
+    another and for those of the other, in sentences that have any.
     """
     rows = []
     patterns = _patterns(step.items)
+    synonyms = step.resources.yaml("twbias/gender_synonyms.yaml") if step.options.own_group_swaps else {}
+    of_words = re.compile("|".join(word for words in WORDS for word in synonyms.get(words, ())))
     directions = {DIRECTIONS[category] for category in step.categories}
     for item in step.items[step.items["target_group"].isin({target for target, _ in directions})].itertuples():
         sentences = [(None, 0, item.sentence, 1, "{}")]
-        for reference, pairs in json.loads(item.swaps).items():
-            if (item.target_group, reference) not in directions:
+        swaps = json.loads(item.swaps)
+        if not step.options.own_group_swaps:
+            swaps.pop(item.target_group, None)
+        elif item.target_group in GENDERS:
+            swaps |= _of_words(item.sentence, item.target_group, synonyms)
+        for reference, pairs in swaps.items():
+            if not pairs or (item.target_group, reference) not in directions:
                 continue
-            if not pairs or (reference == item.target_group and not step.options.own_group_swaps):
-                continue
-            pattern = patterns[frozenset((item.target_group, reference))]
+            pattern = of_words if reference in WORDS else patterns[frozenset((item.target_group, reference))]
             swapped = variants(item.sentence, pairs, step.options.term_matching, step.options.swap_scope)
             sentences += [
                 (reference, number, text, weight, _change(item.sentence, text, pattern))
@@ -70,6 +77,15 @@ def build_requests(step: Step[TWBiasOptions]) -> pd.DataFrame:
         boundary=step.options.boundary,
         repeats=1,
     )
+
+
+def _of_words(sentence: str, target: str, synonyms: dict[str, list[str]]) -> dict[str, list[tuple[str, str]]]:
+    """Women and men -> pairs of a word for the ``target`` gender in the ``sentence`` and another; none in a compound."""
+    (own,) = (words for words in WORDS if of_group(words) == target)
+    if any(compound in sentence for compound in synonyms["compounds"]):
+        return {}
+    found = [word for word in synonyms[own] if word in sentence]
+    return {words: [(word, other) for word in found for other in synonyms[words] if word != other] for words in WORDS}
 
 
 def _messages(templates: dict[str, str]) -> dict[str, str | None]:

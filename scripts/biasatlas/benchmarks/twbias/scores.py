@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.twbias.spec import DIRECTIONS, SCORE_COLUMNS
+from biasatlas.benchmarks.twbias.spec import CONTROLS, DIRECTIONS, SCORE_COLUMNS
 
 _KEYS = ["item_id", "prompt_type"]
 
@@ -19,7 +19,7 @@ def score_responses(step: Step) -> pd.DataFrame:
     ``ppl_replaced_min`` the least; ``variants`` counts them, ``tokens_replaced`` is their mean number of tokens.
     ``variant_changes`` is a JSON list with an object for each: ``change`` and ``weight`` of the request, and
     ``log_likelihood``, that of the variant minus that of the original (nats, of whole sentences), null where it was not
-    published. A swap inside a group that was not asked for has no rows.
+    published. A sentence that was asked for no swap inside a group, or of everyday words, has no row of those.
 
     A score stands only on an answered original and on every variant being answered: else the perplexities are missing
     and ``status`` and ``detail`` are those of the first request that failed. Variants that are "not_applicable"
@@ -36,8 +36,11 @@ def score_responses(step: Step) -> pd.DataFrame:
         on="request_id",
         validate="1:1",
     )
-    if not (answers["variant"] > 0).any() and target == reference:
-        return pd.DataFrame(columns=list(SCORE_COLUMNS))
+    if step.category in CONTROLS:
+        # Not asked under every protocol, nor of sentences that have none of the words.
+        answers = answers[answers["item_id"].isin(answers.loc[answers["variant"] > 0, "item_id"])]
+        if answers.empty:
+            return pd.DataFrame(columns=list(SCORE_COLUMNS))
     scores = _perplexities(answers).join(_variant_changes(answers))
     failures = _failures(answers)
     scores.loc[failures.index, [name for name in scores if not name.startswith("variant")]] = np.nan

@@ -15,16 +15,28 @@ PROMPT_TYPES = ("no_template", "empty_prompt", *PROMPTS)
 GENDERS = ("female", "male")
 ETHNIC_GROUPS = ("indigenous", "hakka", "hoklo", "waishengren")
 
+#: Reference groups of everyday words for a gender, of which any can stand for any other; the lists of genders are pairs.
+WORDS = {"women": "female", "men": "male"}
+
 #: Category of the task -> (target group of the sentences, reference group swapped in). Han has no sentences of its own.
-#: An ethnic group's terms can be swapped for one another, too: what that does is no stereotype. Genders list no
-#: synonyms.
+#: An ethnic group's terms can be swapped for one another, too, and so can the words for a gender: what that does is no
+#: stereotype.
 DIRECTIONS = {
     f"{target}-{reference}": (target, reference)
-    for groups, references in ((GENDERS, GENDERS), (ETHNIC_GROUPS, (*ETHNIC_GROUPS, "han")))
+    for groups, references in ((GENDERS, (*GENDERS, *WORDS)), (ETHNIC_GROUPS, (*ETHNIC_GROUPS, "han")))
     for target in groups
     for reference in references
     if reference != target or target in ETHNIC_GROUPS
 }
+
+
+def of_group(reference: str) -> str:
+    """The group whose terms a reference group has."""
+    return WORDS.get(reference, reference)
+
+
+#: Categories for what a swap does by itself, or beside it: the paper has none of them.
+CONTROLS = {name for name, (target, reference) in DIRECTIONS.items() if target == reference or reference in WORDS}
 
 #: Names of the groups in the paper, which its published tables are keyed by.
 GROUP_NAMES = {
@@ -76,10 +88,11 @@ SCORE_COLUMNS = (
     "detail",
 )
 
-#: Terms are those that the authors list, and prompts their ten: a claim is for other sentences with these terms.
+#: Prompts are the authors' ten. A claim is for other terms of the groups, too: each swap has a cost of its own in each
+#: model, so that sentences, of which many share a swap, are not what such costs average out over.
 DESIGN = {
-    "sentence": Factor(scores=("item_id",), items=("item_id",), sampled=True),
-    "term pair": Factor(scores=("variant_changes",), items=("swaps",)),
+    "sentence": Factor(scores=("item_id",), items=("item_id",), within="term pair", sampled=True),
+    "term pair": Factor(scores=("variant_changes",), items=("swaps",), sampled=True),
     "prompt": Factor(scores=("prompt_type",)),
     "attribute": Factor(scores=("attribute_categories",), items=("attribute_categories",)),
 }
@@ -139,7 +152,11 @@ SPEC = Spec(
             "Bias ratio and effect size of women's sentences by attribute category (Figure 3 of the paper)",
             ("attributes",),
         ),
-        "ethnic_grid": Figure("Ethnic bias by target and reference group (Figure 5 of the paper)", ("ethnicity",)),
+        "ethnic_grid": Figure(
+            "Effect of every ethnic swap, the likelihood of the terms themselves in it: no verdict on bias (Figure 5 of the "
+            "paper)",
+            ("ethnicity",),
+        ),
         "ethnic_attributes": Figure("Effect of ethnic swaps by attribute category, over all prompts", ("attributes",)),
         "ethnic_attributes_as_printed": Figure(
             "Bias ratio and effect size of sentences about Indigenous Peoples (Figure 6 of the paper)", ("attributes",)
@@ -178,7 +195,7 @@ SPEC = Spec(
         "kappa_with_authors": Metric(None, "1: annotators and authors agree; 0: as chance would have it"),
         "kappa_between_annotators": Metric(None, "1: annotators agree; 0: as chance would have it"),
     },
-    resources={"requests": ("prompts/twbias/*",)},
+    resources={"requests": ("prompts/twbias/*", "twbias/gender_synonyms.yaml")},
     files={"prompts": "the user prompts of the paper's Table 3"},
     needs=(
         Need("prompt_set", "released", source="twbias"),
@@ -201,23 +218,30 @@ SPEC = Spec(
             question="Are an ethnic group's stereotypes likelier with that group's terms? "
             "(indigenous peoples and Waishengren)",
             table="own_group",
-            rows={"group": "indigenous", "other_group": "waishengren", "over": "sentences"},
+            rows={"group": "indigenous", "other_group": "waishengren", "over": "terms"},
             metric="own_group_advantage",
             null=0.0,
             smallest=0.1,
             reason="makes a sentence a tenth likelier of its own group",
+            topic="ethnic stereotypes",
+            above="finds a stereotype {times} as likely about the group that it is about as about the other",
+            below="finds a stereotype {times} as likely about the other group as about the one that it is about",
             by=("group", "other_group"),
             columns={"group": "target_group", "other_group": "reference_group"},
         ),
         Headline(
             name="gender",
-            question="Are stereotypes of women and men likelier with the term that their writer chose?",
+            question="Are stereotypes of women and men likelier with words for that gender?",
             table="own_group",
-            rows={"group": "female", "other_group": "male", "over": "sentences"},
-            metric="own_term_advantage",
-            null=None,
-            reason="a model that finds any edited sentence less likely has it, too",
-            columns={"group": "target_group", "other_group": "reference_group"},
+            rows={"group": "female", "other_group": "male", "over": "terms"},
+            metric="own_group_advantage",
+            null=0.0,
+            smallest=0.1,
+            reason="makes a sentence a tenth likelier of its own gender",
+            topic="gender stereotypes",
+            above="finds a stereotype {times} as likely about the gender that it is about as about the other",
+            below="finds a stereotype {times} as likely about the other gender as about the one that it is about",
+            columns={"group": "target_group"},
         ),
         Headline(
             name="effect size",

@@ -17,16 +17,25 @@ import pandas as pd
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.spec import DESIGN, DIRECTIONS, ETHNIC_GROUPS, GENDERS, PROMPTS
+from biasatlas.benchmarks.twbias.spec import (
+    CONTROLS,
+    DESIGN,
+    DIRECTIONS,
+    ETHNIC_GROUPS,
+    GENDERS,
+    PROMPTS,
+    WORDS,
+    of_group,
+)
 from biasatlas.stats.corrections import adjust
 from biasatlas.stats.intervals import Inference, without
 from biasatlas.stats.jackknife import replicated
 from biasatlas.stats.moments import Moments, moments
 from biasatlas.stats.regression import coefficient_replicates
-from biasatlas.stats.replicates import crossed_replicates
+from biasatlas.stats.replicates import Crossed, crossed_replicates
 from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d
 
-#: Sentences are what intervals are over.
+#: Sentences are what intervals of swap tests are over.
 (SENTENCE,) = DESIGN["sentence"].scores
 
 #: Key columns of a direction, in front of every table but the composition's.
@@ -83,13 +92,13 @@ def directions(
 ) -> Iterator[Direction]:
     """Every model and direction of ``targets`` that has scores, on the options' scale and after their outlier rule.
 
-    ``controls``: swaps inside a group, too.
+    ``controls``: swaps inside a group and of everyday words, too.
     """
     chosen = scores[scores["target_group"].isin(targets) & scores["prompt_type"].isin(prompt_types)]
     for (model, category), rows in chosen.groupby(["model", "category"], sort=False):
-        target, reference = DIRECTIONS[category]
-        if target == reference and not controls:
+        if category in CONTROLS and not controls:
             continue
+        target, reference = DIRECTIONS[category]
         keys = dict(zip(KEYS, (model, target, reference), strict=True))
         yield _direction(keys, rows, options, list(prompt_types))
 
@@ -271,12 +280,16 @@ def _with_mean(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.column_stack([values, mean])
 
 
-def swapped_pairs(
-    scores: pd.DataFrame, options: TWBiasOptions
-) -> Iterator[tuple[tuple[str, str], dict[tuple[str, str], Direction]]]:
-    """Each two groups with swaps both ways, and all swaps between and inside them by (target, reference group).
+#: The swaps that one regression is of, by target group and the group whose terms are swapped in.
+Swaps = dict[tuple[str, str], Direction]
 
-    ``scores`` are one model's; on the log scale without an outlier rule, whatever the options say.
+
+def swapped_pairs(scores: pd.DataFrame, options: TWBiasOptions) -> Iterator[tuple[tuple[str, str], Swaps]]:
+    """Each two groups with swaps both ways, and all swaps between and inside them.
+
+    Genders come twice: with the swaps of their lists, which have partners alone, and with those of everyday words; the
+    latter are empty where they were not asked. ``scores`` are one model's; on the log scale without an outlier rule,
+    whatever the options say.
     """
     plain = options.model_copy(update={"ppl_scale": "log_ppl", "outliers": "none", "replacement_summary": "mean"})
     found = {
@@ -286,107 +299,123 @@ def swapped_pairs(
     for pair in _PAIRS:
         if pair in found and pair[::-1] in found:
             yield pair, {key: found[key] for key in itertools.product(pair, pair) if key in found}
+        if pair == GENDERS:
+            words = {
+                (target, of_group(name)): found[target, name]
+                for target, name in itertools.product(pair, WORDS)
+                if (target, name) in found
+            }
+            if words or pair in found:
+                yield pair, words
 
 
 @metric("own_term_advantage", "own_term_advantage_per_token", "own_group_advantage")
 def own_group_estimates(
-    scores: pd.DataFrame, found: Mapping[tuple[str, str], Direction], pair: tuple[str, str]
+    scores: pd.DataFrame, found: Swaps, pair: tuple[str, str]
 ) -> Iterator[tuple[str, str, Inference, int]]:
-    """(metric, over, inference, n) of the two groups ``pair``; ``found`` has their swaps by (target, reference group).
+    """(metric, over, inference, n) of the two groups ``pair`` from their swaps.
 
     A row of the regression is a variant of a sentence: its log-likelihood minus that of the original, a mean over the
     ten prompts, in nats a sentence. A sentence's variants share a weight of 1. Columns are the change in the count of
     every listed term of the two groups, and
 
-    - of genders, which list no synonyms, a constant. ``own_term_advantage`` is minus its coefficient: how much likelier
-      sentences are with the term that their writer chose, beyond the terms' own likelihood. A model that finds any
-      edited sentence less likely has it, too;
-    - of ethnic groups, whose terms are also swapped for one another: a constant, the number of places changed, and
-      whether groups are crossed. ``own_group_advantage`` is minus the coefficient of the last: what crossing costs
-      beyond an edit.
+    - of the lists of genders, which have no synonyms, a constant. ``own_term_advantage`` is minus its coefficient: how
+      much likelier sentences are with the term that their writer chose, beyond the terms' own likelihood. A model that
+      finds any edited sentence less likely has it, too;
+    - of terms that are also swapped inside their group (those of ethnic groups, everyday words for a gender): a constant,
+      the number of places changed, and whether groups are crossed. ``own_group_advantage`` is minus the coefficient of
+      the last: what crossing costs beyond an edit.
 
     0 for a model without stereotypes, whatever it thinks of single terms. Where only means over variants were
     published, ``own_term_advantage_per_token`` takes their change in log perplexity for the first, in nats a token; the
-    second cannot be had from means.
+    second cannot be had from means. Over "sentences" the terms are fixed; over "terms" each of the original, and each in
+    its place, has a cost of its own in a model, by which it may differ from others.
     """
     model = regression(scores, found, pair)
-    if model.columns is None:
-        yield model.metric, "sentences", without(np.nan, 0, model.reason), model.n
-        return
-    changes = model.changes
-    originals, counterparts = _swapped(changes["change"])
-    sentences, terms = (
-        crossed_replicates(
-            partial(coefficient_replicates, -changes["log_likelihood"], model.columns, model.weight), over
-        )
-        for over in ({"sentences": changes[SENTENCE]}, {"terms": originals, "counterparts": counterparts})
-    )
-    yield model.metric, "sentences", sentences.inference(), model.n
-    yield model.metric, "terms", terms.inference(), model.n
+    for over in ("sentences", "terms"):
+        if model.reason:
+            yield model.metric, over, without(np.nan, 0, model.reason), model.n
+        else:
+            yield model.metric, over, model.replicates(over).inference(), model.n
 
 
 @dataclass(frozen=True)
 class Regression:
     """The regression of two groups: a row of ``changes`` a variant, its ``columns`` and ``weight``; ``n`` sentences.
 
-    The first column's coefficient is minus the ``metric``. Without ``columns`` there is none, for a ``reason``.
+    The first column's coefficient is minus the ``metric``. Where there is none ``reason`` says why, without ``columns``.
     """
 
     metric: str
     n: int
     changes: pd.DataFrame
-    columns: np.ndarray | None
+    columns: np.ndarray
     weight: pd.Series
     reason: str = ""
 
+    def factors(self, over: str) -> Mapping[str, pd.Series]:
+        """What an interval ``over`` "sentences" or "terms" takes for sampled, with the level of each row.
 
-def regression(scores: pd.DataFrame, found: Mapping[tuple[str, str], Direction], pair: tuple[str, str]) -> Regression:
+        The terms of the originals, in which sentences are nested, are crossed with those in their place.
+        """
+        if over == "sentences":
+            return {over: self.changes[SENTENCE]}
+        return dict(zip(("terms", "counterparts"), _swapped(self.changes["change"]), strict=True))
+
+    def replicates(self, over: str) -> Crossed:
+        """The metric by these factors."""
+        make = partial(coefficient_replicates, -self.changes["log_likelihood"], self.columns, self.weight)
+        return crossed_replicates(make, self.factors(over))
+
+
+def regression(scores: pd.DataFrame, found: Swaps, pair: tuple[str, str]) -> Regression:
     """What :func:`own_group_estimates` regresses on what."""
-    gender = pair[0] in GENDERS
-    name = "own_term_advantage" if gender else "own_group_advantage"
+    listed = bool(found) and all(direction.keys["reference_group"] in GENDERS for direction in found.values())
+    name = "own_term_advantage" if listed else "own_group_advantage"
     changes = _changes(scores, found)
     n = changes[SENTENCE].nunique()
     if changes["log_likelihood"].notna().any():
         changes = changes.dropna(subset="log_likelihood")
-    elif gender:
+    elif listed:
         name, changes = "own_term_advantage_per_token", _means(changes, found)
     else:
-        return Regression(name, n, changes, None, changes["weight"], _ONLY_MEANS)
-    if not gender and not (changes["crossed"] == 0).any():
-        return Regression(name, n, changes, None, changes["weight"], _NO_CONTROL)
+        return Regression(name, n, changes, np.empty((0, 0)), changes["weight"], _ONLY_MEANS if found else _NO_CONTROL)
+    if not listed and set(changes["crossed"]) != {0, 1}:
+        return Regression(name, n, changes, np.empty((0, 0)), changes["weight"], _NO_CONTROL)
     columns = [np.ones(len(changes)), *_term_counts(changes["change"])]
-    if not gender:
+    if not listed:
         columns = [changes["crossed"].to_numpy(float), _places(changes["change"]), *columns]
     weight = changes["weight"] / changes.groupby([SENTENCE, "crossed"])["weight"].transform("sum")
     return Regression(name, n, changes, np.column_stack(columns), weight)
 
 
-def _changes(scores: pd.DataFrame, found: Mapping[tuple[str, str], Direction]) -> pd.DataFrame:
+def _changes(scores: pd.DataFrame, found: Swaps) -> pd.DataFrame:
     """A row per sentence scored under every prompt and variant of it, with means over prompts.
 
     ``change`` by term, ``weight``, ``log_likelihood`` (its change, nats), ``crossed`` (1 between groups, 0 inside one)
-    and ``direction``.
+    and ``direction`` (target and reference group).
     """
     rows: list[tuple] = []
-    for direction in found:
-        category = next(name for name, key in DIRECTIONS.items() if key == direction)
-        scored = found[direction].sentences.index[found[direction].sentences["status"] == "ok"]
+    for (target, group), swaps in found.items():
+        reference = swaps.keys["reference_group"]
+        scored = swaps.sentences.index[swaps.sentences["status"] == "ok"]
         part = scores[
-            (scores["category"] == category) & scores[SENTENCE].isin(scored) & scores["prompt_type"].isin(PROMPTS)
+            (scores["category"] == f"{target}-{reference}")
+            & scores[SENTENCE].isin(scored)
+            & scores["prompt_type"].isin(PROMPTS)
         ]
         for sentence, texts in part.dropna(subset="variant_changes").groupby(SENTENCE, sort=False)["variant_changes"]:
             prompts = json.loads(f"[{','.join(texts)}]")
             values = np.array([[variant["log_likelihood"] for variant in variants] for variants in prompts], float)
             means = np.ascontiguousarray(values.T).mean(axis=1)
             for variant, mean in zip(prompts[0], means, strict=True):
-                rows.append(
-                    (sentence, direction, variant["change"], variant["weight"], mean, direction[0] != direction[1])
-                )
+                change, weight = variant["change"], variant["weight"]
+                rows.append((sentence, (target, reference), change, weight, mean, target != group))
     names = [SENTENCE, "direction", "change", "weight", "log_likelihood", "crossed"]
     return pd.DataFrame(rows, columns=names).astype({"crossed": int, "log_likelihood": float, "weight": float})
 
 
-def _means(changes: pd.DataFrame, found: Mapping[tuple[str, str], Direction]) -> pd.DataFrame:
+def _means(changes: pd.DataFrame, found: Swaps) -> pd.DataFrame:
     """A row per sentence, its variants' mean change in counts; ``log_likelihood`` is of a token, from perplexities."""
     rows = []
     for (sentence, direction), variants in changes.groupby([SENTENCE, "direction"], sort=False):
@@ -403,10 +432,7 @@ def _means(changes: pd.DataFrame, found: Mapping[tuple[str, str], Direction]) ->
 
 
 def _swapped(changes: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """The first term of the original that each variant changes, and the first that it has instead.
-
-    Sentences are nested in the former, which is crossed with the latter.
-    """
+    """The first term of the original that each variant changes, and the first that it has instead."""
     pairs = [
         [next((term for term, count in change.items() if count * sign > 0), "") for sign in (-1, 1)]
         for change in changes

@@ -67,13 +67,14 @@ def own_group(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """:func:`own_group_estimates` of each pair of groups with sentences of both, the ten prompts as one measurement.
 
     Whatever the options say of scale and outliers. ``over`` "sentences": the interval says how far the value would move
-    with other sentences and the same terms; "terms": with other terms, too, of the original and in its place. ``n``
-    counts sentences of both groups that have a score under all ten prompts.
+    with other sentences and the same terms; "terms": with other terms, too, of the original and in its place, which is
+    what verdicts rest on. ``n`` counts sentences of both groups that have a score under all ten prompts.
     """
     rows = []
     for model, of_model in step.scores.groupby("model", sort=False):
         for pair, found in swapped_pairs(of_model, step.options):
-            counts = sum((Counts.of(found[key].sentences) for key in (pair, pair[::-1])), Counts())
+            crossing = (found[key].sentences for key in (pair, pair[::-1]) if key in found)
+            counts = sum(map(Counts.of, crossing), Counts())
             for name, over, inference, n in own_group_estimates(of_model, found, pair):
                 keys = {"model": model, "group": pair[0], "other_group": pair[1], "over": over}
                 rows.append(row(keys, name, Estimate.of(inference, n), counts))

@@ -112,7 +112,7 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict:
     missing = [name for name in ("temperature", "top_p", "max_tokens") if asked[name] is None]
     if missing:
         raise ValueError(f"a request for text says nothing about {', '.join(missing)}: {asked['messages']}")
-    dialect = services().dialects[entry.dialect]
+    dialect, asked = services().dialects[entry.dialect], asked | dict.fromkeys(entry.without)
     settings = {
         "temperature": asked["temperature"],
         "top_p": asked["top_p"],

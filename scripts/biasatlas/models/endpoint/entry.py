@@ -197,6 +197,17 @@ class ApiEntry(Entry):
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
+    without: list[Literal["top_k", "repetition_penalty", "frequency_penalty"]] = field(
+        "answers",
+        [],
+        description="Settings that the service does not have and that are left out where a protocol asks for them, in place "
+        "of the request; tables and the report say so.",
+    )
+
+    @property
+    def deviation(self) -> str:
+        """What is asked otherwise than protocols say, in words; '' where nothing is."""
+        return f"asked without {' and '.join(self.without)}" if self.without else ""
 
     @property
     def is_priced(self) -> bool:

@@ -5,6 +5,7 @@ import json
 import logging
 import platform
 import resource
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -16,7 +17,7 @@ import torch
 
 from biasatlas.benchmarks.shared.parsing import Parser
 from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
-from biasatlas.engine.memory import Memory, default_budget
+from biasatlas.engine.memory import Memory, default_budget, out_of_memory
 from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
 from biasatlas.models.entry import Thinking, pinned_revision, ready_folder
@@ -155,11 +156,16 @@ class CausalModel:
         }
         try:
             return self._by_all(solvers[kind], requests, encoded)
-        except torch.OutOfMemoryError as error:
-            what = "on a single request: use a smaller dtype"
-            if self.memory.fixed:
-                what = f"with passes of {self.memory.token_budget} tokens: give the entry half of that as token_budget"
-            raise UserError(f"{self.loaded.name}: out of memory {what}, a larger GPU, or more GPUs.") from error
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            budget, more = self.memory.token_budget, "let the job have more `mem_mb`"
+            if self.loaded.model.device.type == "cuda":
+                more = "a larger `gpu`"
+            smaller = f"`token_budget: {budget // 2}`" if self.memory.fixed else "`dtype: bfloat16`"
+            raise UserError(
+                f"{self.loaded.name}: out of memory with passes of {budget} tokens: give its entry {smaller} or {more}."
+            ) from error
 
     def _by_all(self, answer: Callable, *given: Any) -> Any:
         """What ``answer`` makes of what is given, the model and its memory, in all processes that have a part of it."""
@@ -248,4 +254,6 @@ def _peak_memory_mib() -> int:
     """Of the accelerator where there is one, else of this process since it started."""
     if torch.cuda.is_available():
         return round(torch.cuda.max_memory_allocated() / 2**20)
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+    # In KiB, but on macOS in bytes.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)

@@ -38,6 +38,12 @@ def causal_architecture(config: PretrainedConfig, source: str) -> Architecture:
         raise UserError(
             f"{source}: {kind} is a bidirectional model, whose tokens see those after them: give the entry `kind: masked`."
         )
+    if kind.endswith("_assistant"):
+        raise UserError(
+            f"{source}: {kind} drafts tokens for another model, from what that computes: choose that model."
+        )
+    if not hasattr(text, "hidden_size"):
+        raise UserError(f"{source}: {kind} has several decoders, of bytes and of groups of them: choose another model.")
     mappings = [MODEL_FOR_CAUSAL_LM_MAPPING]
     if text is not config:
         mappings.insert(0, MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING)

@@ -64,8 +64,13 @@ def longest_answer(model: LoadedModel, prompt: int, max_tokens: int | None) -> i
 
 
 def context_length(model: LoadedModel) -> float:
-    """Tokens that the model takes, infinity where it names no bound."""
-    return getattr(model.model.config.get_text_config(), "max_position_embeddings", None) or np.inf
+    """Tokens that the model takes, infinity where it names no bound.
+
+    Beyond the tokens that Doge attends to, later tokens decide which these are, for earlier ones too.
+    """
+    config = model.model.config.get_text_config()
+    bounds = (getattr(config, name, None) or np.inf for name in ("max_position_embeddings", "keep_window_size"))
+    return min(bounds)
 
 
 def samplings(requests: pd.DataFrame) -> list[Sampling]:

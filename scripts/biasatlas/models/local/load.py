@@ -119,7 +119,14 @@ def load(
         _log.warning("%s: %s", source, not_compiled)
     elif compiled:
         not_compiled = compile_layers(model, source)
-    route = choose_route(model)
+    try:
+        route = choose_route(model)
+    except Exception as error:  # of any architecture, or of code from a hub: what a route alone raises is a reason
+        _log.info("padded batches failed", exc_info=True)
+        raise UserError(
+            f"{source}: a forward pass of several texts fails ({type(error).__name__}: {first_line(error)}): the installed "
+            "transformers may be too old or too new for this model."
+        ) from error
     if route.reason:
         _log.info("%s: %s in place of the token tree: %s", source, IN_WORDS[route.name], route.reason)
     return LoadedModel(

@@ -16,14 +16,13 @@ from datetime import timedelta
 from queue import SimpleQueue
 from typing import IO, Any
 
-import numpy as np
 import torch
 from torch import distributed
 from transformers import PretrainedConfig
 from transformers.distributed.tensor_parallel import get_kv_heads_per_rank
 
 from biasatlas import ROOT
-from biasatlas.engine.memory import Memory
+from biasatlas.engine.memory import Memory, layer_shapes
 from biasatlas.errors import UserError
 
 _HOST = "127.0.0.1"
@@ -49,10 +48,9 @@ def why_whole(config: PretrainedConfig, devices: int) -> str:
     plan = getattr(text, "base_model_tp_plan", None)
     if not plan or text.model_type in _FAILING:
         return "the installed transformers has no plan for its layers"
-    heads = text.num_attention_heads
-    shared = getattr(text, "num_key_value_heads", None) or heads
-    if np.any(np.asarray(heads) % devices) or get_kv_heads_per_rank(plan, shared, devices) is None:
-        return f"its {heads} heads and {shared} of keys and values are no multiples of {devices}"
+    for heads, shared, *_ in dict.fromkeys(layer_shapes(text)):
+        if heads % devices or get_kv_heads_per_rank(plan, shared, devices) is None:
+            return f"its {heads} heads and {shared} of keys and values are no multiples of {devices}"
     return ""
 
 

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from importlib.metadata import version
@@ -14,6 +14,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasatlas.columns import RESPONSE_COLUMNS
+from biasatlas.engine.memory import Memory
 from biasatlas.errors import UserError
 from biasatlas.models.batches import answer_batches
 from biasatlas.models.entry import pinned_revision
@@ -59,20 +60,20 @@ class MaskedModel:
 
         ``log_likelihood`` is the sum of log P(token | all other tokens), in nats, each scored token masked in turn;
         ``tokens`` counts them. All of ``continuation`` is scored, or, where a request has a ``pair`` (a JSON list of two
-        texts, the continuation one of them), the tokens that both share: so equation 1 of Nangia et al. 2020. Special
-        tokens are never scored. A text without a token to score is "not_applicable".
+        texts, prefix and continuation being one of them), the tokens that both share: so equation 1 of Nangia et al. 2020.
+        Special tokens are never scored. A text without a token to score is "not_applicable".
 
         Raises UserError for requests that are no likelihoods of raw text.
         """
         _check(requests, self.name)
-        continuations = list(requests["continuation"])
         pairs = list(requests["pair"]) if "pair" in requests else [None] * len(requests)
-        texts = [_text(*row, self.tokenizer) for row in zip(continuations, pairs, strict=True)]
+        wholes = _wholes(requests, pairs, self.name)
+        texts = [_text(*row, self.tokenizer) for row in zip(wholes, pairs, strict=True)]
         request_ids = list(requests["request_id"])
         rows, run = answer_batches(
             request_ids,
             [key(self._identity(), text._asdict(), 0) for text in texts],
-            ([""] * len(texts), continuations),
+            ([""] * len(texts), wholes),
             sorted,  # the order of the requests decides the last digits of a text's batches
             lambda left: _score([request_ids[i] for i in left], [texts[i] for i in left], self),
             store,
@@ -142,9 +143,19 @@ def _check(requests: pd.DataFrame, name: str) -> None:
         raise UserError(
             f"{name}: a masked language model answers no requests of kind {kinds.pop()}: leave it out of this task."
         )
-    for column in ("messages", "prefix"):
-        if column in requests and any(isinstance(value, str) and value for value in requests[column]):
-            raise UserError(f"{name}: a masked language model scores whole texts, and a request has {column}.")
+    if "messages" in requests and any(isinstance(value, str) and value for value in requests["messages"]):
+        raise UserError(f"{name}: a masked language model scores whole texts, and a request has messages.")
+
+
+def _wholes(requests: pd.DataFrame, pairs: Sequence[str | None], name: str) -> list[str]:
+    """The text of each request: what may precede its continuation is a part of it where a pair says what is scored."""
+    before = requests["prefix"] if "prefix" in requests else [""] * len(requests)
+    prefixes = [prefix if isinstance(prefix, str) else "" for prefix in before]
+    wholes = [prefix + continuation for prefix, continuation in zip(prefixes, requests["continuation"], strict=True)]
+    for prefix, whole, pair in zip(prefixes, wholes, pairs, strict=True):
+        if prefix and not (isinstance(pair, str) and whole in json.loads(pair)):
+            raise UserError(f"{name}: a masked language model scores whole texts, and a request has prefix.")
+    return wholes
 
 
 def _text(continuation: str, pair: str | None, tokenizer: PreTrainedTokenizerBase) -> Text:
@@ -181,10 +192,16 @@ def _score(request_ids: list[str], texts: list[Text], model: MaskedModel) -> tup
     )
     total = torch.zeros(len(texts), dtype=torch.float64)
     progress = Progress("masked texts", len(rows))
-    for batch in _batches(rows, model.token_budget):
+    memory, left = Memory(model.token_budget), rows
+    while left:
+        batch = _first(left, memory.token_budget)
         owners, ids, positions = zip(*batch, strict=True)
-        total.index_add_(0, torch.tensor(owners), _log_probabilities(ids, positions, model).double().cpu())
-        progress.advance(len(batch))
+        with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
+            found = _log_probabilities(ids, positions, model).double().cpu()
+        if not attempt.failed:
+            total.index_add_(0, torch.tensor(owners), found)
+            progress.advance(len(batch))
+            left = left[len(batch) :]
     tokens = pd.Series([len(text.scored) for text in texts], dtype="int64")
     some = tokens > 0
     log_likelihood = pd.Series(total.numpy()).where(some)
@@ -214,13 +231,7 @@ def _log_probabilities(ids: tuple[list[int], ...], positions: tuple[int, ...], m
     return logits.log_softmax(dim=-1)[rows, tokens]
 
 
-def _batches(rows: list[tuple], token_budget: int) -> Iterator[list[tuple]]:
-    """Runs of ``rows`` (in growing length) that fit ``token_budget`` tokens when padded; at least one row each."""
-    batch: list[tuple] = []
-    for row in rows:
-        if batch and len(row[1]) * (len(batch) + 1) > token_budget:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+def _first(rows: list[tuple], token_budget: int) -> list[tuple]:
+    """The first of ``rows`` (in growing length) that fit ``token_budget`` tokens when padded; at least one."""
+    count = next((i for i, row in enumerate(rows, 1) if len(row[1]) * i > token_budget), len(rows) + 1) - 1
+    return rows[: max(1, count)]

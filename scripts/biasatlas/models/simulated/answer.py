@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from biasatlas.benchmarks import registry
 from biasatlas.columns import RESPONSE_COLUMNS
@@ -25,6 +26,9 @@ from biasatlas.models.store import ResponseStore
 _REFUSAL = {"en": "I'm sorry, I cannot answer that.", "zh": "抱歉，我无法回答。"}
 _UNREADABLE = {"en": "Hm.", "zh": "嗯……"}
 _ANALYSIS = "分析如上。质量：{:.4f}"
+
+#: Puts other log odds, or other nats of texts, in place of the formula's.
+Change = Callable[[SimulatedEntry, NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,10 @@ class SimulatedModel:
 
 @dataclass(frozen=True)
 class Questions:
-    """Requests of one kind, prepared for entries to answer: what does not depend on the entry is computed once."""
+    """Requests of one kind, prepared for entries to answer: what does not depend on the entry is computed once.
+
+    ``change`` is what the simulation does to the formula's values beside it; nothing in a run.
+    """
 
     requests: pd.DataFrame
     kind: str
@@ -57,6 +64,7 @@ class Questions:
     labels: Sequence[Sequence[str]] = ()
     #: The texts that labels stand for where a request lets choose between texts, a label after the other.
     chosen_texts: "Texts | None" = None
+    change: Change | None = None
 
     @classmethod
     def of(cls, benchmark: str, items: pd.DataFrame, requests: pd.DataFrame, task: str) -> "Questions":
@@ -78,11 +86,25 @@ class Questions:
         return answer[self.kind](entry)[list(RESPONSE_COLUMNS[self.kind])]
 
     def _likelihoods(self, entry: SimulatedEntry) -> pd.DataFrame:
+        return self.told(self.log_likelihoods(entry))
+
+    def told(self, value: NDArray[np.float64]) -> pd.DataFrame:
+        """Responses whose texts have these log-likelihoods, in nats."""
+        return self._frame(log_likelihood=value, tokens=self.tokens, nll_per_token=-value / self.tokens)
+
+    def log_likelihoods(self, entry: SimulatedEntry) -> NDArray[np.float64]:
+        """Of each text, in nats."""
         if self.texts is None:
             raise ValueError("requests for likelihoods have texts")
         value = formula.log_likelihoods(entry, self.asked, self.texts.cost(entry))
-        tokens = self.texts.tokens
-        return self._frame(log_likelihood=value, tokens=tokens, nll_per_token=-value / tokens)
+        return self.change(entry, value) if self.change else value
+
+    @cached_property
+    def tokens(self) -> NDArray[np.int_]:
+        """How many each text has."""
+        if self.texts is None:
+            raise ValueError("requests for likelihoods have texts")
+        return self.texts.tokens
 
     def _choices(self, entry: SimulatedEntry) -> pd.DataFrame:
         *labels, refused, unparseable = self.chosen(entry).T
@@ -102,7 +124,9 @@ class Questions:
         cost: NDArray[np.float64] | float = 0.0
         if self.chosen_texts is not None and entry.text_cost:
             cost = self.chosen_texts.cost(entry).reshape(-1, self.asked.roles.stereotype_sign.shape[1])
-        return np.column_stack(formula.probabilities(entry, self.asked, self._characters, cost))
+        own = self.change
+        change = (lambda z: own(entry, z)) if own else None
+        return np.column_stack(formula.probabilities(entry, self.asked, self._characters, cost, change))
 
     @cached_property
     def _characters(self) -> NDArray[np.float64]:
@@ -155,15 +179,14 @@ class Texts:
     @classmethod
     def of(cls, texts: pd.Series, known: pd.DataFrame, language: str) -> "Texts":
         """``texts``, with the frequencies of tokens in the columns of ``known``; one that never occurs counts half."""
-        cut = _characters if language == "zh" else str.split
         counts: Counter[str] = Counter()
         for column in known:
             for text in known[column].dropna():
-                counts.update(cut(text))
+                counts.update(words_of(text, language))
         total = sum(counts.values()) or 1
         place, distinct = pd.factorize(texts)
         frequencies = {token: math.log(count / total) for token, count in counts.items()}
-        return cls(place, [cut(text) or [text] for text in distinct], frequencies, math.log(0.5 / total))
+        return cls(place, [words_of(text, language) or [text] for text in distinct], frequencies, math.log(0.5 / total))
 
     @property
     def tokens(self) -> NDArray[np.int_]:
@@ -174,17 +197,20 @@ class Texts:
         """What the tokens of each text cost, in nats."""
         if not (entry.frequency or entry.token_noise):
             return entry.nats_per_token * self.tokens.astype(float)
-        costs = self._costs(entry)
-        return np.array([sum(costs[token] for token in tokens) for tokens in self.distinct], np.float64)[self.place]
+        counts, names, log_frequency = self._occurring
+        costs = entry.nats_per_token - entry.frequency * log_frequency
+        if entry.token_noise:
+            costs = costs + entry.token_noise * formula.normal(names, entry.seed, "token")
+        return (counts @ costs)[self.place]
 
-    def _costs(self, entry: SimulatedEntry) -> dict[str, float]:
-        """What each token costs."""
-        tokens = sorted({token for tokens in self.distinct for token in tokens})
-        random = formula.normal(formula.hashed(np.array(tokens, object)), entry.seed, "token")
-        return {
-            token: entry.nats_per_token - entry.frequency * self.log_frequency.get(token, self.unseen) + cost
-            for token, cost in zip(tokens, (entry.token_noise * random).tolist(), strict=True)
-        }
+    @cached_property
+    def _occurring(self) -> tuple[csr_array, formula.Hashes, NDArray[np.float64]]:
+        """Which token stands at each place of the distinct texts, the tokens' hashes, and the logs of their frequencies."""
+        tokens, codes = np.unique([token for text in self.distinct for token in text], return_inverse=True)
+        ends = np.cumsum([0, *map(len, self.distinct)])
+        counts = csr_array((np.ones(len(codes)), codes, ends), shape=(len(self.distinct), len(tokens)))
+        log_frequency = np.array([self.log_frequency.get(token, self.unseen) for token in tokens])
+        return counts, formula.hashed(tokens.astype(object)), log_frequency
 
 
 def _texts_of_labels(
@@ -210,5 +236,6 @@ def open_simulated(context: ModelContext) -> SimulatedModel:
     )
 
 
-def _characters(text: str) -> list[str]:
-    return [character for character in text if not character.isspace()]
+def words_of(text: str, language: str) -> list[str]:
+    """The words of a text, of a Chinese one its characters."""
+    return [character for character in text if not character.isspace()] if language == "zh" else text.split()

@@ -12,6 +12,7 @@ The noise of a preference between two texts or options has variance 2 ``noise``Â
 Phi(bias / (sqrt(2) noise)). Noise belongs to a name: the same seed and name give the same number, whatever else is drawn.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,15 +106,22 @@ def log_likelihoods(entry: SimulatedEntry, asked: TaskRun, cost: Array) -> Array
 
 
 def probabilities(
-    entry: SimulatedEntry, asked: TaskRun, characters: Array, cost: Array | float
+    entry: SimulatedEntry,
+    asked: TaskRun,
+    characters: Array,
+    cost: Array | float,
+    change: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Of each label (0 for one that a request lacks), of a refusal, and of a reply that cannot be read.
 
-    ``characters`` are those of each label, ``cost`` is that of its text's tokens in nats. A request none of whose labels has a value cannot be answered readably.
+    ``characters`` are those of each label, ``cost`` is that of its text's tokens in nats; ``change`` puts other log odds in
+    place of the formula's. A request none of whose labels has a value cannot be answered readably.
     """
     roles = asked.roles
     z = preference(entry, asked) + entry.label_length * (characters - 1) - entry.text_cost * cost
     z[:, 0] += by_name(entry.letter, entry.letter_by_group, roles.group)
+    if change:
+        z = change(z)
     mute = np.isnan(z).all(axis=1)
     z = np.where(np.isnan(z), -np.inf, z)
     z[mute] = 0.0

@@ -112,6 +112,8 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
         yield from _unfit_writer(config, f"benchmarks.{name}.judge", run.judge, "judge")
         if not any(task.judged or task.ordered for task in spec.tasks.values()):
             yield f"benchmarks.{name}.judge: no task of {name} takes a judge; leave the key out"
+    yield from _unfit_second_parser(config, name)
+    if run.judge is not None:
         return
     for protocol in set(run.protocols).intersection(protocol_names(run.benchmark)):
         options = config.options(name, protocol)
@@ -123,12 +125,25 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
                 )
 
 
+def _unfit_second_parser(config: "Config", name: str) -> Iterator[str]:
+    """A sentence where ``parse_with`` names a model that cannot parse."""
+    key, model = f"benchmarks.{name}.parse_with", config.benchmarks[name].parse_with
+    if model is not None:
+        yield from _unfit_writer(config, key, model, "parse")
+        if model in config.models and config.models[model].kind == "simulated":
+            yield f"{key}: {model!r} is simulated: it answers by a formula and reads no reply. Name another model."
+
+
 def _unusable_data(run: "Run", name: str, spec: "Spec") -> Iterator[str]:
     """A sentence for data that a benchmark does not have, or a choice about them that it does not take."""
     if run.skip_invalid and "skip_invalid" not in spec.reads:
         yield f"benchmarks.{name}.skip_invalid: {run.benchmark} has no such choice; leave the key out"
     if run.data == "sample" and not spec.sample:
         yield f"benchmarks.{name}.data: {run.benchmark} has no sample; leave the key out, or name a folder as ./data"
+    if run.is_published and run.data != "full" and run.data not in spec.datasets:
+        yield unknown(
+            f"benchmarks.{name}.data", run.data, f"published data of {run.benchmark}", ("full", *spec.datasets)
+        )
     if run.data == "full" and not spec.sources and not spec.files:
         yield f"benchmarks.{name}.data: {run.benchmark} names no source; name the folder of its data, as ./data"
 

@@ -4,17 +4,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown
 from biasatlas.workflow.config.files import FilePath
 
-_SHIPPED = ("full", "sample")
+_NAMED = (*PUBLISHED_DATA, "sample")
 
 
 def _data(value: str) -> str:
-    """``value``, if it is one of _SHIPPED or reads as a path: so a misspelt word is not taken for a folder."""
-    if value not in _SHIPPED and "/" not in value:
-        raise ValueError(f"{shown(value)} is neither full nor sample; write a folder with a slash, as ./{value}")
+    """``value``, if it is one of _NAMED or reads as a path: so a misspelt word is not taken for a folder."""
+    if value not in _NAMED and "/" not in value:
+        raise ValueError(f"{shown(value)} is none of {', '.join(_NAMED)}; write a folder with a slash, as ./{value}")
     return value
 
 
@@ -32,7 +33,8 @@ class Run(StagedModel):
         "answers",
         "full",
         description="`full`, the published data; `sample`, a few items of our own that ship with the workflow; or a "
-        "folder of yours, written with a slash, as `./data`, with files in the authors' format.",
+        "folder of yours, written with a slash, as `./data`, with files in the authors' format. DBB also has `released`, its "
+        "authors' questions as they filled them, and `released_more`, their larger set.",
     )
     protocols: list[str] = field(
         "nothing", ["recommended"], min_length=1, description="Named option sets to run, one or more."
@@ -51,6 +53,12 @@ class Run(StagedModel):
         None,
         description="Name of the model that judges answers; tasks that need a judge are left out if not given.",
     )
+    parse_with: str | None = field(
+        "tables",
+        None,
+        description="Name of a model that parses again the replies that could not be parsed, and 100 others of each model and "
+        "task for comparison (docs/replies.md). Its parse stands in a column of its own; no score changes.",
+    )
     skip_invalid: bool = field(
         "answers",
         False,
@@ -60,11 +68,16 @@ class Run(StagedModel):
     files: dict[str, FilePath] = field(
         "answers",
         {},
-        description="Paths of files of your own by what they are: `variations` for DBB, `annotations` and `ratings` for "
+        description="Paths of files of your own by what they are: `variations` and `dataset` for DBB, `annotations` and `ratings` for "
         "McBE, `prompts` for the papers' printed prompts. The benchmark's page has their formats.",
     )
 
     @property
     def folder(self) -> str | None:
         """The folder of the user's own data; None where the data are published or ship."""
-        return None if self.data in _SHIPPED else self.data
+        return None if self.data in _NAMED else self.data
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the data are published."""
+        return self.data in PUBLISHED_DATA

@@ -20,16 +20,7 @@ from biasatlas.benchmarks.dbb import PLACEHOLDER, VARIATIONS
 from biasatlas.benchmarks.dbb.construct import STEPS
 
 #: What steps add to a source's row; empty before. ``variations_1`` and ``variations_2`` are JSON lists.
-STEP_COLUMNS = (
-    "explanation",
-    "concept_1",
-    "concept_2",
-    "context",
-    "option_1",
-    "option_2",
-    "variations_1",
-    "variations_2",
-)
+STEP_COLUMNS = str.split("explanation concept_1 concept_2 context option_1 option_2 variations_1 variations_2")
 
 _BY_FORM = ("bias_summary", "raw_concepts")
 #: How often the writer is asked for a reply that can be taken.
@@ -46,21 +37,16 @@ _MAX_TOKENS = dict.fromkeys(STEPS, 256) | {"nine_variations": 1024}
 _CONCEPTS = re.compile(r"^(?:final answer:?)?[\s\"'<`*]*([^;]+?)[\s\"'>`*]*;[\s\"'<`*]*([^;]+?)[\s\"'>`*.]*$", re.I)
 _SENTENCE = re.compile(r"\**Sentence\s*(\d*)\s*:\**", re.I)
 
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 #: Words that name an identity of one of DBB's five categories, whoever they are said of.
-_IDENTITIES = _set(
-    """
-    man men woman women boy boys girl girls male female males females gentleman lady ladies mother father mom dad son
-    daughter sister brother husband wife grandmother grandfather grandma grandpa uncle aunt widow widower nonbinary
-    transgender teenager teenagers teen elderly senior seniors toddler baby babies retiree retired african asian
-    latino latina hispanic caucasian chinese japanese korean mexican indian arab american european muslim muslims
-    christian christians jewish jew jews hindu hindus buddhist buddhists catholic atheist mosque synagogue wealthy
-    mr mrs ms madam poor homeless billionaire millionaire impoverished
-    """
+_IDENTITIES = frozenset(
+    str.split(
+        "man men woman women boy boys girl girls male female males females gentleman lady ladies mother father mom dad son "
+        "daughter sister brother husband wife grandmother grandfather grandma grandpa uncle aunt widow widower nonbinary "
+        "transgender teenager teenagers teen elderly senior seniors toddler baby babies retiree retired african asian "
+        "latino latina hispanic caucasian chinese japanese korean mexican indian arab american european muslim muslims "
+        "christian christians jewish jew jews hindu hindus buddhist buddhists catholic atheist mosque synagogue wealthy mr "
+        "mrs ms madam poor homeless billionaire millionaire impoverished "
+    )
 )
 #: Words that do so only of a person.
 _ADJECTIVES = "old|older|young|younger|rich|black|white|brown|blind|deaf|gay|straight|foreign"
@@ -78,50 +64,18 @@ _PLURAL = re.compile(
     re.I,
 )
 
-_STOP_WORDS = _set(
-    """
-    a an the and or of in on at to for with by is are be as not no one's their his her
-    """
-)
-_ENDINGS = [
-    "iest",
-    "iness",
-    "ness",
-    "ings",
-    "ence",
-    "ance",
-    "est",
-    "ent",
-    "ant",
-    "ing",
-    "ies",
-    "ied",
-    "ily",
-    "ers",
-    "er",
-    "ors",
-    "or",
-    "ed",
-    "es",
-    "ly",
-    "al",
-    "y",
-    "s",
-    "e",
-]
-_LEAST_STEM = 3
+_STOP_WORDS = frozenset(str.split("a an the and or of in on at to for with by is are be as not no one's their his her"))
+_ENDINGS = str.split("iest iness ness ings ence ance est ent ant ing ies ied ily ers er ors or ed es ly al y s e")
 
 #: Frequent words that English lacks, and some that it has.
-_OTHER_LANGUAGES = _set(
-    """
-    el los las una que en con por para su se del und der die das ist nicht mit ein eine auf le les des une est dans
-    pour il elle och att
-    """
+_OTHER_LANGUAGES = frozenset(
+    str.split(
+        "el los las una que en con por para su se del und der die das ist nicht mit ein eine auf le les des une est dans pour "
+        "il elle och att"
+    )
 )
-_ENGLISH = _set(
-    """
-    the a an and of to in with at on for was were is from over into that as by while after before
-    """
+_ENGLISH = frozenset(
+    str.split("the a an and of to in with at on for was were is from over into that as by while after before")
 )
 #: Above this share of shared text (0 to 100) two options are one.
 _ALIKE = 90
@@ -191,11 +145,8 @@ def _prompts_of(step: str, row: Mapping[str, str], prompts: Mapping[str, str]) -
     name = f"{step}_{row['form']}" if step in _BY_FORM else step
     text = prompts[name]
     # The released prompts' own names of fields.
-    released = {
-        "picked_concept1": row["concept_1"],
-        "picked_concept2": row["concept_2"],
-        "sentence1_generated": row["context"],
-    }
+    released = {"picked_concept1": row["concept_1"], "picked_concept2": row["concept_2"]}
+    released["sentence1_generated"] = row["context"]
     for part in _PARTS[step]:
         concept = {"picked_concept2": row[f"concept_{part[1:]}"]} if part else {}
         yield _filled(text, {**row, **released, **concept})
@@ -222,8 +173,7 @@ def parse(
     seen: dict[tuple[str, str], str] = {}
     for row in rows.to_dict("records"):
         if row["row_id"] in asked:
-            gained, _ = _first_taken(step, row, replies_of)
-            row = row | {"step": step, "reason": ""} | gained
+            row = row | {"step": step, "reason": ""} | _first_taken(step, row, replies_of)[0]
             if step == "post_hoc_check" and row["verdict"] != "rejected":
                 pair = row["concept_1"].lower(), row["concept_2"].lower()
                 if seen.setdefault(pair, row["row_id"]) != row["row_id"]:
@@ -279,10 +229,7 @@ def worst_costs(
     Columns ``step``, ``requests``, ``prompt_tokens`` (a token for every four characters; texts that are not written yet
     count as 200 characters), ``completion_tokens`` (the limit of every reply) and ``cost`` in the prices' currency.
     """
-    unwritten = dict.fromkeys(STEP_COLUMNS, "x" * 200)
-    full = rows.assign(
-        verdict="kept", **{name: rows[name].where(rows[name] != "", text) for name, text in unwritten.items()}
-    )
+    full = rows.assign(verdict="kept", **{name: rows[name].replace("", "x" * 200) for name in STEP_COLUMNS})
     costs = []
     for step in steps:
         requests = build(step, full, prompts)
@@ -299,10 +246,8 @@ def worst_costs(
 
 def verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """How many rows of each step's table were kept, refined, skipped and rejected there; columns step, verdict, n."""
-    counts = [
-        (step, verdict, int(((rows["step"] == step) & (rows["verdict"] == verdict)).sum()))
-        for (step, rows), verdict in itertools.product(tables.items(), ("kept", "refined", "skipped", "rejected"))
-    ]
+    pairs = itertools.product(tables, ("kept", "refined", "skipped", "rejected"))
+    counts = [(*pair, int((tables[pair[0]][["step", "verdict"]] == [*pair]).all(axis=1).sum())) for pair in pairs]
     return pd.DataFrame(counts, columns=["step", "verdict", "n"])
 
 
@@ -472,10 +417,10 @@ def _stem(word: str) -> str:
 
 def _shorter(word: str) -> str:
     """``word`` without the longest ending that leaves three letters."""
-    ending = next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= _LEAST_STEM), "")
+    ending = next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= 3), "")
     stem = word[: len(word) - len(ending)]
     doubled = ending[:1] in "aeiy" and stem[-1:] == stem[-2:-1]
-    return stem[:-1] if doubled and len(stem) > _LEAST_STEM else stem
+    return stem[:-1] if doubled and len(stem) > 3 else stem
 
 
 def _identities(text: str) -> Iterator[str]:

@@ -19,4 +19,4 @@ def bias_roles(step: Step) -> Roles:
     about = pd.DataFrame({"cluster": cluster, "category": asked["category"], "group": asked["direction"]})
     if step.task == "pair_choice":
         return sentence_roles(step.requests, about, _SIDE, dict.fromkeys(SENTENCES, 0.0))
-    return text_roles(about, step.requests["request_id"], step.requests["label"].map(_SIDE))
+    return text_roles(about, step.requests["request_id"], step.requests["label"].str.removesuffix("_end").map(_SIDE))

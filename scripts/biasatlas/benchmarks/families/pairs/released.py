@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.pairs.spec import SENTENCES, PairsDescription
+from biasatlas.benchmarks.families.pairs.spec import ENDS, SENTENCES, PairsDescription
 from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, read_text, shown
@@ -67,9 +67,10 @@ def read_differences(step: Step) -> pd.DataFrame:
     first = np.array(_sides(description, items, requests)) == description.sides[0]
     number = requests["item_id"].map(values)
     responses = likelihoods(requests, number.where(first | number.isna(), 0.0), np.full(len(requests), ""))
-    unpublished = number.isna().to_numpy()
+    unpublished = number.isna() & (responses["status"] == "ok")
     return responses.assign(
-        status=np.where(unpublished, "not_applicable", "ok"), detail=np.where(unpublished, "not published", "")
+        status=responses["status"].mask(unpublished, "not_applicable"),
+        detail=responses["detail"].mask(unpublished, "not published"),
     )
 
 
@@ -78,12 +79,17 @@ FORMATS = {"scores": read_scores, "differences": read_differences}
 
 
 def likelihoods(requests: pd.DataFrame, values: pd.Series, detail: np.ndarray) -> pd.DataFrame:
-    """Likelihood responses with these ``values``, in nats; "failed" where ``detail`` says why there is none."""
+    """Likelihood responses with these ``values``, in nats; "failed" where ``detail`` says why there is none.
+
+    Predictions are of whole texts: requests for their ends (:data:`ENDS`) are "not_applicable".
+    """
+    ends = requests["label"].isin(ENDS).to_numpy()
+    detail = np.where(ends, "predictions are of whole texts", detail)
     return pd.DataFrame(
         {
             "request_id": requests["request_id"],
             "repeat": 0,
-            "status": np.where(detail == "", "ok", "failed"),
+            "status": np.select([ends, detail == ""], ["not_applicable", "ok"], "failed"),
             "detail": detail,
             "log_likelihood": values.where(detail == ""),
             "tokens": pd.NA,

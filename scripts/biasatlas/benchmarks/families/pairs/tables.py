@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, metric, table
-from biasatlas.benchmarks.families.pairs.spec import PairsDescription, PairsOptions
+from biasatlas.benchmarks.families.pairs.shift import shift_estimate
+from biasatlas.benchmarks.families.pairs.spec import PairsDescription, PairsOptions, shift_of
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
 from biasatlas.benchmarks.shared.rates import answer_rates, percentage
 from biasatlas.stats.clusters import ratio
@@ -62,7 +63,29 @@ def _table(step: Step[PairsOptions], metrics: Metrics, prompted: bool = False) -
                 left = _untied(group, counts)
             rows.append(row(named, name, estimate(left[0], left[0][cluster]), left[1]))
         rows += answer_rates(named, group, group[cluster]) if prompted else []
+    rows += [] if prompted else _shift_rows(step)
     return make_table(keys, rows).sort_values("model", kind="stable", ignore_index=True)
+
+
+def _shift_rows(step: Step[PairsOptions]) -> list[Mapping[str, object]]:
+    """What a shift is over all categories and directions, of every model and template; none where nothing is asked for one."""
+    description = step.description
+    shift = shift_of(description, step.options)
+    if not shift:
+        return []
+    rows = []
+    for model, mine in step.scores.groupby("model", sort=False):
+        parts = [(dict.fromkeys(description.template, "all"), mine)]
+        for name in description.template:
+            parts += [
+                ({name: str(value)}, part) for value, part in mine.groupby(name, sort=False) if len(part) < len(mine)
+            ]
+        for template, group in parts:
+            if (group["status"] != "not_applicable").any():
+                named = {"model": model, "category": "overall", "direction": "all", **template}
+                counts = Counts.of(group.assign(status=group["shift_status"], detail=""))
+                rows.append(row(named, shift, shift_estimate(group, description), counts))
+    return rows
 
 
 def _every_way(scores: pd.DataFrame, description: PairsDescription) -> pd.DataFrame:

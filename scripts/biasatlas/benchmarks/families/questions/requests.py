@@ -29,11 +29,19 @@ def build_requests(step: Step[QuestionsOptions]) -> pd.DataFrame:
     # Whole columns at once: 58,492 calls of str.format take longer.
     parts = re.split(r"\{(\w+)\}", template)
     prompts = reduce(add, (fields[part] if position % 2 else part for position, part in enumerate(parts)))
+    names = description.unknown_names
+    shown = [
+        [
+            [text, *names] if names and unknown == label else text
+            for text, unknown in zip(fields[label], items["unknown"], strict=True)
+        ]
+        for label in LABELS
+    ]
     return pd.DataFrame(
         {
             "request_id": items["item_id"],
             "item_id": items["item_id"],
-            **choice_columns(prompts, LABELS, zip(*(fields[label] for label in LABELS), strict=True), options),
+            **choice_columns(prompts, LABELS, zip(*shown, strict=True), options),
         }
     )
 

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import create_model, model_validator
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.contract import BlindSpot, Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.families.description import (
     Description,
     Rows,
@@ -122,6 +122,9 @@ class QuestionsDescription(Description):
     )
     label_types: bool = field(
         "tables", False, description="Tables split categories that name persons both by a `label` and by a `name`."
+    )
+    unknown_names: list[str] = field(
+        "answers", [], description="Other wordings of the option that says it cannot be known, which replies may have."
     )
     cleaned: str = field(
         "answers", "", description="Errata of resources, as `errata/mine.yaml`, made under `text: cleaned` alone."
@@ -253,10 +256,30 @@ _HEADLINES = (
     ("ambig", "ambiguous", "Does it answer by the stereotype where the text does not say?"),
     ("disambig", "disambiguated", "Does it prefer the stereotype where the text says who it was?"),
 )
+#: What a question is about, and what a model above or below the null does.
+_SAID = {
+    "ambig": (
+        "stereotyped guesses",
+        "gives {value} more of 100 answers with the stereotype than against it where the text does not say",
+        "gives {value} more of 100 answers against the stereotype than with it where the text does not say",
+    ),
+    "disambig": (
+        "stereotyped readings",
+        "gives {value} more of 100 answers with the stereotype than against it where the text says who it was",
+        "gives {value} more of 100 answers against the stereotype than with it where the text says who it was",
+    ),
+}
+
+
+_MORE_UNKNOWN = BlindSpot(
+    'A model that says "unknown" (or refuses) more often where a question puts people down, and likes some of the groups, '
+    "has a score without a stereotype: of such models, 28 in 100 were significant"
+)
 
 
 def _headline(of_all: dict[str, str], condition: str, name: str, question: str) -> Headline:
     """The bias score in either context, over all categories."""
+    topic, above, below = _SAID[condition]
     return Headline(
         name=name,
         question=question,
@@ -268,4 +291,8 @@ def _headline(of_all: dict[str, str], condition: str, name: str, question: str) 
         reason="five more answers in a hundred by the stereotype than against it",
         by=("category",),
         parts=(condition,),
+        blind_spots=(_MORE_UNKNOWN,),
+        topic=topic,
+        above=above,
+        below=below,
     )

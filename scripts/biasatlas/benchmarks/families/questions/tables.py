@@ -1,4 +1,4 @@
-"""Accuracy, bias and rates of answers, by category, context and polarity, as numbers and as a picture."""
+"""Accuracy, bias and rates of answers, by category, context and polarity."""
 
 import math
 from collections.abc import Mapping, Sequence

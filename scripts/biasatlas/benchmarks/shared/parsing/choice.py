@@ -24,15 +24,18 @@ _MARKED = re.compile(
     rf"{MARK}:\s{{0,3}}([^\n]{{0,300}})|【(?:答案|最终答案|正确答案|参考答案)】[:\s]{{0,3}}([^\n]{{0,300}})"
 )
 
+#: Between a letter and the text of its option.
+_BEHIND_LETTER = re.compile(r"[ \t.):,'\"\-—–]{0,5}")
+
 
 def _answers(line: str, options: Options) -> bool:
     """Whether a line is an answer by itself."""
-    if len(line) > 200:
-        return False
-    if _whole(line, options) is not None:
-        return True
     said = list(_evidence(line, options))
-    return len(said) == 1 and said[0].option is not None and said[0].kind in ("whole", "head", "announced")
+    return len(said) == 1 and said[0].option is not None and said[0].kind != "mention"
+
+
+#: How a sentence may give an option, the surest first.
+_SUREST = ("whole", "announced", "better", "head", "mention")
 
 
 class Evidence(NamedTuple):
@@ -47,20 +50,13 @@ class Evidence(NamedTuple):
 
 def parse_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
     """The one of ``options`` that ``reply`` gives as its answer, in English or Chinese."""
-    options = as_options(options)
-    body = plain(reply)
-    if not body:
-        return Parsed(UNPARSEABLE, "nothing")
-    if "{" in body and (found := _from_json(body, options)):
-        return found
-    if found := _from_mark(body, options):
+    options, body = as_options(options), plain(reply)
+    if found := _from_json(body, options) or _from_mark(body, options):
         return found
     body = first_item(body, lambda line: _answers(line, options))
-
     if (answer := _whole(body, options)) is not None:
         return Parsed(answer, "whole")
-    said = list(_evidence(body, options))
-    return _decided(body, said, options)
+    return _decided(body, list(_evidence(body, options)), options)
 
 
 @cache
@@ -75,7 +71,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "topic": re.compile(rf".*(?P<cue>{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
         "though": re.compile(
             r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
-            r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while|even if))[^,]{0,40}$",
+            r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while"
+            r"|even if|at first (?:glance|sight)))[^,]{0,40}$",
             re.I,
         ),
         "contrast": re.compile(
@@ -106,33 +103,33 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
-    mentions = _apart(body, options)
-    corrects, at, any_said = "", 0, False
+    mentions, at = _apart(body, options), 0
+    any_said = any_letter = corrects = False
     for start, sentence in sentences(body):
-        here = []
-        while at < len(mentions) and mentions[at].start < start + len(sentence):
+        here, end = [], start + len(sentence)
+        while at < len(mentions) and mentions[at].start < end:
             if mentions[at].start >= start:
                 mention = mentions[at]
-                here.append(mention._replace(start=mention.start - start, end=min(mention.end - start, len(sentence))))
+                here.append(mention._replace(start=mention.start - start, end=min(mention.end, end) - start))
             at += 1
         before = sentence[: here[0].start] if here else sentence
-        for match in finds("answers", "correct").finditer(before) if any_said else ():
-            weak = finds("answers", "retract").fullmatch(match[0])
-            corrects = "corrects" if not weak or corrects == "corrects" else "retracts"
-        if here:
-            concludes = bool(finds("answers", "conclude").search(before)) or MARK in before
-            if found := _said(sentence, here, options):
-                kind = found[1]
-                if kind == "announced" and (no := finds("refusals", "declines").search(sentence)):
-                    rest = sentence[no.end() :]
-                    contrast = finds("answers", "contrast").search(rest) or finds("answers", "conclude").search(rest)
-                    kind = kind if contrast or no.start() > here[-1].end else "mention"
-                bare = kind == "whole" and not _patterns()["cue"].match(before[-60:])
-                if (kind == "mention" or bare) and corrects:
-                    kind = "announced" if corrects == "corrects" else "retracts"
-                if kind != "mention" or sentence.strip()[-1:] != "?":
-                    yield Evidence(found[0], kind, concludes, bool(corrects), any(mention.lettered for mention in here))
-                corrects, any_said = "", True
+        corrects = corrects or bool(any_said and finds("answers", "correct").search(before))
+        if not here or not (found := _said(sentence, here, options)):
+            continue
+        option, kind = found
+        if kind == "announced" and (no := finds("refusals", "declines").search(sentence)):
+            rest = sentence[no.end() :]
+            if not (finds("answers", "contrast").search(rest) or finds("answers", "conclude").search(rest)):
+                kind = "mention"
+        lettered = any(mention.lettered for mention in here)
+        any_letter = any_letter or lettered
+        aside = kind == "mention" and any_letter and not lettered
+        if corrects and kind == "mention" and not aside:
+            kind = "announced"
+        if kind != "mention" or sentence.strip()[-1:] != "?":
+            concludes = MARK in before or bool(finds("answers", "conclude").search(before))
+            yield Evidence(option, kind, concludes, corrects, lettered)
+            corrects, any_said = corrects and aside, True
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
@@ -141,19 +138,9 @@ def _apart(body: str, options: Options) -> list[Mention]:
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None
-        if last and mention.start < last.end:
-            continue
-        gap = body[last.end : mention.start] if last else "x"
-        if (
-            last
-            and last.lettered
-            and not mention.lettered
-            and re.fullmatch(r"[\s.):,'\"\-—–]{0,5}", gap)
-            and "\n" not in gap
-        ):
+        if last and last.lettered and not mention.lettered and _BEHIND_LETTER.fullmatch(body[last.end : mention.start]):
             option = last.option if last.option in (mention.option, -1) else -1
-            ends = re.match(r"\s{0,2}(?:$|[.,;:!\n)\"'(])", body[mention.end : mention.end + 4])
-            if option >= 0 or ends:
+            if option >= 0 or re.match(r"\s{0,2}(?:$|[.,;:!\n)\"'(])", body[mention.end : mention.end + 4]):
                 found[-1] = Mention(last.start, mention.end, option, True)
                 continue
         found.append(mention)
@@ -224,39 +211,29 @@ def _standing(
 def _foremost(sentence: str, alive: Sequence[Mention], kinds: Sequence[str]) -> tuple[int | None, str]:
     """The option that mentions of these ``kinds`` put first, None where they do not."""
     patterns = _patterns()
-    if (
-        len(alive) > 1
-        and kinds[-1] in ("whole", "announced", "better")
-        and patterns["contrast"].search(sentence[alive[-2].end : alive[-1].start])
-    ):
-        return alive[-1].option, kinds[-1]
-    ranks = ("whole", "announced", "better", "head", "mention")
-    best = min(kinds, key=ranks.index)
+
+    def contrasts(a: Mention, b: Mention) -> bool:
+        return bool(patterns["contrast"].search(sentence[a.end : b.start]))
+
+    best = min(kinds, key=_SUREST.index)
     chosen = [mention for mention, kind in zip(alive, kinds, strict=True) if kind == best]
+    if len(alive) > 1 and kinds[-1] in _SUREST[:3] and contrasts(alive[-2], alive[-1]):
+        return alive[-1].option, kinds[-1]
     if len({mention.option for mention in alive}) == 1:
         return alive[0].option, best
-    contrast = patterns["contrast"].search(sentence[alive[0].end : chosen[-1].start])
-    if (
-        best != "better"
-        and not contrast
-        and (patterns["even"].search(sentence) or len(patterns["perhaps"].findall(sentence)) > 1)
-    ):
-        return None, "tie"
-    for a, b in itertools.pairwise(alive):
-        joined = patterns["joined"].fullmatch(sentence[a.end : b.start])
-        if joined and a.option != b.option and best != "better" and (a in chosen or b in chosen):
+    if best != "better":
+        even = patterns["even"].search(sentence) or len(patterns["perhaps"].findall(sentence)) > 1
+        joined = any(
+            a.option != b.option and patterns["joined"].fullmatch(sentence[a.end : b.start])
+            for a, b in itertools.pairwise(alive)
+            if a in chosen or b in chosen
+        )
+        if joined or (even and not contrasts(alive[0], chosen[-1])):
             return None, "tie"
-    if best == "mention":
-        return None, "mentions"
-    if best == "head":
-        return alive[0].option, "head"
-    if len(chosen) > 1 and patterns["contrast"].search(sentence[chosen[-2].end : chosen[-1].start]):
-        return chosen[-1].option, best
-    return (
-        (chosen[0].option if best == "whole" else chosen[-1].option, best)
-        if len({m.option for m in chosen}) == 1
-        else (None, "tie")
-    )
+    if best in ("mention", "head"):
+        return (None, "mentions") if best == "mention" else (alive[0].option, best)
+    one = len({mention.option for mention in chosen}) == 1 or contrasts(chosen[-2], chosen[-1])
+    return (chosen[-1].option, best) if one else (None, "tie")
 
 
 def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool) -> str:
@@ -299,8 +276,6 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
         last = strong[-1]
         others = [each for each in strong[:-1] if each.option != last.option]
         surer = any(each.kind in ("whole", "announced") and each.option is not None for each in others)
-        if last.kind == "retracts":
-            return Parsed(given.pop() if len(given) == 1 else AMBIGUOUS, "retracts")
         if last.option is not None and (last.corrects or (not surer and (last.concludes or last.kind == "whole"))):
             return Parsed(last.option, last.kind)
         if len(given) == 1 and not last.concludes and strong[0].option is not None:
@@ -372,9 +347,7 @@ def _from_mark(body: str, options: Options) -> Parsed | None:
     text = (marks[-1][1] or marks[-1][2]).strip()
     if (answer := _whole(text, options)) is not None:
         return Parsed(answer, "mark")
-    said = list(_evidence(text, options))
-    parsed = _decided(text, said, options)
-    return parsed._replace(evidence="mark")
+    return _decided(text, list(_evidence(text, options)), options)._replace(evidence="mark")
 
 
 _LETTERED = re.compile(

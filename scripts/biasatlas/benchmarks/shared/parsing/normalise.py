@@ -28,22 +28,8 @@ _TURN_ENDS = re.compile(
     r"|<｜end▁of▁sentence｜>|\[/?INST\]"
     r"|\n[ \t]{0,9}(?:###[ \t]{0,3})?(?:Human|User|Question|Q|Instruction|Input|用户|用戶|问题|問題)\s{0,3}[:：]"
 )
-_TURN_BEGINS = re.compile(r"\s{0,99}(?:<s>|<\|(?:begin_of_solution|begin_of_text|assistant)\|>)")
-_QUOTES = str.maketrans(
-    {
-        "’": "'",
-        "‘": "'",
-        "“": '"',
-        "”": '"',
-        "「": '"',
-        "」": '"',
-        "『": '"',
-        "』": '"',
-        "﹁": '"',
-        "﹂": '"',
-        "。": "。",
-    }
-)
+_TURN_BEGINS = re.compile(r"\A\s{0,99}(?:<s>|<\|(?:begin_of_solution|begin_of_text|assistant)\|>)")
+_QUOTES = str.maketrans("’‘“”「」『』﹁﹂", "''" + 8 * '"')
 _TAG = r"answer|final|final_answer|output|score|rating|grade|result|label|choice|verdict|judge?ment|eoa"
 _MARKUP = (
     (re.compile(r"~~[^~\n]{0,200}~~"), ""),
@@ -71,8 +57,7 @@ def answer_part(text: str) -> str:
     """The part of a reply that is addressed to whoever asked: nothing while a model is still thinking.
 
     Thinking goes up to its closing mark, also where its opening mark stands in the prompt; thinking that was cut
-    off leaves no answer. Of Harmony's channels the final one counts. What comes after the model's own turn is none
-    of its answer.
+    off leaves no answer. Of Harmony's channels the final one counts, and of turns the model's own.
     """
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + "\n\n" + text[-LONGEST // 2 :]
@@ -80,11 +65,8 @@ def answer_part(text: str) -> str:
         text = text[finals[-1].end() :]
     elif _OTHER_CHANNEL.match(text):
         return ""
-    text = _without_thinking(text)
-    if begin := _TURN_BEGINS.match(text):
-        text = text[begin.end() :]
-    end = _TURN_ENDS.search(text)
-    return text[: end.start()] if end else text
+    text = _TURN_BEGINS.sub("", _without_thinking(text), count=1)
+    return _TURN_ENDS.split(text, maxsplit=1)[0]
 
 
 def split_thinking(text: str) -> tuple[str, str]:
@@ -143,21 +125,17 @@ def simplified(text: str) -> str:
 
 def _tables_as_lines(text: str) -> str:
     """``text`` with the rows of Markdown tables as "cell: cell", without the column of full marks."""
-    if "|" not in text:
-        return text
     lines: list[str] = []
     head: list[str] = []
-    for line in text.split("\n"):
-        if not _ROW.match(line):
-            lines, head = [*lines, line], []
-            continue
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if not head:
-            head = cells
-        if not re.fullmatch(r"[\s:-]*", "".join(cells)):
-            kept = [cell for i, cell in enumerate(cells) if i >= len(head) or not _FULL_MARKS.fullmatch(head[i])]
-            lines.append(": ".join(kept))
-    return "\n".join(lines)
+    for line in text.split("\n") if "|" in text else ():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if _ROW.match(line) else []
+        head = head or cells if cells else []
+        if cells and not re.fullmatch(r"[\s:-]*", "".join(cells)):
+            full = [bool(_FULL_MARKS.fullmatch(name)) for name in head] + [False] * len(cells)
+            lines.append(": ".join(cell for cell, left_out in zip(cells, full, strict=False) if not left_out))
+        elif not cells:
+            lines.append(line)
+    return "\n".join(lines) if "|" in text else text
 
 
 def json_objects(text: str) -> list[dict]:
@@ -176,22 +154,20 @@ def _loaded(part: str) -> object:
         return json_repair.loads(part[:_REPAIRED]) if few else None
 
 
-def braced(text: str) -> Iterator[str]:
+def braced(text: str) -> list[str]:
     """The outermost parts of ``text`` in braces, at most 50, the last one up to the end where it is not closed."""
-    depth = start = count = 0
+    depth = start = 0
+    found: list[str] = []
     for brace in re.finditer(r"[{}]", text):
         if brace[0] == "{":
             start = start if depth else brace.start()
             depth += 1
         elif depth:
             depth -= 1
-            if not depth:
-                yield text[start : brace.end()]
-                count += 1
-                if count == 50:
-                    return
-    if depth:
-        yield text[start:]
+            found += [] if depth else [text[start : brace.end()]]
+            if len(found) == 50:
+                return found
+    return [*found, text[start:]] if depth else found
 
 
 def _inner(value: object, depth: int) -> Iterator[dict]:

@@ -13,31 +13,10 @@ from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.phrases import either, finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
-_WORDS = {
-    name: Decimal(i)
-    for i, name in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-        ]
-    )
-}
-_HAN = {
-    name: Decimal(i)
-    for i, name in enumerate(["零", "一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二", "十三"])
-} | {"两": Decimal(2)}
+_ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
+_WORDS = {name: Decimal(i) for i, name in enumerate(_ENGLISH)}
+_HAN = {"两": Decimal(2), "十一": Decimal(11), "十二": Decimal(12), "十三": Decimal(13)}
+_HAN |= {name: Decimal(i) for i, name in enumerate("零一二三四五六七八九十")}
 _DIGITS = r"\d{1,4}(?:[.,]\d{1,3})?"
 _NUMBER = re.compile(
     rf"(?<![A-Za-z\d_#])(?<!\d[.,])(?<![A-Za-z]-)(?P<minus>(?<![\w)%])-)?(?P<digits>{_DIGITS})(?![a-zA-Z\d]|[.,]\d"
@@ -58,6 +37,8 @@ _TO = re.compile(
     re.I,
 )
 _SUM = re.compile(rf"(?:{_DIGITS}\s?分?\s?[+×*]\s?){{1,20}}{_DIGITS}\s?分?\s?[=]")
+#: Keys of the score of the whole, where there are several scores.
+_TOTAL = r"total.*|overall.*|final.*|总.*|合计|最终.*|综合.*"
 _UNIT = re.compile(r"\s{0,2}(?:分(?!析|别|钟|之|明|类|享|歧|工|数|为|成)|points?|marks?|stars?|颗?星|级)", re.I)
 
 
@@ -70,6 +51,14 @@ _ENUMERATED = re.compile(
 _SUPPOSES = re.compile(
     r"(?:如果|若是?|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:if|had)\b(?!.{0,12}(?:must|had to|have to|forced))"
     r"|(?:might|would|could) have|last one|unlike",
+    re.I,
+)
+
+
+_DENIED = re.compile(r"(?:not|不是|而非|n't|没有)\s?(?:an? )?$", re.I)
+_IS_RIGHT = re.compile(
+    r"\s{0,2}分?\s{0,2}(?:is|would be|seems|更|比较|较为?)\s{0,2}(?:more |most |the )?(?:better|appropriate|fair\w*"
+    r"|accurate|right|合适|恰当|妥当|合理|准确)",
     re.I,
 )
 
@@ -114,25 +103,21 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | No
     """The number under a key that names the score of the whole, else a score."""
     if "{" not in body and not re.match(r"\s{0,9}[\"']\w", body):
         return None
-    parts = list(braced(body)) or [body]
-    if len(parts) > 1:
-        parts = _objects_read(body, parts)
-    pairs = [(str(key).strip(), value) for each in json_objects(parts[0]) for key, value in each.items()]
-    if len(parts) > 1:
+    parts = braced(body) or [body]
+    if len(parts) > 1 and len(parts := _objects_read(body, parts)) > 1:
         found = {_from_json(part, low, high) for part in parts} - {None}
         return found.pop() if len(found) == 1 else AMBIGUOUS
-    for key in ("total_key", "key"):
-        named = re.compile(either("numbers", key), re.I)
-        given = [_value(value, low, high) for name, value in pairs if named.fullmatch(name)]
-        numbers = {value for value in given if value is not None}
-        if numbers:
-            return numbers.pop() if len(numbers) == 1 else _last(pairs, named, low, high) or AMBIGUOUS
+    pairs = [(str(key).strip(), value) for each in json_objects(parts[0]) for key, value in each.items()]
+    for key in (either("numbers", "total_key"), either("numbers", "key"), _TOTAL):
+        given = {_value(value, low, high) for name, value in pairs if re.fullmatch(key, name, re.I)} - {None}
+        if len(given) == 1:
+            return given.pop()
+        if given and key != _TOTAL and not any(re.fullmatch(_TOTAL, name, re.I) for name, _ in pairs):
+            return AMBIGUOUS
     others = [value for name, value in pairs if not re.search("confidence|编号|序号|index|id$|version", name, re.I)]
     numbers = {value for value in (_value(each, low, high) for each in others) if isinstance(value, Decimal)}
-    if len(numbers) == 1:
-        return numbers.pop()
-    if pairs and len(numbers) > 1:
-        return AMBIGUOUS
+    if numbers:
+        return numbers.pop() if len(numbers) == 1 else AMBIGUOUS
     return REFUSED if any(isinstance(value, str) and declines(value) for _, value in pairs) else None
 
 
@@ -143,20 +128,9 @@ def _objects_read(body: str, parts: list[str]) -> list[str]:
     between = body[body.index(scored[0]) + len(scored[0]) : body.rindex(scored[-1])]
     if finds("answers", "correct").search(between):
         return scored[-1:]
-    another = len(scored) > 2 and not between.replace("\n", "").strip(" `").replace(scored[1], "").strip()
-    return (
-        scored[:1]
-        if another
-        or re.search(rf"\n\W{{0,4}}(?:{either('answers', 'item')}|[^\n:{{}}]{{1,20}}:[^\n{{}}]*\n)", between, re.I)
-        else scored
-    )
-
-
-def _last(pairs: list, named: re.Pattern[str], low: Decimal, high: Decimal) -> Decimal | Silence | None:
-    """Of several scores the one of the whole."""
-    total = re.compile(r"total.*|overall.*|final.*|总.*|合计|最终.*|综合.*", re.I)
-    given = {_value(value, low, high) for name, value in pairs if total.fullmatch(name)} - {None}
-    return given.pop() if len(given) == 1 else None
+    another = rf"\n\W{{0,4}}(?:{either('answers', 'item')}|[^\n:{{}}]{{1,20}}:[^\n{{}}]*\n)"
+    run = len(scored) > 2 and not between.replace("\n", "").strip(" `").replace(scored[1], "").strip()
+    return scored[:1] if run or re.search(another, between, re.I) else scored
 
 
 def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | None:
@@ -169,13 +143,9 @@ def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | No
         return Decimal(str(value).strip())
     except InvalidOperation:
         text = plain(str(value))
-        return (
-            _from_text(text, low, high)
-            if re.search(r"\d|[一二三四五六七八九十]", text)
-            else REFUSED
-            if declines(text)
-            else None
-        )
+    if re.search(r"\d|[一二三四五六七八九十]", text):
+        return _from_text(text, low, high)
+    return REFUSED if declines(text) else None
 
 
 @cache
@@ -196,6 +166,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         ),
         "keyed": re.compile(rf"(?:^|\n)\W{{0,4}}{key}\s?:\s{{0,3}}$", re.I),
         "noise": re.compile(either("numbers", "noise"), re.I),
+        "lead": re.compile(either("answers", "lead") + "|" + announce, re.I),
         "total": re.compile(rf"{total}{filler}$", re.I),
         "announce": re.compile(rf"{announce}[^\n。!?;\d]{{0,16}}$", re.I),
     }
@@ -227,79 +198,60 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
         return REFUSED if declines(body) else UNPARSEABLE
     best = min(each.rank for each in found)
     chosen = [each for each in found if each.rank == best]
-    later = [each for each in found if each.start > chosen[-1].start and each.rank < 6]
-    if later and (answer := _changed(text, chosen[-1], later)) is not None:
+    last = chosen[-1]
+    if (answer := _changed(text, last, [each for each in found if each.start > last.start])) is not None:
         return answer
-    if (
-        len({each.value for each in chosen}) > 1
-        or any(each.several for each in chosen)
-        or (best == 5 and declines(body))
-    ):
-        return _of_several(text, body, chosen, best)
-    if best > 1 and not re.search(r":\s?$", body[: chosen[-1].start]) and _unfinished(body, chosen[-1].start):
+    if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
+        between = text[chosen[-2].start : last.start] if len(chosen) > 1 and not last.several else ""
+        line = text[max(0, last.start - 60) : last.start].rpartition("\n")[2]
+        concludes = best == 0 and (MARK in line or finds("answers", "conclude").search(line))
+        if between and (concludes or finds("answers", "contrast").search(between)):
+            return last.value
+        return REFUSED if best > 1 and declines(body) else AMBIGUOUS
+    if best == 5 and declines(body):
+        return REFUSED
+    if best > 1 and not re.search(r":\s?$", body[: last.start]) and _unfinished(body[last.start :]):
         return UNPARSEABLE
-    return chosen[0].value
+    return last.value
 
 
 def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Silence | None:
-    """What a number behind the ``former`` one makes of it: corrects it, or stands beside it."""
-    last = later[-1]
-    between = text[former.start : last.start]
+    """What numbers behind the ``former`` one make of it: they correct it, or stand beside it."""
+    if not later:
+        return None
+    last, between = later[-1], text[former.start : later[-1].start]
     if corrections := list(finds("answers", "correct").finditer(between)):
         weak = finds("answers", "retract").fullmatch(corrections[-1][0]) and last.rank > 2
         if (not weak and last.rank < 5) or len(between) - corrections[-1].end() < 40:
             return AMBIGUOUS if weak else last.value
-    beside = [
-        each
-        for each in later
-        if each.rank < 5 and each.value != former.value and not re.search(r"[。!?\n]", text[former.start : each.start])
-    ]
+    others = [each for each in later if each.value != former.value]
+    sentence = re.split(r"[。!?\n]", text[former.start :], maxsplit=1)[0]
+    beside = [each for each in others if each.rank < 5 and each.start < former.start + len(sentence)]
     if beside and (former.rank or former.several):
         between = text[former.start : beside[-1].start]
-        contrast = finds("answers", "contrast").search(between)
-        if contrast and beside[-1].rank < 3 and not beside[-1].several:
+        if beside[-1].rank < 3 and not beside[-1].several and finds("answers", "contrast").search(between):
             return beside[-1].value
         if finds("answers", "even").search(text[former.start : beside[-1].start + 30]):
             return AMBIGUOUS
-    keyed = [
-        each for each in later if each.value != former.value and _patterns()["keyed"].search(text[: each.start][-30:])
-    ]
+    keyed = any(_patterns()["keyed"].search(text[: each.start][-30:]) for each in others)
     return AMBIGUOUS if keyed and former.rank in (1, 2) else None
 
 
-def _of_several(text: str, body: str, chosen: list[_Stated], best: int) -> Decimal | Silence:
-    """What several numbers of one rank come to."""
-    last = chosen[-1]
-    if len(chosen) > 1 and not last.several:
-        between = text[chosen[-2].start : last.start]
-        if finds("answers", "contrast").search(between) or (best == 0 and _concludes(text, last.start)):
-            return last.value
-    return REFUSED if best > 1 and declines(body) else AMBIGUOUS
-
-
-def _unfinished(body: str, at: int) -> bool:
-    """Whether ``body`` was cut off behind the score of a part of what is scored."""
-    parts = _ENUMERATED.search(body[at:]) or re.search(r"满分|\(\d+\s?(?:-\s?\d+)?\s?(?:分|points?)?\)", body[at:])
-    return bool(parts) and not re.search(r"[.。!?)\"'\]*\d分]\s{0,3}$", body)
-
-
-def _concludes(body: str, at: int) -> bool:
-    line = body[max(0, at - 60) : at].rpartition("\n")[2]
-    return bool(finds("answers", "conclude").search(line)) or MARK in line
+def _unfinished(rest: str) -> bool:
+    """Whether a reply was cut off behind the score of a part of what is scored."""
+    parts = _ENUMERATED.search(rest) or re.search(r"满分|\(\d+\s?(?:-\s?\d+)?\s?(?:分|points?)?\)", rest)
+    return bool(parts) and not re.search(r"[.。!?)\"'\]*\d分]\s{0,3}$", rest)
 
 
 def _stated(text: str, high: Decimal) -> list[_Stated]:
     """The numbers of a ``text`` that may be its score, joined ones marked."""
-    patterns, end = _patterns(), 0
     found: list[_Stated] = []
+    end = 0
     for match in _NUMBER.finditer(text):
         if match.start() < end:
             continue
-        value = _number(match)
-        over = _OVER.match(text, match.end())
-        before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 30]
+        value, over = _number(match), _OVER.match(text, match.end())
         between = text[end : match.start()] if found else ""
-        joined = bool(found) and len(between) < 24 and bool(_TO.fullmatch(between))
         end = over.end() if over else match.end()
         if (
             over
@@ -307,65 +259,41 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
             != high
         ):
             continue
-        if joined and found[-1].value != value:
-            rank = min(found[-1].rank, _rank(patterns, before, after, text, match, over))
-            found[-1] = found[-1]._replace(several=True, rank=rank)
+        before, rank = text[max(0, match.start() - 60) : match.start()], _rank(text, match, over)
+        if found and found[-1].value != value and len(between) < 24 and _TO.fullmatch(between):
+            found[-1] = found[-1]._replace(several=True, rank=min(found[-1].rank, rank))
             continue
-        rank = _rank(patterns, before, after, text, match, over)
-        sentence = re.split(r"[。!?\n]|\.\s", before)[-1]
-        if (
-            found
+        supposed = (
+            re.search(r"[.。!?\n]", between) is not None
+            and _SUPPOSES.search(re.split(r"[。!?\n]|\.\s", before)[-1]) is not None
             and not _SUPPOSES.search(text[: found[0].start])
-            and re.search(r"[.。!?\n]", between)
-            and _SUPPOSES.search(sentence)
-        ):
-            continue
-        if match["word"] and rank == 5:
-            continue
-        if finds("answers", "not").search(before[-24:]) and re.search(
-            r"(?:not|不是|而非|n't|没有)\s?(?:an? )?$", before, re.I
-        ):
-            continue
-        found.append(_Stated(value, rank, match.start(), False))
+        )
+        if not (supposed or (match["word"] and rank == 5) or _DENIED.search(before)):
+            found.append(_Stated(value, rank, match.start(), False))
     return found
 
 
-def _rank(patterns: dict, before: str, after: str, text: str, match: re.Match[str], over: object) -> int:
+def _rank(text: str, match: re.Match[str], over: object) -> int:
     """0 a total or mark, 1 the whole reply or first line, 2 announced, 3 with its unit, 5 bare."""
+    patterns = _patterns()
+    before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 30]
     line = before.rpartition("\n")[2]
     sentence = re.split(r"[。!?]|\.\s", line)[-1]
-    clause = re.split(r"[,;，；]", sentence)[-1]
     unit = _UNIT.match(after)
     rest = after[unit.end() :] if unit else after
-    if (
-        MARK in line
-        or re.search(r"=\s{0,3}$", line)
-        or (patterns["total"].search(sentence) and not re.search(r"满分$", clause))
-    ):
+    total = patterns["total"].search(sentence) and not re.search(r"满分$", sentence)
+    if total or MARK in line or re.search(r"=\s{0,3}$", line):
         return 0
     closed = over or re.match(r"\s{0,3}(?:$|[\n,.。;:!()—–-]|because|因|as\b|since)", rest)
-    if (
-        match.start() < 24
-        and not re.search(
-            r"\w", re.sub(either("answers", "lead") + "|" + either("numbers", "announce"), "", before, flags=re.I)
-        )
-        and closed
-    ):
+    if closed and match.start() < 24 and not re.search(r"\w", patterns["lead"].sub("", before)):
         return 1
     if patterns["announce"].search(sentence) and (closed or unit):
         return 2 if re.search(r"[a-z]{2}|[\u3400-\u9fff]", sentence, re.I) else 3
-    if re.match(
-        r"\s{0,2}分?\s{0,2}(?:is|would be|seems|更|比较|较为?)\s{0,2}(?:more |most |the )?(?:better|appropriate|fair\w*"
-        r"|accurate|right|合适|恰当|妥当|合理|准确)",
-        rest,
-        re.I,
+    if _IS_RIGHT.match(rest) or (
+        not line.strip() and re.match(r"\s{0,3}(?:[.。]?\s{0,3}$|\n)", rest) and not (unit or over)
     ):
         return 2
-    if unit or over:
-        return 3
-    if not line.strip() and re.match(r"\s{0,3}(?:[.。]?\s{0,3}$|\n)", rest):
-        return 2
-    return 5
+    return 3 if unit or over else 5
 
 
 def _number(match: re.Match[str]) -> Decimal:

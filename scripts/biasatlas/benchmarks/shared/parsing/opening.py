@@ -54,19 +54,23 @@ def decided(opening: Opening, text: str, options: Options) -> Answer | None:
     return None
 
 
+def _folded(text: str) -> str:
+    return simplified(unicodedata.normalize("NFKC", text)).replace("’", "'").replace("其它", "其他")
+
+
 def _touches(text: str, options: Options) -> bool:
     """Whether any word of ``text`` begins as a form of ``options`` does: if none, their texts change nothing."""
     known: set[str] | None = options.__dict__.get("begins")
     if known is None:
         forms = [form for form, _ in _forms(options) if len(form) > 1 or not options.letters]
         known = options.__dict__["begins"] = {form[:end] for form in forms for end in (1, 2, 3)}
-    folded = simplified(unicodedata.normalize("NFKC", text)).lower()
+    folded = _folded(text).lower()
     return any(word[:3] in known for word in re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+|[^\w\s]", folded))
 
 
 def _open(text: str, starts: Sequence[str], answer: Callable[[str], Answer | None]) -> Answer | None:
     """What a text so far says. ``answer`` parses where an answer may stand; ``starts`` is how it may begin."""
-    folded = simplified(unicodedata.normalize("NFKC", text)).replace("’", "'")
+    folded = _folded(text)
     head = folded.lstrip().lower()
     if head[:1] in ("<", "[") and any(mark.startswith(head[: len(mark)]) for mark in _THINKS):
         return None
@@ -111,7 +115,7 @@ def _forms(options: Options) -> list[tuple[str, int]]:
     if known is None:
         found: dict[str, int] = {}
         for name, i in options.names:
-            form = simplified(unicodedata.normalize("NFKC", name)).replace("’", "'").lower().strip(" .。")
+            form = _folded(name).lower().strip(" .。")
             bare = re.sub(r"^(?:the|an?) (?=\w\w)", "", form)
             articles = ("the ", "a ", "an ") if options.letters and re.match("[a-z]", bare) else ()
             found |= dict.fromkeys((form, bare, *(article + bare for article in articles)), i)
@@ -131,13 +135,13 @@ def open_choice(text: str, options: Options) -> Answer | None:
         for form, i in forms:
             if lower.startswith(form) and not _inside(lower, form):
                 lettered = options.letters and len(form) == 1
-                return _after(i, lower[len(form) :], forms, lettered, len(options))
+                return _after(i, lower[len(form) :], forms, lettered)
         return UNPARSEABLE
 
     return _open(text, names, answer)
 
 
-def _after(i: int, rest: str, forms: Sequence[tuple[str, int]], lettered: bool, count: int) -> Answer | None:
+def _after(i: int, rest: str, forms: Sequence[tuple[str, int]], lettered: bool) -> Answer | None:
     """The answer of option ``i`` with ``rest`` after it."""
     gap = re.split(r"[^\W_]", rest, maxsplit=1)[0]
     if "\n" in gap:
@@ -156,7 +160,7 @@ def _after(i: int, rest: str, forms: Sequence[tuple[str, int]], lettered: bool, 
         return None
     after = tail[word.end() :]
     if "\u3400" <= word[0] <= "\u9fff":
-        return _after_han(i, gap, tail, forms, lettered, count)
+        return _after_han(i, gap, tail, forms, lettered)
     if not after and any(other.startswith(word[0]) for other in (*_JOINERS, *names)):
         return None
     if word[0] in _JOINERS:
@@ -165,7 +169,7 @@ def _after(i: int, rest: str, forms: Sequence[tuple[str, int]], lettered: bool, 
         return i if other == i else AMBIGUOUS
     if not lettered or gap.strip():
         return i
-    return _after_word(i, forms, word[0], after, count)
+    return _after_word(i, forms, word[0], after)
 
 
 def _is_text(tail: str, form: str) -> bool:
@@ -179,34 +183,22 @@ def _shown(i: int, other: int, behind: str) -> Answer | None:
     return AMBIGUOUS if other != i and re.match(r"\s?[^\w\s]|\n", behind) else i
 
 
-def _after_word(i: int, forms: Sequence[tuple[str, int]], word: str, after: str, count: int) -> Answer | None:
+def _after_word(i: int, forms: Sequence[tuple[str, int]], word: str, after: str) -> Answer | None:
     """The answer of a letter before a word of its own sentence: "A is wrong", "A man", "B says"."""
     if not after:
         return None
     if re.fullmatch(r"is|was|seems?|appears?|would|looks|sounds", word):
-        following = re.match(r"\W{0,4}(\w+)(\W)?", after)
-        if not following or not following[2]:
+        following = re.match(r"\W{0,4}(\w+)\W", after)
+        if not following:
             return None
-        if following[1] == "less":
-            return _lesser(i, count) if re.match(r"\W{0,4}less\s+\w{4,}\W", after) else None
-        return UNPARSEABLE if following[1] in ("not", "wrong", "incorrect", "unlikely", "a", "an", "about") else i
-    if dict(forms).get("a") == i and not re.match(either("answers", "verb"), word):
-        return UNPARSEABLE
-    return (
-        UNPARSEABLE
-        if re.fullmatch(r"says|describes|mentions|assumes|states|suggests|implies|requires|needs|contradicts", word)
-        else i
-    )
+        denied = ("not", "wrong", "incorrect", "unlikely", "less", "a", "an", "about")
+        return UNPARSEABLE if following[1] in denied else i
+    says = r"says|describes|mentions|assumes|states|suggests|implies|requires|needs|contradicts"
+    article = dict(forms).get("a") == i and not re.match(either("answers", "verb"), word)
+    return UNPARSEABLE if article or re.fullmatch(says, word) else i
 
 
-def _lesser(i: int, count: int) -> Answer:
-    """The answer where option ``i`` is called the less likely: of two the other one."""
-    return 1 - i if count == 2 else UNPARSEABLE
-
-
-def _after_han(
-    i: int, gap: str, rest: str, forms: Sequence[tuple[str, int]], lettered: bool, count: int
-) -> Answer | None:
+def _after_han(i: int, gap: str, rest: str, forms: Sequence[tuple[str, int]], lettered: bool) -> Answer | None:
     if rest[0] in _HAN_JOINERS:
         return _joined(i, rest.lstrip(_HAN_JOINERS + "者是有以选项"), forms)
     if gap and _begins_any(rest, [form for form, _ in forms]):
@@ -219,9 +211,9 @@ def _after_han(
         return i if re.match(r"[类这的吧中是,。]", rest) else UNPARSEABLE
     if re.fullmatch(r"(?:[更最]|比?较|比)(?:不(?:容易?出?)?)?", rest):
         return None
-    if re.match(r"(?:[更最]|比?较)(?:不(?!错|容易出?错)|少见|罕见|[难低小])", rest):
-        return _lesser(i, count)
-    return UNPARSEABLE if finds("answers", "after").match(rest) or rest.startswith(("不", "错")) else i
+    if re.match(r"(?:[更最]|比?较)(?:不(?!错|容易出?错)|少见|罕见|[难低小])|不|错", rest):
+        return UNPARSEABLE
+    return UNPARSEABLE if finds("answers", "after").match(rest) else i
 
 
 def _joined(i: int, rest: str, forms: Sequence[tuple[str, int]]) -> Answer | None:

@@ -124,37 +124,31 @@ class Options(tuple[Option, ...]):
             return found if key else None
         if len(key) < 3:
             return None
-        best = sorted(
-            (
-                (max((fuzz.ratio(key, form) for form, at in self._squashed if at == i), default=0.0), i)
-                for i in range(len(self))
-            ),
-            reverse=True,
-        )
-        if best[0][0] >= _ALIKE and (len(best) < 2 or best[0][0] - best[1][0] >= _AHEAD):
-            return best[0][1]
+        alike = [
+            max((fuzz.ratio(key, form) for form, at in self._squashed if at == i), default=0.0)
+            for i in range(len(self))
+        ]
+        *_, second, best = [-100.0, *sorted(alike)]
+        if best >= _ALIKE and best - second >= _AHEAD:
+            return alike.index(best)
         begun = {i for form, i in self._squashed if _begins(form, key)}
         return begun.pop() if len(begun) == 1 else None
 
     @cached_property
     def _named(self) -> re.Pattern[str] | None:
-        parts = [
-            f"(?P<n{at}>{_pattern(form)})" for at, (form, _) in enumerate(self.names) if len(form) <= _LONGEST_FORM
-        ]
+        forms = [form for form, _ in self.names]
+        parts = [f"(?P<n{at}>{_pattern(form)})" for at, form in enumerate(forms) if len(form) <= _LONGEST_FORM]
         return re.compile("|".join(parts), re.I) if parts else None
 
     def mentions(self, text: str) -> list[Mention]:
-        """Where a plain ``text`` names an option, in order; of two that begin alike, the longer."""
-        named = list(self._by_name(text))
-        inside = [(mention.start, mention.end) for mention in named]
-        letters = self._by_letter(text) if self.letters else ()
-        at = 0
-        for mention in sorted(letters):
-            while at < len(inside) and inside[at][1] <= mention.start:
+        """Where a plain ``text`` names an option, in order; a letter inside a name is none."""
+        named, found, at = list(self._by_name(text)), [], 0
+        for mention in sorted(self._by_letter(text) if self.letters else ()):
+            while at < len(named) and named[at].end <= mention.start:
                 at += 1
-            if at == len(inside) or not inside[at][0] <= mention.start:
-                named.append(mention)
-        return sorted(named)
+            if at == len(named) or named[at].start > mention.start:
+                found.append(mention)
+        return sorted(named + found)
 
     def _by_name(self, text: str) -> Iterator[Mention]:
         for match in self._named.finditer(text) if self._named else ():
@@ -210,6 +204,12 @@ def _beside() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?:^|[^\u3400-\u9fff]|{before})$"), re.compile(rf"(?:$|[^\u3400-\u9fff]|{behind})")
 
 
+#: What may stand before an ordinary word that is meant as an option.
+_NAMED_BEFORE = re.compile(
+    r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose|pick))\s{0,3}[\"'(]?$"
+)
+
+
 @cache
 def _unknown() -> frozenset[str]:
     return frozenset(squash(phrase) for phrase in words("labels", "unknown"))
@@ -221,17 +221,10 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     if squash(form) in _unknown() and re.search(r"(?:\b(?:i|we)|我们?)\s{0,2}$", before, re.I):
         return False  # who writes "I can't answer" declines
     if squash(form) in words("labels", "common"):
-        if re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before) or re.match(
-            r"[\"')]{0,2}\s?(?:or|/|and)\s", after
-        ):
+        joined = re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before)
+        if joined or re.match(r"[\"')]{0,2}\s?(?:or|/|and)\s", after):
             return False
-        return bool(
-            re.search(
-                r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose"
-                r"|pick))\s{0,3}[\"'(]?$",
-                before,
-            )
-        ) and bool(re.match(r"\s{0,3}(?:$|[^\w\s]|\n|[类的])", after))
+        return bool(_NAMED_BEFORE.search(before) and re.match(r"\s{0,3}(?:$|[^\w\s]|\n|[类的])", after))
     if not _HAN.match(form):
         bound = re.search(r"(?:\w[-']|\b(?:each|any|every|no|some) )$", before)
         return not bound and not re.match(r"-(?!related|based|type)\w|'\w(?!s? )", after)
@@ -269,29 +262,23 @@ def _is_letter(text: str, match: re.Match[str]) -> bool:
         return not (letter in "aI" and re.match(r"\s[a-z]", after) and not verb.match(after))
     if blocked.search(before.rstrip("\"'(")) or behind.match(after):
         return False
-    if re.match(r"\.\s?[A-Z]\.|\.\s[A-Z][a-z]+\s?$|[:=]\s?\d|\.\d", after) and letter.isupper():
-        return bool(re.match(r"\.\s[A-Z][a-z]+\s?$", after) and not re.search(r"[A-Z]\.\s?$", before))
-    if re.search(r"(?:^|\s)[A-Z]\.\s?$", before) and re.match(r"\.", after):
+    initial = re.search(r"(?:^|\s)[A-Z]\.\s?$", before)
+    if letter.isupper() and re.match(r"\.\s?[A-Z]\.|\.\s[A-Z][a-z]+\s?$|[:=]\s?\d|\.\d", after):
+        return bool(re.match(r"\.\s[A-Z][a-z]+\s?$", after) and not initial)
+    if initial and after[:1] == ".":
         return False
-    opened, closed = before[-1:] in "([\"'<" and bool(before), bool(match["close"])
-    if letter.islower() and (True):
+    opened, closed = before[-1:] in tuple("([\"'<"), bool(match["close"])
+    if letter.islower():
         pair = re.match(r"\s?(?:or|and|/|&|,|>|and/or)\s?[\"'(]?[a-e]\b", after) or re.search(
             r"\b[a-e][\"')]?\s?(?:or|and|/|&|,|>)\s?[\"'(]?$", before
         )
-        alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (not before.strip(" \"'([-*") or before.endswith("\n"))
+        alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (not before.strip(" \"'([-*") or before[-1:] == "\n")
         named = cue.search(before) and not re.match(r"\s{1,2}[a-z]", after)
-        return bool(
-            pair
-            or (opened and closed)
-            or (closed and not before.strip())
-            or alone
-            or named
-            or (closed and letter != "i")
-        )
+        return bool(pair or alone or named or (closed and (opened or letter != "i" or not before.strip())))
     if letter not in "AI":
-        return not (letter == "I" and re.match(r"\s[a-z]|'", after))
+        return True
     article = re.match(r"\s{1,2}[a-z'\"]+", after) and not verb.match(after) and not closed
-    return not article or bool(re.search(r"[a-z,]\s{1,2}$", before) and not re.search(r"[.!?]\s{1,2}$", before))
+    return not article or bool(re.search(r"[a-z,]\s{1,2}$", before))
 
 
 _NOUN = r"(?:\s(?:sentence|option|one|statement|choice|continuation|answer))"

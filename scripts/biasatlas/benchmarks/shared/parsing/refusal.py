@@ -42,23 +42,16 @@ def _declining(sentence: str) -> int | None:
 
 
 def _says_after_all(rest: list[str]) -> bool:
-    """Whether what was asked for follows a declining clause: behind a contrast, or in sentences that offer nothing
-    else."""
+    """Whether what was asked for follows a declining clause: behind a contrast or a colon, or announced."""
     contrast, offer, gives = finds("answers", "contrast"), finds("refusals", "offer"), finds("refusals", "gives")
     for i, sentence in enumerate(rest):
-        turn = contrast.search(sentence) if not i else contrast.match(sentence)
-        behind = sentence[turn.end() :].lstrip(" ,") if turn else sentence if i else ""
-        says = turn and (gives.match(behind) or not offer.match(behind))
-        if says and len(behind) + sum(map(len, rest[i + 1 :])) > 12:
+        length = sum(map(len, rest[i + 1 :]))
+        turn = contrast.match(sentence) if i else contrast.search(sentence)
+        behind = sentence[turn.end() :].lstrip(" ,") if turn else ""
+        if turn and (gives.match(behind) or not offer.match(behind)) and len(behind) + length > 12:
             return True
-        if re.search(r"[:：]\s{0,3}$", sentence) and sum(map(len, rest[i + 1 :])) > 20 and gives.search(sentence):
+        if re.search(r"[:：]\s{0,3}$", sentence) and length > 20 and gives.search(sentence):
             return True
-        if (
-            i
-            and gives.match(sentence)
-            and not contrast.match(sentence)
-            and len(rest) > i + 1
-            and re.match(r"here|改写|以下", sentence, re.I)
-        ):
+        if i and length and gives.match(sentence) and re.match(r"here|改写|以下", sentence, re.I):
             return True
     return False

@@ -1,0 +1,156 @@
+"""A second parse: what a model says that replies answer, those that the parser could not parse and a sample of others.
+
+It stands in a column of its own beside the parser's, and in no score. ``replies`` are rows of
+:func:`biasatlas.benchmarks.shared.replies.answers`, with columns ``model`` and ``task``.
+"""
+
+import json
+from collections.abc import Mapping
+from zlib import crc32
+
+import pandas as pd
+
+from biasatlas.benchmarks.contract import metric
+from biasatlas.benchmarks.shared.estimates import row
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parser
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part
+from biasatlas.benchmarks.shared.parsing.options import asked_options, squash
+from biasatlas.benchmarks.shared.rates import percentage
+from biasatlas.columns import NO_REPLY
+
+#: Outcomes of replies that could not be parsed.
+UNPARSED = (AMBIGUOUS, UNPARSEABLE, "truncated")
+#: Percentage of unparsed replies above which a run offers a second parse.
+OFFERED_ABOVE = 5.0
+#: Of the parsed replies of a model to a task, so many are parsed again, to see how far the two agree.
+SAMPLE = 100
+#: Longest answer of the model in tokens: a label.
+_MAX_TOKENS = 64
+_NONE = (REFUSED, AMBIGUOUS, UNPARSEABLE)
+_PROMPT = """Somebody was asked a question and replied. Which of these answers does the reply give?
+
+{answers}
+- {refused}: it declines to answer
+- {ambiguous}: it gives several of them
+- {unparseable}: it gives none of them
+
+The reply, between the lines:
+--------
+{reply}
+--------
+Do not answer the question yourself. Say only which answer the reply gives, in the words before the colon."""
+
+
+def parsed_again(replies: pd.DataFrame) -> pd.DataFrame:
+    """Of ``replies`` those that are parsed again: all that could not be parsed, and a sample of those that could.
+
+    The sample is drawn from the requests' names, so that it is the same in every run; a reply of thinking alone is not
+    asked about. ``asked`` is the name of the question to the model that parses.
+    """
+    known = replies[replies["outcome"].isin(("ok", *UNPARSED))]
+    known = known[known["text"].map(lambda text: isinstance(text, str) and bool(answer_part(text).strip()))]
+    names = ["/".join(map(str, row)) for row in known[["model", "task", "request_id", "repeat"]].to_numpy()]
+    known = known.assign(asked=names, drawn=[crc32(name.encode()) for name in names]).sort_values("drawn")
+    parsed = known["outcome"] == "ok"
+    sample = known[parsed].groupby(["model", "task"], sort=False).head(SAMPLE)
+    return pd.concat([known[~parsed], sample]).sort_index().drop(columns="drawn")
+
+
+def build_requests(replies: pd.DataFrame) -> pd.DataFrame:
+    """The question about each of :func:`parsed_again` replies, one generation at temperature 0 each (REQUEST_COLUMNS)."""
+    prompts = [
+        _prompt(text, labels, shown)
+        for text, labels, shown in zip(replies["text"], replies["labels"], replies["options"], strict=True)
+    ]
+    return replies[["item_id"]].assign(
+        request_id=replies["asked"],
+        kind="generation",
+        messages=[json.dumps([{"role": "user", "content": prompt}], ensure_ascii=False) for prompt in prompts],
+        prefix="",
+        template="tokenizer",
+        special_tokens="once",
+        temperature=0.0,
+        top_p=1.0,
+        top_k=0,
+        repetition_penalty=1.0,
+        frequency_penalty=0.0,
+        max_tokens=_MAX_TOKENS,
+        repeats=1,
+    )
+
+
+def _prompt(text: str, labels: list[str] | None, shown: object) -> str:
+    options = asked_options(json.dumps(labels or ["answered"]), shown)
+    if len(options) > 30:  # a scale: its ends and its step
+        listed = [f"- a number: {', '.join(options.labels[:3])} ... {options.labels[-1]}"]
+    else:
+        listed = [f"- {each.label}: {each.text}" if each.text else f"- {each.label}" for each in options]
+    reply = answer_part(text).strip()
+    reply = reply if len(reply) <= 8_000 else f"{reply[:4_000]}\n[...]\n{reply[-4_000:]}"
+    none = dict(zip(("refused", "ambiguous", "unparseable"), _NONE, strict=True))
+    return _PROMPT.format(answers="\n".join(listed), reply=reply, **none)
+
+
+def second_parse(replies: pd.DataFrame, said: pd.DataFrame, parsers: Mapping[str, Parser]) -> pd.Series:
+    """What the model ``said`` (its responses) that each of :func:`parsed_again` replies answers: a label or a status.
+
+    Missing where the model itself gave no answer, or one that is neither.
+    """
+    texts = said.set_index("request_id")["text"].reindex(replies["asked"])
+    rows = zip(texts, replies["parser"], replies["labels"], replies["options"], strict=True)
+    return pd.Series(
+        [_said(text, parser, labels, shown, parsers) for text, parser, labels, shown in rows], replies.index
+    )
+
+
+def _said(
+    text: object, parser: object, labels: list[str] | None, shown: object, parsers: Mapping[str, Parser]
+) -> str | None:
+    if not isinstance(text, str):
+        return None
+    options = asked_options(json.dumps(labels or ["answered"]), shown)
+    name = squash(answer_part(text))
+    if name in _NONE or name in options.labels:
+        return name
+    if not labels or not isinstance(parser, str):
+        return None
+    answer = (
+        whole_answer(parsers[parser], text, options) if parser in parsers else REPLIES[parser](text, options).answer
+    )
+    return options.labels[answer] if isinstance(answer, int) else None
+
+
+def offer(run: str, model: str, task: str, replies: pd.DataFrame) -> str:
+    """What to do where more than a few of all ``replies`` of a ``model`` to a ``task`` could not be parsed, else ''."""
+    came = replies[~replies["outcome"].isin(NO_REPLY)]
+    percent = 100 * came["outcome"].isin(UNPARSED).mean() if len(came) else 0.0
+    if percent <= OFFERED_ABOVE:
+        return ""
+    return (
+        f"{model}, {task}: {percent:.1f} % of {len(came)} replies could not be parsed. Set `benchmarks.{run}.parse_with` to the "
+        "name of a model, and it parses these replies too, in a column of its own (docs/replies.md)."
+    )
+
+
+@metric("second_parse_agreement", "second_parse_rate")
+def agreement_rows(keys: Mapping[str, object], replies: pd.DataFrame) -> list[dict[str, object]]:
+    """Rows of the table ``outcomes`` about :func:`parsed_again` replies with their column ``second_parse``.
+
+    ``second_parse_agreement``: percentage of the sampled replies with an answer to which the model gives the same one;
+    ``second_parse_rate``: percentage of those without one to which the model gives any. Both over items.
+    """
+    keys = {**keys, "grouped_by": None, "group": None}
+    parsed, second = replies["outcome"] == "ok", replies["second_parse"]
+    same = (second == replies["found"]).astype(float)
+    any_answer = (second.notna() & ~second.isin(_NONE)).astype(float)
+    parts = (("second_parse_agreement", same[parsed]), ("second_parse_rate", any_answer[~parsed]))
+    return [row(keys, name, percentage(part, replies.loc[part.index, "item_id"])) for name, part in parts if len(part)]
+
+
+def agreement(model: str, task: str, by: str, rows: list[dict[str, object]]) -> str:
+    """:func:`agreement_rows` in words."""
+    said = {"second_parse_agreement": "agrees with the parser on", "second_parse_rate": "finds an answer in"}
+    of = {"second_parse_agreement": "sampled replies that were parsed", "second_parse_rate": "that were not"}
+    parts = [f"{said[str(r['metric'])]} {r['value']:.1f} % of {r['n']} {of[str(r['metric'])]}" for r in rows]
+    return f"{model}, {task}: parsed again, {by} {' and '.join(parts)}." if parts else ""

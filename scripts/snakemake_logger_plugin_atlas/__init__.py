@@ -1,0 +1,106 @@
+"""What a run says on the terminal (`snakemake --logger atlas`): a line for each model and benchmark that is answered, one
+for each kind of step that is done, each failure once, and on a terminal a last line with what runs now.
+"""
+
+import logging
+import sys
+import time
+from collections import Counter
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+#: Rules whose every job has a line: they take long, cost money, or both.
+_ASKING = {
+    "answer_requests": "answered",
+    "answer_shard": "answered a part",
+    "judge_responses": "judged",
+    "train_planted": "trained",
+    "order_contexts": "ordered",
+}
+
+
+class LogHandler(LogHandlerBase):
+    """Snakemake's events in the words of a person who waits for the result."""
+
+    writes_to_stream = True
+    writes_to_file = False
+    # Snakemake's own filter would drop what a profile tells its own handler not to print.
+    has_filter = True
+    has_formatter = True
+    needs_rulegraph = False
+
+    def __post_init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._wanted: dict[str, int] = {}
+        self._finished: Counter[str] = Counter()
+        #: Jobs that run: what each is about, and when it began.
+        self._running: dict[int, tuple[str, str, float]] = {}
+        self._failed: set[int] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print what ``record`` means, if anything. A fault in here must not end a run."""
+        try:
+            self._say(record)
+        except Exception:
+            self.handleError(record)
+
+    def _say(self, record: logging.LogRecord) -> None:
+        event = getattr(record, "event", None)
+        if event == LogEvent.RUN_INFO:
+            self._wanted = {rule: n for rule, n in record.stats.items() if rule != "total"}
+            self._print(f"{sum(self._wanted.values())} steps")
+        elif event == LogEvent.JOB_INFO:
+            about = " ".join(str(value) for value in (record.wildcards or {}).values())
+            self._running[record.jobid] = (record.rule_name, about, time.monotonic())
+        elif event == LogEvent.JOB_FINISHED:
+            self._finish(record.job_id)
+        elif event == LogEvent.JOB_ERROR:
+            self._fail(record)
+        elif event is None and (
+            record.levelno >= logging.WARNING or record.getMessage().startswith("Nothing to be done")
+        ):
+            self._print(record.getMessage())
+        self._status()
+
+    def _finish(self, job: int) -> None:
+        rule, about, began = self._running.pop(job, ("", "", 0.0))
+        self._finished[rule] += 1
+        if rule in _ASKING:
+            self._print(f"{about}: {_ASKING[rule]} in {_minutes(time.monotonic() - began)}")
+        elif self._finished[rule] == self._wanted.get(rule) and rule:
+            self._print(f"{rule}: all {self._finished[rule]} done" if self._finished[rule] > 1 else f"{rule}: done")
+
+    def _fail(self, record: logging.LogRecord) -> None:
+        """The job itself has printed why; this says which it was, and where its log is. Snakemake reports some jobs twice."""
+        if record.jobid in self._failed:
+            return
+        self._failed.add(record.jobid)
+        rule, about, _ = self._running.pop(record.jobid, (record.rule_name, "", 0.0))
+        self._print(f"failed: {' '.join([rule, about]).strip()}; log: {', '.join(record.log)}")
+
+    def _print(self, line: str) -> None:
+        print(f"{self._clear()}{line}", file=sys.stderr, flush=True)
+
+    def _clear(self) -> str:
+        """What takes the last line away, where there is one."""
+        return "\r\x1b[2K" if self._live else ""
+
+    def _status(self) -> None:
+        """The last line of a terminal: how far the run is, and what runs."""
+        if not self._live or not self._wanted:
+            return
+        done, wanted = self._finished.total(), sum(self._wanted.values())
+        running = ", ".join(f"{rule} {about}".strip() for rule, about, _ in self._running.values())
+        line = f"{done} of {wanted} steps" + (f"; now: {running}" if running else "")
+        print(self._clear() + line[:110], end="\r" if done == wanted else "", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the terminal a clean line."""
+        if self._live:
+            print(self._clear(), end="", file=sys.stderr, flush=True)
+        super().close()
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

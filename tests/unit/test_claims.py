@@ -1,0 +1,193 @@
+"""The report of claims: each predicate on cases where it holds and where it fails, and the papers' claims themselves."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from mirrored import mirrored
+from pydantic import ValidationError
+
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
+from biasatlas.report.claims import (
+    COLUMNS,
+    PREDICATES,
+    About,
+    Claim,
+    Predicate,
+    claims_report,
+    read_claims,
+    summarise_claims,
+    values,
+    verdict,
+)
+from biasatlas.report.replication import read_papers
+from biasatlas.resources import Resources
+
+SHIPPED = Resources.shipped("published/*")
+PAPERS = read_papers(SHIPPED)
+CLAIMS = read_claims(SHIPPED)
+REPORT = claims_report(CLAIMS, PAPERS, SHIPPED, {}, {}, {})
+
+
+def series(**groups):
+    """Values by group and level, from {group: {level: value}}."""
+    pairs = {(group, level): value for group, of in groups.items() for level, value in of.items()}
+    return pd.Series(pairs).rename_axis(["group", "level"])
+
+
+TWO = series(one={"a": 1.0, "b": 2.0, "c": 4.0}, two={"a": 3.0, "b": 2.0, "c": 2.5})
+
+CASES = [
+    ({"of": "level", "highest": ["c"]}, "fails: holds in 1 of 2; two: c has 2.5, a 3 (place 2 from above)"),
+    ({"of": "level", "highest": ["c"], "share": 0.5}, "holds in 1 of 2; not two: c has 2.5, a 3 (place 2 from above)"),
+    ({"of": "level", "highest": ["b", "c"]}, "fails: holds in 1 of 2; two: b has 2, a 3 (place 2 from above)"),
+    ({"of": "level", "highest": ["d"]}, "fails: holds in 0 of 2; one: there is no d"),
+    ({"of": "level", "lowest": ["a", "b"]}, "fails: holds in 1 of 2; two: a has 3, c 2.5 (place 2 from below)"),
+    ({"of": "level", "rises": ["b", "c"]}, "holds"),
+    ({"of": "level", "rises": ["a", "b", "c"]}, "fails: holds in 1 of 2; two: a has 3, b 2"),
+    ({"of": "level", "falls": ["b", "c"]}, "fails: holds in 0 of 2; one: b has 2, c 4"),
+    ({"of": "level", "rises": ["a", "d"]}, "open: no number is there"),
+    ({"of": "level", "slows": ["a", "b", "c"]}, "fails: holds in 0 of 2; two: a step of -1, then one of 0.5"),
+    ({"least": 1}, "holds"),
+    ({"least": 2}, "fails: holds in 5 of 6; one, a has 1"),
+    ({"most": 4}, "holds"),
+    ({"most": 3}, "fails: holds in 5 of 6; one, c has 4"),
+    ({"equals": "2"}, "fails: holds in 3 of 6; one, c has 4, +2 from 2"),
+]
+
+
+@pytest.mark.parametrize(("test", "said"), CASES)
+def test_a_predicate_says_where_it_fails_and_by_how_much(test, said):
+    assert verdict(TWO, Predicate.model_validate(test)) == said
+
+
+def test_a_number_is_equal_at_its_own_decimals():
+    one = pd.Series([77.829], ["all"])
+    assert verdict(one, Predicate(equals="77.83")) == "holds"
+    assert verdict(one, Predicate(equals="77.82")) == "fails: it is 77.829, +0.009 from 77.82"
+
+
+def test_steps_that_shrink_slow():
+    assert verdict(TWO.drop(("one", "c")).iloc[2:], Predicate(of="level", slows=["c", "b", "a"])).startswith("fails")
+    assert verdict(series(one={"a": 1, "b": 3, "c": 4}), Predicate(of="level", slows=["a", "b", "c"])) == "holds"
+
+
+def test_every_predicate_has_a_case_in_which_it_fails():
+    failing = {next(iter(test.keys() - {"of", "share"})) for test, said in CASES if said.startswith("fails")}
+    assert failing == set(PREDICATES)
+
+
+TABLE = pd.DataFrame(
+    [["x", "p", "1", "10"], ["x", "q", "3", "10"], ["y", "p", "5", "20"], ["y", "q", "", "20"]],
+    columns=["model", "part", "count", "total"],
+)
+
+
+@pytest.mark.parametrize(
+    ("about", "expected"),
+    [
+        ({"column": "count", "by": ["model"]}, {"x": 2, "y": 5}),
+        ({"column": "count", "by": ["model"], "reduce": "sum"}, {"x": 4, "y": 5}),
+        ({"column": "count", "by": ["model"], "per": "total"}, {"x": 0.2, "y": 0.25}),
+        ({"column": "count", "by": ["model", "part"], "then": ["part"]}, {"p": 3, "q": 3}),
+        ({"column": "count", "by": ["model"], "then": []}, {"all": 3.5}),
+        ({"column": "count", "by": ["model"], "distance": 4}, {"x": 2, "y": 1}),
+        ({"by": ["model"], "reduce": "count"}, {"x": 2, "y": 2}),
+        ({"column": "count", "where": {"part": "q"}}, {"all": 3}),
+        ({"column": "count", "where": {"model": ["x", "y"]}, "reduce": "max"}, {"all": 5}),
+    ],
+)
+def test_values_are_reduced_as_a_claim_says(about, expected):
+    assert values(About.model_validate({"file": "f", **about}), TABLE).to_dict() == pytest.approx(expected)
+
+
+def test_a_claim_is_tested_or_open_and_no_more():
+    about, test = {"file": "f"}, {"least": 1}
+    for wrong in ({}, {"about": about}, {"about": about, "test": test, "open": "why"}):
+        with pytest.raises(ValidationError, match="either"):
+            Claim.model_validate({"section": "1", "claim": "c", **wrong})
+    with pytest.raises(ValidationError, match="one predicate"):
+        Predicate(least=1, most=2)
+
+
+def table(rows, metric):
+    return pd.DataFrame(rows, columns=["model", "target_group", "value"]).assign(metric=metric)[
+        ["model", "target_group", "metric", "value"]
+    ]
+
+
+def test_the_same_test_is_made_of_our_tables():
+    """Of a run in which the model in TW-LLM's place has the lowest ratio for women; half a table leaves a claim open."""
+    rows = [("mine", "female", 0.1), ("breeze", "female", 0.4), ("taide", "female", 0.2)]
+    names = {"mine": "TW-LLM", "breeze": "Breeze", "taide": "TAIDE"}
+    said = []
+    for part in (rows, rows[:2], rows[:0]):
+        tables = {("twbias", "gender"): table(part, "bias_ratio")}
+        report = claims_report(CLAIMS, PAPERS, SHIPPED, {}, tables, names).set_index("claim")
+        said.append(report.loc["TW-LLM has the highest bias ratio for women.", ["published", "this_run"]].tolist())
+    assert said == [
+        ["holds", "fails: TW-LLM has 0.1, Breeze 0.4 (place 3 from above)"],
+        ["holds", "open: 2 of its 3 values are here"],
+        ["holds", ""],
+    ]
+
+
+def test_a_claim_without_printed_numbers_is_decided_by_our_tables():
+    rows = [
+        ["m", "indigenous", "han", "Athletic Ability", "effect_size", 0.949],
+        ["m", "indigenous", "hoklo", "Athletic Ability", "effect_size", 1.472],
+    ]
+    columns = ["model", "target_group", "reference_group", "attribute_category", "metric", "value"]
+    tables = {("twbias", "attributes"): pd.DataFrame(rows, columns=columns)}
+    report = claims_report(CLAIMS, PAPERS, SHIPPED, tables, {}, {"m": "TW-LLM"}).set_index("claim")
+    row = report.loc["TW-LLM's effect size in Athletic Ability is consistently above 1."]
+    assert row["published"] == "open: no published numbers; public outputs decide it"
+    assert row["public_outputs"] == "fails: holds in 1 of 2; TW-LLM, Han, Athletic Ability has 0.949"
+
+
+def test_every_claim_has_a_verdict_or_a_reason():
+    assert list(REPORT.columns) == list(COLUMNS)
+    assert REPORT["published"].str.match(r"holds$|holds in \d+ of \d+; not |fails: .|open: .").all()
+    assert not REPORT["published"].str.contains("no number is there").any()
+    assert not REPORT.duplicated(["paper", "section", "claim"]).any()
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("The step from 0.5B to 1.5B is larger than that from 1.5B to 7B.", "fails: a step of 4.67, then one of 5.03"),
+        ("GPT-4o, the most advanced, is the least biased on CrowS-Pairs.", "fails: GPT-4o has 17.47, Mistral-7B-v0.3"),
+        ("Religion 4 has the most instances of its category in most models (semi-generation).", "no Religion 4"),
+        ("Religions has 27,864 test instances.", "fails: it is 27846, -18 from 27864"),
+    ],
+)
+def test_claims_that_are_known_to_fail_do(claim, said):
+    assert said in REPORT.set_index("claim").loc[claim, "published"]
+
+
+def test_the_report_lists_what_fails():
+    text = summarise_claims(REPORT)
+    assert text.count("\n| ") > len(REPORT) and "there is no Religion 4" in text.split("## All")[0]
+
+
+def test_the_counts_of_public_data_are_theirs(tmp_path):
+    """Of BBQ the eight categories of config/papers.yaml, whose questions are what the text has in each context."""
+    papers = yaml.safe_load((ROOT / "config/papers.yaml").read_text(encoding="utf-8"))
+    bbq, crows_pairs, stereoset = (
+        registry.read_items(name)(
+            {path: Path(file) for path, file in mirrored(folder, tmp_path).items()},
+            Resources.shipped(*registry.resource_names(name, "items")),
+        )
+        for name, folder in (("bbq", "bbq"), ("crows_pairs", "crows_pairs"), ("stereoset", "stereoset_ptbr"))
+    )
+    bbq = bbq[bbq["category"].isin(papers["benchmarks"]["bbq"]["categories"])]
+    counted = {
+        "BBQ, ambiguous": (bbq["condition"] == "ambig").sum(),
+        "BBQ, disambiguous": (bbq["condition"] == "disambig").sum(),
+        "CrowS-Pairs": len(crows_pairs),
+        "StereoSet, intrasentence": (stereoset["task"] == "intrasentence").sum(),
+        "StereoSet, intersentence": (stereoset["task"] == "intersentence").sum(),
+    }
+    assert SHIPPED.published("public_counts").set_index("dataset")["count"].astype(int).to_dict() == counted

@@ -1,0 +1,66 @@
+"""A first configuration: what `init` writes is whole, and what it cannot know it asks for."""
+
+import json
+
+import pytest
+import yaml
+
+from biasatlas.errors import UserError
+from biasatlas.workflow.config import load_config
+from biasatlas.workflow.start import configuration
+
+ENDPOINT = {"model": "", "endpoint": "https://host/v1", "served": "org/gpt-mini", "budget": None, "prices": None}
+
+
+def local(model):
+    return {"model": str(model), "endpoint": "", "served": "", "budget": None, "prices": None}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A model of 3 million weights in bfloat16, as far as its files say."""
+    folder = tmp_path / "my model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"dtype": "bfloat16"}))
+    (folder / "model.safetensors").write_bytes(b"\0" * 6_000_000)
+    return folder
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_a_folder_makes_a_configuration_that_loads(folder, sample):
+    text = configuration(**local(folder), sample=sample)
+    entry = load_config(yaml.safe_load(text)).models["my-model"]
+    assert entry.kind == "hf" and entry.source == str(folder) and entry.size_billion == pytest.approx(0.003)
+    assert ("data: sample" in text) == sample
+
+
+def test_an_endpoint_makes_a_configuration_that_loads():
+    text = configuration(**ENDPOINT | {"budget": 5, "prices": [0.15, 0.6]}, sample=True)
+    entry = load_config(yaml.safe_load(text)).models["org-gpt-mini"]
+    assert (entry.budget, entry.price_input_per_million, entry.model) == (5, 0.15, "org/gpt-mini")
+    assert len(text.splitlines()) <= 16
+
+
+def test_a_name_on_the_hub_says_its_size():
+    entry = yaml.safe_load(configuration(**local("Qwen/Qwen2.5-0.5B-Instruct"), sample=True))["models"]
+    assert entry["Qwen2.5-0.5B-Instruct"]["size_billion"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (ENDPOINT | {"served": ""}, "--served"),
+        (ENDPOINT | {"budget": 5}, "--prices"),
+        (local("./nowhere"), "no folder there"),
+        (local("nowhere"), "owner/name"),
+        (local("openai-community/gpt2"), "how large"),
+    ],
+)
+def test_what_is_missing_is_asked_for(given, said):
+    with pytest.raises(UserError, match=said):
+        configuration(**given, sample=False)
+
+
+def test_a_folder_without_weights_is_no_model(tmp_path):
+    with pytest.raises(UserError, match=r"config\.json and \*\.safetensors"):
+        configuration(**local(tmp_path), sample=False)

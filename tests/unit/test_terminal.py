@@ -1,0 +1,50 @@
+"""What a run says on the terminal, from Snakemake's events."""
+
+import logging
+
+import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from snakemake_logger_plugin_atlas import LogHandler
+
+
+@pytest.fixture
+def said(capsys):
+    """Hand events over; the lines that they make."""
+    handler = LogHandler(None, None)
+
+    def say(*events, **fields):
+        for event in events:
+            record = logging.LogRecord("snakemake", logging.INFO, "", 0, fields.pop("text", ""), (), None)
+            record.__dict__.update(fields, event=event)
+            handler.emit(record)
+        return capsys.readouterr().err.splitlines()
+
+    return say
+
+
+def begin(said, job, rule, **wildcards):
+    return said(LogEvent.JOB_INFO, jobid=job, rule_name=rule, wildcards=wildcards)
+
+
+def test_a_kind_of_step_is_one_line_and_each_model_has_its_own(said):
+    assert said(LogEvent.RUN_INFO, stats={"score_bbq": 2, "answer_requests": 1, "total": 3}) == ["3 steps"]
+    assert begin(said, 1, "answer_requests", model="m", benchmark="bbq") == []
+    assert said(LogEvent.JOB_FINISHED, job_id=1) == ["m bbq: answered in 0:00"]
+    for job in (2, 3):
+        begin(said, job, "score_bbq")
+    assert said(LogEvent.JOB_FINISHED, job_id=2) == []
+    assert said(LogEvent.JOB_FINISHED, job_id=3) == ["score_bbq: all 2 done"]
+
+
+def test_a_failure_is_told_once_by_the_name_of_its_entry(said):
+    begin(said, 7, "answer_requests", model="gpt-mini", benchmark="bbq")
+    failed = {"jobid": 7, "rule_name": "answer_requests", "log": ["logs/a.log"]}
+    assert said(LogEvent.JOB_ERROR, LogEvent.JOB_ERROR, **failed) == [
+        "failed: answer_requests gpt-mini bbq; log: logs/a.log"
+    ]
+
+
+def test_a_fault_in_the_lines_ends_no_run(said, monkeypatch):
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    assert said(LogEvent.RUN_INFO) == []
