@@ -34,7 +34,7 @@ def init(
     if Path(configfile).exists():
         raise UserError(f"{configfile}: there already. Name another file, or remove it.")
     write_text(configuration(model, endpoint, served, budget, prices, sample), Path(configfile))
-    print(f"{configfile}: written. Next: check {configfile}; then run {configfile}; then open {configfile}")
+    print(f"{configfile}: written. Next, by the same command: check {configfile}, run {configfile}, open {configfile}")
 
 
 def run(configfile: str, options: list[str]) -> int:

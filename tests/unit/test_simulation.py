@@ -10,9 +10,10 @@ from scipy.stats import norm
 
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.report.cards import sentence
-from biasatlas.simulation import direct, own_group
+from biasatlas.simulation import direct, ngrams, own_group
 from biasatlas.simulation.experiment import COLUMNS, run
 from biasatlas.simulation.ground_truth import ground_truth
+from biasatlas.simulation.ngrams import WordModel
 from biasatlas.simulation.nuisances import NUISANCES, half
 from biasatlas.simulation.studies import Headline, Study, load_studies
 from biasatlas.simulation.validity import cards, markdown, settings_table
@@ -159,7 +160,7 @@ def test_every_headline_of_a_study_is_one_row_of_its_table(name):
 
 
 def test_every_setting_of_every_study_is_a_model():
-    for study in load_studies().values():
+    for study in (each for each in load_studies().values() if each.by != "ngrams"):
         assert all(study.entry(setting, 1, {"one": ["a", "b"]}).seed == 1 for setting in study.settings())
 
 
@@ -168,8 +169,9 @@ def test_a_nuisance_of_half_of_the_groups_names_every_second_one():
 
 
 def test_a_nuisance_reaches_every_study_that_it_fits_and_no_other():
-    of_texts = {name for name, study in load_studies().items() if "swap" in study.settings()}
-    asked = {name: load_spec(study.benchmark).tasks[study.tasks[0]].kind for name, study in load_studies().items()}
+    studies = {name: study for name, study in load_studies().items() if study.by != "ngrams"}
+    of_texts = {name for name, study in studies.items() if "swap" in study.settings()}
+    asked = {name: load_spec(study.benchmark).tasks[study.tasks[0]].kind for name, study in studies.items()}
     assert of_texts == {name for name, kind in asked.items() if kind == "likelihood"}
     assert {name for name, study in load_studies().items() if "abstention_by_polarity" in study.settings()} >= {"bbq"}
 
@@ -248,3 +250,18 @@ def test_regressions_made_ready_give_what_the_table_gives():
     slow = run(study, "token_noise", tried, [7])
     columns = ["value", "ci_low", "ci_high", "n", "n_clusters", "ground_truth"]
     assert quick[columns].to_numpy() == pytest.approx(slow[columns].to_numpy(), nan_ok=True)
+
+
+def test_a_word_model_knows_what_it_was_trained_on():
+    model = WordModel([["a", "b", "c"], ["a", "b", "c"], ["a", "d", "e"]])
+    seen, unseen = (model.log_likelihood(["a"], words) for words in (["b", "c"], ["d", "c"]))
+    assert seen > unseen
+    vocabulary = sum(math.exp(model.log_likelihood(["a", "b"], [word])) for word in "abcde")
+    assert vocabulary <= 1 + 1e-9
+
+
+def test_word_models_trained_on_stereotypes_have_them_and_fair_ones_do_not():
+    study = load_studies()["crows_pairs_ngrams"]
+    tried = bench("crows_pairs", ("pair",))
+    fair, biased = (ngrams.run(study, setting, tried, range(1, 9))["value"].mean() for setting in ("bias-0", "bias-1"))
+    assert abs(fair) < biased

@@ -75,11 +75,7 @@ class Harness:
             design = registry.spec_view(study.benchmark, "studies").design
             (cluster, *_) = next(factor for factor in design.values() if factor.sampled and factor.items).items
             items = items[pd.factorize(items[cluster])[0] % study.every == 0].reset_index(drop=True)
-        bench = cls.of(study.benchmark, study.protocol, resources, items, study.tasks, study.categories)
-        if not study.one_prompt:
-            return bench
-        first = {task: asked["prompt_type"] == asked["prompt_type"].iloc[0] for task, asked in bench.requests.items()}
-        return replace(bench, requests={task: asked[first[task]] for task, asked in bench.requests.items()})
+        return cls.of(study.benchmark, study.protocol, resources, items, study.tasks, study.categories)
 
     def only(self, task: str) -> "Harness":
         """One of its tasks."""

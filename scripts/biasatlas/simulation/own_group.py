@@ -1,6 +1,7 @@
 """TWBias's own-group regressions for many simulated models at once: only what is regressed changes from model to model."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -23,16 +24,14 @@ Places = NDArray[np.int_]
 
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
     """As :func:`biasatlas.simulation.experiment.run`, for headlines of the table `own_group`."""
-    options = cast(TWBiasOptions, bench.options)
-    questions, seeds = bench.questions["perplexity"], list(seeds)
-    scores = bench.scored({"perplexity": questions.answer(study.entry(setting, 0, bench.groups))}, "any")
-    designs = ((pair, regression(scores, swaps, pair)) for pair, swaps in swapped_pairs(scores, options))
-    found = {(*pair, design.metric): design for pair, design in designs}
-    wanted = {_of(headline) for headline in study.headlines}
-    if missing := wanted - {of for of, design in found.items() if not design.reason}:
-        raise ValueError(f"{', '.join(map(str, missing))}: no such regression")
-    places = {of: _places(bench.requests["perplexity"], found[of]) for of in wanted}
-    outcomes = {of: np.empty((len(found[of].changes), len(seeds))) for of in wanted}
+    found, seeds = _designs(study, bench), list(seeds)
+    asked = bench.requests["perplexity"]
+    if study.one_prompt:
+        first = {"perplexity": asked[asked["prompt_type"] == PROMPTS[0]]}
+        bench = replace(bench, requests=first, nuisance=None).under(bench.nuisance)
+    questions = bench.questions["perplexity"]
+    places = {of: _places(bench.requests["perplexity"], design) for of, design in found.items()}
+    outcomes = {of: np.empty((len(found[of].changes), len(seeds))) for of in found}
     for number, seed in enumerate(seeds):
         entry = study.entry(setting, seed, bench.groups)
         value = questions.log_likelihoods(entry)
@@ -53,6 +52,19 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
         ]
     runs = pd.DataFrame(rows, columns=["headline", *COLUMNS[2:]]).sort_values(["seed", "headline"], ignore_index=True)
     return labelled(study, runs)
+
+
+def _designs(study: Study, bench: Harness) -> dict[tuple[str, str, str], Regression]:
+    """The regressions of a study's headlines, from the scores of any model."""
+    plain = replace(bench.questions["perplexity"], change=None)
+    answers = plain.answer(study.entry(study.settings()[0], 0, bench.groups))
+    scores = bench.scored({"perplexity": answers}, "any")
+    swaps = swapped_pairs(scores, cast(TWBiasOptions, bench.options))
+    designs = {(*pair, each.metric): each for pair, some in swaps for each in [regression(scores, some, pair)]}
+    wanted = dict.fromkeys(_of(headline) for headline in study.headlines)
+    if missing := wanted.keys() - {of for of, design in designs.items() if not design.reason}:
+        raise ValueError(f"{', '.join(map(str, missing))}: no such regression")
+    return {of: designs[of] for of in wanted}
 
 
 def _of(headline: Headline) -> tuple[str, str, str]:

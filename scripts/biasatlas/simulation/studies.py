@@ -46,7 +46,7 @@ class Study(_Section):
     ``by`` "tables": scores and tables are made of every model's answers; "evidence": what the benchmark's own headlines declare
     (:mod:`.claims`), whatever that is; "regression": TWBias's regressions are made ready once (:mod:`.own_group`), which takes a
     hundredth of the time; "answers": answers to the questions and pairs of one task stay numbers until they are estimated
-    (:mod:`.direct`), which takes a tenth.
+    (:mod:`.direct`), which takes a tenth; "ngrams": the same as "evidence", of word models trained on the texts (:mod:`.ngrams`).
 
     To save time a study takes of the clusters only ``every`` so-manieth, or of several prompts only the first (``one_prompt``), and
     at ``most`` so many seeds; a card says how many there were. Every nuisance that fits the tasks is tried (:mod:`.nuisances`), but for those in ``without``; ``nuisances`` are settings of
@@ -55,7 +55,7 @@ class Study(_Section):
 
     benchmark: str
     protocol: str = "recommended"
-    by: Literal["tables", "evidence", "regression", "answers"] = "tables"
+    by: Literal["tables", "evidence", "regression", "answers", "ngrams"] = "tables"
     tasks: list[str]
     categories: list[str] = []
     every: int = 1
@@ -82,6 +82,8 @@ class Study(_Section):
 
     def fitting(self) -> list[str]:
         """Names of all nuisances that could be tried on it."""
+        if self.by == "ngrams":
+            return list(self.nuisances)
         spec = load_spec(self.benchmark)
         return [name for name, each in NUISANCES.items() if each.fits(spec, self.tasks)] + list(self.nuisances)
 

@@ -169,7 +169,7 @@ def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
         "false_alarms": alarms.max() if len(alarms) else np.nan,
         "claimed": claimed.max() if len(claimed) else np.nan,
         "mistakes": ", ".join(mistakes),
-        "tried": "; ".join(f"{name} {share:.3f}".replace("0.", ".") for name, share in alarms.items()),
+        "tried": "; ".join(name if np.isnan(share) else f"{name} {share:.3f}" for name, share in fair["found"].items()),
         "not_tried": ", ".join(name for name in fitting if name not in fair.index),
         "smallest_dose": dose,
         "smallest_value": value,

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from biasatlas import ROOT
+from biasatlas.benchmarks.registry import file_checks, is_benchmark
 from biasatlas.benchmarks.shared.templates import FILE, read_published
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.entry import ApiEntry, api_key
 from biasatlas.models.kinds import KINDS
-from biasatlas.models.released.entry import ReleasedEntry
+from biasatlas.models.released.entry import ReleasedEntry, format_of
 from biasatlas.resources import Resources
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
@@ -35,6 +36,7 @@ def check_preflight(config: Config, where: str) -> None:
         *_missing_files(config),
         *_unmeasured(config),
         *_unprinted(config),
+        *_unreadable(config),
     ]
     if faults:
         raise UserError("\n".join(f"{where}: {fault}" for fault in faults))
@@ -117,6 +119,30 @@ def _unprinted(config: Config) -> Iterator[str]:
                 read_published(path, run.benchmark, Resources.shipped(f"prompts/{run.benchmark}/printed.csv"))
             except UserError as error:
                 yield f"benchmarks.{name}.files.{FILE}: {error}"
+
+
+def _unreadable(config: Config) -> Iterator[str]:
+    """What is wrong with the beginning of a user's file, where its benchmark can tell."""
+    given = [
+        (f"benchmarks.{name}.files.{what}", run.benchmark, "items", what, path)
+        for name, run in config.benchmarks.items()
+        for what, path in run.files.items()
+        if is_benchmark(run.benchmark) and what in selection.data_files(config, name)
+    ]
+    for name, entry in config.models.items():
+        if isinstance(entry, ReleasedEntry) and entry.path and not entry.column and len(entry.files) == 1:
+            spec = config.spec(entry.benchmark)
+            (path,) = entry.files.values()
+            given.append(
+                (f"models.{name}.path", config.benchmark(entry.benchmark), "released", format_of(entry, spec), path)
+            )
+    for key, benchmark, module, what, path in given:
+        check = file_checks(benchmark, module).get(what) if Path(path).is_file() else None
+        if check:
+            try:
+                check(path)
+            except UserError as error:
+                yield f"{key}: {error}"
 
 
 def _unable(config: Config, benchmark: str, model: str) -> str:
