@@ -64,11 +64,11 @@ def check(entry: ApiEntry) -> Found:
     """
     timeout_s = min(_CHECK_TIMEOUT_S, entry.timeout_s)
     with openai.OpenAI(**options(entry, timeout_s=timeout_s)) as client:
-        probe, before = _Probe(entry, client), most_seconds.set(timeout_s)
+        asking, before = _Probe(entry, client), most_seconds.set(timeout_s)
         try:
-            return probe.run()
+            return asking.run()
         except openai.APIStatusError as error:
-            raise UserError(probe.explain(error)) from None
+            raise UserError(asking.explain(error)) from None
         except openai.APIConnectionError as error:
             raise UserError(
                 f"{entry.base_url} cannot be reached ({shown(str(error.__cause__ or error), entry)}): is "
@@ -76,10 +76,10 @@ def check(entry: ApiEntry) -> Found:
             ) from None
         except ValueError as error:
             raise UserError(
-                f"{probe.where} answers with what is no reply to a chat: {shown(str(error), entry)}"
+                f"{asking.where} answers with what is no reply to a chat: {shown(str(error), entry)}"
             ) from None
         finally:
-            probe.limits.close()
+            asking.limits.close()
             most_seconds.reset(before)
 
 
