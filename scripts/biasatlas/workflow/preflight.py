@@ -3,14 +3,29 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from biasatlas import ROOT
 from biasatlas.benchmarks.registry import file_checks, is_benchmark
 from biasatlas.benchmarks.shared.templates import FILE, read_published
 from biasatlas.errors import UserError
+from biasatlas.models.endpoint.entry import ApiEntry, api_key
 from biasatlas.models.kinds import KINDS
 from biasatlas.models.released.entry import ReleasedEntry, format_of
 from biasatlas.resources import Resources
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
+
+#: Folders of the workflow.
+_OWN = {".git", ".github", "bench", "config", "docs", "envs", "profiles", "resources", "rules", "scripts", "tests"}
+
+
+def missing_keys(config: Config) -> Iterator[str]:
+    """A sentence for each endpoint whose key is not there."""
+    for name, entry in config.models.items():
+        if isinstance(entry, ApiEntry):
+            try:
+                api_key(entry)
+            except UserError as error:
+                yield f"models.{name}: {error}"
 
 
 def check_preflight(config: Config, where: str) -> None:
@@ -33,12 +48,26 @@ def _unusable_folders(config: Config) -> Iterator[str]:
         file = next((part for part in (path, *path.parents) if part.exists() and not part.is_dir()), None)
         if file:
             yield f"{key}: {str(file)!r} is a file; name a folder"
+    results = Path(config.results).resolve()
+    data = {"data": config.data, "mirror": config.mirror}
+    taken = {Path(path).resolve(): f"the folder `{key}`" for key, path in data.items() if path is not None}
+    taken |= {Path.cwd(): "the working folder", Path.home(): "your home folder"}
+    taken |= {path: "a part of the workflow itself" for path in ROOT.iterdir() if path.is_dir() and path.name in _OWN}
+    if results in taken:
+        yield f"results: {config.results!r} is {taken[results]}; name a folder for results alone"
+    elif results in Path.cwd().parents:
+        yield f"results: {config.results!r} holds the working folder; name a folder for results alone"
     if config.mirror is not None and not Path(config.mirror).is_dir():
         yield f"mirror: {config.mirror!r} is no folder; correct it, or leave the key out to download the data"
 
 
 def _unkept(config: Config) -> Iterator[str]:
     for name, entry in config.models.items():
+        if isinstance(entry, ApiEntry) and config.max_cost is not None and not entry.is_priced:
+            yield (
+                f"models.{name}: nothing would count against `max_cost`: give price_input_per_million and "
+                "price_output_per_million, or `prices: known`, or `prices: free` where it costs nothing"
+            )
         if config.store and getattr(entry, "batch", False):
             yield f"models.{name}.batch: what is noted of a batch stays on one machine; leave `batch` or `store` out"
 
