@@ -98,7 +98,7 @@ class CausalModel:
             self._keys(asked, kind, prompts),
             (prompts, texts(asked, "continuation")),
             lambda left: self._encode(kind, asked.iloc[left].reset_index(drop=True), [prompts[i] for i in left]),
-            lambda encoded, keep: self._solve(kind, *encoded, keep=keep),
+            lambda encoded, keep: self._solve(kind, encoded[0], encoded[1], keep),
             store,
             share,
             texts_are_asked=kind == "generation",
