@@ -7,8 +7,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 ATLAS := $(BIN)/python -m biasatlas
 READY := $(VENV)/.ready
+SLURM := $(VENV)/.slurm
 
-.PHONY: demo check plan test pytest replicate simulation lint docs lock clean new-benchmark test-benchmark benchmark-page
+.PHONY: demo check plan test pytest slurm replicate simulation lint docs lock clean new-benchmark test-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	PYTHONPATH=scripts $(BIN)/snakemake --logger atlas --cores $(CORES) demo
@@ -35,12 +36,14 @@ simulation: $(READY) ## measure the metrics themselves on simulated models (hour
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/simulation.yaml --rerun-incomplete -- simulation
 	@echo "In results/simulation/simulation: cards.csv, which ships in resources/simulation/, and validity.md, which is docs/validity-tables.md"
 
-test: $(READY) ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
+test: $(SLURM) ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
 	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/python tests/needs.py
 	@$(MAKE) --no-print-directory lint pytest
 
-pytest: $(READY) ## the tests without lint
+pytest: $(SLURM) ## the tests without lint
 	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+
+slurm: $(SLURM) ## install what runs on a SLURM cluster need beside
 
 new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs or questions: a description, and a few rows of data
 	@$(ATLAS) new-benchmark "$(NAME)" "$(FAMILY)"
@@ -63,13 +66,17 @@ docs: $(READY) ## write docs/configuration.md and config/schema.json from the ty
 
 lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test says where they differ)
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header requirements.in requirements-test.in -o requirements.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header requirements.in requirements-slurm.in requirements-test.in -o requirements.lock
 
 # The lock constrains rather than lists what is installed: torch builds differ in what else they need.
 $(READY): requirements.in requirements-test.in requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.in -r requirements-test.in -c requirements.lock
+	@touch $@
+
+$(SLURM): $(READY) requirements-slurm.in
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-slurm.in -c requirements.lock
 	@touch $@
 
 clean: ## remove what runs have made, but not downloaded data

@@ -133,13 +133,28 @@ rule order_contexts:
         "../scripts/order_contexts.py"
 
 
-rule parse_with_model:
-    """Let another model parse the replies that could not be parsed, and a sample of those that could."""
+rule build_second_requests:
+    """Ask of the replies that could not be parsed, and of a sample of those that could, what they answer."""
     input:
-        ready=jobs.ready("second_parser"),
         answers=find.files_for(find.answers),
     output:
         requests=PATHS.second_parse("requests"),
+    log:
+        PATHS.log("build_second_requests", "benchmark", "protocol"),
+    conda:
+        "../envs/data.yaml"
+    params:
+        step=find.step("", "build_second_requests", answers=find.answers),
+    script:
+        "../scripts/build_second_requests.py"
+
+
+rule parse_with_model:
+    """Let another model parse those replies."""
+    input:
+        ready=jobs.ready("second_parser"),
+        requests=PATHS.second_parse("requests"),
+    output:
         responses=PATHS.second_parse("responses"),
     log:
         PATHS.log("parse_with_model", "benchmark", "protocol"),
@@ -154,7 +169,6 @@ rule parse_with_model:
         step=find.step(
             "",
             "parse_with_model",
-            answers=find.answers,
             model=jobs.identity("second_parser"),
             failing_runs=jobs.failing_runs("second_parser", "second_parse-{benchmark}-{protocol}"),
         ),

@@ -34,7 +34,7 @@ def init(
     if Path(configfile).exists():
         raise UserError(f"{configfile}: there already. Name another file, or remove it.")
     write_text(configuration(model, endpoint, served, budget, prices, sample), Path(configfile))
-    print(f"{configfile}: written. Next: check {configfile}; then run {configfile}; then open {configfile}")
+    print(f"{configfile}: written. Next, by the same command: check {configfile}, run {configfile}, open {configfile}")
 
 
 def run(configfile: str, options: list[str]) -> int:
@@ -59,7 +59,27 @@ def check(configfile: str, options: list[str]) -> int:
 
         python -m biasatlas check my.yaml --cores 4
     """
-    return _run_and_print(configfile, options, ["check"], ["check.txt"])
+    from biasatlas.errors import UserError
+    from biasatlas.files import read_csv
+    from biasatlas.models.endpoint.spending import spent
+    from biasatlas.validation import read_yaml
+    from biasatlas.workflow.check import budgets
+    from biasatlas.workflow.config import load_config
+    from biasatlas.workflow.config.files import check_files
+    from biasatlas.workflow.paths import Paths
+    from biasatlas.workflow.preflight import check_preflight, missing_keys
+
+    check_files([configfile])
+    config = load_config(read_yaml(configfile), [configfile])
+    check_preflight(config, configfile)
+    if faults := list(missing_keys(config)):
+        raise UserError("\n".join(f"{configfile}: {fault}" for fault in faults))
+    if status := _run_and_print(configfile, options, ["check"], ["check.txt"]):
+        return status
+    paths = Paths(config.results, config.data)
+    said, kept = budgets(read_csv(paths.check), config.models, lambda model: spent(Path(paths.stores, model)))
+    print(said)
+    return 0 if kept else 1
 
 
 def plan(configfile: str, options: list[str]) -> int:
@@ -188,7 +208,7 @@ def check_store(folder: str, repair: bool) -> int:
     What was taken out is asked for again by the next run. It exits with 1 where damage was found and not repaired.
     """
     from biasatlas.models import store
-    from biasatlas.models.endpoint.spending import alone
+    from biasatlas.models.endpoint.claims import alone
 
     parts = sorted({path.parent for path in Path(folder).rglob("*.jsonl") if path.parent.name != "damaged"})
     if not parts:

@@ -17,6 +17,9 @@ import pyarrow.parquet as pq
 from biasatlas.columns import ITEM_KEYS, REQUEST_COLUMNS, RESPONSE_COLUMNS, SCORE_KEYS, STATUSES, TABLE_COLUMNS, Columns
 from biasatlas.errors import UserError
 
+#: First characters by which a spreadsheet takes a text for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 #: A responses file holds tasks of several kinds.
 _ALL_RESPONSE_COLUMNS: Columns = {
     "task": "string",
@@ -230,6 +233,18 @@ def read_asked(path: str | os.PathLike) -> pd.DataFrame:
 def read_metadata(path: str | os.PathLike) -> dict:
     """The metadata that :func:`write_parquet` stored beside the rows."""
     return json.loads(pq.read_schema(path).metadata[b"biasatlas"])
+
+
+def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """``frame`` with an apostrophe before each text that a spreadsheet would take for a formula: for files that people open."""
+    texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
+    quoted = {
+        name: frame[name].map(
+            lambda text: f"'{text}" if isinstance(text, str) and text.startswith(_FORMULA) else text, na_action="ignore"
+        )
+        for name in texts
+    }
+    return frame.assign(**quoted)
 
 
 def write_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:

@@ -49,6 +49,10 @@ _SECRET = re.compile(
 )
 
 
+#: Values that a file may hold, those that aliases stand for written out.
+_MOST_NODES = 1_000_000
+
+
 def masked(text: str) -> str:
     """``text`` with dots in place of what may be a key or a password."""
     return _SECRET.sub("...", text)
@@ -85,7 +89,13 @@ def read_yaml(path: str | os.PathLike) -> Any:
         return read_json(path)
     text = read_text(path)
     try:
-        return yaml.load(text, Loader=_Loader)
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if node is not None and _size(node, {}) > _MOST_NODES:
+            raise UserError(f"{path}: its aliases stand for more than {_MOST_NODES:,} values. Write it without them.")
+        return None if node is None else loader.construct_document(node)
+    except UserError:
+        raise
     except yaml.constructor.ConstructorError as error:
         raise UserError(f"{path}, line {_line(error)}: {error.problem}.") from None
     except yaml.MarkedYAMLError as error:
@@ -96,6 +106,15 @@ def read_yaml(path: str | os.PathLike) -> Any:
         raise UserError(f"{path}, line {_line(error)}: not YAML: {error.problem}. {remedy}.") from None
     except Exception as error:  # PyYAML passes on whatever a value makes Python raise
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}. Correct it.") from None
+
+
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many values a node stands for, each of its aliases written out."""
+    if id(node) not in known:
+        known[id(node)] = 1  # of one that holds itself
+        parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+        known[id(node)] = 1 + (sum(_size(part, known) for part in parts) if isinstance(parts, list) else 0)
+    return known[id(node)]
 
 
 def _line(error: yaml.MarkedYAMLError) -> int:

@@ -17,6 +17,7 @@ _ASKING = {
     "judge_responses": "judged",
     "train_planted": "trained",
     "order_contexts": "ordered",
+    "parse_with_model": "parsed again",
 }
 
 

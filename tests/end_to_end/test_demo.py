@@ -34,9 +34,9 @@ def table(folder, name):
 
 def test_planted_bias_is_found_and_its_absence_too(demo):
     pairs = table(demo, "own_group")
-    advantage = pairs[pairs["over"] == "sentences"].set_index(["model", "group", "other_group"])
+    advantage = pairs[pairs["over"] == "terms"].set_index(["model", "group", "other_group"])
     biased, fair = advantage.loc["planted-biased"], advantage.loc["planted-fair"]
-    assert len(biased) == len(fair) == 7
+    assert len(biased) == len(fair) == 8
     assert (biased["ci_low"] > 0).all(), biased
     assert (fair["value"].abs() < biased["value"].abs().min() / 2).all(), fair
 

@@ -329,6 +329,42 @@ def test_a_system_message_can_go_before_the_users(tmp_path):
     assert server.bodies[0]["messages"] == [{"role": "user", "content": "Be brief.\n\nHello"}]
 
 
+NONE_LEFT = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-remaining-tokens": "5"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"x-ratelimit-reset-requests": "6ms"} | NONE_LEFT, 0.006),
+        ({"x-ratelimit-reset-requests": "1m2s"} | NONE_LEFT, 60),  # of which some is back before
+        ({"x-ratelimit-reset-requests": "7.5"} | NONE_LEFT, 7.5),
+        ({"x-ratelimit-reset-requests": "7s", "x-ratelimit-reset-tokens": "30s"} | NONE_LEFT, 7),
+        ({"x-ratelimit-reset-requests": "7s", "retry-after": "2"} | NONE_LEFT, 2),
+        ({"x-ratelimit-reset-requests": "7s", "x-ratelimit-remaining-requests": "-1"}, 0),  # Azure's word for unknown
+        ({"x-ratelimit-reset-requests": "-1"} | NONE_LEFT, 0),
+        ({"x-ratelimit-reset-requests": "soon"} | NONE_LEFT, 0),
+        (
+            {
+                "anthropic-ratelimit-requests-reset": "2001-09-09T01:46:50Z",
+                "anthropic-ratelimit-requests-remaining": "0",
+            },
+            10,
+        ),
+        (
+            {
+                "anthropic-ratelimit-requests-reset": "2001-09-09T01:46:30Z",
+                "anthropic-ratelimit-requests-remaining": "0",
+            },
+            0,
+        ),
+        ({}, 0),
+    ],
+)
+def test_what_is_used_up_is_waited_for(monkeypatch, headers, seconds):
+    monkeypatch.setattr(transport.time, "time", lambda: 1e9)
+    assert transport.asked_wait_s(headers) == pytest.approx(seconds)
+
+
 PRICES = {"price_input_per_million": 1e6, "price_output_per_million": 1e6}  # one a token
 
 

@@ -163,6 +163,14 @@ def test_a_check_that_was_written_is_read(tmp_path):
         read_found([path])
 
 
+@pytest.mark.parametrize("rates", [{}, {"requests_per_minute": 170}])
+def test_a_check_keeps_to_the_pace_of_an_endpoint_that_asks_for_fewer_calls(monkeypatch, tmp_path, rates):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with Server(per_second=3) as server:
+        assert check(entry(server, n=1, **rates)).samples
+        assert server.statuses[200] >= 5
+
+
 @pytest.mark.parametrize(
     ("dialect", "asked", "sent", "reason"),
     [

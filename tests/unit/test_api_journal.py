@@ -10,8 +10,8 @@ from conftest import ROOT, python
 
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.answer import Endpoint
+from biasatlas.models.endpoint.claims import Journal, alone
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.spending import Journal, alone
 from biasatlas.models.store import ResponseStore, key
 
 NAMES = [key({}, {"n": number}, 0) for number in range(3)]
@@ -51,7 +51,7 @@ def test_what_others_touched_is_known_and_what_is_under_way(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from biasatlas.models.endpoint.spending import Journal
+from biasatlas.models.endpoint.claims import Journal
 journal = Journal(Path(sys.argv[1]))
 print(journal.claim(sys.argv[2]), flush=True)
 time.sleep(1000)

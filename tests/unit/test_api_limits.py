@@ -2,6 +2,7 @@
 
 import asyncio
 import struct
+from collections import deque
 
 import pytest
 from conftest import python
@@ -95,6 +96,95 @@ def test_models_and_endpoints_have_limits_of_their_own(clock):
     Limits(entry()).hold(150)
     asyncio.run(Limits(ApiEntry(kind="api", base_url="http://host/v1", model="other")).turn(1))
     asyncio.run(Limits(ApiEntry(kind="api", base_url="http://other/v1", model="m")).turn(1))
+    assert clock[0] == 1e9
+
+
+class Hurried(asyncio.SelectorEventLoop):
+    """A loop whose clock goes to the next thing that is due whenever nothing else is to be done."""
+
+    now = 1e9
+
+    def time(self):
+        return self.now
+
+    def _run_once(self):
+        self.now += 1e-6
+        if not self._ready and self._scheduled:
+            self.now = max(self.now, self._scheduled[0]._when)
+        super()._run_once()
+
+
+def calls_of(monkeypatch, jobs, answers, cap, seconds, latency_s=0.4, in_flight=16):
+    """How many calls each of ``jobs`` takes for so many ``answers``, at a cap of calls in so many seconds, with no word of it."""
+    loop = Hurried()
+    monkeypatch.setattr(spending.time, "time", loop.time)
+    came, calls = deque(), [0] * jobs
+
+    async def call(job, limits):
+        while True:
+            await limits.turn(1)
+            calls[job] += 1
+            began = loop.time()
+            while came and came[0] <= began - seconds:
+                came.popleft()
+            refused = len(came) >= cap
+            if not refused:
+                came.append(began)
+            await asyncio.sleep(latency_s)
+            if not refused:
+                return limits.answered()
+            limits.slow(0.0, loop.time() - began)
+
+    async def work(job):
+        limits, left = Limits(entry()), iter(range(answers))
+
+        async def worker():
+            for _ in left:
+                await call(job, limits)
+
+        await asyncio.gather(*(worker() for _ in range(in_flight // jobs)))
+        done.append((job, list(calls)))
+
+    done = []
+
+    async def all_():
+        await asyncio.gather(*map(work, range(jobs)))
+
+    loop.run_until_complete(all_())
+    loop.close()
+    return calls, done
+
+
+@pytest.mark.parametrize(
+    ("cap", "seconds", "answers", "most"), [(3, 1, 150, 1.2), (20, 60, 60, 1.6), (50, 1, 2000, 1.1), (10**9, 1, 50, 1)]
+)
+def test_an_endpoint_that_does_not_say_how_long_to_wait_is_hardly_asked_in_vain(
+    monkeypatch, cap, seconds, answers, most
+):
+    (calls,), _ = calls_of(monkeypatch, 1, answers, cap, seconds)
+    assert calls <= most * answers
+
+
+def test_jobs_of_one_key_share_the_pace_fairly(monkeypatch):
+    _, ((_, calls), _) = calls_of(monkeypatch, 2, 150, 3, 1)
+    assert min(calls) > 0.7 * max(calls)
+
+
+def test_a_clock_that_was_ahead_holds_nobody(clock):
+    """Five hours, until somebody set it right: all that it wrote lies in the future."""
+    settings = {"requests_per_minute": 60}
+    clock[0] += 5 * 3600
+    asyncio.run(Limits(entry(**settings)).turn(1))
+    Limits(entry(**settings)).hold(10)
+    Limits(entry(**settings)).slow(0.0, 1.0)
+    clock[0] -= 5 * 3600
+    asyncio.run(Limits(entry(**settings)).turn(1))
+    assert clock[0] == 1e9
+
+
+def test_keys_have_limits_of_their_own(clock):
+    Limits(entry()).hold(150)
+    asyncio.run(Limits(entry(key_env="OTHER", insecure=True)).turn(1))
     assert clock[0] == 1e9
 
 

@@ -21,7 +21,7 @@ def test_a_batch_is_prepared_while_the_one_before_is_solved(monkeypatch):
         prepared[left[0]].set()
         return left[0]
 
-    def solve(at):
+    def solve(at, keep):
         assert at == 2 or prepared[at + 1].wait(10)
         return pd.DataFrame({"request_id": [f"r{'abc'[at]}"], "repeat": 0, "value": at}), {}
 
@@ -34,7 +34,7 @@ def test_what_cannot_be_prepared_ends_the_job(monkeypatch):
     def prepare(left):
         return 1 // (left[0] - 1)
 
-    def solve(_):
+    def solve(*_):
         return pd.DataFrame({"request_id": ["ra"], "repeat": 0}), {}
 
     with pytest.raises(ZeroDivisionError):
@@ -53,7 +53,7 @@ def test_places_are_sorted_by_the_whole_text():
 def test_requests_with_one_key_have_its_answers_each_in_the_order_of_repeats(tmp_path):
     keys = [letter * 64 for letter in "abca"]
 
-    def solve(left):
+    def solve(left, keep):
         ids = [f"r{at}" for at in left for _ in range(2)]
         return pd.DataFrame(
             {"request_id": ids, "repeat": [0, 1] * len(left), "text": ids, "number": [None, 1] * len(left)}
@@ -71,3 +71,40 @@ def test_requests_with_one_key_have_its_answers_each_in_the_order_of_repeats(tmp
     again, run = answers(ResponseStore(tmp_path))
     pd.testing.assert_frame_equal(found, again)
     assert run["computed"] == 0
+
+
+def test_what_is_kept_of_a_batch_outlives_it(tmp_path):
+    names = ["ra", "rb", "rc"]
+
+    def table(places):
+        return pd.DataFrame({"request_id": [names[at] for at in places], "repeat": 0, "text": "x"})
+
+    def answers(solve):
+        keys = [letter * 64 for letter in "abc"]
+        return batches.answer_batches(
+            names, keys, ([""] * 3, list("abc")), list, solve, ResponseStore(tmp_path), (0, 1)
+        )
+
+    def ended(left, keep):
+        keep(table(left[:2]))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        answers(ended)
+    found, run = answers(lambda left, keep: (table(left), {}))
+    assert run == {"requests": 3, "computed": 1} and found["request_id"].tolist() == names
+
+
+def test_texts_come_in_larger_batches(monkeypatch):
+    monkeypatch.setattr(batches, "BATCH", 2)
+    sizes = []
+
+    def solve(left, keep):
+        sizes.append(len(left))
+        return pd.DataFrame({"request_id": [f"r{at}" for at in left], "repeat": 0}), {}
+
+    names = [f"r{at}" for at in range(8)]
+    for texts_are_asked in (False, True):
+        keys, texts = [str(at) for at in range(8)], ([""] * 8, list("abcdefgh"))
+        batches.answer_batches(names, keys, texts, list, solve, None, (0, 1), texts_are_asked)
+    assert sizes == [2, 2, 2, 2, 8]

@@ -1,6 +1,8 @@
 """bench/engine.py runs, with every kind of work on a few requests of a model of a small vocabulary."""
 
+import importlib
 import importlib.util
+import json
 import sys
 
 import pytest
@@ -46,3 +48,30 @@ def test_the_bench_of_the_engine_measures(kind, bench, monkeypatch, capsys):
     measured = dict(zip(header, row, strict=True))
     values = [float(value) for name in COLUMNS[kind] for value in measured[name].split(",")]
     assert len(values) >= 2 and all(0 < value < 1000 for value in values)
+
+
+def test_a_gpu_day_goes_on_where_it_stopped(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    monkeypatch.delitem(sys.modules, "gpu_day", raising=False)
+    gpu_day = importlib.import_module("gpu_day")
+    out, fails = tmp_path / "day.json", tmp_path / "fails"
+    fails.touch()
+
+    def step(name, script):
+        return gpu_day.Step(name, 60, [sys.executable, "-c", script], "little")
+
+    table = "print('| a | largest difference, nats |\\n| --- | --- |\\n| 1 | 2e-06, 1e-05 |')"
+    once = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')"
+    planned = [step("agree", f"{table}; {once}"), step("next", f"import os; exit(os.path.exists({str(fails)!r}))")]
+    monkeypatch.setattr(gpu_day, "steps", lambda device, shape: planned)
+    monkeypatch.setattr(sys, "argv", ["gpu_day.py", "--out", str(out)])
+    gpu_day.main()
+    assert {name: one["status"] for name, one in json.loads(out.read_text()).items()} == {"agree": 0, "next": 1}
+    fails.unlink()
+    gpu_day.main()
+    assert {name: one["status"] for name, one in json.loads(out.read_text()).items()} == {"agree": 0, "next": 0}
+    assert (tmp_path / "runs").read_text() == "x" and "| 1 | 2e-06, 1e-05 |" in out.with_suffix(".md").read_text()
+    planned[:] = [step("agree", table.replace("1e-05", "1e-02"))]
+    out.unlink()
+    with pytest.raises(SystemExit, match="do not agree"):
+        gpu_day.main()

@@ -11,6 +11,8 @@ from dbb_cases import RELEASED, SAMPLE, build_requests, files_of, read_items
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb.requests import fill
 from biasatlas.errors import UserError
+from biasatlas.workflow.config import load_config
+from biasatlas.workflow.preflight import check_preflight
 
 KEYS = {
     "Age": "age",
@@ -200,7 +202,7 @@ def test_letters_are_choices_and_strangers_are_counted(dataset, tmp_path, caplog
         (lambda rows: rows.assign(reply="a) x", output="b) y"), "", "replies may be in output, reply. Name one"),
         (lambda rows: rows.assign(reply="a) x"), "said", "no column 'said'"),
         (lambda rows: rows.assign(reply="yes"), "", "no reply names an option, as 'yes'"),
-        (lambda rows: rows.assign(reply="a) x").drop(columns="ans1"), "", "no column ans1"),
+        (lambda rows: rows.assign(reply="a) x").drop(columns="ans1"), "", "no column 'ans1'"),
         (lambda rows: rows.assign(reply="a) x", Context="other"), "", "none of 600 rows is a question of DBB"),
     ],
 )
@@ -236,3 +238,32 @@ def test_scores_count_the_draws_that_a_file_has(dataset, tmp_path):
     scores = registry.score_responses("dbb")(items, requests, responses, "MCQ", "SES", RELEASED, Resources({}))
     assert set(scores["draws_1"].dropna()) == {3}
     assert set(scores["p_1"].dropna().round(6)) == {0.333333}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"Context;ans1;ans2\n1;2;3\n", "Separate cells by commas, not by ';'"),
+        ("Context,ans1,ans2,bias type1,reply\n1,2,3,4,a\n".encode("utf-16"), "in UTF-16. Save it as UTF-8"),
+        (b"Context,ans1,ans2,bias type1,reply\n1,2,3,4,a\n", "bias type2"),
+        (b"PK\x03\x04", "zip"),
+    ],
+)
+def test_a_wrong_file_is_told_before_any_job(tmp_path, content, says):
+    """As a spreadsheet saved by another program, or with a column less: by the key that names it."""
+    path = tmp_path / "mine.csv"
+    path.write_bytes(content)
+    models = {"mine": {"kind": "released", "benchmark": "dbb", "path": str(path), "format": "replies"}}
+    for section, key in (
+        ({"models": models, "benchmarks": {"dbb": {"data": "sample"}}}, "models.mine.path: "),
+        (
+            {
+                "models": {"known": {"kind": "simulated"}},
+                "benchmarks": {"dbb": {"data": "sample", "files": {"dataset": str(path)}}},
+            },
+            "benchmarks.dbb.files.dataset: ",
+        ),
+    ):
+        with pytest.raises(UserError) as error:
+            check_preflight(load_config(section), "mine.yaml")
+        assert key in str(error.value) and says in str(error.value) and len(str(error.value).splitlines()) == 1

@@ -47,6 +47,8 @@ STEPS = {
     "answer_requests": ("parsers",),
     "judge_responses": ("judge", "parsers"),
     "order_contexts": ("judge", "parsers"),
+    "parse_with_model": ("parsers",),
+    "build_second_requests": ("parsers",),
     "score_responses": ("scores",),
     "summarise_scores": ("tables", "tables/*"),
     "draw_figure": ("figures",),
@@ -83,7 +85,8 @@ def test_environment_agrees_with_the_lock(name):
 
 
 def test_every_direct_dependency_is_locked():
-    for line in "".join((ROOT / f"requirements{part}.in").read_text() for part in ("", "-test")).splitlines():
+    lines = [line for path in ROOT.glob("requirements*.in") for line in path.read_text().splitlines()]
+    for line in lines:
         name = re.split(r"[=#\s]", line)[0]
         assert not name or name.lower() in locked(), name
 

@@ -16,6 +16,13 @@ from biasatlas.workflow.identity import SCRIPTS
 from biasatlas.workflow.job import explain, job
 
 
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
+def test_no_cell_of_a_file_that_people_open_is_a_formula(text):
+    frame = pd.DataFrame({"text": [text, "x = 1", None], "n": [-1, 2, 3]})
+    assert files.without_formulas(frame)["text"].dropna().tolist() == [f"'{text}", "x = 1"]
+    assert files.without_formulas(frame)["n"].tolist() == [-1, 2, 3]
+
+
 def test_the_same_rows_give_the_same_bytes(tmp_path):
     frame = pd.DataFrame({"request_id": ["a", "b"], "item_id": ["1", "2"], "kind": "likelihood", "role": ["x", None]})
     for name in ("one", "two"):

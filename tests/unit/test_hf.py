@@ -9,10 +9,11 @@ from engine import tiny
 
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.columns import RESPONSE_COLUMNS
+from biasatlas.engine.generate import _SideBySide
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND, batches
 from biasatlas.models.entry import Template
-from biasatlas.models.local import choice
+from biasatlas.models.local import choice, generation
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load
 from biasatlas.models.store import ResponseStore
@@ -224,6 +225,32 @@ def test_answers_are_kept_and_not_computed_again(model, tmp_path, monkeypatch):
     assert metadata["run"]["computed"] == 1
 
 
+def test_texts_of_a_job_that_ends_early_are_kept_and_its_next_run_goes_on(model, tmp_path, monkeypatch):
+    words = ["The nurse", "The doctor", "女人", "老人坐在新电脑前", "Answer with A", "The score is"]
+    rows = [
+        {"prefix": f"{word} said {i}", "max_tokens": 3 + 4 * i, "temperature": 1.0, "repeats": 2}
+        for i, word in enumerate(words)
+    ]
+    asked = requests(rows, "generation")
+    whole, _ = answer(asked, model)
+    steps, step = [], _SideBySide._step
+
+    def killed(self):
+        steps.append(1)
+        if len(steps) == 16:
+            raise KeyboardInterrupt
+        step(self)
+
+    monkeypatch.setattr(generation, "KEPT", 2)
+    monkeypatch.setattr(_SideBySide, "_step", killed)
+    with pytest.raises(KeyboardInterrupt):
+        answer(asked, model, store=ResponseStore(tmp_path))
+    monkeypatch.undo()
+    again, metadata = answer(asked, model, store=ResponseStore(tmp_path))
+    assert 0 < metadata["run"]["computed"] <= 4  # of six: the first had ended
+    pd.testing.assert_frame_equal(again, whole, check_exact=True)
+
+
 LETTER = {"parser": "letter", "labels": '["A", "B"]', "max_tokens": 2, "top_k": 5}
 
 
@@ -239,7 +266,7 @@ def test_shares_are_the_whole_to_the_last_bit(model, kind, settings, tmp_path, m
         for second in [*words, words[0]]  # some questions are asked twice
     ]
     asked = requests(rows, kind).sample(frac=1, random_state=1)
-    monkeypatch.setattr(batches, "BATCH", 8)
+    monkeypatch.setattr(batches, "BATCH", 8 // (batches.TEXTS if kind == "generation" else 1))
     whole, metadata = answer(asked, model)
     order = {request_id: i for i, request_id in enumerate(asked["request_id"])}
     for shares in (2, 3, 11):

@@ -171,6 +171,7 @@ ANSWERS = {
         "model",
         "dialect",
         "service",
+        "without",
         "thinking",
         "system",
         "extra_body",

@@ -8,6 +8,7 @@ import pytest
 from api_server import requests_for
 
 from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.local.entry import HfEntry
 from biasatlas.workflow.job_resources import job_resources
 
 
@@ -45,3 +46,20 @@ def test_what_is_not_there_yet_may_take_a_day():
     entry = ApiEntry(kind="api", base_url="http://h/v1", model="m")
     assert job_resources(entry, 1, {"requests": ["no.parquet"], "ready": []})["runtime"] == 24 * 60
     assert job_resources(entry)["runtime"] == 24 * 60
+
+
+THINKS = {"budget": 7500, "how": "tags"}
+
+
+def test_the_tokens_that_a_thinking_model_may_write_count_in_its_time(tmp_path):
+    path = tmp_path / "task.parquet"
+    requests_for(["think"] * 600, repeats=1).assign(max_tokens=500).to_parquet(path)
+    model = {"kind": "hf", "source": "./m", "size_billion": 0.5, "gpu": 0}
+    asked = [
+        job_resources(HfEntry(**model, thinking=thinking), attempt, {"requests": [str(path)], "ready": []})["runtime"]
+        for thinking, attempt in ((None, 1), (THINKS, 1), (THINKS, 2))
+    ]
+    assert asked == [30, 30 + 4.8 * 65, 2 * (30 + 4.8 * 65)]
+    gpu = HfEntry(**model | {"gpu": 1}, thinking=THINKS)
+    assert job_resources(gpu, 1, {"requests": [str(path)]})["runtime"] == int(30 + 4.8)
+    assert job_resources(HfEntry(**model, thinking=THINKS))["runtime"] == 30  # no requests yet

@@ -59,7 +59,7 @@ def test_a_table_reads_the_scores_of_every_model_that_its_protocol_measures():
 
 def test_one_table_of_a_paper_needs_the_tables_that_compute_it():
     released = {"breeze": {"kind": "released", "benchmark": "twbias", "release": "Breeze-7B-Instruct-v0_1"}}
-    run = lookup(models={**CONFIG["models"], **released}, benchmarks={"twbias": {"protocols": ["released"]}})
+    run = lookup(models=released, benchmarks={"twbias": {"protocols": ["released"]}})
     part = Wildcards(benchmark="twbias", part="table-4")
     assert list(run.part_tables(part)) == [("twbias", "gender")] and run.part_figures(part) == []
     figure = Wildcards(benchmark="twbias", part="figure-5")

@@ -57,7 +57,7 @@ def biased(grammar):
 
 @pytest.fixture(scope="module")
 def tokenizer(grammar, biased):
-    return train_tokenizer(biased.texts, group_terms(grammar), 1000)
+    return train_tokenizer(biased.texts, group_terms(grammar), 2000)  # as models have it
 
 
 def cells(grammar):

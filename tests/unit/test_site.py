@@ -68,7 +68,7 @@ HEADLINE = Headline("all", "Is it?", "scores", {"category": "overall"}, "share",
 def table(**values):
     row = {"model": "m", "category": "overall", "metric": "share", "value": 60.0, "ci_low": 56.0, "ci_high": 64.0}
     row |= {"n": 90, "n_clusters": 9, "no_interval_reason": None, "published": None} | dict.fromkeys(
-        ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed"), 0
+        ("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed"), 0
     )
     return pd.DataFrame([row | values, row | values | {"category": "age", "value": 50.0}])
 
@@ -142,7 +142,7 @@ def test_the_page_says_of_a_number_what_the_findings_say():
         ("dbb", 0, {}, "passed"),
         ("dbb", 0, {"category": "Age"}, "descriptive"),
         ("dbb", 0, {"category": "Race"}, "passed"),
-        ("dbb", 1, {}, "descriptive"),
+        ("dbb", 1, {}, "undecided"),  # consistent_nats has not been tried
         ("stereoset", 0, {}, "descriptive"),
         ("stereoset", 0, {"task": "intersentence"}, "descriptive"),
         ("stereoset", 1, {}, "descriptive"),

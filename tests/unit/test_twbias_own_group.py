@@ -10,7 +10,7 @@ import pytest
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.twbias.spec import PROMPTS
 from biasatlas.benchmarks.twbias.swaps import regression, swapped_pairs
-from biasatlas.stats.verdict import judge
+from biasatlas.stats.verdict import judge, p_outside
 
 RECOMMENDED = registry.load_options("twbias", "recommended")
 ETHNIC = {"hakka": ("客家", "客家人", "福佬客"), "hoklo": ("本省人", "閩南人", "福佬")}
@@ -133,6 +133,12 @@ def test_a_cost_of_each_swap_is_no_stereotype(words):
     sentences, over_terms = (np.array(p_values) < 0.05).mean(axis=0)
     assert sentences > 0.4
     assert over_terms <= 0.1
+
+
+def test_rounding_of_a_unigram_model_is_no_effect():
+    """Its advantage is 0 but for the last digits, which vary less still: p was 5e-62."""
+    (claim,) = claims(scores_of(ETHNIC, preference=UNIGRAM, noise=0.0))
+    assert abs(claim.value) < 1e-9 and p_outside(claim) == 1.0
 
 
 def test_two_models_differ_over_terms():

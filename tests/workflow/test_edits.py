@@ -152,12 +152,7 @@ EDITS = {
     # Code: what a step reaches counts, the rest does not. `tests/unit/test_identity.py` has many more, digest by digest.
     "a comment in a rule": (comment("rules/scores.smk"), set()),
     "a name that nothing uses, in what all import": (code(f"{LIBRARY}/files.py"), set()),
-    "code that cuts the texts of descriptions": (
-        statement(f"{B}/families/description.py", "split_template"),
-        items("crows_pairs"),
-    ),
     "code of a score": (statement(f"{B}/twbias/scores.py", "score_responses"), scores("twbias")),
-    "code that imports published outputs": (statement(f"{B}/crows_pairs/released.py", "import_responses"), RELEASED),
     "code that answers, without its version": (
         statement(f"{LIBRARY}/models/local/choice.py", "answer_choices"),
         set(),

@@ -11,7 +11,7 @@ from biasatlas.workflow import provenance
 
 SHARDS = ["1-of-2", "2-of-2"]
 TASK = "perplexity"
-#: In place of batches of 4,096, so that few requests are several batches.
+#: In place of batches of 1,024, so that few requests are several batches.
 BATCH = 256
 
 
@@ -20,7 +20,7 @@ def root(tmp_path):
     """A copy of the workflow with batches of BATCH requests."""
     root = copy_workflow(tmp_path / "workflow")
     batches = root / "scripts/biasatlas/models/batches.py"
-    smaller = batches.read_text().replace("BATCH = 4096", f"BATCH = {BATCH}")
+    smaller = batches.read_text().replace("BATCH = 1024", f"BATCH = {BATCH}")
     assert smaller != batches.read_text()
     batches.write_text(smaller)
     return root

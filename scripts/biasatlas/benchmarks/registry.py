@@ -215,6 +215,11 @@ def texts(benchmark: str) -> tuple[str, ...]:
     return _module(benchmark, "bias_roles").TEXTS
 
 
+def file_checks(benchmark: str, module: str) -> dict[str, Callable[[str], None]]:
+    """What reads the beginning of a user's file, by its name in `files` or its format; raises UserError for a wrong one."""
+    return dict(getattr(_module(benchmark, module), "CHECKS", {}))
+
+
 def formats(benchmark: str) -> dict[str, Made]:
     """How predictions that a user brings become responses, by the name of their format. UserError: spec and parsers differ."""
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone

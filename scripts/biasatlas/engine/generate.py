@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,9 @@ from biasatlas.progress import Progress
 
 #: The most keys and values of answers on the way, in token budgets, and the most answers as a share of one.
 KEPT, SLOTS = 16, 8
+
+#: Takes the index of a prompt, its answer and the reason why that ends.
+Done = Callable[[int, list[int], str], None]
 
 
 @dataclass(frozen=True)
@@ -65,19 +68,20 @@ def generate(
     eos_token_ids: Sequence[int],
     memory: Memory,
     route: Route = TREE,
+    done: Done = lambda at, tokens, reason: None,
 ) -> tuple[list[tuple[list[int], str]], dict]:
     """The answer of each prompt, as token ids without the end token, and "stop" (an end token) or "length".
 
     On the tree, what prompts share is computed once, and at most KEPT times the budget's tokens are kept of answers on
-    the way; elsewhere batches hold prompts of like length, padded on the left. The dictionary says what it took. Raises
-    NotFiniteError where logits are.
+    the way; elsewhere batches hold prompts of like length, padded on the left. ``done`` gets each answer, and the index of
+    its prompt, as soon as it is finished. The dictionary says what it took. Raises NotFiniteError where logits are.
     """
     answers = [_Answer(i, prompt) for i, prompt in enumerate(prompts)]
     ends = frozenset(eos_token_ids)
     if route.name == "tree":
-        fed = _SideBySide(model, answers, ends, memory).run()
+        fed = _SideBySide(model, answers, ends, memory, done).run()
     else:
-        fed = _in_batches(model, answers, ends, memory, route)
+        fed = _in_batches(model, answers, ends, memory, route, done)
     made = sum(len(answer.tokens) for answer in answers)
     run = {"route": route.name, "reason": route.reason, "tokens_fed": fed, "tokens_made": made}
     return [(answer.tokens, answer.reason) for answer in answers], run
@@ -86,8 +90,10 @@ def generate(
 class _SideBySide:
     """Answers on the way: ``active`` has those that have a slot."""
 
-    def __init__(self, model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory):
-        self.answers, self.ends, self.memory = answers, ends, memory
+    def __init__(
+        self, model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory, done: Done
+    ):
+        self.answers, self.ends, self.memory, self.done = answers, ends, memory, done
         self.tree = Tree(model, memory)
         self.active: list[_Answer] = []
         self.slots = Slots(self.tree.forward, min(len(answers), max(1, memory.token_budget // SLOTS)))
@@ -132,8 +138,9 @@ class _SideBySide:
             for node, at in zip(live.asked(layout), layout.sequence, strict=True):
                 for answer in asking[at]:
                     answer.add(drawn.pop(answer.index), self.ends)
-                    self.finished += bool(answer.reason)
-                    if not answer.reason:
+                    if answer.reason:
+                        self._finish(answer)
+                    else:
                         waiting.append((answer, node))
             while waiting:
                 free = self._most(max(len(node.columns) for _, node in waiting)) - len(self.active)
@@ -180,9 +187,14 @@ class _SideBySide:
 
     def _remove(self, slot: int) -> None:
         self.slots.remove(slot)
-        self.finished += bool(self.active[slot].reason)
+        if self.active[slot].reason:
+            self._finish(self.active[slot])
         self.active[slot] = self.active[-1]
         self.active.pop()
+
+    def _finish(self, answer: _Answer) -> None:
+        self.finished += 1
+        self.done(answer.index, answer.tokens, answer.reason)
 
     def _draw(self, answers: Sequence[_Answer], hidden: torch.Tensor) -> dict[int, int]:
         """The next token of each answer, by its index, after the hidden states (answers × hidden)."""
@@ -210,7 +222,7 @@ def _next_tokens(answers: Sequence[_Answer], logits: torch.Tensor) -> list[int]:
 
 
 def _in_batches(
-    model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory, route: Route
+    model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory, route: Route, done: Done
 ) -> int:
     """Finish all answers by the library's own loop; the tokens that were fed, padding left out."""
     most_rows = 1 if route.alone else memory.token_budget
@@ -229,6 +241,8 @@ def _in_batches(
                 answer.tokens, answer.reason = [], ""
             continue
         fed += sum(len(answer.prompt.tokens) + len(answer.tokens) for answer in batch)
+        for answer in batch:
+            done(answer.index, answer.tokens, answer.reason)
         left = left[len(batch) :]
     return fed
 

@@ -12,14 +12,18 @@ from biasatlas.models.shards import Joined, cut, sorted_texts
 from biasatlas.models.store import ResponseStore
 from biasatlas.progress import Progress
 
-#: Requests that are answered and stored together: what a kill can lose. A part of a batch is never stored, however long the
-#: batch takes: the rest would then be computed in other company, and differ in its last digits from a run without a kill.
-BATCH = 4096
+#: Requests that are answered and stored together: what a kill can lose. Of likelihoods and choices no part of a batch is
+#: stored, since the rest would then be computed in other company, and differ in its last digits from a run without a kill.
+BATCH = 1024
+#: Texts come in batches so many times as large, and are stored as they are finished.
+TEXTS = 4
 
 #: Positions of requests -> what a model is given of them.
 Prepare = Callable[[list[int]], Any]
+#: Stores responses to some requests, all of each, before their batch is there.
+Keep = Callable[[pd.DataFrame], None]
 #: What was prepared -> the responses, and counts of what computing them took.
-Solve = Callable[[Any], tuple[pd.DataFrame, dict]]
+Solve = Callable[[Any, Keep], tuple[pd.DataFrame, dict]]
 
 
 def answer_batches(
@@ -30,6 +34,7 @@ def answer_batches(
     solve: Solve,
     store: ResponseStore | None,
     share: tuple[int, int],
+    texts_are_asked: bool = False,
 ) -> tuple[pd.DataFrame, dict]:
     """The responses to requests, in the order of ``request_ids`` and then by repeat, and what it took.
 
@@ -45,7 +50,9 @@ def answer_batches(
     # Batches are cut from all requests, whatever the store holds: what is computed together decides the last digits.
     order = sorted_texts(np.unique(of).tolist(), texts)
     part, parts = share
-    batches = [order[batch] for batch in cut(Joined(texts, order), BATCH, parts)[part]]
+    batches = [
+        order[batch] for batch in cut(Joined(texts, order), BATCH * (TEXTS if texts_are_asked else 1), parts)[part]
+    ]
     answers: list[pd.DataFrame] = []
     missing: list[list[int]] = []
     if store:
@@ -59,12 +66,18 @@ def answer_batches(
     run: Counter[str] = Counter()
     progress = Progress("requests", computed)
     for left, prepared in zip(missing, _each_ahead(prepare, missing), strict=True):
+        names = {request_ids[i]: keys[i] for i in left}
+
+        def keep(responses: pd.DataFrame, names: dict[str, str] = names) -> None:
+            if store:
+                store.put(_by_key(responses, names))
+
         with progress.part(len(left)):
-            responses, counts = solve(prepared)
+            responses, counts = solve(prepared, keep)
         run.update({name: count for name, count in counts.items() if isinstance(count, int)})
-        new = _by_key(responses, {request_ids[i]: keys[i] for i in left})
+        new = _by_key(responses, names)
         if store:
-            store.put(new)
+            store.put({key: value for key, value in new.items() if key not in store})
         answers.append(_table({i: new[keys[i]] for i in left}))
     asked = np.flatnonzero(np.isin(of, [i for batch in batches for i in batch]))
     run_of_all = {**run, "requests": len(asked), "computed": computed}

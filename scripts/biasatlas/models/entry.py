@@ -74,7 +74,8 @@ THINKING = (
 def variants(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The entries of model ``name``: one for each way of thinking that ``entry`` lists, itself where it lists none.
 
-    The name alone is the model that does not think. What others publish is no number of one that does.
+    The name alone is the model that does not think. What others publish is no number of one that does. Raises ValueError for
+    a way that is listed twice.
     """
     listed = entry.get("thinking")
     if not isinstance(listed, list) or not listed:
@@ -85,7 +86,10 @@ def variants(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         budget = thinking.get("budget", "") if isinstance(thinking, dict) else ""
         kept = {key: part for key, part in entry.items() if key != "published_as" or thinking is None}
         ways = [name] if thinking is None else [f"{name}-thinking", f"{name}-thinking-{budget}"]
-        found[next((way for way in ways if way not in found), ways[-1])] = kept | {"thinking": value}
+        way = next((way for way in ways if way not in found), None)
+        if way is None:
+            raise ValueError(f"models.{name}.thinking: {value!r} stands there twice; keep one of them")
+        found[way] = kept | {"thinking": value}
     return found
 
 

@@ -82,7 +82,7 @@ class Predicate(_Part):
 class Claim(_Part):
     """A claim of a paper in our words: its ``section``; what it is ``about`` and its ``test``; or why it is ``open``.
 
-    With ``against`` the test is along the column ``side``, whose levels are "this" (``about``) and "that" (``against``).
+    With ``against`` the test is along the column ``which``, whose levels are "this" (``about``) and "that" (``against``).
     ``numbers`` says whose numbers ``about`` names: the published ones, or what public outputs and data give. ``why`` is a remark on
     the verdict.
     """
@@ -153,7 +153,7 @@ def _stated(claim: Claim, resources: Resources) -> Values:
     if claim.against is None:
         return stated
     other = values(claim.against, resources.published(claim.against.file))
-    return pd.concat({"this": stated, "that": other}, names=["side"]).reset_index(
+    return pd.concat({"this": stated, "that": other}, names=["which"]).reset_index(
         level=[] if stated.index.names[0] else 1, drop=True
     )
 

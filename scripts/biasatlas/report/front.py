@@ -162,8 +162,8 @@ def phrase(question: Question, cell: Cell) -> str:
     headline, away = question.headline, abs(cell.value - (cell.null or 0.0))
     pattern = headline.above if cell.effect > 0 else headline.below
     if not pattern:
-        side = headline.ends[1] if cell.effect > 0 else headline.ends[0]
-        return f"leans {side} by {number(away)}{question.unit}"
+        end = headline.ends[1] if cell.effect > 0 else headline.ends[0]
+        return f"leans {end} by {number(away)}{question.unit}"
     factor = _FACTORS.get(question.unit.strip().split(" ")[0], math.nan) ** away
     return pattern.replace("{times}", f"{factor:.2g} times").replace("{value}", number(round(away, 1)))
 
@@ -228,6 +228,8 @@ def _mark(cell: Cell, column: Column, span: int) -> Mapping[str, Any] | None:
         "at": at(cell.effect, span),
         "low": at(low, span) if known else None,
         "high": at(high, span) if known else None,
+        # Beyond the scale there is an arrow and no dot.
+        "beyond": abs(cell.effect) > span,
         "cut_low": (known and low < -span) or cell.effect < -span,
         "cut_high": (known and high > span) or cell.effect > span,
         "decided": cell.state in ("biased", "unbiased"),

@@ -7,6 +7,7 @@ A trigram model with word triggers and a cache of the text so far is all of thes
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -92,5 +93,6 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
         values: Array = np.array([model.log_likelihood(*each) for each in zip(*asked, strict=True)])
         scores = bench.scored({task: questions.told(values)}, "any")
         for each in declared(bench, scores):
-            rows.append({**named(each), "seed": seed, **estimate(each), "ground_truth": np.nan})
+            row: dict[str, Any] = {**named(each), "seed": seed, **estimate(each)}
+            rows.append(row | {"ground_truth": np.nan})
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -245,7 +245,7 @@ def _open(claim: Claim, tests: _Tests) -> str:
     if low > claim.neutral or high < claim.neutral:
         beyond = min(abs(low - claim.neutral), abs(high - claim.neutral)) > claim.smallest
         known = f"a known blind spot moves it by up to {claim.margin:g}, which may be all that matters of it"
-        return known if beyond else "there is some bias, perhaps less than matters"
+        return known if beyond and claim.margin else "there is some bias, perhaps less than matters"
     return "the interval holds both no bias and one that matters"
 
 

@@ -72,7 +72,7 @@ def _literals(reference: Reference, count: int) -> list[str]:
 def _marked(decorator: str, chosen: Callable[[Step], str]) -> Behind:
     """Functions marked ``@decorator(name)``, of the name that is made, or of any: a benchmark's own, or else its family's."""
 
-    def behind(library: Library, step: Step, reference: Reference) -> Iterator[str]:
+    def functions(library: Library, step: Step, reference: Reference) -> Iterator[str]:
         for packages in step.packages:
             seen: set[str] = set()
             for package in packages:
@@ -82,7 +82,7 @@ def _marked(decorator: str, chosen: Callable[[Step], str]) -> Behind:
                         yield function
                 seen.update(name for _, names in marked for name in names)
 
-    return behind
+    return functions
 
 
 def _classes(*names: str) -> Behind:

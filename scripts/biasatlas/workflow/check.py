@@ -1,6 +1,6 @@
 """The requests of a run and their highest cost, before any is sent: a row for each model, benchmark and task."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -119,6 +119,28 @@ def accept(table: pd.DataFrame, limit: float) -> None:
             f"`max_cost` is {limit:g}. No call was made. Raise it, or ask for less: fewer models or categories, or a "
             "protocol with fewer repeats."
         )
+
+
+def budgets(table: pd.DataFrame, models: Mapping[str, Entry], spent: Callable[[str], float]) -> tuple[str, bool]:
+    """A line for each endpoint of a run, its highest cost against its budget and what was ``spent``; whether all are kept.
+
+    Answers that are in the store are counted as if they had to be paid for again.
+    """
+    lines, kept = [], True
+    of_model = costs(table)
+    for model, cost, currency in of_model.loc[of_model["model"] != "all", ["model", "cost", "currency"]].itertuples(
+        index=False
+    ):
+        entry = cast(ApiEntry, models[model])
+        line = f"{model}: spent so far {spent(model):.4f} {currency}"
+        if entry.budget is not None:
+            within = cost <= entry.budget
+            kept &= within
+            line += (
+                f", at most {cost:.2f} in all; the budget of {entry.budget:g} {'holds' if within else 'cannot be kept'}"
+            )
+        lines.append(line)
+    return "\n".join(lines), kept
 
 
 def text(table: pd.DataFrame) -> str:

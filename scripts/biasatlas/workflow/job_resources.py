@@ -16,6 +16,10 @@ _DAY = 24 * 60
 #: Seconds that an answer is taken to need where the entry has no rate.
 _CALL_S = 10
 
+#: Minutes in which a model writes a million tokens, for each billion of its parameters: on a GPU assumed; on a CPU by 0.5
+#: billion of 19 ms a token on one thread, with eight.
+_MILLION_GPU, _MILLION_CPU = 2, 130
+
 #: Memory of an endpoint's job: so much, and so many KB an answer (measured: 6.6 for 2 KB written to a prompt of 1 KB).
 _API_MB, _ANSWER_KB = 1000, 10
 
@@ -24,11 +28,14 @@ def job_resources(entry: Entry, attempt: int = 1, inputs: Mapping[str, Any] | No
     """Snakemake resources: ``threads``, ``gpu``, ``api`` (1 for a job that calls an endpoint), ``mem_mb``, ``runtime`` in minutes.
 
     Memory and time grow with every attempt, and with the model's size or, at an endpoint, with the calls that the job's
-    ``inputs`` come to.
+    ``inputs`` come to. A model that thinks writes most of the tokens that it may: its time grows with these too.
     """
     calls_api = KINDS[entry.kind].calls_api
     size_billion = getattr(entry, "size_billion", 0.001)
+    thinking = None if calls_api else getattr(entry, "thinking", None)
+    million_tokens = _tokens_to_write(inputs or {}, thinking.budget) / 1e6 if thinking else 0
     mb, minutes = 4000 + 3000 * size_billion, 20 + 20 * size_billion
+    minutes += million_tokens * size_billion * (_MILLION_GPU if getattr(entry, "gpu", 0) else _MILLION_CPU)
     if calls_api:
         mb, minutes = _of_calls(cast(ApiEntry, entry), inputs or {})
     return {
@@ -36,8 +43,27 @@ def job_resources(entry: Entry, attempt: int = 1, inputs: Mapping[str, Any] | No
         "gpu": getattr(entry, "gpu", 0),
         "api": int(calls_api),
         "mem_mb": int(mb * attempt),
-        "runtime": min(int(minutes * attempt), _DAY) if calls_api else int(minutes * attempt),
+        "runtime": min(int(minutes * attempt), _DAY) if calls_api or million_tokens else int(minutes * attempt),
     }
+
+
+def _tokens_to_write(inputs: Mapping[str, Any], budget: int) -> int:
+    """The most tokens that a model writes to answer a job's requests, each with a ``budget`` of thinking; 0 while these
+    are not there yet."""
+    given = inputs.get("requests") or []
+    paths = [Path(path) for path in ([given] if isinstance(given, str) else given)]
+    return sum(_tokens_of(path, budget, path.stat().st_mtime_ns) for path in paths if path.is_file())
+
+
+@cache
+def _tokens_of(path: Path, budget: int, time_ns: int) -> int:
+    import pandas as pd  # heavy, and most plans need none
+
+    requests = pd.read_parquet(path)
+    if not {"kind", "max_tokens", "repeats"} <= {*requests}:
+        return 0
+    written = requests[requests["kind"] != "likelihood"]
+    return int(((written["max_tokens"].fillna(0) + budget) * written["repeats"].fillna(1)).sum())
 
 
 def _of_calls(entry: ApiEntry, inputs: Mapping[str, Any]) -> tuple[float, float]:

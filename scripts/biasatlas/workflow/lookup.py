@@ -189,8 +189,8 @@ class Lookup(Steps):
         """Input: what a model says that unparsed replies answer, where one is configured; after a failure, if it is there."""
         path = self.paths.second_parse("responses")
         path = path.format(benchmark=wildcards.benchmark, protocol=wildcards.protocol)
-        there = not self.targets.partial or self.targets.exists(path)
-        return path if self.config.benchmarks[wildcards.benchmark].parse_with and there else []
+        exists = not self.targets.partial or self.targets.exists(path)
+        return path if self.config.benchmarks[wildcards.benchmark].parse_with and exists else []
 
     def figure_tables(self, wildcards: Any) -> dict[str, File]:
         """Tree: the tables of a figure, by name."""

@@ -3,13 +3,29 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from biasatlas import ROOT
+from biasatlas.benchmarks.registry import file_checks, is_benchmark
 from biasatlas.benchmarks.shared.templates import FILE, read_published
 from biasatlas.errors import UserError
+from biasatlas.models.endpoint.entry import ApiEntry, api_key
 from biasatlas.models.kinds import KINDS
-from biasatlas.models.released.entry import ReleasedEntry
+from biasatlas.models.released.entry import ReleasedEntry, format_of
 from biasatlas.resources import Resources
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
+
+#: Folders of the workflow.
+_OWN = {".git", ".github", "bench", "config", "docs", "envs", "profiles", "resources", "rules", "scripts", "tests"}
+
+
+def missing_keys(config: Config) -> Iterator[str]:
+    """A sentence for each endpoint whose key is not there."""
+    for name, entry in config.models.items():
+        if isinstance(entry, ApiEntry):
+            try:
+                api_key(entry)
+            except UserError as error:
+                yield f"models.{name}: {error}"
 
 
 def check_preflight(config: Config, where: str) -> None:
@@ -20,6 +36,7 @@ def check_preflight(config: Config, where: str) -> None:
         *_missing_files(config),
         *_unmeasured(config),
         *_unprinted(config),
+        *_unreadable(config),
     ]
     if faults:
         raise UserError("\n".join(f"{where}: {fault}" for fault in faults))
@@ -31,12 +48,26 @@ def _unusable_folders(config: Config) -> Iterator[str]:
         file = next((part for part in (path, *path.parents) if part.exists() and not part.is_dir()), None)
         if file:
             yield f"{key}: {str(file)!r} is a file; name a folder"
+    results = Path(config.results).resolve()
+    data = {"data": config.data, "mirror": config.mirror}
+    taken = {Path(path).resolve(): f"the folder `{key}`" for key, path in data.items() if path is not None}
+    taken |= {Path.cwd(): "the working folder", Path.home(): "your home folder"}
+    taken |= {path: "a part of the workflow itself" for path in ROOT.iterdir() if path.is_dir() and path.name in _OWN}
+    if results in taken:
+        yield f"results: {config.results!r} is {taken[results]}; name a folder for results alone"
+    elif results in Path.cwd().parents:
+        yield f"results: {config.results!r} holds the working folder; name a folder for results alone"
     if config.mirror is not None and not Path(config.mirror).is_dir():
         yield f"mirror: {config.mirror!r} is no folder; correct it, or leave the key out to download the data"
 
 
 def _unkept(config: Config) -> Iterator[str]:
     for name, entry in config.models.items():
+        if isinstance(entry, ApiEntry) and config.max_cost is not None and not entry.is_priced:
+            yield (
+                f"models.{name}: nothing would count against `max_cost`: give price_input_per_million and "
+                "price_output_per_million, or `prices: known`, or `prices: free` where it costs nothing"
+            )
         if config.store and getattr(entry, "batch", False):
             yield f"models.{name}.batch: what is noted of a batch stays on one machine; leave `batch` or `store` out"
 
@@ -88,6 +119,30 @@ def _unprinted(config: Config) -> Iterator[str]:
                 read_published(path, run.benchmark, Resources.shipped(f"prompts/{run.benchmark}/printed.csv"))
             except UserError as error:
                 yield f"benchmarks.{name}.files.{FILE}: {error}"
+
+
+def _unreadable(config: Config) -> Iterator[str]:
+    """What is wrong with the beginning of a user's file, where its benchmark can tell."""
+    given = [
+        (f"benchmarks.{name}.files.{what}", run.benchmark, "items", what, path)
+        for name, run in config.benchmarks.items()
+        for what, path in run.files.items()
+        if is_benchmark(run.benchmark) and what in selection.data_files(config, name)
+    ]
+    for name, entry in config.models.items():
+        if isinstance(entry, ReleasedEntry) and entry.path and not entry.column and len(entry.files) == 1:
+            spec = config.spec(entry.benchmark)
+            (path,) = entry.files.values()
+            given.append(
+                (f"models.{name}.path", config.benchmark(entry.benchmark), "released", format_of(entry, spec), path)
+            )
+    for key, benchmark, module, what, path in given:
+        check = file_checks(benchmark, module).get(what) if Path(path).is_file() else None
+        if check:
+            try:
+                check(path)
+            except UserError as error:
+                yield f"{key}: {error}"
 
 
 def _unable(config: Config, benchmark: str, model: str) -> str:

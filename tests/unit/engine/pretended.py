@@ -83,14 +83,14 @@ class PretendedDevices(TorchFunctionMode):
         """Where a tensor goes, and the arguments without that."""
         if name != "to":
             return (CPU if name == "cpu" else _named(args[1] if len(args) > 1 else 0)), args[:1]
-        target, left = place(first), []
+        target, given = place(first), []
         for value in args[1:]:
             if isinstance(value, torch.Tensor):
                 target = place(value)
             elif _is_device(value):
                 target, value = _named(value), CPU
-            left.append(value)
-        return target, (first, *left)
+            given.append(value)
+        return target, (first, *given)
 
     @staticmethod
     def _where(name: str, first: torch.Tensor | None, args: tuple, kwargs: dict) -> torch.device:

@@ -1,4 +1,4 @@
-"""Models whose layers lie on one, two and three pretended devices, held against the whole model on the CPU."""
+"""Models whose layers lie on one, two and three pretended devices, compared with the whole model on the CPU."""
 
 import copy
 
@@ -60,9 +60,9 @@ CASES = [("llama", 1), ("llama", 2), ("llama", 3), ("gemma3_text", 2), ("bloom",
 @pytest.mark.parametrize("name, count", CASES)
 def test_layers_on_several_devices_answer_as_the_whole_model_does(name, count):
     route, build = MODELS[name]
-    whole = build()
+    reference = build()
     with PretendedDevices():
-        found = parity.compare(deal(copy.deepcopy(whole), count), whole)
+        found = parity.compare(deal(copy.deepcopy(reference), count), reference)
     assert found.route.name == route, found.route
     assert found.likelihood < 1e-4 and found.choice < 1e-4 and found.texts == found.of
 
@@ -70,13 +70,13 @@ def test_layers_on_several_devices_answer_as_the_whole_model_does(name, count):
 def test_a_masked_model_answers_on_a_device():
     torch.manual_seed(0)
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    whole = BertForMaskedLM(BertConfig(vocab_size=tiny.VOCABULARY, initializer_range=0.5, pad_token_id=0, **sizes))
+    reference = BertForMaskedLM(BertConfig(vocab_size=tiny.VOCABULARY, initializer_range=0.5, pad_token_id=0, **sizes))
     tokenizer = copy.copy(tiny.tokenizer())
     tokenizer.pad_token, tokenizer.mask_token = "</s>", "a"
     requests = pd.DataFrame({"request_id": ["a", "b"], "kind": "likelihood", "continuation": list(tiny.TEXTS[:2])})
-    wanted, _ = MaskedModel("m", None, whole.eval(), tokenizer, "", "").answer(requests)
+    wanted, _ = MaskedModel("m", None, reference.eval(), tokenizer, "", "").answer(requests)
     with PretendedDevices():
-        found, _ = MaskedModel("m", None, deal(copy.deepcopy(whole), 1), tokenizer, "", "").answer(requests)
+        found, _ = MaskedModel("m", None, deal(copy.deepcopy(reference), 1), tokenizer, "", "").answer(requests)
     assert (wanted["tokens"] > 4).all()
     assert found["log_likelihood"].tolist() == pytest.approx(wanted["log_likelihood"].tolist(), abs=1e-5)
 

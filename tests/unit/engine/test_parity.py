@@ -58,10 +58,10 @@ def test_the_engine_says_what_one_sequence_at_a_time_says(name):
     assert found.texts == found.of
 
 
-def test_every_causal_class_of_the_library_is_held_against_itself_or_refused():
+def test_every_causal_class_of_the_library_is_compared_or_refused():
     refused = {name for names in REFUSED.values() for name in names.split()}
-    left = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.keys() - refused - {*architectures.NAMES, *COMPOSITE}
-    for name in left:  # of images or sound too: their texts are a decoder's that is on the list
+    others = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.keys() - refused - {*architectures.NAMES, *COMPOSITE}
+    for name in others:  # of images or sound too: their texts are a decoder's that is on the list
         config = CONFIG_MAPPING[name]()
         text = config.get_text_config()
         assert text is not config or config.model_type != name, name

@@ -81,8 +81,9 @@ def closed_by(cards: Sequence[Card]) -> str:
     whys = "; ".join(dict.fromkeys(known)).replace("_", " ")
     if said == "descriptive":
         return f"its validity card has not passed: {whys}"
-    unknown = whys or ("was tried on too few models" if cards else "was not tried")
-    return f"what it mistakes for bias {unknown}"
+    if whys:
+        return f"no validity card says what it mistakes for bias: {whys}"
+    return f"what it mistakes for bias was {'tried on too few models' if cards else 'not tried'}"
 
 
 def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evidence) -> str:

@@ -76,6 +76,16 @@ def add_filled(items: pd.DataFrame, path: str | Path) -> pd.DataFrame:
     raise UserError(f"{path}: it holds no CSV. Name the authors' Bias-Dataset.csv, or the zip of their larger set.")
 
 
+def check_dataset(path: str | Path) -> None:
+    """Raise UserError for a file that :func:`add_filled` could read nothing of, from its first row."""
+    with unpacked(path, ".csv") as files:
+        if not files:
+            raise UserError(
+                f"{path}: it holds no CSV. Name the authors' Bias-Dataset.csv, or the zip of their larger set."
+            )
+        next(read_csv_rows(next(iter(files.values())), CONTENT))
+
+
 def _header(path: Path) -> list[str]:
     with path.open("rb") as file:
         return file.readline().decode(errors="replace").replace('"', "").strip().split(",")

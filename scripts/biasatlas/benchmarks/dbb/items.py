@@ -14,7 +14,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.dbb import PLACEHOLDER, TABLE_10_NAMES, TYPES, VARIATIONS
-from biasatlas.benchmarks.dbb.filled import COLUMNS, add_filled
+from biasatlas.benchmarks.dbb.filled import COLUMNS, add_filled, check_dataset
 from biasatlas.errors import UserError
 from biasatlas.userfiles import read_csv_rows, read_json, shown
 from biasatlas.validation import unknown
@@ -67,6 +67,9 @@ _PRONOUN_OF_TYPE = {"Age 1": "she", "Age 2": "he", "Age 3": "he", "Race 4": "she
     ("Race 1", "Race 2", "Race 3"), "he"
 )
 _PRONOUN_OF_IDENTITY = {"Female": "she", "Male": "he"}
+
+#: What is wrong with a file of the user's, by its name in `files`, said before any job.
+CHECKS = {"dataset": check_dataset}
 
 #: (type, identity)
 Key = tuple[str, str]

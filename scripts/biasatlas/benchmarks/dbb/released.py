@@ -57,6 +57,15 @@ def read_replies(step: Step) -> pd.DataFrame:
 FORMATS = {"replies": read_replies}
 
 
+def check_replies(path: str | Path) -> None:
+    """Raise UserError for a file that :func:`read_replies` could read nothing of, from its first row."""
+    next(_rows({Path(path).name: Path(path)}, ""))
+
+
+#: What is wrong with a file of the user's own predictions, by its format, said before any job.
+CHECKS = {"replies": check_replies}
+
+
 def _responses(files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, column: str) -> pd.DataFrame:
     known = questions(items)
     draws: dict[str, list[str]] = defaultdict(list)
@@ -142,6 +151,9 @@ def _rows(files: Mapping[str, Path], column: str) -> Iterator[tuple[str, Mapping
     for name, why in strange.items():
         logging.warning("%s is not understood, and left out: %s", name, why)
     if not understood:
+        for path in files.values():
+            if path.suffix == ".csv":  # whose own message says more
+                next(read_csv_rows(path, CONTENT))
         why = "; ".join(f"{name}: {fault}" for name, fault in strange.items()) or "it holds no CSV or JSON"
         raise UserError(
             f"{listed(files)}: no replies to DBB's questions: {why}. docs/dbb.md says what a file must hold."

@@ -98,8 +98,7 @@ def directions(
     for (model, category), rows in chosen.groupby(["model", "category"], sort=False):
         if category in CONTROLS and not controls:
             continue
-        target, reference = DIRECTIONS[category]
-        keys = dict(zip(KEYS, (model, target, reference), strict=True))
+        keys = dict(zip(KEYS, (model, *DIRECTIONS[category]), strict=True))
         yield _direction(keys, rows, options, list(prompt_types))
 
 
@@ -118,8 +117,7 @@ def _direction(
     return Direction(
         keys,
         sentences.assign(status=_first_unscored(statuses, scored)),
-        np.where(kept, original, np.nan),
-        np.where(kept, replaced, np.nan),
+        *(np.where(kept, values, np.nan) for values in (original, replaced)),
     )
 
 

@@ -8,27 +8,29 @@ import contextlib
 import logging
 import math
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from operator import itemgetter
 from typing import Any, cast
 
 import pandas as pd
 
 from biasatlas.benchmarks.shared.parsing import Parser
-from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
+from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.endpoint import batch, send
-from biasatlas.models.endpoint.calls import Call, Unsupported, cost, planned_call, sampling
+from biasatlas.models.endpoint.calls import Call, Unsupported, planned_call, sampling
 from biasatlas.models.endpoint.capability_check import check
+from biasatlas.models.endpoint.claims import Journal
 from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
-from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, stored
-from biasatlas.models.endpoint.spending import Budget, Job, Journal, recount
+from biasatlas.models.endpoint.prices import cost, prices
+from biasatlas.models.endpoint.probabilities import continuation_logprobs, exact_masses
+from biasatlas.models.endpoint.replies import BadReply, stored
+from biasatlas.models.endpoint.spending import Budget, Job, recount, same_model
 from biasatlas.models.interface import ModelContext
-from biasatlas.models.sampled_choice import Masses, choice_columns, sampled_choice
+from biasatlas.models.sampled_choice import choice_columns, sampled_choice
 from biasatlas.models.sampling import fill_sampling
 from biasatlas.models.store import ResponseStore
 
@@ -245,6 +247,7 @@ class _Taken:
     counts: Counter[str] = field(default_factory=Counter)
     served_models: set[str] = field(default_factory=set)
     fingerprints: set[str] = field(default_factory=set)
+    replies: Counter[int] = field(default_factory=Counter)  # by the hash of their id
     _seen: Counter[int] = field(default_factory=Counter)
 
     def count(self, call: Call, records: list[dict]) -> None:
@@ -261,6 +264,8 @@ class _Taken:
             self.counts["uncounted"] += not failed and record["prompt_tokens"] is None
             self.counts["prompt_tokens"] += record.get("prompt_tokens") or 0
             self.counts["completion_tokens"] += record.get("completion_tokens") or 0
+            if record.get("response_id") and not record["choice"]:
+                self.replies[hash(record["response_id"])] += 1
             self.served_models |= {record["served_model"]} if record.get("served_model") else set()
             self.fingerprints |= {record["fingerprint"]} if record.get("fingerprint") else set()
         if new and call.is_sampled and len(call.keys) > 1:
@@ -274,12 +279,16 @@ class _Taken:
         tokens = {name: self.counts[name] for name in ("prompt_tokens", "completion_tokens")}
         counts |= {name: self.counts[name] for name in ("thought", "thinking_tokens") if self.counts[name]}
         warnings = []
-        if others := {name for name in self.served_models if not _same_model(name, self.entry.model)}:
+        if others := {name for name in self.served_models if not same_model(name, self.entry.model)}:
             warnings.append(f"the endpoint answers as {', '.join(sorted(others))}, not as {self.entry.model}")
         if len(self.served_models) > 1 or len(self.fingerprints) > 1:
             warnings.append("the endpoint changed its model, or its back end, in the course of this")
         if (thought := self.counts["thought"]) > _MANY_THOUGHT * self.counts["answers"]:
             warnings.append(f"of {self.counts['answers']} answers {thought} are thinking alone: it took all tokens")
+        if again := self.replies.total() - len(self.replies):
+            warnings.append(
+                f"{again} replies have the id of another: the endpoint gives no ids of its own, or something sent replies twice"
+            )
         if self.counts["one_text"]:
             warnings.append(
                 f"of {self.counts['sampled']} requests sampled, {self.counts['one_text']} got one text each time"
@@ -290,6 +299,7 @@ class _Taken:
             | {
                 "cost": cost(self.entry, *tokens.values()),
                 "currency": self.entry.currency,
+                "prices_per_million": prices(self.entry),
                 "thinking": self.entry.thinking and self.entry.thinking.model_dump(),
                 "served_models": sorted(self.served_models),
                 "fingerprints": sorted(self.fingerprints),
@@ -297,12 +307,6 @@ class _Taken:
                 "warnings": warnings,
             }
         )
-
-
-def _same_model(served: str, asked: str) -> bool:
-    """Whether a name that an endpoint answers under is that of the model asked for: with a date after it, or its path cut."""
-    served, asked = served.lower(), asked.lower()
-    return served.startswith(asked) or asked.endswith(served) or served.endswith(asked)
 
 
 def responses(row: Mapping, records: list[dict] | Unsupported, parsers: Mapping[str, Parser]) -> list[dict]:
@@ -330,7 +334,7 @@ def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
     options = asked_options(row["labels"], row.get("options"))
     if not (top := records[0].get("top")):
         return _response(row, 0, **sampled_choice(records, options, parser))
-    masses = _exact(top, row["temperature"], options, parser)
+    masses = exact_masses(top, row["temperature"], options, parser)
     status, detail = "ok", None
     if masses["unresolved"] > UNRESOLVED_BOUND:
         status = "failed"
@@ -339,37 +343,6 @@ def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
             f"(bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
         )
     return _response(row, 0, status, detail, **choice_columns(masses, options))
-
-
-def _exact(top: list[list], temperature: float, options: Options, parser: Parser) -> Masses:
-    """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
-
-    A token that is a label counts for it unless another label begins with it; any other that decides nothing is
-    unresolved, and so is the mass that was not returned. Tempering moves that mass: tokens hidden below the least
-    returned probability p, with m in sum, come to at most m p^(1/T - 1), which is what is counted.
-    """
-    if temperature == 0:
-        weights, hidden = [(max(top, key=itemgetter(1))[0], 1.0)], 0.0
-    else:
-        weights = [(token, math.exp(logprob / temperature)) for token, logprob in top]
-        least = math.exp(min(logprob for _, logprob in top))
-        left = max(0.0, 1 - sum(math.exp(logprob) for _, logprob in top))
-        hidden = left * least ** (1 / temperature - 1)
-    total = sum(weight for _, weight in weights) + hidden
-    masses: Masses = defaultdict(float, {"unresolved": hidden / total})
-    for token, weight in weights:
-        masses[_first_token(token, options, parser)] += weight / total
-    return masses
-
-
-def _first_token(token: str, options: Options, parser: Parser) -> int | str:
-    labels = options.labels
-    outcome = parser(token, options, False)
-    if outcome is None:
-        outcome = parser(token, options, True)
-        if not isinstance(outcome, int) or sum(label.startswith(labels[outcome]) for label in labels) > 1:
-            return "unresolved"
-    return outcome
 
 
 def _likelihood(row: Mapping, record: dict) -> dict:

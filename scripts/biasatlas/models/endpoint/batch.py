@@ -20,8 +20,9 @@ from openai.types import Batch
 
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
-from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost
+from biasatlas.models.endpoint.calls import PATHS, Call, Wants
 from biasatlas.models.endpoint.entry import ApiEntry, service_of
+from biasatlas.models.endpoint.prices import cost
 from biasatlas.models.endpoint.replies import outcome
 from biasatlas.models.endpoint.services import Kind
 from biasatlas.models.endpoint.spending import Job

@@ -11,6 +11,7 @@ import pandas as pd
 
 from biasatlas.models.endpoint import ASKED
 from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.prices import cost
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.sampling import Settings, fill_sampling
@@ -185,12 +186,6 @@ def echo_body(text: str, entry: ApiEntry) -> dict:
     """The call that returns ``text``'s own log-probabilities. One token is written, since servers differ on none."""
     body = {"model": entry.model, "prompt": text, "max_tokens": 1, "temperature": 1.0, "echo": True, "logprobs": 1}
     return body | entry.extra_body
-
-
-def cost(entry: ApiEntry, prompt_tokens: float, completion_tokens: float) -> float:
-    """The price of so many tokens, in the entry's currency."""
-    price = prompt_tokens * entry.price_input_per_million + completion_tokens * entry.price_output_per_million
-    return price / 1_000_000
 
 
 def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:

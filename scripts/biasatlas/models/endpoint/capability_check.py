@@ -9,6 +9,7 @@ import json
 import logging
 import math
 import random
+import time
 from typing import cast
 
 import httpx2
@@ -17,9 +18,19 @@ import openai
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Wants, call_of, echo_body
 from biasatlas.models.endpoint.entry import ApiEntry, Found
-from biasatlas.models.endpoint.replies import continuation_logprobs, read_reply
+from biasatlas.models.endpoint.probabilities import continuation_logprobs
+from biasatlas.models.endpoint.replies import read_reply
 from biasatlas.models.endpoint.services import services
-from biasatlas.models.endpoint.transport import error_text, fatal, most_seconds, options, outcome_of, shown
+from biasatlas.models.endpoint.spending import Limits
+from biasatlas.models.endpoint.transport import (
+    asked_wait_s,
+    error_text,
+    fatal,
+    most_seconds,
+    options,
+    outcome_of,
+    shown,
+)
 from biasatlas.models.interface import ModelContext
 
 log = logging.getLogger(__name__)
@@ -32,6 +43,9 @@ MAX_DIFFERENCE_NATS = 0.1
 RANDOM = "Write ten random words, and nothing else."
 
 _CHECK_TIMEOUT_S = 30
+#: How often what passes is asked again, for how many seconds where the endpoint asks for fewer calls, and about how many tokens
+#: a call of the check has.
+_ATTEMPTS, _PATIENCE_S, _TOKENS = 3, 120, 64
 _SAMPLES = 4
 #: Answers in one call that are tried, most first: what OpenAI takes, what others do.
 _ANSWERS = (128, 8)
@@ -50,11 +64,11 @@ def check(entry: ApiEntry) -> Found:
     """
     timeout_s = min(_CHECK_TIMEOUT_S, entry.timeout_s)
     with openai.OpenAI(**options(entry, timeout_s=timeout_s)) as client:
-        probe, before = _Probe(entry, client), most_seconds.set(timeout_s)
+        asking, before = _Probe(entry, client), most_seconds.set(timeout_s)
         try:
-            return probe.run()
+            return asking.run()
         except openai.APIStatusError as error:
-            raise UserError(probe.explain(error)) from None
+            raise UserError(asking.explain(error)) from None
         except openai.APIConnectionError as error:
             raise UserError(
                 f"{entry.base_url} cannot be reached ({shown(str(error.__cause__ or error), entry)}): is "
@@ -62,9 +76,10 @@ def check(entry: ApiEntry) -> Found:
             ) from None
         except ValueError as error:
             raise UserError(
-                f"{probe.where} answers with what is no reply to a chat: {shown(str(error), entry)}"
+                f"{asking.where} answers with what is no reply to a chat: {shown(str(error), entry)}"
             ) from None
         finally:
+            asking.limits.close()
             most_seconds.reset(before)
 
 
@@ -73,6 +88,7 @@ class _Probe:
         self.entry, self.client = entry, client
         self.where = f"{entry.model} at {entry.base_url}"
         self.names: set[str] = set()
+        self.limits = Limits(entry)
         self.dialect = services().dialects[entry.dialect]
         self.seed = self.dialect.seed
 
@@ -124,8 +140,11 @@ class _Probe:
         return call_of(row | {"top_p": 1.0, "repeats": 1} | settings, self.entry).body
 
     def _ask(self, body: dict, wants: Wants = "text") -> list[dict]:
-        """The answers to a body, with some patience for what passes."""
-        for attempt in range(3):
+        """The answers to a body, at the pace of all jobs, with some patience for what passes and more for rate limits."""
+        attempt, until = 0, time.monotonic() + _PATIENCE_S
+        while True:
+            self.limits.wait(_TOKENS)
+            attempt, began = attempt + 1, time.time()
             try:
                 reply = self.client.post(PATHS[wants], cast_to=httpx2.Response, body=body)
                 return [record for record in read_reply(reply.content, wants, bool(self.entry.thinking)) if record]
@@ -133,12 +152,17 @@ class _Probe:
                 found = outcome_of(error, self.entry)
                 if found.records:
                     return [record for record in found.records if record]
-                if attempt == 2 or found.kind != "retry":
+                limited = error.status_code in services().too_many
+                asked_s = asked_wait_s(error.response.headers)
+                if found.kind != "retry" or (attempt >= _ATTEMPTS and not limited):
                     raise
+                if limited and time.monotonic() + asked_s > until:
+                    raise
+                if limited:
+                    self.limits.slow(asked_s, time.time() - began)
             except (openai.APIConnectionError, ValueError):
-                if attempt == 2:
+                if attempt >= _ATTEMPTS:
                     raise
-        raise AssertionError
 
     def _most_answers(self, seed: dict, said: bool) -> int:
         """How many answers the endpoint gives in one call: 1 where those are copies of one, or trying would be dear."""

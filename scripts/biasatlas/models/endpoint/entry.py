@@ -1,9 +1,13 @@
 """An endpoint's entry in the configuration, what the kind ``api`` can do, and what the check of an endpoint found."""
 
+import json
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter, ValidationError, ValidationInfo, field_validator, model_validator
 
@@ -17,6 +21,39 @@ from biasatlas.validation import masked, nearest
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
+
+
+#: Fields that `extra_body` may not hold, in lower case, and what they are said by.
+_NOT_EXTRA = {
+    "model": "the key `model` says it",
+    **dict.fromkeys(
+        ("messages", "prompt", "input", "suffix", "tools", "functions", "tool_choice"), "the request says it"
+    ),
+    **dict.fromkeys(("stream", "stream_options", "background", "store"), "replies are read whole, as they come"),
+    **dict.fromkeys(("n", "best_of", "n_cmpl", "num_choices"), "the key `n`, and the protocol's repeats, say it"),
+    **dict.fromkeys(
+        (
+            *("temperature", "top_p", "top_k", "min_p", "seed", "random_seed"),
+            *("frequency_penalty", "repetition_penalty", "repeat_penalty"),
+        ),
+        "the protocol says it, or the model's `sampling`",
+    ),
+    **dict.fromkeys(
+        ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict", "min_tokens"),
+        "the protocol says how long an answer may be, and `thinking` how long its thinking",
+    ),
+    **dict.fromkeys(
+        ("logprobs", "top_logprobs", "prompt_logprobs", "echo", "n_probs"),
+        "the keys `top_logprobs` and `prompt_logprobs` say it",
+    ),
+    **dict.fromkeys(("api_key", "authorization", "key"), "a key has `key_env`"),
+}
+
+#: Headers that every call has, in lower case.
+_OWN_HEADERS = {
+    *("connection", "accept-encoding", "accept", "content-type", "content-length", "content-encoding", "host"),
+    *("transfer-encoding", "te", "upgrade", "proxy-connection", "expect", "user-agent"),
+}
 
 
 class ApiEntry(Entry):
@@ -56,7 +93,25 @@ class ApiEntry(Entry):
         "(for models that know no system role).",
     )
     extra_body: dict[str, Any] = field(
-        "answers", {}, description="Further fields of every request body, as a switch that turns reasoning off."
+        "answers",
+        {},
+        description="Further fields of every request body, as a switch that turns reasoning off. What a request itself says "
+        "(model, messages, lengths, sampling, `n`, log-probabilities) has a key of its own.",
+    )
+    extra_headers: dict[str, str] = field(
+        "nothing",
+        {},
+        repr=False,
+        description="Further headers of every request, as a gateway needs them; the key has `key_env`.",
+    )
+    insecure: bool = field(
+        "nothing", False, description="Send the key over `http://` to another machine, where others can read it."
+    )
+    changed_model: Literal["warn", "stop"] = field(
+        "nothing",
+        "warn",
+        description="Whether a job stops where the endpoint answers under the name of another model, or the tables' "
+        "provenance warns of it. A date or a version at the end of the name is no other model.",
     )
     thinking: Thinks = field("answers", None, description=THINKING)
     top_logprobs: int = field(
@@ -109,6 +164,12 @@ class ApiEntry(Entry):
     max_failed_share: float = field(
         "nothing", 0.01, ge=0, le=1, description="Share of a job's requests that may fail before the job does (0 to 1)."
     )
+    prices: Literal["known", "free"] | None = field(
+        "nothing",
+        None,
+        description="`known`: the prices that the package genai-prices has for `model` at `base_url`, in USD; `free`: it costs "
+        "nothing. Empty: those below.",
+    )
     price_input_per_million: float = field(
         "nothing",
         0,
@@ -148,11 +209,59 @@ class ApiEntry(Entry):
         """What is asked otherwise than protocols say, in words; '' where nothing is."""
         return f"asked without {' and '.join(self.without)}" if self.without else ""
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether it is known what its calls cost."""
+        return bool(self.prices or self.price_input_per_million or self.price_output_per_million)
+
     @field_validator("base_url")
     @classmethod
     def _one_spelling(cls, url: str) -> str:
-        """Without a slash at the end: it is the same endpoint, and its answers are the same."""
+        """Without a slash at the end: it is the same endpoint, and its answers are the same. Refuse what is none."""
+        if (end := re.search(r"/(chat/)?completions/?$", url)) is not None:
+            raise ValueError(f"ends with {end[0]}, which is added to each call; end it with the version, as /v1")
+        try:
+            parts = urlsplit(url)
+            is_url = bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_url = False
+        if not is_url or "#" in url:
+            raise ValueError(
+                "is no URL of an endpoint: it needs a host, perhaps a port (1 to 65535), and a path, as https://host/v1"
+            )
         return url.rstrip("/")
+
+    @field_validator("extra_body")
+    @classmethod
+    def _only_further(cls, body: dict[str, Any]) -> dict[str, Any]:
+        """Refuse fields that a request or another key says, and values that are no JSON."""
+        for name in body:
+            if name.lower() in _NOT_EXTRA:
+                raise ValueError(f"{name!r} may not stand here: {_NOT_EXTRA[name.lower()]}")
+        try:
+            json.dumps(body, allow_nan=False)
+        except (TypeError, ValueError):
+            raise ValueError(
+                "holds a value that JSON has not: a date, a not-a-number or an infinity; put it in quotes"
+            ) from None
+        return body
+
+    @field_validator("extra_headers")
+    @classmethod
+    def _no_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
+        """Refuse headers that calls have anyway, or that hold a key, and what no header is."""
+        for name, value in headers.items():
+            if name.lower() in _OWN_HEADERS or re.search("auth|api-?key|token|secret|cookie", name, re.IGNORECASE):
+                raise ValueError(
+                    f"{name!r} may not stand here: a key has `key_env`, and calls set their other headers themselves"
+                )
+            if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not (value.isascii() and value.isprintable()):
+                raise ValueError(
+                    f"{name!r} is no header: a name of letters, digits and '-', and a value in ASCII on one line"
+                )
+            if masked(value) != value:
+                raise ValueError(f"the value of {name!r} looks like a key; a key has `key_env`")
+        return headers
 
     @field_validator("service", "dialect")
     @classmethod
@@ -173,6 +282,32 @@ class ApiEntry(Entry):
             )
         if self.batch and not dialect.batch:
             raise ValueError(f"batch: the dialect {self.dialect} has no Batch API; leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _spent_as_known(self) -> "ApiEntry":
+        """Refuse a budget that nothing counts against, and prices that are given twice."""
+        if self.budget is not None and not self.is_priced:
+            raise ValueError(
+                "budget: nothing would count against it: give price_input_per_million and price_output_per_million, "
+                "or `prices: known`"
+            )
+        if self.prices and (self.price_input_per_million or self.price_output_per_million):
+            raise ValueError(f"prices: {self.prices}, and prices are given, too; keep one of them")
+        if self.prices == "known" and self.currency != "USD":
+            raise ValueError(f"prices: known prices are in USD, not in {self.currency}; leave `currency` out")
+        return self
+
+    @model_validator(mode="after")
+    def _key_is_safe(self) -> "ApiEntry":
+        """Refuse to send a key in clear text to another machine."""
+        host = urlsplit(self.base_url).hostname or ""
+        here = re.fullmatch(r"localhost|::1|127(\.\d{1,3}){3}", host)
+        if self.key_env and self.base_url.startswith("http://") and not here and not self.insecure:
+            raise ValueError(
+                f"base_url: the key in {self.key_env} would go to {host} in clear text; use https://, or set "
+                "`insecure: true` where nobody else is on the way"
+            )
         return self
 
     @field_validator("key_env")
@@ -196,6 +331,19 @@ class Found:
     samples: bool = True
     seed: bool = False
     served_model: str = ""
+
+
+def api_key(entry: ApiEntry) -> str:
+    """The key from the environment variable that ``entry`` names; raises UserError if that is unset or empty."""
+    if not entry.key_env:
+        return "none"
+    key = os.environ.get(entry.key_env, "").strip()
+    if key and key.isascii() and key.isprintable():
+        return key
+    raise UserError(
+        f"{entry.model} at {entry.base_url}: the environment variable {entry.key_env} (`key_env`) "
+        f"{'holds characters that no key has' if key else 'is not set'}. Put the key there: export {entry.key_env}=..."
+    )
 
 
 def service_of(entry: ApiEntry) -> str:

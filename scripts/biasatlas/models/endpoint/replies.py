@@ -448,32 +448,3 @@ def _json(content: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def continuation_logprobs(record: dict, prefix: str, continuation: str) -> list[float | None]:
-    """The log-probabilities (nats) of the tokens that end inside ``continuation``, from the echo of both joined.
-
-    Tokens are matched with the text from the front and, where a character is cut into bytes and shows as no text, from
-    the back. The last token is the one that was written, not read. Raises :class:`BadReply` where neither reaches the
-    boundary.
-    """
-    tokens, logprobs = record["tokens"], record["logprobs"]
-    count = record["prompt_tokens"] or len(tokens) - 1
-    tokens, logprobs = tokens[:count], logprobs[:count]
-    text = prefix + continuation
-    first = 1 if logprobs and logprobs[0] is None and (not tokens[0] or not text.startswith(tokens[0])) else 0
-    position = 0
-    for index in range(first, len(tokens)):
-        if not text.startswith(tokens[index], position):
-            break
-        position += len(tokens[index])
-        if position > len(prefix):
-            return logprobs[index:]
-    position = len(text)
-    for index in range(len(tokens) - 1, first - 1, -1):
-        if not text.endswith(tokens[index], 0, position):
-            break
-        position -= len(tokens[index])
-        if position <= len(prefix):
-            return logprobs[index:]
-    raise BadReply("the endpoint's tokens do not spell the text around the boundary")

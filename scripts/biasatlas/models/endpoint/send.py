@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import Job, Limits
 from biasatlas.models.endpoint.transport import (
     MAX_RETRY_AFTER_S,
+    asked_wait_s,
     backoff_s,
     error_text,
     fatal,
@@ -36,6 +38,9 @@ log = logging.getLogger(__name__)
 DRAIN_S = 20.0
 
 _POLL_S = 0.1
+
+#: A second that takes longer by so much was slept through.
+_ASLEEP_S = 60
 
 
 def run(missing: Iterable[Call], job: Job, found: Found) -> None:
@@ -92,6 +97,7 @@ class _Sender:
         finally:
             for task in (ticker, *workers):
                 task.cancel()
+            await asyncio.gather(ticker, *workers, return_exceptions=True)  # each gives its place back
             self.job.sync()
             self.limits.close()
             await self.client.close()
@@ -154,11 +160,13 @@ class _Sender:
             async with self._turn(call, keys) as paid:
                 if paid is None:
                     return
+                began = time.time()
                 try:
                     content = await self._send(call, keys)
                     found = outcome(200, content, call.wants, self.service, bool(self.entry.thinking))
                     if found.records and not found.reason:
                         paid.cost = self._cost(filter(None, found.records), paid.cost)  # of more than asked for, too
+                        self.limits.answered()
                         kept = self._keep(keys, found, sent)
                         left, attempt = [key for key in left if key not in kept], 0
                         continue
@@ -168,7 +176,7 @@ class _Sender:
                         self.job.quarantine(keys[0], reason, content)
                 except openai.APIStatusError as error:
                     found = outcome_of(error, self.entry)
-                    reason = self._status_reason(error, found)
+                    reason = self._status_reason(error, found, time.time() - began)
                     paid.cost = paid.cost if found.kind == "thought" else 0.0
                     if not found.records and len(keys) > 1 and error.status_code in (400, 422):
                         most, attempt = 1, 0  # it may be the `n`
@@ -259,7 +267,7 @@ class _Sender:
         if message := fatal(found.kind, text, self.entry):
             self.job.stop = UserError(message)
 
-    def _status_reason(self, error: openai.APIStatusError, found: Outcome) -> str:
+    def _status_reason(self, error: openai.APIStatusError, found: Outcome, round_trip_s: float) -> str:
         """The reason that an error status gives, having heeded what it asks for: to stop, or to wait."""
         self._heed(found, error_text(error, self.entry))
         wait_s = retry_after_s(error.response.headers)
@@ -268,6 +276,8 @@ class _Sender:
                 f"{self.entry.model} at {self.entry.base_url} asks to wait {wait_s:.0f} s. All answers are kept; run "
                 f"again then. It says: {error_text(error, self.entry)}"
             )
+        elif error.status_code in services().too_many:
+            self.limits.slow(asked_wait_s(error.response.headers), round_trip_s)
         elif wait_s > 0:
             self.limits.hold(wait_s)
         return f"{error.status_code} {error_text(error, self.entry)}"
@@ -276,7 +286,15 @@ class _Sender:
         """Put what was stored on the disk every second, and say every now and then how far the job is."""
         progress = Progress("answers", self.job.total)
         while True:
+            before = time.time()
             await asyncio.sleep(1)
+            if not -1 <= (away_s := time.time() - before - 1) <= _ASLEEP_S:
+                log.warning(
+                    "the clock went %.0f s %s: the machine slept, or was set. Calls in flight are sent again where no answer "
+                    "came; nothing else is paid for twice",
+                    abs(away_s),
+                    "forward" if away_s > 0 else "back",
+                )
             try:
                 await asyncio.to_thread(self.job.sync)
             except UserError as error:

@@ -91,10 +91,16 @@ class Dialect(_Strict):
 
 
 class Services(_Strict):
-    """All that is known of services."""
+    """All that is known of services.
+
+    A status of ``too_many`` asks for fewer calls. ``resets`` are headers that say when a limit is whole again, each with the
+    header that says what is left of it.
+    """
 
     finish: Mapping[Kind, tuple[str, ...]]
     statuses: Mapping[int, Kind]
+    too_many: tuple[int, ...]
+    resets: Mapping[str, str]
     errors: tuple[Rule, ...]
     dialects: Mapping[str, Dialect]
     services: Mapping[str, Service]

@@ -1,16 +1,9 @@
-"""What calls take, and who may send one: an endpoint's limits, a model's budget, claims on calls, a job's own account.
+"""What calls take: an endpoint's limits, a model's budget, a job's own account.
 
-Limits are kept by all jobs of a user together; a budget and claims by all jobs that see a model's store. Numbers live in
+Limits are kept by all jobs of a user together; a budget by all jobs that see a model's store. Numbers live in
 small files under exclusive locks that the kernel releases when a process dies, whatever killed it. Why not a library:
 aiolimiter counts within one process; limits and throttled-py share counts through a server (Redis); pyrate-limiter shares
 them through SQLite with one row for each token, and its rolling window lets a whole minute's requests go at once.
-
-A call is claimed by one process at a time, whatever becomes of that process: an orphan and its successor, or two jobs with
-equal requests, so share the calls of one store, and none is paid for by both. A claim is a lock on one byte of the file
-``journal``, at a place that the call's name gives. Beside the locks the file has a line for each claim taken and given up,
-which say what may have been answered since the store was last looked at, and what was under way when a process died. Open
-file description locks (``F_OFD_SETLK``) belong to the opened file; the older POSIX locks fall when *any* descriptor of that
-file is closed in the process. Of the libraries tried none locks a part of a file.
 """
 
 import asyncio
@@ -19,8 +12,9 @@ import fcntl
 import hashlib
 import json
 import logging
+import math
 import os
-import secrets
+import re
 import struct
 import tempfile
 import time
@@ -30,10 +24,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.calls import HEADROOM, cost
+from biasatlas.models.endpoint.calls import HEADROOM
+from biasatlas.models.endpoint.claims import Journal
 from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.prices import cost
 from biasatlas.models.endpoint.replies import stored
-from biasatlas.models.endpoint.transport import redact_key
+from biasatlas.models.endpoint.transport import redact_key, shown
 from biasatlas.models.store import ResponseStore
 
 log = logging.getLogger(__name__)
@@ -42,13 +38,12 @@ log = logging.getLogger(__name__)
 SPENT = "spent"
 
 #: Seconds: between two looks for a free place, that a turn may be late, and that anyone asks to wait.
-_POLL_S, _LATE_S, _LONGEST_S = 0.02, 0.01, 24 * 3600
+_POLL_S, _LATE_S, _LONGEST_S = 0.02, 0.01, 3600
 
-#: Bytes of a journal that are locked for more than one call: by each process at work, and by the one that works through
-#: batches.
-_AT_WORK, _BATCHES = 1 << 62, (1 << 62) + 1
-
-_LINE_BYTES = 27  # "+" or "-", 16 hex digits of the call's name, a blank, 8 hex digits for the process, a line end
+#: The gap between calls to an endpoint that has asked for fewer: seconds at first and at most, how it grows each time that it
+#: asks (once a round trip, with a stop), and shrinks with each answer. Simulated without Retry-After, 16 in flight at most:
+#: 1.1 calls an answer at a cap of 3 a second, 1.4 at 20 a minute, 1.0 at 50 a second.
+_GAP_S, _LONGEST_GAP_S, _SLOWER, _FASTER, _STOP_S = 0.1, 20.0, 1.5, 0.985, 0.5
 
 #: Requests that an endpoint will not answer, before any that it does, which say that it will answer none; of so many first
 #: replies as many as ``_SILENT`` without a word say that the rest will have none either.
@@ -61,16 +56,16 @@ _NUMBER = struct.Struct("dI")
 
 
 class Limits:
-    """Requests and tokens per minute, and requests in flight, of one model at one endpoint.
+    """Requests and tokens per minute, and requests in flight, of one model at one endpoint under one key.
 
-    The files lie in the user's cache, which all nodes of a cluster see.
+    Where the endpoint asks for fewer calls, the gap between those of all jobs grows, and shrinks again. The files lie in the user's cache, which all nodes of a cluster see.
     """
 
     def __init__(self, entry: ApiEntry):
-        name = hashlib.sha256(f"{entry.base_url} {entry.model}".encode()).hexdigest()[:16]
+        name = hashlib.sha256(f"{entry.base_url} {entry.key_env} {entry.model}".encode()).hexdigest()[:16]
         folder = _cache() / "biasatlas-limits" / name
         folder.mkdir(parents=True, exist_ok=True)
-        self._pace, self._held = folder / "pace", folder / "held"
+        self._pace, self._held, self._gap, self._slowed = (folder / name for name in ("pace", "held", "gap", "slowed"))
         self._request_s = 60 / (entry.requests_per_minute * HEADROOM) if entry.requests_per_minute else 0.0
         self._token_s = 60 / (entry.tokens_per_minute * HEADROOM) if entry.tokens_per_minute else 0.0
         self._slots = [_open(folder / f"slot-{index}") for index in range(entry.concurrency)]
@@ -109,10 +104,33 @@ class Limits:
                     said = True
                 await asyncio.sleep(wait_s)
 
+    def wait(self, tokens: float) -> None:
+        """:meth:`turn`, for who sends one request at a time."""
+        while (wait_s := self._wait_s(tokens)) > 0:
+            time.sleep(wait_s)
+
+    def slow(self, asked_s: float, round_trip_s: float) -> None:
+        """Send less: the endpoint asked for it ``round_trip_s`` after a call, and to wait ``asked_s`` (0: it did not say)."""
+        now = time.time()
+        with _number(self._slowed) as slowed:
+            # Calls that were in flight together are told the same.
+            again = 0 <= now - slowed[0] < round_trip_s
+            slowed[0] = slowed[0] if again else now
+        if not again and not asked_s:
+            with _number(self._gap) as gap:
+                gap[0] = min(_LONGEST_GAP_S, max(_GAP_S, gap[0] * _SLOWER))
+        self.hold(asked_s or _STOP_S)
+
+    def answered(self) -> None:
+        """Send a little more: a call was answered."""
+        if self._gap.exists():
+            with _number(self._gap) as gap:
+                gap[0] *= _FASTER
+
     def _wait_s(self, tokens: float) -> float:
         """Seconds to wait before asking again; 0: the turn is taken."""
-        now, spacing_s = time.time(), max(self._request_s, self._token_s * tokens)
-        with _number(self._held) as held, _number(self._pace) as due:
+        with _number(self._held) as held, _number(self._pace) as due, _number(self._gap) as gap:
+            now, spacing_s = time.time(), max(self._request_s, self._token_s * tokens, min(gap[0], _LONGEST_GAP_S))
             # What lies further ahead than anyone asks to wait was written by a clock that is wrong, or by nobody.
             wait_s = max((until - now for until in (*held, *due) if until < now + _LONGEST_S), default=0.0)
             if wait_s > 0:
@@ -234,117 +252,6 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
 
 
-class Journal:
-    """The claims of this process on calls of the store in ``folder``. Close it in the end."""
-
-    def __init__(self, folder: Path):
-        folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / "journal"
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        self._own = secrets.token_hex(4).encode()
-        self._claims: Counter[str] = Counter()
-        self._read = 0
-        #: Names that others have claimed, or given up, since the store was looked at.
-        self._touched: set[bytes] = set()
-        if not _lock(self._file, _AT_WORK, fcntl.F_RDLCK, self._path):
-            os.close(self._file)
-            raise UserError(f"{folder}: the store is being repaired; run again when that has ended.")
-
-    def look(self) -> int:
-        """Read what was claimed so far and not given up: how many calls that is. Look at the store after this, not before."""
-        open_claims: set[bytes] = set()
-        for line in self._lines():
-            name = line[1:17]
-            (open_claims.add if line.startswith(b"+") else open_claims.discard)(name)
-        self._touched = open_claims
-        return len(open_claims)
-
-    def claim(self, name: str) -> bool:
-        """Take, or keep, the call of a ``name`` (64 hex digits); False where another process has it."""
-        if not self._claims[name]:
-            if not _lock(self._file, _place(name), fcntl.F_WRLCK, self._path):
-                return False
-            self._write(b"+", name)
-        self._claims[name] += 1
-        return True
-
-    def release(self, name: str) -> None:
-        """Give up a claim: its answer, if there is one, is in the store."""
-        self._claims[name] -= 1
-        if not self._claims[name]:
-            del self._claims[name]
-            self._write(b"-", name)
-            _lock(self._file, _place(name), fcntl.F_UNLCK, self._path)
-
-    def is_touched(self, name: str) -> bool:
-        """Whether another process may have been answered this call since :meth:`look`: the store is to be looked at."""
-        self._touched.update(line[1:17] for line in self._lines() if line[18:26] != self._own)
-        return name[:16].encode() in self._touched
-
-    @contextlib.contextmanager
-    def batches(self) -> Iterator[bool]:
-        """Inside the block no other process works through batches; False where one does."""
-        taken = _lock(self._file, _BATCHES, fcntl.F_WRLCK, self._path)
-        try:
-            yield taken
-        finally:
-            if taken:
-                _lock(self._file, _BATCHES, fcntl.F_UNLCK, self._path)
-
-    def close(self) -> None:
-        """Give up everything."""
-        os.close(self._file)
-
-    def _write(self, sign: bytes, name: str) -> None:
-        os.write(self._file, b"%b%b %b\n" % (sign, name[:16].encode(), self._own))
-
-    def _lines(self) -> Iterator[bytes]:
-        """What was written since the last time, line by line; one that was cut, or damaged, is passed over."""
-        size = os.fstat(self._file).st_size
-        while self._read < size:
-            lines = os.pread(self._file, min(size - self._read, _LINE_BYTES << 16), self._read)
-            end = lines.rfind(b"\n") + 1
-            if not end:
-                return
-            self._read += end
-            yield from (line for line in lines[:end].splitlines() if len(line) == _LINE_BYTES - 1)
-
-
-@contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Inside the block no job works with the store in ``folder``. Raises UserError where one does."""
-    path = folder / "journal"
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        if not _lock(file, _AT_WORK, fcntl.F_WRLCK, path):
-            raise UserError(f"{folder}: a job is working with this store. Wait until it has ended.")
-        yield
-    finally:
-        os.close(file)
-
-
-def _place(name: str) -> int:
-    return int(name[:15], 16)
-
-
-def _lock(file: int, place: int, kind: int, path: Path) -> bool:
-    """Lock (or unlock) one byte of ``file``; False where another holds it."""
-    try:
-        if hasattr(fcntl, "F_OFD_SETLK"):
-            fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, place, 1, 0))
-        else:  # elsewhere than on Linux; this module opens the file once a process
-            modes = {fcntl.F_RDLCK: fcntl.LOCK_SH, fcntl.F_WRLCK: fcntl.LOCK_EX, fcntl.F_UNLCK: fcntl.LOCK_UN}
-            fcntl.lockf(file, modes[kind] | (fcntl.LOCK_NB if kind != fcntl.F_UNLCK else 0), 1, place)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError as error:
-        raise UserError(
-            f"{path}: this file system has no locks ({error.strerror}), without which two jobs could pay for the same "
-            "call. Put `results` on another."
-        ) from None
-    return True
-
-
 class Job:
     """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and a reason to ``stop``, if there is one.
 
@@ -377,7 +284,15 @@ class Job:
             why = record.get("detail") or "" if record["status"] in ("unparseable", "thought") else ""
             self.passed += not why
             self._hear(why)
+            self._check_model(record["served_model"])
             self.cost += cost(self.entry, record["prompt_tokens"] or 0, record["completion_tokens"] or 0)
+
+    def _check_model(self, served: str | None) -> None:
+        if self.entry.changed_model == "stop" and served and not same_model(served, self.entry.model) and not self.stop:
+            self.stop = UserError(
+                f"{self.entry.base_url} answers as {shown(served, self.entry)}, not as {self.entry.model}, and the entry says "
+                "`changed_model: stop`. All answers are kept; set `model` to what is to be measured."
+            )
 
     def _hear(self, why: str) -> None:
         """Stop the job where hardly any of its first replies says anything: the rest would be paid for in vain."""
@@ -446,7 +361,12 @@ class Job:
 
     def remark(self) -> str:
         """Beside the progress of the calls: how many failed, and what the others cost."""
-        return f"{len(self.failed)} failed, {self.cost:.4f} {self.entry.currency}"
+        said = f"{len(self.failed)} failed, {self.cost:.4f} {self.entry.currency}"
+        return (
+            said
+            if self.entry.budget is None
+            else f"{said}; {self.budget.spent:.4f} of {self.entry.budget:g} spent or set aside"
+        )
 
     def budget_error(self, worst: float) -> UserError:
         """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""
@@ -455,6 +375,23 @@ class Job:
             f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers "
             "are kept; raise `budget` and run again for the rest."
         )
+
+
+#: A date, a version or a route behind the name of a model: it is the same one.
+_RELEASE = re.compile(r"(@[\w.-]+|[-@](\d{4}-?\d{2}-?\d{2}|\d{4}|\d{3}|\d{2}-\d{2}|v\d+(\.\d+)*|latest))+$")
+
+
+def same_model(served: str, asked: str) -> bool:
+    """Whether a name that an endpoint answers under is that of the model asked for, but for a release or a path in front."""
+    names = [_RELEASE.sub("", name.lower()) for name in (served, asked)]
+    return names[0] == names[1] or names[0].rpartition("/")[2] == names[1].rpartition("/")[2]
+
+
+def spent(folder: Path) -> float:
+    """What the model whose store is in ``folder`` has cost so far; 0 where nothing was asked, NaN where the file is damaged."""
+    path = folder / SPENT
+    found = _unpack(path.read_bytes()) if path.is_file() else 0.0
+    return math.nan if found is None else found
 
 
 def recount(store: ResponseStore, entry: ApiEntry) -> float:

@@ -4,24 +4,25 @@ A new connection, because a server or proxy that sends a response twice on a kep
 300 calls up to 46 rows were wrong, and none with ``Connection: close``. It costs up to a millisecond a call.
 """
 
+import base64
 import email.utils
 import math
-import os
 import random
 import re
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextvars import ContextVar
+from datetime import datetime
+from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx2
 import openai
 
-from biasatlas.errors import UserError
-from biasatlas.models.endpoint.entry import ApiEntry, service_of
+from biasatlas.models.endpoint.entry import ApiEntry, api_key, service_of
 from biasatlas.models.endpoint.replies import Outcome, outcome, printable
-from biasatlas.models.endpoint.services import Kind
+from biasatlas.models.endpoint.services import Kind, services
 
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
@@ -38,6 +39,11 @@ most_seconds: ContextVar[float] = ContextVar("most_seconds", default=math.inf)
 
 #: Before attempt k a client waits between 0 and this much times 2^k, evenly drawn, and a minute at most.
 BACKOFF_S = 0.5
+
+#: Services say when the whole of a limit is back: some of it is so before.
+_LONGEST_RESET_S = 60.0
+
+_UNITS_S = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 #: What is said of an empty account rather than of a wrong key.
 _CREDIT = re.compile(r"quota|credit|balance|funds|billing|payment|^402\b|^1113\b", re.IGNORECASE)
@@ -62,7 +68,7 @@ def options(entry: ApiEntry, *, asynchronous: bool = False, timeout_s: float | N
         "base_url": entry.base_url,
         "max_retries": 0,
         "timeout": timeout_s,
-        "default_headers": {"Connection": "close", "Accept-Encoding": "identity"},
+        "default_headers": entry.extra_headers | {"Connection": "close", "Accept-Encoding": "identity"},
         "http_client": make(follow_redirects=False, event_hooks={"response": [hook]}, cookies=CookieJar(_NO_COOKIES)),
     }
 
@@ -117,28 +123,25 @@ async def _bound_async(response: httpx2.Response) -> None:
     _bound(response)
 
 
-def api_key(entry: ApiEntry) -> str:
-    """The key from the environment variable that ``entry`` names; raises UserError if that is unset or empty."""
-    if not entry.key_env:
-        return "none"
-    key = os.environ.get(entry.key_env, "").strip()
-    if key and key.isascii() and key.isprintable():
-        return key
-    raise UserError(
-        f"{entry.model} at {entry.base_url}: the environment variable {entry.key_env} (`key_env`) "
-        f"{'holds characters that no key has' if key else 'is not set'}. Put the key there: export {entry.key_env}=..."
-    )
-
-
 def shown(text: str, entry: ApiEntry) -> str:
     """The beginning of a ``text`` that is not ours, without the key and without what steers a terminal."""
     return printable(redact_key(text, entry)[:_SHOWN])
 
 
 def redact_key(text: str, entry: ApiEntry) -> str:
-    """``text`` without the key: some endpoints repeat it in their errors, and one might in its replies."""
+    """``text`` without the key: some endpoints repeat it in their errors, and one might in its replies, escaped or not."""
     key = api_key(entry) if entry.key_env else ""
-    return text.replace(key, "***") if len(key) >= _SECRET else text
+    return _key_pattern(key).sub("***", text) if len(key) >= _SECRET else text
+
+
+@cache
+def _key_pattern(key: str) -> re.Pattern[str]:
+    """``key`` as it is, in Base64, and with any of its characters escaped as JSON, URLs or HTML may have them."""
+    spelt = (
+        rf"(?:\\*{re.escape(letter)}|\\+u00{ord(letter):02x}|%(?:25)*{ord(letter):02x}|&#(?:0*{ord(letter)}|x0*{ord(letter):x});)"
+        for letter in key
+    )
+    return re.compile("|".join(["".join(spelt), re.escape(base64.b64encode(key.encode()).decode())]), re.IGNORECASE)
 
 
 def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
@@ -175,6 +178,33 @@ def fatal(kind: Kind, text: str, entry: ApiEntry) -> str:
 def backoff_s(attempt: int) -> float:
     """Seconds to wait before ``attempt`` (1 for the second), drawn so that clients do not come back together."""
     return random.uniform(0, min(60, BACKOFF_S * 2**attempt))
+
+
+def asked_wait_s(headers: Mapping[str, str]) -> float:
+    """The seconds that the headers of a reply which asks for fewer calls ask to wait; 0 if they do not.
+
+    ``Retry-After`` comes first; else it is until the limits that are used up are whole again, a minute at most.
+    """
+    if (wait_s := retry_after_s(headers)) > 0:
+        return wait_s
+    used_up = [
+        headers.get(reset, "") for reset, left in services().resets.items() if headers.get(left, "").strip() == "0"
+    ]
+    return min(_LONGEST_RESET_S, max(map(_until_s, used_up), default=0.0))
+
+
+def _until_s(text: str) -> float:
+    """The seconds in "1m2s", "6ms" or "7.5", or until a time as RFC 3339 has it; 0 for what is none."""
+    if re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", text):
+        return sum(float(number) * _UNITS_S[unit] for number, _, unit in re.findall(r"(\d+(\.\d+)?)(ms|s|m|h|d)", text))
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, datetime.fromisoformat(text).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:

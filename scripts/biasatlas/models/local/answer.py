@@ -19,7 +19,7 @@ from biasatlas.benchmarks.shared.parsing import Parser
 from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
 from biasatlas.engine.memory import Memory, default_budget, out_of_memory
 from biasatlas.errors import UserError
-from biasatlas.models.batches import answer_batches
+from biasatlas.models.batches import Keep, answer_batches
 from biasatlas.models.entry import Thinking, pinned_revision, ready_folder
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.local import VERSION
@@ -98,9 +98,10 @@ class CausalModel:
             self._keys(asked, kind, prompts),
             (prompts, texts(asked, "continuation")),
             lambda left: self._encode(kind, asked.iloc[left].reset_index(drop=True), [prompts[i] for i in left]),
-            lambda encoded: self._solve(kind, *encoded),
+            lambda encoded, keep: self._solve(kind, encoded[0], encoded[1], keep),
             store,
             share,
+            texts_are_asked=kind == "generation",
         )
         if share[0] == 0:  # the others would say it again
             rows = _with_unasked(rows, list(requests["request_id"]), reasons)
@@ -144,7 +145,7 @@ class CausalModel:
         """Requests, and the tokens that their kind is answered from."""
         return requests, (encode if kind == "likelihood" else encode_prompts)(requests, prompts, self.loaded)
 
-    def _solve(self, kind: str, requests: pd.DataFrame, encoded: Any) -> tuple[pd.DataFrame, dict]:
+    def _solve(self, kind: str, requests: pd.DataFrame, encoded: Any, keep: Keep) -> tuple[pd.DataFrame, dict]:
         # A model that thinks first has no probabilities of its answers to a chat.
         choices: Callable = answer_choices
         if self.thinking and kind == "choice" and requests["messages"].notna().any():
@@ -155,7 +156,8 @@ class CausalModel:
             "likelihood": answer_likelihoods,
         }
         try:
-            return self._by_all(solvers[kind], requests, encoded)
+            own = {"keep": keep} if kind == "generation" or choices is not answer_choices else {}
+            return self._by_all(solvers[kind], requests, encoded, **own)
         except RuntimeError as error:
             if not out_of_memory(error):
                 raise
@@ -167,11 +169,14 @@ class CausalModel:
                 f"{self.loaded.name}: out of memory with passes of {budget} tokens: give its entry {smaller} or {more}."
             ) from error
 
-    def _by_all(self, answer: Callable, *given: Any) -> Any:
-        """What ``answer`` makes of what is given, the model and its memory, in all processes that have a part of it."""
+    def _by_all(self, answer: Callable, *given: Any, **own: Any) -> Any:
+        """What ``answer`` makes of what is given, the model and its memory, in all processes that have a part of it.
+
+        What is this process's ``own`` is not for the others.
+        """
         if self.loaded.others:
             self.loaded.others.announce(answer, given, self.memory.token_budget)
-        return answer(*given, self.loaded, self.memory)
+        return answer(*given, self.loaded, self.memory, **own)
 
     def _metadata(self, folded: bool) -> dict:
         loaded = self.loaded

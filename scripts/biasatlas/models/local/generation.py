@@ -1,9 +1,10 @@
 """Requests of kind ``generation``: free text."""
 
 import json
+import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,19 @@ from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.sampling import Sampling
+from biasatlas.models.batches import Keep
 from biasatlas.models.entry import Thinking
 from biasatlas.models.local.inputs import counts, not_finite, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.rotary import groups, switch_length
 from biasatlas.models.sampled_choice import sampled_choice
+
+#: Requests whose answers are stored together, before their batch is there, and the seconds after which fewer are.
+KEPT, KEPT_S = 64, 60
+
+#: What decides a text: the prompt's tokens, settings, most tokens, repeat.
+_Asked = tuple[bytes, Sampling, int, int]
 
 
 def answer_generations(
@@ -28,11 +37,13 @@ def answer_generations(
     model: LoadedModel,
     memory: Memory,
     thinking: Thinking | None = None,
+    keep: Keep = lambda responses: None,
 ) -> tuple[pd.DataFrame, dict]:
     """Generation responses in the order of ``requests``, whose prompts have ``tokens``, then by repeat, and what they took.
 
     Of a model that thinks, ``thinking`` says how long: that is cut from its answers, counted in ``detail`` and kept in a
-    column of its own. An answer that ends within its thinking has the status "thought" and no text.
+    column of its own. An answer that ends within its thinking has the status "thought" and no text. ``keep`` gets the
+    responses to requests all of whose repeats are finished, whenever these are KEPT or KEPT_S have passed.
     """
     if requests["max_tokens"].isna().any():
         request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]
@@ -40,39 +51,57 @@ def answer_generations(
     longest = requests["max_tokens"] + (thinking.budget if thinking else 0)
     detail = _why_unanswerable(model, tokens, longest)
     repeats = requests["repeats"].fillna(1).astype(int)
-    distinct: dict[tuple, Prompt] = {}
-    rows = []
+    distinct: dict[_Asked, Prompt] = {}
+    asked: list[list[_Asked]] = [[] for _ in tokens]  # by each request, for each of its repeats
+    asking: dict[_Asked, set[int]] = {}
     for i, sampling in enumerate(samplings(requests)):
         for repeat in range(repeats[i]):
             # Greedy answers do not differ between repeats.
             prompt = Prompt(tokens[i], sampling, int(longest[i]), repeat if sampling.temperature else 0)
             key = (prompt.tokens.tobytes(), sampling, prompt.max_tokens, prompt.repeat)
-            rows.append((i, repeat, key))
+            asked[i].append(key)
             if not detail[i]:
                 distinct.setdefault(key, prompt)
-    answers: dict[tuple, tuple[list[int], str]] = {}
+                asking.setdefault(key, set()).add(i)
+    found: dict[_Asked, dict] = {}
+    unkept: list[int] = []
+    kept_at = time.monotonic()
+
+    def responses(chosen: Iterable[int]) -> pd.DataFrame:
+        rows = [
+            {"request_id": requests["request_id"][i], "repeat": repeat}
+            | ({"status": "failed", "detail": detail[i]} if detail[i] else found[key])
+            for i in chosen
+            for repeat, key in enumerate(asked[i])
+        ]
+        columns = [*RESPONSE_COLUMNS["generation"], *(["thinking"] if thinking else [])]
+        return pd.DataFrame(rows, columns=columns)
+
+    def add(key: _Asked, answer: list[int], finish_reason: str) -> None:
+        nonlocal kept_at
+        found[key] = _response(answer, finish_reason, len(distinct[key].tokens), thinking is not None, model)
+        unkept.extend(i for i in asking[key] if all(one in found for one in asked[i]))
+        if len(unkept) >= KEPT or (unkept and time.monotonic() - kept_at >= KEPT_S):
+            keep(responses(unkept))
+            unkept.clear()
+            kept_at = time.monotonic()
+
     run: Counter[str] = Counter()
     known = list(distinct)
     for group, route in groups(model, np.asarray([len(prompt.tokens) for prompt in distinct.values()], np.int64)):
         chosen = [known[i] for i in group]
+        prompts = [distinct[key] for key in chosen]
+
+        def done(at: int, answer: list[int], finish_reason: str, chosen: list[_Asked] = chosen) -> None:
+            add(chosen[at], answer, finish_reason)
+
         try:
-            made, took = generate(model.model, [distinct[key] for key in chosen], model.eos_token_ids, memory, route)
+            _, took = generate(model.model, prompts, model.eos_token_ids, memory, route, done)
         except NotFiniteError as error:
-            row = next(i for i, _, key in rows if key == chosen[error.sequence])
+            row = next(i for i in range(len(asked)) if chosen[error.sequence] in asked[i])
             raise not_finite(model, requests["request_id"][row], error.value) from error
-        answers |= zip(chosen, made, strict=True)
         run.update(counts(took))
-    by_key = {
-        key: _response(*answer, len(distinct[key].tokens), thinking is not None, model)
-        for key, answer in answers.items()
-    }
-    responses = [
-        {"request_id": requests["request_id"][i], "repeat": repeat}
-        | ({"status": "failed", "detail": detail[i]} if detail[i] else by_key[key])
-        for i, repeat, key in rows
-    ]
-    columns = [*RESPONSE_COLUMNS["generation"], *(["thinking"] if thinking else [])]
-    return pd.DataFrame(responses, columns=columns), dict(run)
+    return responses(range(len(asked))), dict(run)
 
 
 def answer_thought_choices(
@@ -82,21 +111,31 @@ def answer_thought_choices(
     memory: Memory,
     parsers: Mapping[str, Parser],
     thinking: Thinking,
+    keep: Keep = lambda responses: None,
 ) -> tuple[pd.DataFrame, dict]:
-    """Choice responses of a model that thinks first: the shares of its sampled answers, one for each repeat."""
-    generated, run = answer_generations(requests, tokens, model, memory, thinking)
+    """Choice responses of a model that thinks first: the shares of its sampled answers, one for each repeat.
+
+    ``keep`` is as of :func:`answer_generations`.
+    """
     shown = requests["options"] if "options" in requests else [None] * len(requests)
-    rows = []
-    asked = zip(requests["request_id"], requests["labels"], shown, requests["parser"], strict=True)
-    replies = {name: part.to_dict("records") for name, part in generated.groupby("request_id", sort=False)}
-    for request_id, labels, texts, parser in asked:
-        options = asked_options(labels, texts if isinstance(texts, str) else None)
-        thoughts = [reply.get("thinking") for reply in replies[request_id]]
-        choice = sampled_choice(replies[request_id], options, parsers[parser])
-        rows.append(
-            {"request_id": request_id, "repeat": 0, "thinking": json.dumps(thoughts, ensure_ascii=False)} | choice
-        )
-    return pd.DataFrame(rows).reindex(columns=[*RESPONSE_COLUMNS["choice"], "thinking"]), run
+    asked = dict(
+        zip(requests["request_id"], zip(requests["labels"], shown, requests["parser"], strict=True), strict=True)
+    )
+
+    def choices(generated: pd.DataFrame) -> pd.DataFrame:
+        rows = []
+        for request_id, part in generated.groupby("request_id", sort=False):
+            replies, (labels, texts, parser) = part.to_dict("records"), asked[request_id]
+            options = asked_options(labels, texts if isinstance(texts, str) else None)
+            thoughts = json.dumps([reply.get("thinking") for reply in replies], ensure_ascii=False)
+            choice = sampled_choice(replies, options, parsers[parser])
+            rows.append({"request_id": request_id, "repeat": 0, "thinking": thoughts} | choice)
+        return pd.DataFrame(rows).reindex(columns=[*RESPONSE_COLUMNS["choice"], "thinking"])
+
+    generated, run = answer_generations(
+        requests, tokens, model, memory, thinking, lambda generated: keep(choices(generated))
+    )
+    return choices(generated), run
 
 
 def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: pd.Series) -> np.ndarray:

@@ -75,7 +75,7 @@ class MaskedModel:
             [key(self._identity(), text._asdict(), 0) for text in texts],
             ([""] * len(texts), wholes),
             sorted,  # the order of the requests decides the last digits of a text's batches
-            lambda left: _score([request_ids[i] for i in left], [texts[i] for i in left], self),
+            lambda left, _: _score([request_ids[i] for i in left], [texts[i] for i in left], self),
             store,
             share,
         )
@@ -192,16 +192,16 @@ def _score(request_ids: list[str], texts: list[Text], model: MaskedModel) -> tup
     )
     total = torch.zeros(len(texts), dtype=torch.float64)
     progress = Progress("masked texts", len(rows))
-    memory, left = Memory(model.token_budget), rows
-    while left:
-        batch = _first(left, memory.token_budget)
+    memory = Memory(model.token_budget)
+    while rows:
+        batch = _first(rows, memory.token_budget)
         owners, ids, positions = zip(*batch, strict=True)
         with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
             found = _log_probabilities(ids, positions, model).double().cpu()
         if not attempt.failed:
             total.index_add_(0, torch.tensor(owners), found)
             progress.advance(len(batch))
-            left = left[len(batch) :]
+            rows = rows[len(batch) :]
     tokens = pd.Series([len(text.scored) for text in texts], dtype="int64")
     some = tokens > 0
     log_likelihood = pd.Series(total.numpy()).where(some)
@@ -216,7 +216,7 @@ def _score(request_ids: list[str], texts: list[Text], model: MaskedModel) -> tup
             "nll_per_token": -log_likelihood / tokens.where(some),
         }
     )
-    return responses, {"masked_tokens": len(rows)}
+    return responses, {"masked_tokens": int(tokens.sum())}
 
 
 def _log_probabilities(ids: tuple[list[int], ...], positions: tuple[int, ...], model: MaskedModel) -> torch.Tensor:

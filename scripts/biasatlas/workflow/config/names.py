@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 def unknown_names(config: "Config") -> Iterator[str]:
     """A sentence for every name that nothing bears, or that names a model which cannot do what is asked of it."""
+    for section in ("models", "benchmarks"):
+        seen: dict[str, str] = {}
+        for name in getattr(config, section):
+            if (other := seen.setdefault(name.lower(), name)) != name:
+                yield f"{section}.{name}: differs from {other!r} by case alone, and some file systems hold one of them; rename one"
     for name, entry in config.models.items():
         if entry.kind == "released":
             yield from _unknown_release(config, name, entry)

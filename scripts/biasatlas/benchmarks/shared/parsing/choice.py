@@ -14,10 +14,9 @@ from biasatlas.benchmarks.shared.parsing.phrases import either, finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _KEYS = re.compile(
-    r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*"
-    r"|verdict|type|sentiment|output"
-    r"|response|bias(?:_type)?|selection|pick)|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)|.*(?:_label"
-    r"|_answer|_category)",
+    r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*|verdict"
+    r"|type|sentiment|output|response|bias(?:_type)?|selection|pick)|.*(?:_label|_answer|_category)"
+    r"|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)",
     re.I,
 )
 _MARKED = re.compile(

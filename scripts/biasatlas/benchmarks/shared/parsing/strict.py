@@ -20,7 +20,7 @@ def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
     """DBB's rule (Tables 5 and 11, English): a reply is "a) " and the answer, and fails to follow the instruction
     otherwise.
 
-    The bracket is needed and the letter is small; "Final Answer: " and quotes around it are not held against a
+    The bracket is needed and the letter is small; "Final Answer: " and quotes around it do not count against a
     reply, nor is the form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words
     before it follow it.
 

@@ -1,0 +1,214 @@
+"""What a GPU decides, measured in at most 45 minutes, the most telling first. Run again, it goes on where it stopped.
+
+    PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/gpu_day.py
+    PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/gpu_day.py --device cpu --shape tiny      # to try it
+
+Writes FILE.json after each step, and from it the page FILE.md. Models are random: only the datasets of DBB, TWBias and
+McBE are needed, and no network.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+HERE = Path(__file__).resolve().parent
+
+
+class Step(NamedTuple):
+    """A command of at most so many seconds, and what its numbers decide."""
+
+    name: str
+    seconds: int
+    command: list[str]
+    decides: str
+
+
+def steps(device: str, shape: str) -> list[Step]:
+    """In the order in which they tell most: without the first two the others mean little."""
+    small = device == "cpu"
+    where = ["--device", device, "--rounds", "1"]
+    large = [*where, "--shape", shape, "--dtype", "float32" if small else "bfloat16"]
+    exact = [*where, "--shape", shape if small else "0.5b", "--dtype", "float32"]
+    whole = ["--tokens", "600" if small else "0"]
+    some = [*whole, "--questions", "3", "--peer-tokens", "100", "--max-tokens", "4"] if small else whole
+
+    def bench(kind: str, *options: str) -> list[str]:
+        return [sys.executable, str(HERE / "engine.py"), kind, *options]
+
+    first, too_large = ["--workload", "0"], ["--budget", str(2**11 if small else 2**20)]
+    own = [sys.executable, str(HERE / "gpu_day.py"), "--device", device, "--shape", shape]
+    flex = [sys.executable, str(HERE / "flex.py"), "--device", device]
+    if not small:
+        flex += ["--dtype", "bfloat16", "--heads", "28", "--groups", "4", "--size", "128", "--rows", "16"]
+    dbb = ["--workload", "2"]
+    agree = ["--tokens", "600" if small else "20000", "--peer-tokens", "100" if small else "4000", "--harness"]
+    return [
+        Step("products", 60, [*own, "--only", "products"], "the peak; heads shared, if over 10 % faster"),
+        Step("agree", 240, bench("likelihood", *exact, *dbb, *agree), "beyond 1e-3 nats: stop the day"),
+        Step("twice", 120, [*own, "--only", "twice"], "other bytes: no shards, no resumed runs"),
+        Step(
+            "likelihood",
+            420,
+            bench("likelihood", *large, *dbb, *whole, "--engine-only"),
+            "of the peak: 0.5 or more, leave it; 0.3 to 0.5, `pass_tokens` from 170 to 1,000; less, profile",
+        ),
+        Step("choice", 420, bench("choice", *large, *first, *some, "--steps"), "over 1.5 likelihoods: waits"),
+        Step(
+            "generation",
+            420,
+            bench("generation", *large, *first, *some, "--batch", *(["2"] if small else ["32", "128"])),
+            "below half of vLLM: texts by a server beside the job",
+        ),
+        Step(
+            "out of memory",
+            180,
+            bench("likelihood", *large, *dbb, "--tokens", "600" if small else "60000", "--engine-only", *too_large),
+            "on a GPU it goes on with smaller passes",
+        ),
+        Step("flex", 150, flex, "under 20 % of a pass saved: bench/flex.py goes"),
+        Step(
+            "likelihood compiled",
+            300,
+            bench("likelihood", *large, *dbb, "--tokens", "600" if small else "200000", "--engine-only", "--compiled"),
+            "under 5 % gained: `compiled` goes",
+        ),
+        Step(
+            "choice compiled",
+            240,
+            bench("choice", *large, *first, *(some if small else ["--tokens", "100000"]), "--compiled", "--steps"),
+            "the same",
+        ),
+    ]
+
+
+def products(device: str, _: str) -> None:
+    """The rate of a matrix product, and attention of a tree's pass with keys repeated and shared by their heads."""
+    small = device == "cpu"
+    size, dtype = (512, torch.float32) if small else (8192, torch.bfloat16)
+    rows, width, prefix = (1, 64, 8) if small else (16, 365, 54)
+
+    def draw(*sizes: int) -> torch.Tensor:
+        return torch.randn(sizes, device=device, dtype=dtype)
+
+    def seconds(run: Callable[[], object]) -> float:
+        for warm in (True, False):
+            began = time.perf_counter()
+            for _ in range(3 if warm else 10):
+                run()
+            if not small:
+                torch.cuda.synchronize()
+        return (time.perf_counter() - began) / 10
+
+    a, b = draw(size, size), draw(size, size)
+    query, key, value = (
+        draw(rows, 28, width, 128),
+        draw(rows, 4, width + prefix, 128),
+        draw(rows, 4, width + prefix, 128),
+    )
+    mask = torch.ones(rows, 1, width, width + prefix, dtype=torch.bool, device=device).tril(prefix)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    repeated = seconds(
+        lambda: attention(query, key.repeat_interleave(7, 1), value.repeat_interleave(7, 1), attn_mask=mask)
+    )
+    shared = seconds(lambda: attention(query, key, value, attn_mask=mask, enable_gqa=True))
+    print(f"| TFLOP/s | keys repeated, ms | keys shared, ms |\n| --- | --- | --- |\n| {2e-12 * size**3 / seconds(lambda: a @ b):.3g} | "
+          f"{1e3 * repeated:.3g} | {1e3 * shared:.3g} |")  # fmt: skip
+
+
+def twice(device: str, shape: str) -> None:
+    """Likelihoods and texts of the same requests, asked twice; exit status 1 where a byte differs."""
+    import engine
+    import numpy as np
+
+    from biasatlas.engine.generate import Prompt, generate
+    from biasatlas.engine.likelihood import log_likelihoods
+    from biasatlas.engine.memory import Memory
+    from biasatlas.engine.sampling import Sampling
+
+    model = engine.make_model(shape, torch.float32 if device == "cpu" else torch.bfloat16, device)
+    random, count = np.random.default_rng(0), 20 if device == "cpu" else 400
+    trunk = random.integers(0, 8000, 100)
+    tokens = [np.append(trunk, random.integers(0, 8000, 20)).astype(np.int32) for _ in range(count)]
+    seen = []
+    for _ in range(2):
+        values, _ = log_likelihoods(model, tokens, np.full(count, 90), Memory(1024))
+        texts, _ = generate(model, [Prompt(ids, Sampling(), 8) for ids in tokens], [0], Memory(1024))
+        seen.append(hashlib.sha256(values.tobytes() + json.dumps(texts).encode()).hexdigest())
+    print(
+        f"| likelihoods and texts | first | second |\n| --- | --- | --- |\n| {count} | {seen[0][:12]} | {seen[1][:12]} |"
+    )
+    sys.exit(seen[0] != seen[1])
+
+
+def differs(output: str) -> bool:
+    """Whether a table of bench/engine.py has a difference beyond 1e-3 nats, or none at all."""
+    lines = [line.strip("| ").split(" | ") for line in output.splitlines() if line.startswith("|")]
+    if len(lines) < 3:
+        return True
+    at = next(i for i, name in enumerate(lines[0]) if name.startswith("largest difference"))
+    return any(float(value) > 1e-3 for row in lines[2:] for value in row[at].split(","))
+
+
+def page(done: dict, planned: list[Step]) -> str:
+    """All steps in Markdown: what each decides, and the tables that it printed."""
+    parts = ["# A GPU's day\n"]
+    for step in planned:
+        result = done.get(step.name)
+        said = "not run" if result is None else f"{result['seconds']} s, exit status {result['status']}"
+        parts.append(f"## {step.name}\n\n{said}. Decides: {step.decides}.\n")
+        if result:
+            lines = [line for line in result["output"].splitlines() if line.strip()]
+            table = [line for line in lines if line.startswith("|")]
+            rest = [f"    {line}" for line in lines if not line.startswith("|")][-8:]
+            parts += ["\n".join(part) + "\n" for part in (table, rest) if part]
+    return "\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--shape", default="7b")
+    parser.add_argument("--minutes", type=float, default=45)
+    parser.add_argument("--out", type=Path, default=Path("gpu_day.json"))
+    parser.add_argument("--only", choices=["products", "twice"], help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.only:
+        {"products": products, "twice": twice}[given.only](given.device, given.shape)
+        return
+    planned, began = steps(given.device, given.shape), time.monotonic()
+    done = json.loads(given.out.read_text()) if given.out.exists() else {}
+    for step in planned:
+        seconds = min(step.seconds, given.minutes * 60 - (time.monotonic() - began))
+        if done.get(step.name, {}).get("status") == 0 or seconds < 30:
+            continue
+        start = time.monotonic()
+        run = subprocess.run(["timeout", str(int(seconds)), *step.command], capture_output=True, text=True, check=False)
+        done[step.name] = {
+            "status": run.returncode,  # 124: it took longer than it may
+            "seconds": round(time.monotonic() - start, 1),
+            "output": (run.stdout + run.stderr)[-6000:],
+            "command": step.command[1:],
+        }
+        for path, text in (
+            (given.out, json.dumps(done, indent=1)),
+            (given.out.with_suffix(".md"), page(done, planned)),
+        ):
+            new = path.with_name(f"{path.name}.new")
+            new.write_text(text, encoding="utf-8")
+            os.replace(new, path)
+        print(f"{step.name}: {done[step.name]['seconds']} s, exit status {run.returncode}", flush=True)
+        if step.name == "agree" and (run.returncode or differs(run.stdout)):
+            sys.exit("the engine and its peers do not agree on this device: nothing else is worth its time")
+
+
+if __name__ == "__main__":
+    main()
