@@ -89,15 +89,13 @@ class Asked:
 
     @cached_property
     def swaps(self) -> Spread:
-        """What each text has in place of what the first text of its item has there."""
-        special = [tuple(dict.fromkeys(word for _, word in text)) for text in self._special]
-        first = pd.Series(special).groupby(self._item, sort=False).transform("first")
-        return Spread.of(
-            [
-                [] if mine == base else [f"{' '.join(base)}>{' '.join(mine)}"]
-                for mine, base in zip(special, first, strict=True)
-            ]
-        )
+        """What each text has in place of what another text of its item has there: of that whose words come first by the alphabet.
+
+        Which text is the stereotype must not say so: the same two words would then cost something in one direction alone.
+        """
+        special = pd.Series([" ".join(dict.fromkeys(word for _, word in text)) for text in self._special])
+        first = special.groupby(self._item, sort=False).transform("min")
+        return Spread.of([[f"{base}>{mine}"] * (mine != base) for mine, base in zip(special, first, strict=True)])
 
     @cached_property
     def bigrams(self) -> Spread:

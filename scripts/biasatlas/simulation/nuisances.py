@@ -95,8 +95,8 @@ def clusters(groups: Groups) -> dict[str, Any]:
 
 
 @nuisance("additive", BOTH)
-def wording(groups: Groups) -> dict[str, Any]:
-    """Wording has a noise of 3 nats or log odds."""
+def noise(groups: Groups) -> dict[str, Any]:
+    """The noise of a text or an option is 3 nats or log odds."""
     return {"noise": 3.0}
 
 
