@@ -1,4 +1,4 @@
-"""What a GPU decides, measured in at most 45 minutes, the most telling first. Run again, it goes on where it stopped.
+"""What a GPU decides, measured in at most 45 minutes, the most telling first. Run again, it resumes where it stopped.
 
     PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/gpu_day.py
     PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/gpu_day.py --device cpu --shape tiny      # to try it

@@ -39,14 +39,14 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TaskRequests:
     """The ``questions`` of a task, and the ``items`` they are about (a row for each item)."""
 
     questions: Questions
     items: pd.DataFrame
 
     @property
-    def roles(self) -> Roles:
+    def bias_roles(self) -> Roles:
         """Which text or label is the stereotype, and what a request is about."""
         return self.questions.asked.roles
 
@@ -168,10 +168,10 @@ class Asked:
     @cached_property
     def _first_option(self) -> NDArray[np.bool_]:
         """Whether a label stands for the first of an item's two options."""
-        return np.array([[str(part).endswith("/1") for part in row] for row in self.roles.part])
+        return np.array([[str(part).endswith("/1") for part in row] for row in self.bias_roles.part])
 
     @cached_property
     def first_groups(self) -> NDArray[np.bool_]:
         """Whether a request is about the first group of its category."""
-        group = pd.Series(self.roles.group)
-        return (group == group.groupby(self.roles.category).transform("min")).to_numpy()
+        group = pd.Series(self.bias_roles.group)
+        return (group == group.groupby(self.bias_roles.category).transform("min")).to_numpy()

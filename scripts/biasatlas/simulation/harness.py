@@ -14,7 +14,7 @@ from biasatlas.benchmarks.contract import Options
 from biasatlas.models.simulated.answer import Change, Questions
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources
-from biasatlas.simulation.asked import Array, Asked
+from biasatlas.simulation.asked import Array, TaskRequests
 from biasatlas.simulation.nuisances import Nuisance
 from biasatlas.simulation.studies import Study
 
@@ -83,20 +83,20 @@ class Harness:
 
     @cached_property
     def questions(self) -> dict[str, Questions]:
-        """The requests made ready, by task."""
+        """The prepared requests, by task."""
         return {
             task: Questions.of(self.benchmark, self.items, requests, task) for task, requests in self.requests.items()
         }
 
     def under(self, nuisance: Nuisance | None) -> "Harness":
-        """The same requests, made ready once, answered and scored under a ``nuisance``."""
+        """The same requests, prepared once, answered and scored under a ``nuisance``."""
         if nuisance is None or nuisance.form == "groups":
             return self
         changed = replace(self, nuisance=nuisance)
         if nuisance.form == "asked":
             fitting = {task: each for task, each in self.questions.items() if each.kind in nuisance.of}
             changed.__dict__["questions"] = self.questions | {
-                task: replace(each, change=_changed(nuisance, Asked(each, self.items)))
+                task: replace(each, change=_changed(nuisance, TaskRequests(each, self.items)))
                 for task, each in fitting.items()
             }
         else:
@@ -200,7 +200,7 @@ class Harness:
         return judgements
 
 
-def _changed(nuisance: Nuisance, asked: Asked) -> Change:
+def _changed(nuisance: Nuisance, asked: TaskRequests) -> Change:
     def change(entry: SimulatedEntry, values: Array) -> Array:
         return nuisance.act(asked, values, entry.seed)
 

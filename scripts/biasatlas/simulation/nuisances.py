@@ -7,7 +7,7 @@ of. Three forms, told apart by what they are given:
 ``asked, values, seed``    returns other values than the formula's: nats of texts, or log odds of labels (requests, labels)
 ``scores, cluster, seed``  returns other scores of the model; ``cluster`` is the column that they are sampled by
 
-Light to import, since planning reads it: what is heavy is done by :class:`biasatlas.simulation.asked.Asked`.
+Light to import, since planning reads it: what is heavy is done by :class:`biasatlas.simulation.asked.TaskRequests`.
 """
 
 import ast
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.simulation.asked import Array, Asked
+    from biasatlas.simulation.asked import Array, TaskRequests
 
 Class = Literal["additive", "interactive", "asking", "data"]
 
@@ -34,12 +34,12 @@ Groups = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Nuisance:
-    """A nuisance of a class: the function, the kinds of request that it is ``of``, and the columns of items it ``needs``."""
+    """A nuisance of a class: the function, the kinds of request that it is ``of``, and the columns of items that it reads."""
 
     kind: Class
     act: Callable[..., Any]
     of: Collection[str]
-    needs: Collection[str] = ()
+    columns: Collection[str] = ()
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class Nuisance:
     def fits(self, spec: "Spec", tasks: Collection[str]) -> bool:
         """Whether it says anything of the ``tasks`` of a benchmark."""
         asked = {spec.tasks[task].kind for task in tasks}
-        return not asked.isdisjoint(self.of) and set(self.needs) <= set(spec.items)
+        return not asked.isdisjoint(self.of) and set(self.columns) <= set(spec.items)
 
     def source(self) -> str:
         """Its code without comments: what decides its experiments."""
@@ -70,11 +70,11 @@ class Nuisance:
 NUISANCES: dict[str, Nuisance] = {}
 
 
-def nuisance(kind: Class, of: Collection[str], needs: Collection[str] = ()) -> Callable[[Callable], Callable]:
+def nuisance(kind: Class, of: Collection[str], columns: Collection[str] = ()) -> Callable[[Callable], Callable]:
     """Register a function as a nuisance under its class and name."""
 
     def mark(function: Callable) -> Callable:
-        NUISANCES[function.__name__] = Nuisance(kind, function, of, needs)
+        NUISANCES[function.__name__] = Nuisance(kind, function, of, columns)
         return function
 
     return mark
@@ -124,7 +124,7 @@ def edit(groups: Groups) -> dict[str, Any]:
     return {"edit": 0.5}
 
 
-@nuisance("additive", BOTH, needs=("direction",))
+@nuisance("additive", BOTH, columns=("direction",))
 def side(groups: Groups) -> dict[str, Any]:
     """One side of the pairs is liked by a nat, whatever the stereotype."""
     names = sorted({name for names in groups.values() for name in names})
@@ -135,46 +135,46 @@ def side(groups: Groups) -> dict[str, Any]:
 
 
 @nuisance("interactive", TEXTS)
-def swap(asked: "Asked", values: "Array", seed: int) -> "Array":
+def swap(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """Every swap of words has a cost of its own, SD 0.3 nats."""
     return values + 0.3 * asked.swaps.draw(seed)
 
 
 @nuisance("interactive", TEXTS)
-def term_by_next_word(asked: "Asked", values: "Array", seed: int) -> "Array":
+def term_by_next_word(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """Every two words in a row have a cost of their own, SD 0.3 nats."""
     return values + 0.3 * asked.bigrams.draw(seed)
 
 
 @nuisance("interactive", TEXTS)
-def term_by_attribute(asked: "Asked", values: "Array", seed: int) -> "Array":
+def term_by_attribute(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """Every two of the words that tell an item's texts apart have a cost of their own together, SD 0.5 nats."""
     return values + 0.5 * asked.told_apart.draw(seed)
 
 
 @nuisance("interactive", TEXTS)
-def term_by_topic(asked: "Asked", values: "Array", seed: int) -> "Array":
+def term_by_topic(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """Every word that tells texts apart has a cost of its own in each category, SD 0.3 nats."""
     return values + 0.3 * asked.by_category.draw(seed)
 
 
 @nuisance("interactive", TEXTS)
-def rarity_by_length(asked: "Asked", values: "Array", seed: int) -> "Array":
+def rarity_by_length(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """A rare word costs more the more words follow it: 0.02 of the log of its frequency for each."""
     return values + 0.02 * asked.rarity * asked.scored
 
 
 @nuisance("interactive", TEXTS)
-def confidence_by_word(asked: "Asked", values: "Array", seed: int) -> "Array":
+def confidence_by_word(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """Each word moves the cost of every word after it, SD 0.05 nats."""
     return values + 0.05 * asked.confidence.draw(seed)
 
 
 @nuisance("interactive", TEXTS)
-def surer_of_the_original(asked: "Asked", values: "Array", seed: int) -> "Array":
+def surer_of_the_original(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """In a text that is not as its writer had it everything costs 5 % more, and common words cost less."""
     costly = values + 0.3 * asked.log_frequency
-    return costly * (1 + 0.05 * (asked.roles.edits > 0))
+    return costly * (1 + 0.05 * (asked.bias_roles.edits > 0))
 
 
 # Of asking: position, framing, verbosity, abstention.
@@ -222,21 +222,23 @@ def unreadable_by_group(groups: Groups) -> dict[str, Any]:
     return {"unreadable_by_group": half(groups, 0.6)}
 
 
-@nuisance("asking", CHOICES, needs=("polarity",))
-def abstention_by_polarity(asked: "Asked", values: "Array", seed: int) -> "Array":
+@nuisance("asking", CHOICES, columns=("polarity",))
+def abstention_by_polarity(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """In negative questions "unknown" is preferred by 1.5, and the group that they put down is liked by 1 in all questions."""
     negative = (asked.column("polarity") == "neg")[:, None]
-    return values + 1.5 * asked.roles.unknown * negative + asked.roles.stereotype_sign * (2.0 * negative - 1.0)
+    return (
+        values + 1.5 * asked.bias_roles.unknown * negative + asked.bias_roles.stereotype_sign * (2.0 * negative - 1.0)
+    )
 
 
-@nuisance("asking", CHOICES, needs=("polarity",))
-def framing(asked: "Asked", values: "Array", seed: int) -> "Array":
+@nuisance("asking", CHOICES, columns=("polarity",))
+def framing(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """In negative questions every answer is half as sure."""
     return values * (1 - 0.5 * (asked.column("polarity") == "neg"))[:, None]
 
 
-@nuisance("asking", CHOICES, needs=("identity",))
-def confidence_by_identity(asked: "Asked", values: "Array", seed: int) -> "Array":
+@nuisance("asking", CHOICES, columns=("identity",))
+def confidence_by_identity(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """Answers about one identity of each sort are 20 % less sure, in log odds whose SD over templates is 1.5."""
     sure = values + 1.5 * asked.leaning(seed)
     return sure * (1 - 0.2 * asked.first_groups)[:, None]
@@ -246,7 +248,7 @@ def confidence_by_identity(asked: "Asked", values: "Array", seed: int) -> "Array
 
 
 @nuisance("data", TEXTS)
-def heavy_tails(asked: "Asked", values: "Array", seed: int) -> "Array":
+def heavy_tails(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """Noise has the tails of Student's t with 2 degrees of freedom."""
     return values + 0.7 * asked.heavy(seed)
 

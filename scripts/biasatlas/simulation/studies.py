@@ -44,7 +44,7 @@ class Study(_Section):
     """Simulated models on some tasks of a benchmark, and the headlines that are looked at.
 
     ``by`` "tables": scores and tables are made of every model's answers; "evidence": what the benchmark's own headlines declare
-    (:mod:`.claims`), whatever that is; "regression": TWBias's regressions are made ready once (:mod:`.own_group`), which takes a
+    (:mod:`.claims`), whatever that is; "regression": TWBias's regressions are prepared once (:mod:`.own_group`), which takes a
     hundredth of the time; "answers": answers to the questions and pairs of one task stay numbers until they are estimated
     (:mod:`.direct`), which takes a tenth; "ngrams": the same as "evidence", of word models trained on the texts (:mod:`.ngrams`).
 
