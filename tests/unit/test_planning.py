@@ -21,17 +21,29 @@ def test_models_of_a_plan_are_those_of_the_laboratory():
     assert found["intersentence"] == SimulatedEntry(kind="simulated")
 
 
-CARD = {"benchmark": "bbq", "protocol": "recommended", "data": "full", "metric": "bias_score", "of": ""}
+CARD = {"benchmark": "stereoset", "protocol": "recommended", "data": "full", "metric": "own_target_shift", "of": ""}
 
 
 def test_a_plan_says_what_can_be_found_and_what_has_no_interval():
-    tried, cards = bench("bbq", ("question",)), [CARD | {"tasks": "ambig", "verdict": "passed", "reason": ""}]
-    table = plan("mine", tried, "recommended", bases(["question"], load_studies(), "bbq"), cards)
+    """Of StereoSet, since nothing is claimed of BBQ's score, whose blind spot has no known limit."""
+    tried, cards = (
+        bench("stereoset", ("intrasentence",)),
+        [CARD | {"tasks": "intrasentence", "verdict": "passed", "reason": ""}],
+    )
+    table = plan("mine", tried, "recommended", bases(["intrasentence"], load_studies(), "stereoset"), cards)
     assert list(table.columns) == list(COLUMNS)
-    overall = table[table["category"] == "overall"].set_index("part")
-    assert overall.loc["ambig", "findable"] > overall.loc["ambig", "smallest"] == 5
-    assert overall.loc["ambig", ["items", "n_clusters", "unit", "why"]].tolist() == [96, 12, "%", ""]
+    shift = table[table["measure"] == "own_target_shift"].set_index("category")
+    assert shift.loc["overall", "findable"] > shift.loc["overall", "smallest"] == 0.1
+    assert shift.loc["overall", ["items", "n_clusters", "unit", "why"]].tolist() == [34, 12, "nats", ""]
     text = as_text(table)
-    assert "| mine | recommended | bias_score | ambig | overall | % | 96 | 12 |" in text
-    assert "Nothing to plan with: mine recommended bias_score ambig: Age, " in text
-    assert "bias_score disambig" in text and "what it mistakes for bias was not tried" in text
+    assert "| mine | recommended | own_target_shift | intrasentence | overall | nats | 34 | 12 |" in text
+    assert "Nothing to plan with: mine recommended own_target_shift intrasentence: gender, profession" in text
+    assert "stereotype_score intrasentence" in text and "what single words cost" in text
+
+
+def test_a_plan_claims_nothing_of_what_has_a_blind_spot():
+    card = {**CARD, "benchmark": "bbq", "metric": "bias_score", "tasks": "ambig", "verdict": "passed", "reason": ""}
+    tried = bench("bbq", ("question",))
+    table = plan("mine", tried, "recommended", bases(["question"], load_studies(), "bbq"), [card])
+    score = table[table["measure"] == "bias_score"]
+    assert score["findable"].isna().all() and score["why"].str.contains('says "unknown"').all()

@@ -180,7 +180,7 @@ def test_a_nuisance_reaches_every_study_that_it_fits_and_no_other():
 def test_a_nuisance_moves_answers(name):
     each = NUISANCES[name]
     asked = {("polarity",): ("bbq", "question"), ("identity",): ("dbb", "MCQ")}
-    benchmark, task = asked.get(tuple(each.needs), ("twbias", "perplexity"))
+    benchmark, task = asked.get(tuple(each.columns), ("twbias", "perplexity"))
     tried, entry = bench(benchmark, (task,)), simulated(seed=1)
     plain, moved = (way.questions[task].answer(entry) for way in (tried, tried.under(each)))
     assert (plain.iloc[:, 4] != moved.iloc[:, 4]).any()
@@ -244,7 +244,7 @@ def test_regressions_made_ready_give_what_the_table_gives():
     wanted = [f"{target}-{reference}" for target in ("female", "male") for reference in ("women", "men")]
     headlines = [headline for headline in study.headlines if headline.keys["group"] == "female"]
     assert [headline.metric for headline in headlines] == ["own_term_advantage", "own_group_advantage"]
-    study = study.model_copy(update={"headlines": headlines})
+    study = study.model_copy(update={"headlines": headlines, "one_prompt": False})
     tried = bench("twbias", ("perplexity",), ("female-male", "male-female", *wanted))
     quick = own_group.run(study, "token_noise", tried, [7])
     slow = run(study, "token_noise", tried, [7])
