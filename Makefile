@@ -12,7 +12,7 @@ SLURM := $(VENV)/.slurm
 .PHONY: demo check plan test pytest slurm replicate simulation lint docs lock clean new-benchmark test-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
-	PYTHONPATH=scripts $(BIN)/snakemake --logger atlas --cores $(CORES) demo
+	PYTHONPATH=scripts $(BIN)/snakemake --logger atlas --cores $(CORES)
 
 check: $(READY) ## check CONFIG=file before a run: models, endpoints, data, number of requests, highest cost
 	@$(ATLAS) check "$(CONFIG)" --cores $(CORES)

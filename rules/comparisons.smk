@@ -62,27 +62,6 @@ rule compare_dbb_bbq:
         "../scripts/compare_dbb_bbq.py"
 
 
-rule draw_match:
-    """Draw DBB's concepts beside BBQ's questions, or their instances by score."""
-    input:
-        table=PATHS.comparison,
-        font=files(FONT),
-    output:
-        figure=report(PATHS.comparison_figure, **shown("figure {comparison}", "comparison")),
-    log:
-        PATHS.log("draw_match", "protocol", "comparison"),
-    wildcard_constraints:
-        comparison=any_of(name for kind, name in MATCHES if kind == "figure"),
-    group:
-        "report"
-    conda:
-        "../envs/figures.yaml"
-    params:
-        step=find.step("", "draw_match", colours=find.colours(find.matched_models)),
-    script:
-        "../scripts/draw_match.py"
-
-
 rule compare_models:
     """Compare every two models on the same items, and list the findings once all tests are corrected for."""
     input:
@@ -116,23 +95,25 @@ rule compare_models:
         "../scripts/compare_models.py"
 
 
-rule draw_pairs:
-    """Draw the differences of models on the same items."""
+rule draw_comparison:
+    """Draw DBB beside BBQ, or the differences of models on the same items."""
     input:
-        table=PATHS.compared("pairs"),
+        table=PATHS.comparison,
         font=files(FONT),
     output:
-        figure=report(PATHS.compared_figure("pairs"), **shown("figure pairs", "comparison")),
+        figure=report(PATHS.comparison_figure, **shown("figure {comparison}", "comparison")),
     log:
-        PATHS.log("draw_pairs", "protocol"),
+        PATHS.log("draw_comparison", "protocol", "comparison"),
+    wildcard_constraints:
+        comparison=any_of(["pairs", *(name for kind, name in MATCHES if kind == "figure")]),
     group:
         "report"
     conda:
         "../envs/figures.yaml"
     params:
-        step=find.step("", "draw_pairs"),
+        step=find.step("", "draw_comparison", colours=find.colours(find.matched_models)),
     script:
-        "../scripts/draw_pairs.py"
+        "../scripts/draw_comparison.py"
 
 
 FINDINGS = find.findings()

@@ -195,18 +195,6 @@ rule write_report:
 # figure is typed as its path, as results/demo/tables/twbias/recommended/gender.csv.
 
 
-rule demo:
-    """The shipped configuration, from planted models to the report."""
-    input:
-        rules.all.input,
-
-
-rule report:
-    """The report page."""
-    input:
-        PATHS.report,
-
-
 for benchmark in CONFIG.benchmarks:
 
     rule:

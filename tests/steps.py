@@ -34,8 +34,7 @@ def _steps() -> dict[str, tuple[str, tuple[str, ...], dict[str, str]]]:
         *(
             "compare_benchmarks",
             "compare_dbb_bbq",
-            "draw_match",
-            "draw_pairs",
+            "draw_comparison",
             "summarise_models",
             "train_planted",
             "replicate",

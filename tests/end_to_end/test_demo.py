@@ -23,7 +23,7 @@ def demo(tmp_path_factory):
     for made in ("results/demo", ".snakemake/metadata", ".snakemake/incomplete"):
         if (ROOT / made).exists():
             shutil.copytree(ROOT / made, folder / made)
-    run = snakemake("demo", folder=folder)
+    run = snakemake(folder=folder)
     assert run.returncode == 0, run.stdout
     return folder
 
@@ -110,4 +110,4 @@ def test_report_is_calm_in_a_browser_and_leads_from_a_number_to_its_items(demo):
 
 
 def test_a_second_run_does_nothing(demo):
-    assert "Nothing to be done" in snakemake("--dry-run", "demo", folder=demo).stdout
+    assert "Nothing to be done" in snakemake("--dry-run", folder=demo).stdout

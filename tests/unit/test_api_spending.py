@@ -89,7 +89,6 @@ def test_the_bound_is_never_below_the_bill():
 
 
 def test_known_prices_need_no_network():
-    pytest.importorskip("genai_prices")
     known = entry(prices="known", base_url="https://api.openai.com/v1", model="gpt-5")
     assert prices(known) == (1.25, 10)
     with pytest.raises(UserError, match=r"genai-prices knows no price of nobody at https://api\.openai\.com/v1"):

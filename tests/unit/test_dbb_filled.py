@@ -78,7 +78,7 @@ def test_rows_that_are_missing_doubled_or_strange_are_told(dataset, tmp_path, ca
     damaged = pd.concat([rows.iloc[1:], rows.iloc[[5, 6]], rows.iloc[[7]].assign(Context="Nobody knows.")])
     with caplog.at_level(logging.WARNING):
         items = with_dataset(files, damaged, tmp_path / "Bias-Dataset.csv")
-    assert "1 rows are no question, first line 603: 'Nobody knows.'; 2 are there twice" in caplog.text
+    assert "1 rows are no question, first line 2003: 'Nobody knows.'; 2 are there twice" in caplog.text
     assert list(items["item_id"][items["fault"] != plain["fault"]]) == [plain["item_id"][0]]
     assert items["fault"][0] == "Bias-Dataset.csv: no row of this question"
 
@@ -105,7 +105,7 @@ def test_a_damaged_dataset_is_refused_in_a_sentence(dataset, tmp_path, damage, s
 
 def test_a_dataset_of_other_questions_is_refused(dataset, tmp_path):
     files, _, rows = dataset
-    with pytest.raises(UserError, match="none of its 600 rows is a question of DBB"):
+    with pytest.raises(UserError, match="none of its 2000 rows is a question of DBB"):
         with_dataset(files, rows.assign(Context="x " + rows["Context"]), tmp_path / "other.csv")
 
 
@@ -116,7 +116,7 @@ def larger(dataset, tmp_path):
     path = tmp_path / "Bias-Dataset-More-Samples.zip"
     with zipfile.ZipFile(path, "w") as archive:
         parts = [
-            rows.iloc[(number % 50) % 12 * 50 + number % 50].to_frame().T.assign(id=number, ans1=f"one {number}.{draw}")
+            rows.iloc[(number % 50) % 40 * 50 + number % 50].to_frame().T.assign(id=number, ans1=f"one {number}.{draw}")
             for number in range(len(items))
             for draw in range(10)
         ]
@@ -189,7 +189,7 @@ def test_letters_are_choices_and_strangers_are_counted(dataset, tmp_path, caplog
     pd.concat([letters.iloc[2:], strange]).to_csv(tmp_path / "mine.csv", index=False)
     with caplog.at_level(logging.WARNING):
         requests, responses = read(files_of(tmp_path), items)
-    assert "1 rows are no question of DBB, left out, first mine.csv, line 600" in caplog.text
+    assert "1 rows are no question of DBB, left out, first mine.csv, line 2000" in caplog.text
     assert list(responses["detail"].iloc[:2]) == ["no row"] * 2
     chosen = responses["probabilities"].dropna().map(json.loads).map(lambda of: of[0])
     numbers = requests["item_id"].map(dict(zip(items["item_id"], range(len(items)), strict=True)))
@@ -203,7 +203,7 @@ def test_letters_are_choices_and_strangers_are_counted(dataset, tmp_path, caplog
         (lambda rows: rows.assign(reply="a) x"), "said", "no column 'said'"),
         (lambda rows: rows.assign(reply="yes"), "", "no reply names an option, as 'yes'"),
         (lambda rows: rows.assign(reply="a) x").drop(columns="ans1"), "", "no column 'ans1'"),
-        (lambda rows: rows.assign(reply="a) x", Context="other"), "", "none of 600 rows is a question of DBB"),
+        (lambda rows: rows.assign(reply="a) x", Context="other"), "", "none of 2000 rows is a question of DBB"),
     ],
 )
 def test_damaged_replies_are_refused_in_a_sentence(dataset, tmp_path, change, column, says):

@@ -188,7 +188,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     ("biasatlas.workflow.provenance", "of_scores", ASSERT, of("score_responses")),
     (f"{B}.shared.replies", "answers", ASSERT, of("summarise_outcomes")),
     (f"{B}.registry", "parsers", ASSERT, of("summarise_outcomes")),
-    (f"{B}.shared.styles", "styles", ASSERT, of("draw_figure draw_match analyse_sensitivity write_report")),
+    (f"{B}.shared.styles", "styles", ASSERT, of("draw_figure draw_comparison analyse_sensitivity write_report")),
     (f"{B}.shared.missing_answer_bounds", "with_missing_answer_bounds", ASSERT, of("summarise_scores score_again")),
     (
         f"{B}.shared.estimates",

@@ -15,12 +15,12 @@ from biasatlas.files import read_parquet
 MEASURED = "results/tables/dbb-made/recommended/bias.csv"
 TARGETS = ("construction", "dbb_variations", "results/items/dbb.parquet", MEASURED)
 #: In the raw concepts of this item the writer forgets the form.
-MALFORMED = "crows_pairs/1"
+MALFORMED = "crows_pairs/30"
 
 
 def reply(body, prompt):
     """The writer's; what it says of the bias names the item, and it is what the concepts are derived from."""
-    if "You check pairs" not in prompt and "The teenager slept until noon again." in prompt:
+    if "You check pairs" not in prompt and "I think teenagers are very wise." in prompt:
         return "A bias about MALFORMED habits."
     if "in the form: concept 1;concept 2" in prompt and "MALFORMED" in prompt:
         return "I would say careful and bold"

@@ -55,14 +55,14 @@ SCORES = {
 ACROSS = {
     "twbias": set(),
     "crows_pairs": {"compare_benchmarks"},
-    "bbq": {"compare_benchmarks", "compare_dbb_bbq", "draw_match"},
+    "bbq": {"compare_benchmarks", "compare_dbb_bbq", "draw_comparison"},
     "mcbe": set(),
-    "dbb": {"compare_benchmarks", "compare_dbb_bbq", "draw_match"},
+    "dbb": {"compare_benchmarks", "compare_dbb_bbq", "draw_comparison"},
 }
 #: What puts DBB beside other benchmarks under one protocol.
-MATCHED = {"compare_benchmarks", "compare_dbb_bbq", "draw_match"}
+MATCHED = {"compare_benchmarks", "compare_dbb_bbq", "draw_comparison"}
 #: What compares models by their scores.
-WEIGHED = {"compare_models", "draw_pairs", "summarise_models"}
+WEIGHED = {"compare_models", "draw_comparison", "summarise_models"}
 JUDGED = {"judge_responses", "score BA", "summarise_outcomes"} | TABLES | WEIGHED
 RELEASED = {"answer_requests", "score pair", "summarise_outcomes"} | TABLES | WEIGHED
 BENCHMARKS = tuple(SCORES)
@@ -208,7 +208,7 @@ EDITS = {
     ),
     "the font of figures": (
         ("resources/fonts/NotoSansCJKtc-Regular-subset.otf", None),
-        {"draw_figure", "draw_match", "draw_pairs"} | REPORT,
+        {"draw_figure", "draw_comparison"} | REPORT,
     ),
     "the layout of the page": (comment(f"{LIBRARY}/report/templates/index.html"), REPORT),
     "the time of a shipped file": (("resources/planted/en.yaml", lambda text: text), set()),
@@ -268,7 +268,7 @@ EDITS = {
     ),
     "the order of the models": (
         ("config.json", reorder_models),
-        {"check", "compare_benchmarks", "compare_dbb_bbq", "draw_match", "summarise_outcomes"} | TABLES | WEIGHED,
+        {"check", "compare_benchmarks", "compare_dbb_bbq", "draw_comparison", "summarise_outcomes"} | TABLES | WEIGHED,
     ),
     # Runs.
     "the judge": (setting("benchmarks.mcbe.judge", "planted"), {"check"} | JUDGED),

@@ -36,7 +36,7 @@ def test_a_bad_configuration_is_one_message_and_no_job(tmp_path):
 def test_every_target_explains_itself(tmp_path):
     run = snakemake("--list-target-rules", folder=tmp_path)
     targets = [line for line in run.stdout.splitlines() if re.match(r"\w+( \(|$)", line)]
-    assert "demo" in [line.split()[0] for line in targets]
+    assert "all" in [line.split()[0] for line in targets]
     assert all(re.match(r"\w+ \(.+\)$", line) for line in targets), targets
 
 

@@ -152,7 +152,7 @@ def test_every_script_of_the_run_was_traced(jobs):
     expected = (
         "read_items build_requests score_responses summarise_scores summarise_outcomes draw_figure compare_models "
     )
-    expected += "judge_responses compare_benchmarks compare_dbb_bbq draw_match draw_pairs summarise_models write_report"
+    expected += "judge_responses compare_benchmarks compare_dbb_bbq draw_comparison summarise_models write_report"
     assert set(expected.split()) <= scripts
 
 

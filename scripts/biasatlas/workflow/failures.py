@@ -106,7 +106,7 @@ def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:
     for protocol in cross_benchmark.matches(config):
         for name in (name for kind, name in MATCHES if kind == "figure"):
             names = {"protocol": protocol, "comparison": name}
-            log = paths.log("draw_match", "protocol", "comparison").format(**names)
+            log = paths.log("draw_comparison", "protocol", "comparison").format(**names)
             yield f"figure {name} ({protocol})", (paths.comparison_figure.format(**names), log)
 
 

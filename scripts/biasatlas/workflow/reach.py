@@ -23,6 +23,8 @@ from biasatlas.workflow.normal_form import Form, Reference, form_of, form_of_scr
 ROUNDS = 6
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
+#: An expression or a statement in a template of Jinja.
+_EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 #: What stands behind a boundary: references that take the place of its definition.
 Boundaries = Mapping[str, Callable[[Reference], Iterable[str]]]
@@ -72,11 +74,9 @@ class Library:
         folder = self._templates.get(f"{definition.module}.{definition.name}")
         if folder is None:
             return set()
-        from jinja2 import Environment  # here alone, for its time
-
         paths = (path.relative_to(self.root).as_posix() for path in sorted((self.root / folder).iterdir()))
-        tokens = (token for path in paths for token in Environment().lex(self._source(path) or ""))
-        return {name for _, kind, text in tokens if kind in ("name", "string") for name in _IDENTIFIER.findall(text)}
+        expressions = (text for path in paths for text in _EXPRESSION.findall(self._source(path) or ""))
+        return {name for text in expressions for name in _IDENTIFIER.findall(text)}
 
     def script(self, name: str) -> Module:
         """A script by its name below ``scripts/``. Raises ValueError where there is none."""
