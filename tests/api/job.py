@@ -55,7 +55,7 @@ def note_turns(path: Path) -> None:
                 turns.write(f"{looked[0]:.6f}\n")
         return left
 
-    spending.time = SimpleNamespace(time=clock)
+    spending.time = SimpleNamespace(time=clock, sleep=time.sleep)
     spending.Limits._wait_s = noted
 
 

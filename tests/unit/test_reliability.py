@@ -88,7 +88,9 @@ def test_known_models_that_differ_by_their_seed_vary_as_their_standard_error_say
     scores = pd.concat([made.scores(simulated(seed=seed, noise=1.0), f"s{seed}") for seed in range(5)])
     run = BenchmarkEvidence.of(scores, "crows_pairs", "crows_pairs", made.options)
     table = reliability_table([run], [list(run.found)])
-    (row,) = table[(table["metric"] == "seed_spread") & (table["category"] == "overall")].to_dict("records")
+    (row,) = table.query("metric == 'seed_spread' and category == 'overall' and measure == 'stereotype_score'").to_dict(
+        "records"
+    )
     pairs = int(scores["item_id"].nunique())
     assert row["ci_low"] < 100 * math.sqrt(0.25 / pairs) < row["ci_high"]  # each pair a coin
     assert row["model"].startswith("s0, s1, ") and row["n"] == 5

@@ -68,7 +68,7 @@ def write_site(folder, models, texts, lost=()):
                 {"model": model, "category": category, "direction": "all", "metric": "stereotype_score"} | numbers
             )
     left = dict.fromkeys(
-        ("refused", "filtered", "ambiguous", "unparseable", "truncated", "failed", "not_applicable"), 0
+        ("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed", "not_applicable"), 0
     )
     table = pd.DataFrame(rows).assign(no_interval_reason=None, **left, published="60", difference=0.5)
     table.to_csv(folder / "prompted.csv", index=False)

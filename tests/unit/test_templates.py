@@ -167,8 +167,10 @@ def test_thinking_is_cut_at_its_end(model, monkeypatch, tmp_path):
     ]
     longest = []
 
-    def generate(_, prompts, *__):
+    def generate(_, prompts, *given):
         longest.extend(prompt.max_tokens for prompt in prompts)
+        for at, answer in enumerate(said[: len(prompts)]):
+            given[-1](at, *answer)
         return said[: len(prompts)], {}
 
     monkeypatch.setattr("biasatlas.models.local.generation.generate", generate)

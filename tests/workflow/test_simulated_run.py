@@ -58,7 +58,9 @@ def test_a_fair_and_a_biased_model_score_what_theory_says(folder):
 
 def test_the_models_are_compared_tested_and_summarised(folder):
     """On the same pairs they differ by 50; one writer made the sample, so that nothing is tested, and the summary says so."""
-    pairs = table(folder, "comparison/recommended/pairs").query("benchmark == 'crows_pairs' and part == 'pair'")
+    pairs = table(folder, "comparison/recommended/pairs").query(
+        "benchmark == 'crows_pairs' and part == 'pair' and measure == 'stereotype_score'"
+    )
     numbers = pairs.query("category == 'overall'").set_index("metric")["value"]
     assert (numbers["difference"], numbers["flipped"]) == (-50, 100)
     found = table(folder, "comparison/recommended/findings").query("benchmark == 'crows_pairs'")
