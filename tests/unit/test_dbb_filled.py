@@ -127,7 +127,7 @@ def larger(dataset, tmp_path):
 def test_the_larger_set_is_asked_as_it_stands_and_its_slip_is_counted(larger, caplog):
     with caplog.at_level(logging.WARNING):
         items = read_items(larger)
-    assert "6000 of question id % 50" in caplog.text
+    assert "20000 of question id % 50" in caplog.text
     requests = build_requests(items, "SG", ["Age"], RELEASED)
     first = requests[requests["item_id"] == requests["item_id"].iloc[0]]
     assert list(first.loc[first["option"] == 1, "continuation"]) == [f"one 0.{draw}" for draw in range(10)]

@@ -132,21 +132,23 @@ def test_the_page_says_of_a_number_what_the_findings_say():
     ("benchmark", "headline", "where", "verdict"),
     [
         ("twbias", 0, {}, "passed"),
-        ("twbias", 0, {"other_group": "hoklo"}, "descriptive"),
-        ("bbq", 0, {}, "passed"),
-        ("bbq", 1, {"category": "Age"}, "passed"),
-        ("crows_pairs", 0, {"category": "age"}, "descriptive"),
+        ("twbias", 0, {"other_group": "hoklo"}, "passed"),
+        ("twbias", 1, {}, "passed"),
+        ("bbq", 0, {}, "descriptive"),  # "unknown" more often in negative questions fools it
+        ("bbq", 1, {"category": "Age"}, "undecided"),
+        ("crows_pairs", 0, {}, "passed"),
         ("crows_pairs", 1, {}, "descriptive"),
-        ("esbbq", 0, {}, "passed"),
+        ("crows_pairs", 2, {}, "descriptive"),
+        ("esbbq", 0, {}, "descriptive"),
+        ("gest", 0, {}, "passed"),
         ("gest", 1, {}, "descriptive"),
         ("dbb", 0, {}, "passed"),
-        ("dbb", 0, {"category": "Age"}, "descriptive"),
         ("dbb", 0, {"category": "Race"}, "passed"),
+        ("dbb", 0, {"category": "SES"}, "undecided"),
         ("dbb", 1, {}, "undecided"),  # consistent_nats has not been tried
-        ("stereoset", 0, {}, "descriptive"),
-        ("stereoset", 0, {"task": "intersentence"}, "descriptive"),
-        ("stereoset", 1, {}, "descriptive"),
-        ("stereoset", 1, {"task": "intersentence_choice"}, "descriptive"),
+        ("stereoset", 0, {}, "passed"),
+        ("stereoset", 1, {"task": "intersentence"}, "descriptive"),
+        ("stereoset", 2, {"task": "intersentence_choice"}, "descriptive"),
     ],
 )
 def test_the_shipped_cards_of_a_row(benchmark, headline, where, verdict):

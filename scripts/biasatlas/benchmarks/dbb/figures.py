@@ -72,6 +72,8 @@ def distribution_as_printed(step: Step) -> Figure:
         rows = table[table["model"] == model]
         colour = step.styles[model].colour
         axis.bar(rows["score_low"], rows["value"], width=0.9 * _RANGE, align="edge", color=colour)
+        if rows["value"].isna().all():
+            axis.text(50, 0, "no value", ha="center", va="bottom", fontsize=6, color="0.4")
         axis.set(title=model, xlim=(0, 100))
         axis.set_xticks(range(0, 101, 20))
     axes[0].set_ylim(bottom=0)
