@@ -176,7 +176,17 @@ def times_what_matters(cell: Cell) -> str:
 
 def _where(question: Question, model: str) -> str:
     """The parts in which a model is biased by itself, the largest effect first."""
-    parts = [(name, cells[model]) for name, cells in question.column.parts if model in cells]
+    others = [
+        other.rows
+        for other in question.run.spec.headlines
+        if other.metric == question.headline.metric and other.rows != question.headline.rows
+    ]
+    parts = [
+        (name, cells[model])
+        for name, cells in question.column.parts
+        # A part that is a headline itself has a sentence of its own.
+        if model in cells and not any(rows.items() <= dict(cells[model].where or {}).items() for rows in others)
+    ]
     biased = sorted((part for part in parts if part[1].state == "biased"), key=lambda part: -abs(part[1].effect))
     named = [name.replace("_", " ") for name, _ in biased[:_NAMED]]
     more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED else ""
