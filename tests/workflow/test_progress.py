@@ -64,7 +64,6 @@ def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_pat
         assert f"{NAME}] interrupted; stored answers are kept" in said
         assert "Traceback" not in said
         assert "going on with" not in said
-        asked = sum(map(len, server.answered.values()))
         again = snakemake(TARGET, "--configfile", config(server.url), folder=tmp_path)
     assert again.returncode == 0, again.stdout
     # At most the one in flight is asked again.
