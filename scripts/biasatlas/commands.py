@@ -289,9 +289,10 @@ def list_source(name: str, origin: str, pattern: str, only_print: bool, **source
 
 
 def write_reference() -> None:
-    """Write docs/configuration.md and config/schema.json from the typed configuration."""
+    """Write docs/configuration.md, docs/protocols.md and config/schema.json from the typed configuration."""
     from biasatlas.files import write_text
     from biasatlas.workflow.config import reference
 
     write_text(reference.schema_text(), reference.SCHEMA)
     write_text(reference.reference_text(), reference.REFERENCE)
+    write_text(reference.protocols_text(), reference.PROTOCOLS)

@@ -1,6 +1,7 @@
-"""What is made from the typed configuration: its JSON schema, and the reference in docs/ (``make docs``)."""
+"""What is made from the typed configuration: its JSON schema, and the references in docs/ (``make docs``)."""
 
 import json
+import re
 from collections.abc import Iterable
 from inspect import getdoc
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from biasatlas import ROOT
+from biasatlas.benchmarks import registry
 from biasatlas.models.entry import SamplingSettings, Template
 from biasatlas.models.kinds import KINDS
 from biasatlas.stages import StagedModel, mark
@@ -16,6 +18,7 @@ from biasatlas.workflow.config.schema import Config, Construction, Simulation
 
 SCHEMA = ROOT / "config" / "schema.json"
 REFERENCE = ROOT / "docs" / "configuration.md"
+PROTOCOLS = ROOT / "docs" / "protocols.md"
 EXAMPLE = ROOT / "config" / "my-model.yaml"
 
 
@@ -48,6 +51,36 @@ def reference_text() -> str:
         lines = [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}", *_rows(section, marked)]
         parts.append(f"## {title}\n\n{getdoc(section)}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+def protocols_text() -> str:
+    """Every option of every benchmark, with its value under each protocol, in Markdown."""
+    parts = [
+        "# Protocols and their options\n\nGenerated from the benchmarks' options and `config/protocols/` by `make docs`. "
+        "A protocol sets every option: `paper` follows the text, `released` the authors' code, `recommended` is ours. The "
+        "column *changes* says what runs again when an option changes; *why* is the reason for the recommended value.\n"
+    ]
+    for benchmark in registry.benchmark_names():
+        spec, names = registry.load_spec(benchmark), registry.protocol_names(benchmark)
+        values = {name: registry.load_options(benchmark, name) for name in names}
+        lines = [f"| option | {' | '.join(names)} | changes | meaning | why |", f"|{' --- |' * (len(names) + 4)}"]
+        reasons = _reasons(registry.protocol_file(benchmark, "recommended").read_text(encoding="utf-8"))
+        for option, field in spec.options.model_fields.items():
+            shown = [_value(getattr(values[name], option)) for name in names]
+            why = reasons.get(option, "")
+            cells = [f"`{option}`", *shown, mark(spec.options, option), field.description or "", why]
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        parts.append(f"## {spec.title}\n\n" + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _reasons(protocol: str) -> dict[str, str]:
+    """Option -> the comment after its value in the file of a protocol."""
+    return dict(re.findall(r"^(\w+):[^#\n]*# (.+)$", protocol, re.MULTILINE))
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | dict | list | tuple) else str(value)
 
 
 def _rows(section: type[BaseModel], marked: bool) -> Iterable[str]:
