@@ -35,6 +35,7 @@ class Visitor:
 
     def ready(self) -> None:
         """Wait until the explorer shows what it was asked for."""
+        self.page.wait_for_selector("#dismiss:visible, body[data-ready] #grid")
         if self.page.locator("#dismiss").is_visible():
             self.page.click("#dismiss")
         self.page.wait_for_selector("body[data-ready]", timeout=30_000)

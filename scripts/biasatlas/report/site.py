@@ -168,7 +168,8 @@ class Site:
         return shown
 
     def _compare(self) -> dict[str, Any]:
-        rows, places = [], {}
+        rows: list[dict[str, Any]] = []
+        places: dict[tuple[str, ...], int] = {}
         for run in self.study.runs:
             asked = {a.model: _requests(a.provenance) for task in run.asked for a in task.answers}
             for col in self.views.columns[run.key]:
