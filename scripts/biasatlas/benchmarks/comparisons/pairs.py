@@ -17,7 +17,7 @@ from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.stats.clusters import proportion
 from biasatlas.stats.verdict import Verdict, judge
 
-KEYS = ("model", "other_model", *FINDINGS[1:])
+KEYS = ("model", "other_model", *FINDINGS[1:-1])
 
 #: Evidence of one model by :attr:`Evidence.key`.
 Found = Mapping[tuple[str, str, str], Evidence]
