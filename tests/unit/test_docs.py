@@ -58,6 +58,13 @@ def test_a_dead_link_is_found(tmp_path):
     assert dead_links(page) == ["none.md", "other.md#three"]
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_that_a_page_names_exist(path):
+    folders = "bench|tests|resources|config|scripts|rules|profiles|envs|docs"
+    named = re.findall(rf"(?:`|python )((?:{folders})/[\w./-]*)(?=[`\s])", path.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_the_index_lists_every_page_once():
     listed = re.findall(r"^[a-z_-]+$", (ROOT / "docs/index.md").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem != "index")
