@@ -31,7 +31,10 @@ def evidence(step: Step[QuestionsOptions]) -> Iterator[Evidence]:
             if len(known) and not one_sided:
                 side = np.sign(known["biased"] - known["counter"])
                 bias = _bias(known, condition, formula).times(100)
-                yield Evidence("bias_score", condition, category, bias, _items(known, side), bounds=(-100, 100))
+                # The balanced score is of two halves, each of which needs items of most templates.
+                needed = 2 if condition == "disambig" and formula == "balanced" else 1
+                items = _items(known, side)
+                yield Evidence("bias_score", condition, category, bias, items, bounds=(-100, 100), items_needed=needed)
 
 
 def _items(rows: pd.DataFrame, side: pd.Series) -> pd.DataFrame:
