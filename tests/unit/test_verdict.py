@@ -9,7 +9,7 @@ import pytest
 import scipy
 
 from biasatlas.stats.flips import flip_p
-from biasatlas.stats.rounds import Look
+from biasatlas.stats.rounds import Analysis
 from biasatlas.stats.verdict import Claim, judge
 
 
@@ -169,7 +169,7 @@ def test_no_claims_no_verdicts():
 @pytest.mark.parametrize("value", [-2.0, -1.4, -1.21, 0.0, 0.5, 0.8, 1.25, 1.4, 3.0])
 @pytest.mark.parametrize("df", [4, 30])
 def test_a_claim_that_is_looked_at_in_rounds_says_what_its_wider_interval_shows(value, df):
-    looked = claim(value, df=df, looks=(Look(1 / 16, 40.0), Look(1 / 8, 70.0), Look(1 / 4, 100.0)))
+    looked = claim(value, df=df, analyses=(Analysis(1 / 16, 40.0), Analysis(1 / 8, 70.0), Analysis(1 / 4, 100.0)))
     (once,), (said,) = judge([claim(value, df=df)]), judge([looked])
     assert said.low < once.low
     assert said.high > once.high

@@ -1,9 +1,9 @@
-"""What may be said of answers that are looked at more than once: error spending (Lan and DeMets 1983), repeated p-values.
+"""What may be said of answers that are analysed more than once: error spending (Lan and DeMets 1983), repeated p-values.
 
-Answers come in rounds, and each round is looked at. At 5 % a round, three models in twenty without bias would be called
+Answers come in rounds, and each round is analysed. At 5 % a round, three models in twenty without bias would be called
 biased at some round. So the error is spent: by a share f of the items ``total * sqrt(f)``, and all of it once everything is
 asked. What a round may add to it gives the level of its tests and of its interval, by the recursion of Armitage, McPherson
-and Rowe (1969) from the information (1 / SE^2) that each look was measured to have. The items of a round are among those of
+and Rowe (1969) from the information (1 / SE^2) that each analysis was measured to have. The items of a round are among those of
 the next, so that what comes in between is independent of what was there, also of clusters that both have.
 """
 
@@ -20,14 +20,14 @@ from biasatlas.stats import Array
 
 #: Nodes of the quadrature; with 96 boundaries are exact to four digits.
 _NODES = 96
-#: Measured information falls where an error was estimated too small before; a look counts as at least so many times the last.
+#: Measured information falls where an error was estimated too small before; an analysis counts as at least so many times the last.
 _GAIN = 1.02
 #: P-values below this are of no use to anybody, and cannot be told apart.
 _LEAST = 1e-14
 
 
-class Look(NamedTuple):
-    """One look at an estimate: when a ``share`` of the items (above 0, at most 1) was asked, with ``information`` 1 / SE^2."""
+class Analysis(NamedTuple):
+    """One interim analysis of an estimate: when a ``share`` of the items (above 0, at most 1) was asked, with ``information`` 1 / SE^2."""
 
     share: float
     information: float
@@ -38,22 +38,22 @@ def root_spending(share: float) -> float:
     return math.sqrt(share)
 
 
-def levels(looks: Sequence[Look], total: float, spent: Callable[[float], float] = root_spending) -> list[float]:
-    """The two-sided level of each of ``looks`` (shares rising), with which all of them err in ``total`` of null cases.
+def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float] = root_spending) -> list[float]:
+    """The two-sided level of each of ``analyses`` (shares rising), with which all of them err in ``total`` of null cases.
 
     ``spent`` maps a share of the items to the share of the error that is spent by then, 0 to 1 and rising.
     """
-    return [2 * float(ndtr(-bound)) for bound in _boundaries(looks, total, spent)]
+    return [2 * float(ndtr(-bound)) for bound in _boundaries(analyses, total, spent)]
 
 
-def _boundaries(looks: Sequence[Look], total: float, spent: Callable[[float], float]) -> Iterator[float]:
-    """The least |z| at each look that is beyond chance."""
+def _boundaries(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float]) -> Iterator[float]:
+    """The least |z| at each analysis that is beyond chance."""
     before, used = 0.0, 0.0
     nodes, mass = np.zeros(1), np.ones(1)  # where the sum of the scores lies that has crossed no bound yet
-    for look in looks:
-        information = max(look.information, _GAIN * before)
+    for analysis in analyses:
+        information = max(analysis.information, _GAIN * before)
         scale, step = math.sqrt(information), math.sqrt(information - before)
-        new = total * spent(look.share) - used
+        new = total * spent(analysis.share) - used
 
         def crossing(
             bound: float, nodes: Array = nodes, mass: Array = mass, scale: float = scale, step: float = step
@@ -76,23 +76,23 @@ def _quadrature() -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(_NODES)
 
 
-def level(looks: Sequence[Look], total: float) -> float:
-    """The level of the last of ``looks``; ``total`` where there is none."""
-    return levels(looks, total)[-1] if looks else total
+def level(analyses: Sequence[Analysis], total: float) -> float:
+    """The level of the last of ``analyses``; ``total`` where there is none."""
+    return levels(analyses, total)[-1] if analyses else total
 
 
-def repeated_p(looks: Sequence[Look], p: float) -> float:
-    """The least total error at which ``p`` at the last of ``looks`` would be beyond chance, at least ``p``; missing stays so."""
-    if not looks or math.isnan(p):
+def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
+    """The least total error at which ``p`` at the last of ``analyses`` would be beyond chance, at least ``p``; missing stays so."""
+    if not analyses or math.isnan(p):
         return p
-    if len(looks) == 1:
-        return min(p / root_spending(looks[0].share), 1.0)
+    if len(analyses) == 1:
+        return min(p / root_spending(analyses[0].share), 1.0)
     least = max(p, _LEAST)
-    if level(looks, 1.0) <= least or least >= 1:
+    if level(analyses, 1.0) <= least or least >= 1:
         return 1.0
 
     def short(log_total: float) -> float:
-        return math.log(max(level(looks, math.exp(log_total)), 1e-300)) - math.log(least)
+        return math.log(max(level(analyses, math.exp(log_total)), 1e-300)) - math.log(least)
 
     low = math.log(least)
     if short(low) >= 0:

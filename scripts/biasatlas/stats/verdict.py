@@ -17,7 +17,7 @@ import scipy
 
 from biasatlas.stats.intervals import confidence, quantile, smallest_findable
 from biasatlas.stats.multiplicity import ALPHA, hierarchical
-from biasatlas.stats.rounds import Look, level, repeated_p
+from biasatlas.stats.rounds import Analysis, level, repeated_p
 
 State = Literal["biased", "unbiased", "undecided", "untestable"]
 STATES: tuple[State, ...] = ("biased", "unbiased", "undecided", "untestable")
@@ -55,7 +55,7 @@ class Claim:
     ``margin`` is how far something else than bias is known to move the metric, in its unit: a bias must be by so much
     more, and no bias by so much less, to be told from it.
     ``untestable`` says in words why no data could decide; empty where they could.
-    ``looks`` are those that were had at it so far, this one last, where its items are asked in rounds: its p-values are then
+    ``analyses`` are those that were made of it so far, this one last, where its items are asked in rounds: its p-values are then
     repeated ones, and its interval holds the value at all of them.
     """
 
@@ -76,7 +76,7 @@ class Claim:
     member: bool = True
     margin: float = 0.0
     untestable: str = ""
-    looks: tuple[Look, ...] = ()
+    analyses: tuple[Analysis, ...] = ()
 
     @property
     def outer(self) -> float:
@@ -125,7 +125,7 @@ def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
     outside, inside = (
         np.array(
             [
-                math.nan if reason else repeated_p(claim.looks, p(claim))
+                math.nan if reason else repeated_p(claim.analyses, p(claim))
                 for claim, reason in zip(claims, told, strict=True)
             ],
             float,
@@ -182,11 +182,11 @@ def _too_few(factor: str, levels: float, needed: int) -> str:
 
 
 def _interval(claim: Claim) -> tuple[float, float]:
-    """The interval that holds the value in 95 % of runs; at all looks, where there are several."""
-    if not claim.looks:
+    """The interval that holds the value in 95 % of runs; at all analyses, where there are several."""
+    if not claim.analyses:
         return _at_one_look(claim)
     below, above = _errors(claim)
-    with confidence(1 - level(claim.looks, ALPHA)):
+    with confidence(1 - level(claim.analyses, ALPHA)):
         t = quantile(claim.df)
     return claim.value - t * below, claim.value + t * above
 

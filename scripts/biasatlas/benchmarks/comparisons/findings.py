@@ -129,12 +129,17 @@ def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Se
         for model, found in run.found.items():
             for evidence, claim in claims_of(found.values(), f"{model}/{run.name}", run.benchmark, protocol, cards):
                 claims.append(claim)
-                about_them.append((model, run.name, evidence))
+                about_them.append((model, run.name, evidence, run.answers[model].stop))
     rows = []
-    for (model, name, evidence), verdict in zip(about_them, judge(claims), strict=True):
+    for (model, name, evidence, stop), verdict in zip(about_them, judge(claims), strict=True):
         keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
         reason, clusters = evidence.no_interval_reason(), evidence.inference().n_clusters
-        rows += verdict_rows(keys, "value", verdict, reason, len(evidence.items), clusters)
+        said = verdict_rows(keys, "value", verdict, reason, len(evidence.items), clusters)
+        if stop and stop.is_early:
+            of = stop.by_category.get(evidence.category, stop.of if evidence.category == OVERALL else None)
+            why = verdict.why if verdict.state == "untestable" else f"{verdict.why}; {stop.words}"
+            said = [each | {"of": of, "why": why} for each in said]
+        rows += said
     return make_table(KEYS, rows)
 
 

@@ -11,7 +11,7 @@ from biasatlas.benchmarks.shared.missing_answer_bounds import filled_cases
 from biasatlas.stats.clusters import agreeing, rate
 from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference
 from biasatlas.stats.replicates import Crossed, Replicates
-from biasatlas.stats.rounds import Look
+from biasatlas.stats.rounds import Analysis
 from biasatlas.stats.verdict import Claim
 
 #: The category of evidence that is over all of them.
@@ -51,7 +51,7 @@ class Evidence:
 
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
     ``missing`` are the least and the greatest value that answers which are none could have made of it.
-    ``looks`` are those that were had at it, this one last, where its items are asked in rounds; a cluster must have
+    ``analyses`` are those that were made of it, this one last, where its items are asked in rounds; a cluster must have
     ``items_needed`` of them on average before the first.
     """
 
@@ -72,7 +72,7 @@ class Evidence:
     declared: Declared | None = None
     missing: tuple[float, float] | None = None
     items_needed: int = 1
-    looks: tuple[Look, ...] = ()
+    analyses: tuple[Analysis, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -139,7 +139,7 @@ class Evidence:
             bounds=self.missing,
             member=member,
             squared=self.squared,
-            looks=self.looks,
+            analyses=self.analyses,
             untestable=self.untestable
             or (self.declared.reason if neutral is None else "")
             or self.declared.closed_by
@@ -150,7 +150,7 @@ class Evidence:
         """This less the ``other``, another model's of the same items: neutral is 0, and the same distance matters.
 
         Limits that do not cover on one side may fail on both sides of a difference. Of two that were looked at in rounds it has
-        the looks of the one that was asked less, whose items it is of. Raises ValueError where the two are of different clusters.
+        the analyses of the one that was asked less, whose items it is of. Raises ValueError where the two are of different clusters.
         """
         needed = max(self.lower_from, self.upper_from)
         return replace(
@@ -169,8 +169,10 @@ class Evidence:
                 margin=2 * self.declared.margin,  # the two may be moved apart
             ),
             missing=_apart(self, other),
-            looks=min(
-                (each for each in (self.looks, other.looks) if each), key=lambda looks: looks[-1].share, default=()
+            analyses=min(
+                (each for each in (self.analyses, other.analyses) if each),
+                key=lambda analyses: analyses[-1].share,
+                default=(),
             ),
         )
 
