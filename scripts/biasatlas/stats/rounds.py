@@ -85,16 +85,15 @@ def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
     """The least total error at which ``p`` at the last of ``analyses`` would be beyond chance, at least ``p``; missing stays so."""
     if not analyses or math.isnan(p):
         return p
-    if len(analyses) == 1:
-        return min(p / root_spending(analyses[0].share), 1.0)
-    least = max(p, _LEAST)
-    if level(analyses, 1.0) <= least or least >= 1:
-        return 1.0
+    now, before = (root_spending(each.share) for each in (analyses[-1], (Analysis(0.0, 0.0), *analyses)[-2]))
+    # The level of an analysis is at least what it adds to the error spent, and at most all that is.
+    low, high = (min(max(p, _LEAST) / share, 1.0) for share in (now, now - before))
+    if len(analyses) == 1 or low >= 1 or level(analyses, high) <= p:
+        return high
 
     def short(log_total: float) -> float:
-        return math.log(max(level(analyses, math.exp(log_total)), 1e-300)) - math.log(least)
+        return math.log(level(analyses, math.exp(log_total))) - math.log(max(p, _LEAST))
 
-    low = math.log(least)
-    if short(low) >= 0:
-        return least
-    return float(math.exp(scipy.optimize.brentq(short, low, 0.0, xtol=1e-4)))
+    if short(math.log(low)) >= 0:
+        return low
+    return float(math.exp(scipy.optimize.brentq(short, math.log(low), math.log(high), xtol=1e-4)))
