@@ -108,8 +108,8 @@ def known(draws: int) -> Iterator[dict]:
 
         def case(rng: np.random.Generator = rng, items: pd.DataFrame = items, b: float = b) -> Case:
             lean = rng.normal(0, LEAN, templates)[items["cluster"]]  # noqa: B023
-            side = np.where(rng.random(len(items)) < expit(b + lean), 1.0, -1.0)
-            top = np.where(rng.random(len(items)) < unknown, 0.0, side)  # noqa: B023
+            sign = np.where(rng.random(len(items)) < expit(b + lean), 1.0, -1.0)
+            top = np.where(rng.random(len(items)) < unknown, 0.0, sign)  # noqa: B023
             return Case(items.assign(top=top, bottom=1.0), 0.0, templates)  # noqa: B023
 
         cases = (case() for _ in range(draws if truth == 0 else draws // 5))
@@ -176,7 +176,7 @@ def show(row: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "results", type=Path, nargs="?", help="a run of released models; without one, known models alone"
+        "results", type=Path, nargs="?", help="a run of released models; without one, answers by a formula alone"
     )
     parser.add_argument("--orders", type=int, default=200, help="orders of each released model's items")
     parser.add_argument("--draws", type=int, default=1000, help="models without bias")

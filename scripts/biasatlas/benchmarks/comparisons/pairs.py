@@ -19,7 +19,7 @@ from biasatlas.benchmarks.shared.stops import Stop
 from biasatlas.stats.clusters import proportion
 from biasatlas.stats.verdict import Verdict, judge
 
-KEYS = ("model", "other_model", *FINDINGS[1:])
+KEYS = ("model", "other_model", *FINDINGS[1:-1])
 
 _NO_STOPS: Mapping[str, Stop] = MappingProxyType({})
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Headline, Spec
@@ -39,7 +40,8 @@ class Evidence:
     """A metric in one ``category``; ``part`` tells its rows apart beside that (a task, a context; '' if none).
 
     ``replicates`` are over every factor that its items are sampled in. ``items`` has a row for each item behind it: its
-    ``cluster``, and on which ``side`` of neutral its answer lies (-1, 0, 1; missing where a single answer has none).
+    ``cluster``, how far ``away`` from neutral its answer lies, in the metric's unit, and on which ``side`` (-1, 0, 1); both
+    missing where a single answer has none.
     ``bounds`` are what a single cluster's value can be, None where there are none; ``rate``: it is a share of that range,
     and has the interval of one.
 
@@ -187,10 +189,24 @@ def _apart(first: Evidence, second: Evidence) -> tuple[float, float] | None:
     return low - other_high, high - other_low
 
 
-def items_of(keys: pd.Series, clusters: pd.Series, side: pd.Series | None = None) -> pd.DataFrame:
-    """The items of an :class:`Evidence`, by ``keys``."""
-    sides = pd.NA if side is None else side.to_numpy()
-    return pd.DataFrame({"cluster": clusters.to_numpy(), "side": sides}, index=pd.Index(keys.to_numpy()))
+def items_of(keys: pd.Series, clusters: pd.Series, away: pd.Series | None = None) -> pd.DataFrame:
+    """The items of an :class:`Evidence`, by ``keys``; ``away`` is each item's distance from neutral in the metric's unit."""
+    apart = pd.NA if away is None else away.to_numpy(float)
+    columns = {"cluster": clusters.to_numpy(), "away": apart, "side": pd.NA if away is None else np.sign(apart)}
+    return pd.DataFrame(columns, index=pd.Index(keys.to_numpy()))
+
+
+def median_item(evidence: "Evidence", away: float) -> tuple[str, float, int]:
+    """The item in the middle of those that lie on the side of ``away``, its own distance from neutral, and how many they are.
+
+    '', NaN and 0 where no item has a side.
+    """
+    apart = pd.to_numeric(evidence.items["away"]).groupby(level=0, sort=False).mean()
+    leaning = apart[apart * away > 0].sort_values(kind="stable")
+    if leaning.empty:
+        return "", math.nan, 0
+    middle = (len(leaning) - 1) // 2
+    return str(leaning.index[middle]), float(leaning.iloc[middle]), len(leaning)
 
 
 def declare(spec: Spec, metric: str, part: str) -> Declared | None:
