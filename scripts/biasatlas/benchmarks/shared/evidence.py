@@ -12,6 +12,7 @@ from biasatlas.benchmarks.shared.missing_answer_bounds import filled_cases
 from biasatlas.stats.clusters import agreeing, rate
 from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference
 from biasatlas.stats.replicates import Crossed, Replicates
+from biasatlas.stats.rounds import Analysis
 from biasatlas.stats.verdict import Claim
 
 #: The category of evidence that is over all of them.
@@ -52,6 +53,8 @@ class Evidence:
 
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
     ``missing`` are the least and the greatest value that answers which are none could have made of it.
+    ``analyses`` are those that were made of it, this one last, where its items are asked in rounds; a cluster must have
+    ``items_needed`` of them on average before the first.
     """
 
     metric: str
@@ -70,6 +73,8 @@ class Evidence:
     untestable: str = ""
     declared: Declared | None = None
     missing: tuple[float, float] | None = None
+    items_needed: int = 1
+    analyses: tuple[Analysis, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -136,6 +141,7 @@ class Evidence:
             bounds=self.missing,
             member=member,
             squared=self.squared,
+            analyses=self.analyses,
             untestable=self.untestable
             or (self.declared.reason if neutral is None else "")
             or self.declared.closed_by
@@ -145,8 +151,8 @@ class Evidence:
     def minus(self, other: "Evidence") -> "Evidence":
         """This less the ``other``, another model's of the same items: neutral is 0, and the same distance matters.
 
-        Limits that do not cover on one side may fail on both sides of a difference. Raises ValueError where the two are of
-        different clusters.
+        Limits that do not cover on one side may fail on both sides of a difference. Of two that were looked at in rounds it has
+        the analyses of the one that was asked less, whose items it is of. Raises ValueError where the two are of different clusters.
         """
         needed = max(self.lower_from, self.upper_from)
         return replace(
@@ -165,6 +171,11 @@ class Evidence:
                 margin=2 * self.declared.margin,  # the two may be moved apart
             ),
             missing=_apart(self, other),
+            analyses=min(
+                (each for each in (self.analyses, other.analyses) if each),
+                key=lambda analyses: analyses[-1].share,
+                default=(),
+            ),
         )
 
 
