@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,7 @@ class Effects:
         step = (max(values) - min(values) if description.yes_no else 1.0) / max(scores["scenario"].nunique(), 1)
         return cls(factor, levels, placebos, step)
 
+    @cached_property
     def shifts(self) -> pd.DataFrame:
         """By scenario, each level less its reference: another level, or the mean of the placebo arms."""
         if self.factor.reference == PLACEBOS:
@@ -68,15 +70,19 @@ class Effects:
 
     def tested(self, levels: list[str] | None = None) -> PlaceboTested | None:
         """The largest shift of the ``levels`` (all, unless said) against the placebos; None where none has a value."""
-        shifts = self.shifts()
+        shifts = self.shifts
         shifts = shifts[[level for level in levels or shifts if level in shifts]]
         if shifts.empty:
             return None
         arms = self.factor.values
         many = len(arms.get(self.factor.reference, ())) or max(self.placebos.shape[1], 1)
         weights = pd.Series({level: 1 / len(arms[level]) + 1 / many for level in shifts})
-        centred = self.placebos.sub(self.placebos.mean(axis=1), axis=0)
-        return PlaceboTested.of(shifts, centred, weights, self.step)
+        return PlaceboTested.of(shifts, self.centred, weights, self.step)
+
+    @cached_property
+    def centred(self) -> pd.DataFrame:
+        """By scenario, each placebo arm less the mean of all."""
+        return self.placebos.sub(self.placebos.mean(axis=1), axis=0)
 
 
 def _means(scores: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
@@ -141,7 +147,7 @@ def shift(effects: Effects, level: str) -> Estimate:
 
     The reference is another level or the mean of all placebo arms. ``n`` counts scenarios.
     """
-    shifts = effects.shifts()
+    shifts = effects.shifts
     if level not in shifts:
         return Estimate(math.nan, no_interval_reason="no value")
     known = shifts[level].dropna()
