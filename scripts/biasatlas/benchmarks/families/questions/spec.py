@@ -5,15 +5,8 @@ from typing import Any, Literal
 from pydantic import create_model, model_validator
 
 from biasatlas.benchmarks.contract import BlindSpot, Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
-from biasatlas.benchmarks.families.description import (
-    Description,
-    Rows,
-    Text,
-    check_template,
-    once,
-    one_of,
-    template_fields,
-)
+from biasatlas.benchmarks.families.derived import Text, template_fields
+from biasatlas.benchmarks.families.description import Description, Rows, check_template, once, one_of
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
