@@ -66,6 +66,7 @@ _SHIFT_METRICS = {
 
 FORMATS = {
     "scores": "a CSV with item, side and log_likelihood, in nats",
+    "log": "samples of lm-evaluation-harness (--log_samples) of a task that compares both texts",
     "differences": "a text file for each template: log-likelihood of the first side minus that of the second, one number per line",
 }
 
