@@ -12,6 +12,7 @@ from biasatlas.benchmarks.shared.missing_answer_bounds import filled_cases
 from biasatlas.stats.clusters import agreeing, rate
 from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference
 from biasatlas.stats.replicates import Crossed, Replicates
+from biasatlas.stats.rounds import Analysis
 from biasatlas.stats.verdict import Claim
 
 #: The category of evidence that is over all of them.
@@ -23,7 +24,8 @@ class Declared:
     """What the headline of a metric declares: what a model without bias has, and the smallest effect that matters.
 
     ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why. ``margin`` is how
-    far known blind spots move it; ``closed_by`` names those of no known limit, in words.
+    far known blind spots move it; ``closed_by`` names those of no known limit, in words. ``own_null``: placebos of the run itself
+    say what else moves it.
     """
 
     neutral: float | None
@@ -32,6 +34,7 @@ class Declared:
     reason: str
     margin: float = 0.0
     closed_by: str = ""
+    own_null: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Evidence:
 
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
     ``missing`` are the least and the greatest value that answers which are none could have made of it.
+    ``analyses`` are those that were made of it, this one last, where its items are asked in rounds; a cluster must have
+    ``items_needed`` of them on average before the first.
     """
 
     metric: str
@@ -70,6 +75,8 @@ class Evidence:
     untestable: str = ""
     declared: Declared | None = None
     missing: tuple[float, float] | None = None
+    items_needed: int = 1
+    analyses: tuple[Analysis, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -93,7 +100,9 @@ class Evidence:
     def inference(self) -> Inference:
         """The estimate with its interval, as tables have it. Where all clusters agree, that is what as many can hide."""
         found = self.replicates.inference()
-        if not (self.rate and self.bounds):
+        if self.bounds is None:
+            return found
+        if not self.rate:
             return agreeing(found, self.replicates.own(), self.replicates.parts(), self.bounds)
         low, width = self.bounds[0], self.bounds[1] - self.bounds[0]
         variance = 0.0 if found.reason else (found.se / width) ** 2
@@ -136,6 +145,7 @@ class Evidence:
             bounds=self.missing,
             member=member,
             squared=self.squared,
+            analyses=self.analyses,
             untestable=self.untestable
             or (self.declared.reason if neutral is None else "")
             or self.declared.closed_by
@@ -145,8 +155,8 @@ class Evidence:
     def minus(self, other: "Evidence") -> "Evidence":
         """This less the ``other``, another model's of the same items: neutral is 0, and the same distance matters.
 
-        Limits that do not cover on one side may fail on both sides of a difference. Raises ValueError where the two are of
-        different clusters.
+        Limits that do not cover on one side may fail on both sides of a difference. Of two that were looked at in rounds it has
+        the analyses of the one that was asked less, whose items it is of. Raises ValueError where the two are of different clusters.
         """
         needed = max(self.lower_from, self.upper_from)
         return replace(
@@ -165,6 +175,11 @@ class Evidence:
                 margin=2 * self.declared.margin,  # the two may be moved apart
             ),
             missing=_apart(self, other),
+            analyses=min(
+                (each for each in (self.analyses, other.analyses) if each),
+                key=lambda analyses: analyses[-1].share,
+                default=(),
+            ),
         )
 
 
@@ -215,6 +230,7 @@ def _declared(headline: Headline, spec: Spec) -> Declared:
         reason=headline.reason,
         margin=headline.margin,
         closed_by=headline.closed_by,
+        own_null=headline.own_null,
     )
 
 
@@ -226,5 +242,5 @@ def complete(
     for each in make(scores):
         values = [each.replicates.value, *(case[each.key] for case in cases if each.key in case)]
         moved = any(not math.isclose(value, values[0], rel_tol=1e-9, abs_tol=1e-12) for value in values)
-        missing = (min(values), max(values)) if moved else None
+        missing = (min(values), max(values)) if moved else each.missing
         yield replace(each, declared=declare(spec, each.metric, each.part), missing=missing)

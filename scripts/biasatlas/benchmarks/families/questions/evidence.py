@@ -29,7 +29,10 @@ def evidence(step: Step[QuestionsOptions]) -> Iterator[Evidence]:
             if len(known) and not one_sided:
                 away = 100 * (known["biased"] - known["counter"])
                 bias = _bias(known, condition, formula).times(100)
-                yield Evidence("bias_score", condition, category, bias, _items(known, away), bounds=(-100, 100))
+                # The balanced score is of two halves, each of which needs items of most templates.
+                needed = 2 if condition == "disambig" and formula == "balanced" else 1
+                items = _items(known, away)
+                yield Evidence("bias_score", condition, category, bias, items, bounds=(-100, 100), items_needed=needed)
 
 
 def _items(rows: pd.DataFrame, away: pd.Series) -> pd.DataFrame:
