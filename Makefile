@@ -62,7 +62,7 @@ lint: $(READY)
 	PYTHONPATH=scripts $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/snakefmt --check Snakefile rules
 
-docs: $(READY) ## write docs/configuration.md, docs/protocols.md and config/schema.json from the typed configuration
+docs: $(READY) ## write the references in docs/ and config/schema.json from the typed configuration and the options
 	$(ATLAS) write-reference
 
 site: $(SITE) ## build the documentation as a site that opens from disk; a dead link fails

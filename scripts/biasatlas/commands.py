@@ -290,10 +290,11 @@ def list_source(name: str, origin: str, pattern: str, only_print: bool, **source
 
 
 def write_reference() -> None:
-    """Write docs/configuration.md, docs/protocols.md and config/schema.json from the typed configuration."""
+    """Write the references in docs/ and config/schema.json from the typed configuration and the benchmarks' options."""
     from biasatlas.files import write_text
     from biasatlas.workflow.config import reference
 
     write_text(reference.schema_text(), reference.SCHEMA)
     write_text(reference.reference_text(), reference.REFERENCE)
     write_text(reference.protocols_text(), reference.PROTOCOLS)
+    write_text(reference.descriptions_text(), reference.DESCRIPTIONS)

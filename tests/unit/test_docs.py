@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "config/README.md"])
 #: What a command writes, and tables of measurements that commands print.
-GENERATED = ("configuration.md", "protocols.md", "*-tables.md", "measurements-*.md")
+GENERATED = ("configuration.md", "descriptions.md", "protocols.md", "*-tables.md", "measurements-*.md")
 #: A benchmark's page that is written from its description says so.
 FROM_A_DESCRIPTION = "make benchmark-page"
 BY_HAND = [
