@@ -65,6 +65,18 @@ def test_files_that_a_page_names_exist(path):
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_targets_of_make_that_pages_name_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {
+        (path.name, target)
+        for path in PAGES
+        for code in re.findall(r"```.*?```|`[^`]+`", path.read_text(encoding="utf-8"), re.DOTALL)
+        for target in re.findall(r"(?:^|`)make ([a-z][a-z-]*)", code, re.MULTILINE)
+    }
+    assert len(named) > 10
+    assert {pair for pair in named if pair[1] not in targets} == set()
+
+
 def test_the_index_lists_every_page_once():
     listed = re.findall(r"^[a-z_-]+$", (ROOT / "docs/index.md").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem != "index")
