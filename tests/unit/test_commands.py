@@ -37,7 +37,9 @@ def test_verbs_that_are_named_exist(verbs):
     named = {
         (path.relative_to(ROOT).as_posix(), verb)
         for path in files
-        for verb in re.findall(r"(?:-m biasatlas|\$\(ATLAS\)|bias-atlas) ([a-z][a-z-]*)", path.read_text(encoding="utf-8"))
+        for verb in re.findall(
+            r"(?:-m biasatlas|\$\(ATLAS\)|bias-atlas) ([a-z][a-z-]*)", path.read_text(encoding="utf-8")
+        )
     }
     assert {verb for path, verb in named if path == "Makefile"} >= {"check", "plan", "new-benchmark", "write-reference"}
     assert sorted(pair for pair in named if pair[1] not in verbs) == []

@@ -64,7 +64,11 @@ def _section(title: str, section: type[BaseModel], without: Collection[str] = ()
 
 def descriptions_text() -> str:
     """Every key of a benchmark's description, in Markdown: those of all families, of each, and of their parts."""
-    families = {"pairs": PairsDescription, "questions": QuestionRows, "decisions": DecisionsDescription}
+    families: dict[str, type[BaseModel]] = {
+        "pairs": PairsDescription,
+        "questions": QuestionRows,
+        "decisions": DecisionsDescription,
+    }
     parts: dict[str, type[BaseModel]] = {
         "`derive.{column}`": Derived,
         "`join`": Join,
