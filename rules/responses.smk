@@ -95,6 +95,7 @@ rule answer_in_rounds:
             categories=find.asked_categories,
             families=find.families,
             said=find.digest(CARDS),
+            budget=jobs.budget,  # a larger one goes on from where it ended
         ),
     script:
         "../scripts/answer_in_rounds.py"

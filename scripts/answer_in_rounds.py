@@ -73,6 +73,10 @@ with job(snakemake) as this:
     for task, frames in parts.items():
         rank = {request: place for place, request in enumerate(requests[task]["request_id"])}
         together = pd.concat(frames, ignore_index=True)
+        paid = set(
+            stop.cut(requests[task])["request_id"]
+        )  # of a round that the budget did not pay whole nothing counts
+        together = together[together["request_id"].isin(paid)]
         together = together.sort_values("request_id", key=lambda ids: ids.map(rank), kind="stable", ignore_index=True)
         run = {"run": dict(taken[task])} if taken[task] else {}
         written[task] = together, requests[task]["kind"].iloc[0], made[task] | run

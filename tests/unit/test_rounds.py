@@ -13,6 +13,7 @@ from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, items_of
 from biasatlas.benchmarks.shared.order import asking_order
 from biasatlas.benchmarks.shared.stops import Stop, in_rounds
+from biasatlas.errors import OutOfBudget
 from biasatlas.stats.replicates import ratio_replicates
 from biasatlas.stats.rounds import Analysis, level, levels, repeated_p
 from biasatlas.stats.verdict import judge
@@ -168,6 +169,31 @@ def test_what_can_get_no_verdict_is_asked_in_full_and_looked_at_once():
     assert stop.words == ""
     assert (stop.level, dict(stop.analyses)) == (0.05, {})
     assert model.rounds == [40, 2560]
+
+
+class Paid(Answering):
+    """The same at an endpoint, whose budget pays for so many items."""
+
+    def __init__(self, value, items):
+        super().__init__(value)
+        self.paid = items
+
+    def evidence(self, ids):
+        if len(ids) > self.paid:
+            raise OutOfBudget("used up")
+        return super().evidence(ids)
+
+
+def test_a_budget_ends_the_asking_at_the_last_round_that_it_pays():
+    stop = Paid(0.0, 200).stop()
+    assert (len(stop.asked), stop.why) == (160, "the budget does not pay the next round")
+    assert stop.level == level(stop.analyses["shift", "", OVERALL], 0.05)
+    assert stop.analyses == Paid(0.0, 160).stop().analyses
+    more = Paid(0.0, 10_000).stop()
+    assert more.asked == Answering(0.0).stop().asked
+    assert stop.asked == more.asked[:160]
+    with pytest.raises(OutOfBudget):
+        Paid(0.0, 39).stop()
 
 
 def test_a_stop_comes_back_from_its_file(tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 from biasatlas.benchmarks.comparisons.findings import Card, claims_of
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.benchmarks.shared.stops import Key, Stop
+from biasatlas.errors import OutOfBudget
 from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.rounds import Analysis, level
 from biasatlas.stats.verdict import Claim, Verdict, judge, words
@@ -33,6 +34,7 @@ def ask_in_rounds(
     claim over all categories can get a verdict, all such are waited for, and else all of single categories. There is no round
     of fewer items than ``clusters``. ``tests`` counts the families (a model on a benchmark) that are judged together: a
     verdict at that share of the level stands whatever the others show. ``categories`` counts the items of each.
+    Where the budget does not pay a round whole, asking ends with the one before; the error is raised where there is none.
     """
     made: dict[Key, tuple[Analysis, ...]] = {}
     shares = [share for share in SHARES if share == 1 or math.ceil(share * len(order)) >= clusters]
@@ -40,8 +42,15 @@ def ask_in_rounds(
     asked, analyses, nominal, why = order[:0], made, ALPHA, ""
     while shares and not why:
         share = shares.pop(0)
-        asked = order[: math.ceil(share * len(order))]
-        found = list(evidence(asked))
+        items = order[: math.ceil(share * len(order))]
+        try:
+            found = list(evidence(items))
+        except OutOfBudget:
+            if not rounds:
+                raise
+            why = "the budget does not pay the next round"
+            break
+        asked = items
         analyses = {
             each.key: (*made.get(each.key, ()), _analysis(each, share, made.get(each.key, ()))) for each in found
         }
