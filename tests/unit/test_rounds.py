@@ -11,7 +11,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
 from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, items_of
-from biasatlas.benchmarks.shared.order import asking_order
+from biasatlas.benchmarks.shared.order import asking_order, rounds_of
 from biasatlas.benchmarks.shared.stops import Stop, in_rounds
 from biasatlas.errors import OutOfBudget
 from biasatlas.stats.replicates import ratio_replicates
@@ -124,9 +124,10 @@ class Answering:
         yield Evidence("shift", "", OVERALL, found, items_of(mine["item_id"], mine["template"]), declared=self.declared)
 
     def stop(self, **fields):
-        order = asking_order(self.items, registry.load_spec("bbq").design)
+        design = registry.load_spec("bbq").design
+        rounds = rounds_of(self.items, design, asking_order(self.items, design))
         claims = lambda found: [(each, each.claim("m/b")) for each in found]  # noqa: E731
-        return ask_in_rounds(order, 40, self.evidence, claims, **fields)
+        return ask_in_rounds(rounds, self.evidence, claims, **fields)
 
 
 def test_a_plain_bias_ends_the_asking_early_and_none_takes_more():
