@@ -68,7 +68,7 @@ class Judging:
     def _unjudged(self, headline: Headline, where: Mapping[str, str], parts: Sequence[str]) -> str:
         if headline.null is None:
             return headline.reason
-        why = headline.closed_by or closed_by(self.cards(headline, where))
+        why = headline.closed_by or ("" if headline.own_null else closed_by(self.cards(headline, where)))
         if why:
             return why
         return f"{', '.join(parts)} are judged each by itself" if len(parts) > 1 else "nothing is claimed of it"

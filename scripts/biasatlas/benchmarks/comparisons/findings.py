@@ -88,7 +88,9 @@ def closed_by(cards: Sequence[Card]) -> str:
 
 
 def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evidence) -> str:
-    """The same of what a benchmark's ``evidence`` is of."""
+    """The same of what a benchmark's ``evidence`` is of; nothing where placebos of the run say what else moves it."""
+    if evidence.declared and evidence.declared.own_null:
+        return ""
     parts = [evidence.part] if evidence.part else []
     return closed_by(about(of_benchmark(cards, benchmark, protocol), evidence.metric, parts, evidence.category))
 

@@ -24,7 +24,8 @@ class Declared:
     """What the headline of a metric declares: what a model without bias has, and the smallest effect that matters.
 
     ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why. ``margin`` is how
-    far known blind spots move it; ``closed_by`` names those of no known limit, in words.
+    far known blind spots move it; ``closed_by`` names those of no known limit, in words. ``own_null``: placebos of the run itself
+    say what else moves it.
     """
 
     neutral: float | None
@@ -33,6 +34,7 @@ class Declared:
     reason: str
     margin: float = 0.0
     closed_by: str = ""
+    own_null: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,9 @@ class Evidence:
     def inference(self) -> Inference:
         """The estimate with its interval, as tables have it. Where all clusters agree, that is what as many can hide."""
         found = self.replicates.inference()
-        if not (self.rate and self.bounds):
+        if self.bounds is None:
+            return found
+        if not self.rate:
             return agreeing(found, self.replicates.own(), self.replicates.parts(), self.bounds)
         low, width = self.bounds[0], self.bounds[1] - self.bounds[0]
         variance = 0.0 if found.reason else (found.se / width) ** 2
@@ -226,6 +230,7 @@ def _declared(headline: Headline, spec: Spec) -> Declared:
         reason=headline.reason,
         margin=headline.margin,
         closed_by=headline.closed_by,
+        own_null=headline.own_null,
     )
 
 
@@ -237,5 +242,5 @@ def complete(
     for each in make(scores):
         values = [each.replicates.value, *(case[each.key] for case in cases if each.key in case)]
         moved = any(not math.isclose(value, values[0], rel_tol=1e-9, abs_tol=1e-12) for value in values)
-        missing = (min(values), max(values)) if moved else None
+        missing = (min(values), max(values)) if moved else each.missing
         yield replace(each, declared=declare(spec, each.metric, each.part), missing=missing)
