@@ -15,7 +15,7 @@ from biasatlas.benchmarks.shared.order import asking_order, rounds_of
 from biasatlas.benchmarks.shared.stops import Stop, in_rounds
 from biasatlas.errors import OutOfBudget
 from biasatlas.stats.replicates import ratio_replicates
-from biasatlas.stats.rounds import Analysis, level, levels, repeated_p
+from biasatlas.stats.rounds import Analysis, expected, level, levels, repeated_p
 from biasatlas.stats.verdict import judge
 
 
@@ -70,6 +70,17 @@ def test_a_repeated_p_value_is_the_total_error_of_which_p_is_the_level(p):
 
 def test_a_p_value_beyond_any_level_is_1():
     assert repeated_p([Analysis(1 / 8, 1.0), Analysis(1 / 4, 2.0)], 0.9) == 1.0
+
+
+def test_a_plan_says_what_rounds_would_take():
+    analyses = [Analysis(share, share / 0.5**2) for share in (1 / 8, 1 / 4, 1 / 2, 1.0)]
+    take = lambda bias: expected(analyses, [1e6] * 4, bias, 1.0, 0.05)  # noqa: E731
+    assert take(50.0) == (1 / 8, 1.0)
+    asked, decided = take(1.0)  # where neither verdict is right, and only errors give one
+    assert asked > 0.97
+    assert decided < 0.06
+    plain = ndtr((2.5 - 1) / 0.5 + ndtri(0.025))  # of everything asked once
+    assert plain - 0.1 < take(2.5)[1] < plain
 
 
 def _items():

@@ -45,7 +45,7 @@ def ask_in_rounds(
             break
         asked = items
         analyses = {
-            each.key: (*made.get(each.key, ()), _analysis(each, share, made.get(each.key, ()))) for each in found
+            each.key: (*made.get(each.key, ()), analysis(each, share, made.get(each.key, ()))) for each in found
         }
         told = claims([replace(each, analyses=analyses[each.key]) for each in found])
         waited = _waited_for(told)
@@ -54,7 +54,7 @@ def ask_in_rounds(
         levels = {key: level(analyses[key], ALPHA) for key in states}
         nominal = min(levels.values(), default=ALPHA)
         said.append({"share": share, "items": len(asked), "claims": _rows(states, levels)})
-        ripe = {each.key for each in found if _is_ripe(each)}
+        ripe = {each.key for each in found if is_ripe(each)}
         if told and not waited:
             # No verdict can end it: there is one analysis, at the end.
             left, analyses, why = left[-1:], {}, "" if left else "everything was asked: nothing can get a verdict"
@@ -90,7 +90,7 @@ def _waited_for(told: Sequence[tuple[Evidence, Claim]]) -> set[Key]:
     return {key for key in open_ if key[2] == OVERALL} or set(open_)
 
 
-def _is_ripe(evidence: Evidence) -> bool:
+def is_ripe(evidence: Evidence) -> bool:
     """Whether enough is there to analyse it, and to spend of the error: else it is analysed in a later round."""
     found = evidence.inference()
     levels = min(evidence.replicates.factors.values())
@@ -98,7 +98,7 @@ def _is_ripe(evidence: Evidence) -> bool:
     return levels >= _CLUSTERS and enough and found.se > 0 and found.df >= _DF
 
 
-def _analysis(evidence: Evidence, share: float, before: Sequence[Analysis]) -> Analysis:
+def analysis(evidence: Evidence, share: float, before: Sequence[Analysis] = ()) -> Analysis:
     """What is known at this share; where it has no error of its own, no more than before."""
     error = evidence.inference().se
     return Analysis(share, 1 / error**2 if error > 0 else before[-1].information if before else 1.0)
