@@ -38,7 +38,7 @@ simulation: $(READY) ## measure the metrics themselves on simulated models (hour
 
 test: $(SLURM) ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
 	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/python tests/needs.py
-	@$(MAKE) --no-print-directory lint pytest
+	@$(MAKE) --no-print-directory -j 2 lint pytest
 
 pytest: $(SLURM) ## the tests without lint
 	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
