@@ -50,7 +50,7 @@ def scored(benchmark, items, models, folder):
     parts = []
     for model, answers in models.items():
         path = folder / f"{model}.csv"
-        answers[["item", "answer"]].to_csv(path, index=False)
+        answers[["item", "answer"]].to_csv(path, index=False, quoting=1)
         responses = registry.formats(benchmark)["decisions"]({path.name: path}, items, requests, "decision")
         score = registry.score_responses(benchmark)
         parts.append(

@@ -156,7 +156,9 @@ def test_data_that_the_description_does_not_fit_are_named_by_file_line_and_value
     assert sentence in str(error.value)
 
 
-@pytest.mark.parametrize("benchmark", [*SHIPPED, "bbq", "crows_pairs", "hiring_bias", "discrim_eval"])
+@pytest.mark.parametrize(
+    "benchmark", [*SHIPPED, "bbq", "crows_pairs", "hiring_bias", "discrim_eval", "difference_awareness"]
+)
 def test_responders_with_a_known_answer_score_what_theory_says(benchmark):
     items = read(benchmark, ROOT / "resources/samples" / benchmark)
     items = items[items["template"] == "he_said"].reset_index(drop=True) if benchmark == "gest" else items
@@ -326,7 +328,7 @@ def test_a_template_in_a_file_is_checked_when_it_is_asked(tmp_path):
         )
 
 
-@pytest.mark.parametrize("benchmark", [*SHIPPED, "hiring_bias", "discrim_eval"])
+@pytest.mark.parametrize("benchmark", [*SHIPPED, "hiring_bias", "discrim_eval", "difference_awareness"])
 def test_a_page_says_what_the_description_does(benchmark):
     assert (ROOT / "docs" / f"{benchmark}.md").read_text() == page_text(benchmark), (
         f"make benchmark-page NAME={benchmark}"
