@@ -57,12 +57,14 @@ class Metric:
     """One number that a table may hold.
 
     ``neutral`` is the value of an unbiased model (None where the metric measures no bias, as an accuracy does);
-    ``direction`` says in words what values on either side of it mean; ``unit`` is empty for a pure number.
+    ``direction`` says in words what values on either side of it mean; ``unit`` is empty for a pure number. One of the
+    ``whole`` (a largest value, a rank) means something else on a part of the items, and is not given of it.
     """
 
     neutral: float | None
     direction: str
     unit: str = ""
+    whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -82,9 +82,10 @@ def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
 
 
 def _corrections(described: Rows) -> list[str]:
-    if not described.errata:
-        return []
     rows = [(", ".join(erratum.items), " ".join(erratum.reason.split())) for erratum in described.errata]
+    rows += [(f"{drop.count} left out", " ".join(drop.reason.split())) for drop in described.drop]
+    if not rows:
+        return []
     return [
         "## Corrections",
         "A run makes these when it reads the data; the files stay as published.",

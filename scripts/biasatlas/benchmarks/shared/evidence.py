@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Headline, Spec
@@ -11,6 +12,7 @@ from biasatlas.benchmarks.shared.missing_answer_bounds import filled_cases
 from biasatlas.stats.clusters import agreeing, rate
 from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference
 from biasatlas.stats.replicates import Crossed, Replicates
+from biasatlas.stats.rounds import Analysis
 from biasatlas.stats.verdict import Claim
 
 #: The category of evidence that is over all of them.
@@ -40,7 +42,8 @@ class Evidence:
     """A metric in one ``category``; ``part`` tells its rows apart beside that (a task, a context; '' if none).
 
     ``replicates`` are over every factor that its items are sampled in. ``items`` has a row for each item behind it: its
-    ``cluster``, and on which ``side`` of neutral its answer lies (-1, 0, 1; missing where a single answer has none).
+    ``cluster``, how far ``away`` from neutral its answer lies, in the metric's unit, and on which ``side`` (-1, 0, 1); both
+    missing where a single answer has none.
     ``bounds`` are what a single cluster's value can be, None where there are none; ``rate``: it is a share of that range,
     and has the interval of one.
 
@@ -52,6 +55,8 @@ class Evidence:
 
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
     ``missing`` are the least and the greatest value that answers which are none could have made of it.
+    ``analyses`` are those that were made of it, this one last, where its items are asked in rounds; a cluster must have
+    ``items_needed`` of them on average before the first.
     """
 
     metric: str
@@ -70,6 +75,8 @@ class Evidence:
     untestable: str = ""
     declared: Declared | None = None
     missing: tuple[float, float] | None = None
+    items_needed: int = 1
+    analyses: tuple[Analysis, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -138,6 +145,7 @@ class Evidence:
             bounds=self.missing,
             member=member,
             squared=self.squared,
+            analyses=self.analyses,
             untestable=self.untestable
             or (self.declared.reason if neutral is None else "")
             or self.declared.closed_by
@@ -147,8 +155,8 @@ class Evidence:
     def minus(self, other: "Evidence") -> "Evidence":
         """This less the ``other``, another model's of the same items: neutral is 0, and the same distance matters.
 
-        Limits that do not cover on one side may fail on both sides of a difference. Raises ValueError where the two are of
-        different clusters.
+        Limits that do not cover on one side may fail on both sides of a difference. Of two that were looked at in rounds it has
+        the analyses of the one that was asked less, whose items it is of. Raises ValueError where the two are of different clusters.
         """
         needed = max(self.lower_from, self.upper_from)
         return replace(
@@ -167,6 +175,11 @@ class Evidence:
                 margin=2 * self.declared.margin,  # the two may be moved apart
             ),
             missing=_apart(self, other),
+            analyses=min(
+                (each for each in (self.analyses, other.analyses) if each),
+                key=lambda analyses: analyses[-1].share,
+                default=(),
+            ),
         )
 
 
@@ -180,10 +193,24 @@ def _apart(first: Evidence, second: Evidence) -> tuple[float, float] | None:
     return low - other_high, high - other_low
 
 
-def items_of(keys: pd.Series, clusters: pd.Series, side: pd.Series | None = None) -> pd.DataFrame:
-    """The items of an :class:`Evidence`, by ``keys``."""
-    sides = pd.NA if side is None else side.to_numpy()
-    return pd.DataFrame({"cluster": clusters.to_numpy(), "side": sides}, index=pd.Index(keys.to_numpy()))
+def items_of(keys: pd.Series, clusters: pd.Series, away: pd.Series | None = None) -> pd.DataFrame:
+    """The items of an :class:`Evidence`, by ``keys``; ``away`` is each item's distance from neutral in the metric's unit."""
+    apart = pd.NA if away is None else away.to_numpy(float)
+    columns = {"cluster": clusters.to_numpy(), "away": apart, "side": pd.NA if away is None else np.sign(apart)}
+    return pd.DataFrame(columns, index=pd.Index(keys.to_numpy()))
+
+
+def median_item(evidence: "Evidence", away: float) -> tuple[str, float, int]:
+    """The item in the middle of those that lie on the side of ``away``, its own distance from neutral, and how many they are.
+
+    '', NaN and 0 where no item has a side.
+    """
+    apart = pd.to_numeric(evidence.items["away"]).groupby(level=0, sort=False).mean()
+    leaning = apart[apart * away > 0].sort_values(kind="stable")
+    if leaning.empty:
+        return "", math.nan, 0
+    middle = (len(leaning) - 1) // 2
+    return str(leaning.index[middle]), float(leaning.iloc[middle]), len(leaning)
 
 
 def declare(spec: Spec, metric: str, part: str) -> Declared | None:

@@ -1,5 +1,6 @@
 """Predictions for pairs, published or one's own, as likelihood responses."""
 
+import logging
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.pairs.spec import ENDS, SENTENCES, PairsDescription
-from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
+from biasatlas.benchmarks.shared.logs import read_logs
+from biasatlas.benchmarks.shared.predictions import log_unknown, normal, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, read_text, shown
 
@@ -29,10 +31,45 @@ def read_scores(step: Step) -> pd.DataFrame:
         if key in found:
             raise UserError(f"{where}: a second row of {key[1]!r} of item {key[0]!r}. Keep one.")
         found[key] = _number(where, row["log_likelihood"])
-    log_unknown(path, "items", sorted({item for item, _ in found} - set(items["item_id"])))
+    log_unknown(
+        path, "rows", sorted({item for item, _ in found} - set(items["item_id"])), len({item for item, _ in found})
+    )
     keys = list(zip(requests["item_id"], _sides(description, items, requests), strict=True))
     values = pd.Series([found.get(key, np.nan) for key in keys], requests.index)
     return likelihoods(requests, values, np.where(values.isna(), "no row", ""))
+
+
+def read_log(step: Step) -> pd.DataFrame:
+    """A response for each text, from logs that compare the likelihoods of both, as lm-evaluation-harness' crows_pairs tasks do.
+
+    A pair is known by its two texts. One that is missing, or there with different values, is "failed", with the reason in
+    ``detail``. Raises UserError where more than 5 % of the logged pairs are no item's.
+    """
+    items, requests, what = step.items, step.requests, f"{step.description.title}, format log"
+    found: dict[frozenset[str], dict[str, float]] = {}
+    differing = set()
+    rows = read_logs(step.files, what, step.column)
+    for row in rows:
+        if len(row.likelihoods) != 2:
+            raise UserError(
+                f"{row.where}: {len(row.likelihoods)} likelihoods. Expected those of the two texts of a pair."
+            )
+        values = {normal(text): value for text, value in row.likelihoods}
+        if found.setdefault(frozenset(values), values) != values:
+            differing.add(frozenset(values))
+    texts = {item.item_id: (normal(item.more), normal(item.less)) for item in items.itertuples()}
+    strangers = found.keys() - {frozenset(pair) for pair in texts.values()}
+    log_unknown(what, "pairs", (" / ".join(sorted(pair)) for pair in strangers), len(found))
+    logging.info("%s: %d pairs in the log, %d of no item, for %d items", what, len(rows), len(strangers), len(items))
+    pairs = [texts[item] for item in requests["item_id"]]
+    keys = pd.Series([frozenset(pair) for pair in pairs], requests.index)
+    detail = np.select([~keys.isin(found), keys.isin(differing)], ["not in the log", "samples that differ"], "")
+    first = requests["label"].str.startswith(SENTENCES[0])
+    values = [
+        np.nan if fault else found[key][pair[0] if more else pair[1]]
+        for key, pair, more, fault in zip(keys, pairs, first, detail, strict=True)
+    ]
+    return likelihoods(requests, pd.Series(values, requests.index), detail)
 
 
 def read_differences(step: Step) -> pd.DataFrame:
@@ -75,7 +112,7 @@ def read_differences(step: Step) -> pd.DataFrame:
 
 
 #: Formats of a user's own predictions.
-FORMATS = {"scores": read_scores, "differences": read_differences}
+FORMATS = {"scores": read_scores, "log": read_log, "differences": read_differences}
 
 
 def likelihoods(requests: pd.DataFrame, values: pd.Series, detail: np.ndarray) -> pd.DataFrame:

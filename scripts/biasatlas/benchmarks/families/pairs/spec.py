@@ -5,7 +5,8 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
-from biasatlas.benchmarks.families.description import Rows, Text, check_template, once, one_of, template_fields
+from biasatlas.benchmarks.families.derived import Text, template_fields
+from biasatlas.benchmarks.families.description import Rows, check_template, once, one_of
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, NO_NULL, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
@@ -65,6 +66,7 @@ _SHIFT_METRICS = {
 
 FORMATS = {
     "scores": "a CSV with item, side and log_likelihood, in nats",
+    "log": "samples of lm-evaluation-harness (--log_samples) of a task that compares both texts",
     "differences": "a text file for each template: log-likelihood of the first side minus that of the second, one number per line",
 }
 
