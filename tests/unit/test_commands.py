@@ -57,7 +57,7 @@ def test_scripts_are_those_that_rules_name():
         (["compare-runs", "none", "none"], "none/tables: no tables there."),
         (["reparse", "none", "leter"], "parser 'leter': there is no such parser; did you mean 'letter'?"),
         (["check-store", "none"], "none: no store there: no file ends in .jsonl."),
-        (["new-benchmark", "mine", "triples"], "FAMILY: 'triples' is none; expected pairs or questions."),
+        (["new-benchmark", "mine", "triples"], "FAMILY: 'triples' is none; expected pairs, questions or decisions."),
         (["new-benchmark", "my bench", "pairs"], "NAME: 'my bench' names files; use letters, digits and _."),
         (["new-benchmark", "gest", "pairs"], "config/benchmarks/gest.yaml: there already. Take another NAME."),
         (["test-benchmark", "twbias"], "NAME: twbias is a folder of Python"),

@@ -229,7 +229,7 @@ def test_a_strong_bias_is_found_and_none_in_a_fair_model(scores):
 def test_what_a_card_has_not_passed_is_shown_and_untestable(scores):
     table = found_in(scores, [CARD | {"verdict": "descriptive", "reason": "false alarms (prone to say unknown)"}])
     shown = rows(table, part="ambig")
-    assert set(shown["metric"]) == {"value", "findable"}
+    assert set(shown["metric"]) == {"value", "findable", "median_item"}
     assert set(shown["verdict"]) == {"untestable"}
     assert set(shown["why"]) == {"its validity card has not passed: false alarms (prone to say unknown)"}
     assert rows(shown, metric="value", category="overall")["ci_low"].notna().all()

@@ -232,7 +232,7 @@ def test_a_shipped_sample_is_of_several_categories(benchmark):
 BY_THEORY = [name for name in SHIPPED if not name.startswith("crows_pairs")]
 
 
-@pytest.mark.parametrize("benchmark", [*BY_THEORY, "bbq", "crows_pairs"])
+@pytest.mark.parametrize("benchmark", [*BY_THEORY, "bbq", "crows_pairs", "hiring_bias", "discrim_eval"])
 def test_responders_with_a_known_answer_score_what_theory_says(benchmark):
     items = read(benchmark, ROOT / "resources/samples" / benchmark)
     items = items[items["template"] == "he_said"].reset_index(drop=True) if benchmark == "gest" else items
@@ -474,7 +474,7 @@ def test_a_template_in_a_file_is_checked_when_it_is_asked(tmp_path):
         )
 
 
-@pytest.mark.parametrize("benchmark", SHIPPED)
+@pytest.mark.parametrize("benchmark", [*SHIPPED, "hiring_bias", "discrim_eval"])
 def test_a_page_says_what_the_description_does(benchmark):
     assert (ROOT / "docs" / f"{benchmark}.md").read_text() == page_text(benchmark), (
         f"make benchmark-page NAME={benchmark}"

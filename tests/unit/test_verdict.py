@@ -9,6 +9,7 @@ import pytest
 import scipy
 
 from biasatlas.stats.flips import flip_p
+from biasatlas.stats.rounds import Analysis
 from biasatlas.stats.verdict import Claim, judge
 
 
@@ -163,3 +164,16 @@ def test_a_known_blind_spot_must_not_be_able_to_explain_a_verdict(value, state, 
 
 def test_no_claims_no_verdicts():
     assert judge([]) == []
+
+
+@pytest.mark.parametrize("value", [-2.0, -1.4, -1.21, 0.0, 0.5, 0.8, 1.25, 1.4, 3.0])
+@pytest.mark.parametrize("df", [4, 30])
+def test_a_claim_that_is_looked_at_in_rounds_says_what_its_wider_interval_shows(value, df):
+    looked = claim(value, df=df, analyses=(Analysis(1 / 16, 40.0), Analysis(1 / 8, 70.0), Analysis(1 / 4, 100.0)))
+    (once,), (said,) = judge([claim(value, df=df)]), judge([looked])
+    assert said.low < once.low
+    assert said.high > once.high
+    outside = said.low > 1 or said.high < -1
+    inside = said.low > -1 and said.high < 1
+    assert said.state == ("biased" if outside else "unbiased" if inside else "undecided")
+    assert said.p_outside >= once.p_outside

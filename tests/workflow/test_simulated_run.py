@@ -65,14 +65,16 @@ def test_a_fair_and_a_biased_model_score_what_theory_says(folder):
 
 
 def test_the_models_are_compared_tested_and_summarised(folder):
-    """On the same pairs they differ by 50; one writer made the sample, so that nothing is tested, and the summary says so."""
+    """On the same pairs they differ by 50; one writer made the sample, so that the score is untestable, and the shift is not."""
     pairs = table(folder, "comparison/recommended/pairs").query(
         "benchmark == 'crows_pairs' and part == 'pair' and measure == 'stereotype_score'"
     )
     numbers = pairs.query("category == 'overall'").set_index("metric")["value"]
     assert (numbers["difference"], numbers["flipped"]) == (-50, 100)
     found = table(folder, "comparison/recommended/findings").query("benchmark == 'crows_pairs'")
-    assert set(found["verdict"]) == {"untestable"}
+    assert set(found[found["measure"] == "stereotype_score"]["verdict"]) == {"untestable"}
+    shift = found[found["measure"] == "balanced_shift"].set_index("model")["verdict"]
+    assert shift.to_dict() == {"fair": "unbiased", "biased": "biased"}
     said = json.loads((folder / "results/summary/biased.json").read_text())
     assert {row["verdict"] for row in said["untestable"]} == {"untestable"} and said["untestable"]
     assert "## Untestable" in (folder / "results/summary/biased.md").read_text()

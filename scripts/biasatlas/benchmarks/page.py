@@ -57,8 +57,9 @@ def _data(described: Rows) -> list[str]:
         )
     else:
         lines.append(f"Files `{described.files}` of the folder that the configuration names as `data`.")
-    names = described.category_names.values()
-    return [_lines(line) for line in (*lines, f"{len(names)} categories: {', '.join(names)}.")]
+    if len(names := described.category_names.values()) > 1:
+        lines.append(f"{len(names)} categories: {', '.join(names)}.")
+    return [_lines(line) for line in lines]
 
 
 def _lines(paragraph: str) -> str:

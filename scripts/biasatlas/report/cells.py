@@ -91,6 +91,8 @@ def badge(column: Column, data: str) -> dict[str, str]:
         return {"css": "none", "text": "no null is known"}
     if column.headline.closed_by:
         return {"css": "descriptive", "text": "descriptive: a known blind spot"}
+    if column.headline.own_null:
+        return {"css": "passed", "text": "compared with placebos of this run"}
     if not column.cards:
         return {"css": "none", "text": "not measured in the simulation"}
     elsewhere = any(card["verdict"] == "undecided" and isinstance(card["reason"], str) for card in column.cards)

@@ -41,9 +41,17 @@ def test_description(name: str, data: str) -> tuple[str, bool]:
     return "\n".join(lines), wrong.empty
 
 
+#: Columns of a case that are no factor's.
+_CASE = ("item_id", "category", "scenario", "arm", "placebo", "document")
+
+
 def _in_words(item: dict[str, str]) -> str:
     """What an item is taken to mean, to be read by who knows the data."""
     if "more" in item:
         return f"{item['more']!r} is the stereotype, {item['less']!r} is not"
+    if "document" in item:
+        levels = [f"{name} {item[name]}" for name in item if name not in _CASE and item[name]]
+        what = "a placebo" if item["placebo"] else ", ".join(levels) or "nothing changed"
+        return f"{what} in scenario {item['scenario']!r}: {item['document']!r}"
     roles = ", ".join(f"{role} {item[item[role]]!r}" for role in ("target", "gold", "unknown"))
     return f"{item['context']!r} {item['question']!r}: {roles}"

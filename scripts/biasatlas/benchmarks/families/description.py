@@ -41,7 +41,7 @@ class OwnTable(StagedModel):
 class Description(StagedModel):
     """What every family's description has, also one whose items are read by an `items.py` beside it."""
 
-    family: str = field("answers", description="`pairs` or `questions`.")
+    family: str = field("answers", description="`pairs`, `questions` or `decisions`.")
     title: str = field("nothing", min_length=1, description="The benchmark's name in print.")
     language: str = field("answers", description="Language of its items: en, es, zh-Hans, ...")
     citation: str = field("nothing", min_length=1, description="Whom to cite.")

@@ -101,8 +101,6 @@ def parse_number(text: str, options: Options | Sequence[str], nearest: bool = Fa
 
 def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | None:
     """The number under a key that names the score of the whole, else a score."""
-    if "{" not in body and not re.match(r"\s{0,9}[\"']\w", body):
-        return None
     parts = braced(body) or [body]
     if len(parts) > 1 and len(parts := _objects_read(body, parts)) > 1:
         found = {_from_json(part, low, high) for part in parts} - {None}
@@ -112,10 +110,7 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | No
         given = {_value(value, low, high) for name, value in pairs if re.fullmatch(key, name, re.I)} - {None}
         if len(given) == 1:
             return given.pop()
-        if given and key != _TOTAL and not any(re.fullmatch(_TOTAL, name, re.I) for name, _ in pairs):
-            return AMBIGUOUS
-    others = [value for name, value in pairs if not re.search("confidence|编号|序号|index|id$|version", name, re.I)]
-    numbers = {value for value in (_value(each, low, high) for each in others) if isinstance(value, Decimal)}
+    numbers = {value for value in (_value(each, low, high) for _, each in pairs) if isinstance(value, Decimal)}
     if numbers:
         return numbers.pop() if len(numbers) == 1 else AMBIGUOUS
     return REFUSED if any(isinstance(value, str) and declines(value) for _, value in pairs) else None
@@ -129,8 +124,7 @@ def _objects_read(body: str, parts: list[str]) -> list[str]:
     if finds("answers", "correct").search(between):
         return scored[-1:]
     another = rf"\n\W{{0,4}}(?:{either('answers', 'item')}|[^\n:{{}}]{{1,20}}:[^\n{{}}]*\n)"
-    run = len(scored) > 2 and not between.replace("\n", "").strip(" `").replace(scored[1], "").strip()
-    return scored[:1] if run or re.search(another, between, re.I) else scored
+    return scored[:1] if len(scored) > 2 or re.search(another, between, re.I) else scored
 
 
 def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | None:
@@ -142,10 +136,8 @@ def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | No
     try:
         return Decimal(str(value).strip())
     except InvalidOperation:
-        text = plain(str(value))
-    if re.search(r"\d|[一二三四五六七八九十]", text):
-        return _from_text(text, low, high)
-    return REFUSED if declines(text) else None
+        found = _from_text(plain(str(value)), low, high)
+        return None if found == UNPARSEABLE else found
 
 
 @cache
@@ -164,7 +156,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             rf"^([^\w\n]{{0,4}}(?:{total}|score|rating|grade|[最终后]?[得评]分|分数|打分)[^\n\d]{{0,6}})\n+(?=\W{{0,4}}\d)",
             re.I | re.M,
         ),
-        "keyed": re.compile(rf"(?:^|\n)\W{{0,4}}{key}\s?:\s{{0,3}}$", re.I),
+        "keyed": re.compile(rf"(?:^|\n)\W{{0,4}}(?:具体)?{key}\s?:\s{{0,3}}$", re.I),
         "noise": re.compile(either("numbers", "noise"), re.I),
         "lead": re.compile(either("answers", "lead") + "|" + announce, re.I),
         "total": re.compile(rf"{total}{filler}$", re.I),
@@ -187,8 +179,6 @@ def _blanked(body: str) -> str:
 
 def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number that the words of ``body`` give."""
-    if not body:
-        return UNPARSEABLE
     body = re.sub(r"\d{7,}", "#", body)  # on no scale
     body = first_item(body, lambda line: bool(_patterns()["line"].fullmatch(line)))
     body = _patterns()["heading"].sub(r"\1: ", body)
@@ -210,7 +200,7 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
         return REFUSED if best > 1 and declines(body) else AMBIGUOUS
     if best == 5 and declines(body):
         return REFUSED
-    if best > 1 and not re.search(r":\s?$", body[: last.start]) and _unfinished(body[last.start :]):
+    if best > 1 and not _patterns()["keyed"].search(text[: last.start]) and _unfinished(body[last.start :]):
         return UNPARSEABLE
     return last.value
 
@@ -221,20 +211,14 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Sile
         return None
     last, between = later[-1], text[former.start : later[-1].start]
     if corrections := list(finds("answers", "correct").finditer(between)):
-        weak = finds("answers", "retract").fullmatch(corrections[-1][0]) and last.rank > 2
-        if (not weak and last.rank < 5) or len(between) - corrections[-1].end() < 40:
-            return AMBIGUOUS if weak else last.value
+        return AMBIGUOUS if finds("answers", "retract").fullmatch(corrections[-1][0]) and last.rank > 2 else last.value
     others = [each for each in later if each.value != former.value]
     sentence = re.split(r"[。!?\n]", text[former.start :], maxsplit=1)[0]
     beside = [each for each in others if each.rank < 5 and each.start < former.start + len(sentence)]
-    if beside and (former.rank or former.several):
-        between = text[former.start : beside[-1].start]
-        if beside[-1].rank < 3 and not beside[-1].several and finds("answers", "contrast").search(between):
-            return beside[-1].value
-        if finds("answers", "even").search(text[former.start : beside[-1].start + 30]):
-            return AMBIGUOUS
     keyed = any(_patterns()["keyed"].search(text[: each.start][-30:]) for each in others)
-    return AMBIGUOUS if keyed and former.rank in (1, 2) else None
+    even = beside and finds("answers", "even").search(text[former.start : beside[-1].start + 30])
+    tied = even or keyed or (beside and former.rank > 1)
+    return AMBIGUOUS if tied and former.rank else None
 
 
 def _unfinished(rest: str) -> bool:
