@@ -55,6 +55,7 @@ def test_scripts_are_those_that_rules_name():
     [
         (["check", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["export-token-logprobs", "none.yaml"], "none.yaml: no such file. Correct the path."),
+        (["export-results", "none.yaml", "eee"], "none.yaml: no such file. Correct the path."),
         (["compare-runs", "none", "none"], "none/tables: no tables there."),
         (["reparse", "none", "leter"], "parser 'leter': there is no such parser; did you mean 'letter'?"),
         (["check-store", "none"], "none: no store there: no file ends in .jsonl."),

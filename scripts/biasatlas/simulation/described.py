@@ -5,6 +5,7 @@ from pathlib import Path
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.scaffold import check_described
+from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.simulation.simulated_models import validate_against_theory
@@ -28,6 +29,7 @@ def test_description(name: str, data: str) -> tuple[str, bool]:
     counts = ", ".join(f"{count} of {each}" for each, count in items["category"].value_counts(sort=False).items())
     lines = [f"{spec.title}: {len(items)} items ({counts}); categories without one: {listed(missing)}"]
     lines += [f"{item['item_id']}: {_in_words(item)}" for item in items.head(2).to_dict("records")]
+    lines += audit(items) or ["nothing odd in these items"]
     found = validate_against_theory(name, items)
     wrong = found[~found["right"]]
     lines += [
