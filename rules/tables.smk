@@ -19,7 +19,6 @@ rule summarise_scores:
     """Summarise scores, or a file of the user's own, in one table, published values beside ours."""
     input:
         unpack(find.table),
-        stops=find.files_for(find.table_stops),
     output:
         table=report(PATHS.table, **shown("table {table}")),
         provenance=report(PATHS.table_from, **shown("provenance of table {table}")),

@@ -162,6 +162,7 @@ class Lookup(Steps):
         own: list[str] | str = self.config.benchmarks[w.benchmark].files.get(table.file or "", [])
         return {
             "scores": files_behind(self.paths.scores, scores),
+            "stops": files(self.table_stops(w)),
             "provenance": files_behind(self.paths.scored_from, scores),
             "resources": files(self.resources("tables")(w)),
             "own": self.unchanged(self.paths.source.format(source=table.source)) if table.source else own,
