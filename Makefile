@@ -46,7 +46,7 @@ pytest: $(SLURM) ## the tests without lint
 
 slurm: $(SLURM) ## install what runs on a SLURM cluster need beside
 
-new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs, questions or decisions: a description, and a few rows of data
+new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs, questions, decisions or contexts: a description, and a few rows of data
 	@$(ATLAS) new-benchmark "$(NAME)" "$(FAMILY)"
 
 test-benchmark: $(READY) ## validate a described benchmark against theory: NAME=..., on its sample or DATA=folder

@@ -200,6 +200,23 @@ def export_token_logprobs(configfile: str, items: int) -> None:
     print("\n".join(written) or "no model of kind hf or planted has scores of likelihoods here")
 
 
+def export_results(configfile: str, formats: list[str]) -> None:
+    """Write a finished run's numbers in formats that others read, to export/ below the results.
+
+        python -m biasatlas export-results config.yaml eee hf
+
+    `eee`: Every Eval Ever, each number with its interval, n, protocol and distance from neutral. `hf`: `model-index`, the
+    results of a model card on the Hugging Face hub, a file for each model.
+    """
+    from biasatlas.validation import read_yaml
+    from biasatlas.workflow.config import load_config
+    from biasatlas.workflow.config.files import check_files
+    from biasatlas.workflow.exchange import export_results
+
+    check_files([configfile])
+    print("\n".join(export_results(load_config(read_yaml(configfile)), formats)))
+
+
 def check_store(folder: str, repair: bool) -> int:
     """Look for damaged lines in a response store, and take them out.
 

@@ -571,6 +571,27 @@ def test_cabbq_s_stereotypes_are_about_glasses_and_pregnancy(unpacked):
     ]
 
 
+@pytest.mark.parametrize(("benchmark", "groups", "types"), [("cabbq", 36, 12), ("esbbq", 12, 4)])
+def test_two_witnesses_of_a_fact_differ_in_the_known_rows_and_in_one_more_stop_the_run(
+    unpacked, tmp_path, caplog, benchmark, groups, types
+):
+    caplog.set_level("INFO")
+    read(benchmark, unpacked / benchmark)
+    assert f"in_groups differs from 0 in {groups} rows" in caplog.text
+    assert f"type differs from {{question_type}} in {types} rows" in caplog.text
+    shutil.copytree(unpacked / benchmark, tmp_path / "data")
+    (path,) = (tmp_path / "data").rglob("Age.full.csv")
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    one = rows.index[rows["question_type"] == "pro-stereo"][0]
+    rows.loc[one, "question_type"] = "anti-stereo"
+    rows.to_csv(path, index=False)
+    sentence = f"Age.full.csv, line {one + 2}: type is 'pro-stereo', and {{question_type}} is 'anti-stereo'; so in {types + 1} of"
+    with pytest.raises(UserError) as error:
+        read(benchmark, tmp_path / "data")
+    # The known rows come later in the data.
+    assert sentence in str(error.value)
+
+
 def test_cbbq_has_the_counts_of_its_data(unpacked):
     items = read("cbbq", unpacked / "cbbq")
     whole = items.groupby("category")["condition"].nunique() == 2
@@ -653,3 +674,64 @@ def test_gest_s_1408_printed_means_come_out_of_its_released_scores(unpacked):
     )
     beside = table[table["published"].notna()]
     assert len(beside) in (32, 64) and (beside["difference"].abs() <= 0.005).all()
+
+
+@pytest.fixture(scope="module")
+def rubia_scores(mirror):
+    """RuBia's table of scores, from the perplexities that its authors published of nine models."""
+    items = read("rubia", mirror / "rubia")
+    options = registry.load_options("rubia", "released")
+    description = registry.description("rubia")
+    requests = registry.build_requests("rubia")(items, "pair", description.categories, options, Resources({}))
+    files = {"scored_data.tsv": mirror / "rubia/scored_data.tsv"}
+    scores = []
+    for release in description.released:
+        responses = registry.import_responses("rubia")(release, files, items, requests, "pair")
+        scores += [
+            registry.score_responses("rubia")(
+                items, requests, responses, "pair", category, options, Resources({})
+            ).assign(model=release, task="pair", category=category)
+            for category in description.categories
+        ]
+    published_as = {name: name for name in description.released}
+    named = {"twhin-bert": "TwHIN-BERT", "rubert-base": "ruBERT-base", "ruBert-large": "ruBERT-large"}
+    named |= {"ruRoberta-large": "ruRoBERTa-large", "ruGPT-base": "ruGPT-medium"}
+    printed = Resources.shipped("published/rubia_scores.csv").published
+    return registry.tables("rubia")["scores"](
+        pd.concat(scores, ignore_index=True), options, printed, published_as | named
+    )
+
+
+def test_rubia_s_perplexities_give_the_printed_scores_of_two_domains(rubia_scores):
+    """The other two were printed of another version of the data."""
+    rows = rubia_scores.query("metric == 'stereotype_score' and direction == 'all' and published.notna()")
+    assert len(rows) == 36
+    same = rows[rows["category"].isin(["class", "nationality"])]
+    # Printed with one decimal, some of them cut off and not rounded.
+    assert len(same) == 18 and same["difference"].abs().max() < 0.06
+    others = rows.drop(same.index)["difference"].abs()
+    assert 5 < others.max() < 8
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("pro-trope\tanti-trope\n", "no column 'ppl-pro-XGLM'"),
+        (
+            "pro-trope\tanti-trope\tppl-pro-XGLM\tppl-anti-XGLM\na\tb\t0\t2\n",
+            r"line 2: ppl-pro-XGLM is 0\.0\. Expected a perplexity",
+        ),
+        ("pro-trope\tanti-trope\tppl-pro-XGLM\tppl-anti-XGLM\na\tb\tx\t2\n", r"line 2: 'x'\. Expected a number"),
+    ],
+)
+def test_a_published_table_that_does_not_fit_is_one_sentence(tmp_path, text, sentence):
+    items = read("rubia", ROOT / "resources/samples/rubia")
+    options = registry.load_options("rubia", "released")
+    requests = registry.build_requests("rubia")(items, "pair", ["class"], options, Resources({}))
+    (tmp_path / "scored_data.tsv").write_text(text)
+    with pytest.raises(UserError, match=sentence):
+        registry.import_responses("rubia")(
+            "XGLM", {"scored_data.tsv": tmp_path / "scored_data.tsv"}, items, requests, "pair"
+        )
+    with pytest.raises(UserError, match="RuBia, XGLM: no table of published scores in none"):
+        registry.import_responses("rubia")("XGLM", {}, items, requests, "pair")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
-FAMILIES = ("pairs", "questions", "decisions")
+FAMILIES = ("pairs", "questions", "decisions", "contexts")
 #: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
 _MARKED: Mapping[str, Stage] = {
     **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),

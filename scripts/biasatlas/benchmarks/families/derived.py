@@ -141,6 +141,15 @@ class Drop(StagedModel):
     reason: str = field("nothing", min_length=1, description="Why they are no items.")
 
 
+class Agree(StagedModel):
+    """A fact that the data state twice."""
+
+    column: str = field("nothing", description="Column that states it.")
+    equals: Filled = field("nothing", description="What it must be, as `{other column}` or a value.")
+    exceptions: int = field("nothing", 0, ge=0, description="Rows known to differ; more are an error.")
+    reason: str = field("nothing", "", description="Why those differ, and which of the two is right.")
+
+
 def known_encodings(names: Iterable[str]) -> None:
     """Raise ValueError for a name that is no encoding's."""
     for name in names:

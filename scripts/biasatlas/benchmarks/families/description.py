@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import field_validator, model_validator
 
 from biasatlas.benchmarks.contract import Metric
-from biasatlas.benchmarks.families.derived import Cell, Derived, Drop, Join, Text, known_encodings, template_fields
+from biasatlas.benchmarks.families.derived import (
+    Agree,
+    Cell,
+    Derived,
+    Drop,
+    Join,
+    Text,
+    known_encodings,
+    template_fields,
+)
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.errata import Erratum
 from biasatlas.errors import UserError
@@ -21,6 +30,8 @@ if TYPE_CHECKING:
 ROW = "row"
 #: Where in ``resources/`` a template lies that is not in the description itself.
 _PROMPTS = "prompts/"
+#: A file of replies, which several families read.
+REPLIES = "a CSV with item and answer, a reply in the model's words; several rows of an item are its repeats"
 
 
 class OwnMetric(StagedModel):
@@ -41,7 +52,7 @@ class OwnTable(StagedModel):
 class Description(StagedModel):
     """What every family's description has, also one whose items are read by an `items.py` beside it."""
 
-    family: str = field("answers", description="`pairs`, `questions` or `decisions`.")
+    family: str = field("answers", description="`pairs`, `questions`, `decisions` or `contexts`.")
     title: str = field("nothing", min_length=1, description="The benchmark's published name.")
     language: str = field("answers", description="Language of its items: en, es, zh-Hans, ...")
     citation: str = field("nothing", min_length=1, description="Whom to cite.")
@@ -153,6 +164,7 @@ class Rows(Description):
         "answers", {}, description="New column -> how it is made from those of the data and those above it."
     )
     drop: list[Drop] = field("answers", [], description="Rows that become no items, with the reason.")
+    agree: list[Agree] = field("answers", [], description="Facts that the data state twice, before errata; checked.")
     item: Text = field("answers", min_length=1, description="What names an item, as `{category}/{id}`.")
     category: str = field("answers", description="Column with an item's category.")
     replace: dict[str, dict[str, Cell]] = field(
@@ -164,8 +176,9 @@ class Rows(Description):
 
     def read_columns(self, used: Iterable[str]) -> list[str]:
         """The columns of the data that are read where those ``used`` are wanted: of a derived one, what it is made from."""
-        wanted = dict.fromkeys((*used, *(drop.column for drop in self.drop)))
-        wanted |= dict.fromkeys(name for drop in self.drop for name in template_fields(drop.equals))
+        rules: list[Drop | Agree] = [*self.drop, *self.agree]
+        wanted = dict.fromkeys((*used, *(rule.column for rule in rules)))
+        wanted |= dict.fromkeys(name for rule in rules for name in template_fields(rule.equals))
         for name, rule in reversed(self.derive.items()):
             if name in wanted:
                 del wanted[name]

@@ -42,6 +42,7 @@ def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[st
     if description.join:
         raw = raw.join(_joined(description, description.join, files, raw))
     raw = derive(raw, description.derive)
+    _check_agreement(description, raw)
     if description.errata:
         raw = corrected(raw, render(description.item, raw), description.errata, description.title)
     return _without_dropped(description, raw)
@@ -68,6 +69,25 @@ def _joined(description: Rows, join: Join, files: Mapping[str, Path], raw: pd.Da
         where, key = raw.loc[absent, WHERE].iloc[0], keys[absent].iloc[0]
         raise UserError(f"{where}: {path} has no row of {', '.join(key)}. Take both from one version.")
     return pd.DataFrame(keys.map(found).tolist(), columns=join.columns, index=raw.index)
+
+
+def _check_agreement(description: Rows, raw: pd.DataFrame) -> None:
+    """Raise UserError where more rows than the description knows say a thing in two ways that differ."""
+    for rule in description.agree:
+        expected = render(rule.equals, raw)
+        differing = raw[rule.column] != expected
+        if differing.sum() > rule.exceptions:
+            first = differing.idxmax()
+            raise UserError(
+                f"{raw.at[first, WHERE]}: {rule.column} is {shown(raw.at[first, rule.column])}, and {rule.equals} is "
+                f"{shown(expected[first])}; so in {differing.sum()} of {len(raw)} rows, where {rule.exceptions} are known. Find out "
+                f"which is right, correct the data or add errata, and count the rest as `exceptions` of `agree`."
+            )
+        if differing.any():
+            logging.info(
+                "%s: %s differs from %s in %d rows: %s",
+                *(description.title, rule.column, rule.equals, differing.sum(), rule.reason),
+            )
 
 
 def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:

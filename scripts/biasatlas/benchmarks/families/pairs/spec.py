@@ -133,6 +133,16 @@ class Differences(StagedModel):
     files: dict[str, str] = field("answers", min_length=1, description="Template -> pattern of its file.")
 
 
+class ReleasedScores(StagedModel):
+    """Published perplexities: a table with both texts of each pair, and a column for each set of outputs and side."""
+
+    file: str = field("answers", min_length=1, description="The table, in the source of the set.")
+    texts: dict[str, str] = field("answers", description="Side -> column of its text, by which pairs are joined.")
+    perplexities: dict[str, str] = field(
+        "answers", description="Side -> column of its perplexity, where `{release}` is the name of the set."
+    )
+
+
 class PairsDescription(Rows):
     """A benchmark of pairs: texts that differ in a group, each rendered from a row of the data."""
 
@@ -159,6 +169,10 @@ class PairsDescription(Rows):
     )
     differences: Differences | None = field(
         "answers", None, description="Published predictions, if they are differences."
+    )
+
+    released_scores: ReleasedScores | None = field(
+        "answers", None, description="How the published sets named under `released` are read."
     )
 
     @property
