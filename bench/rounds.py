@@ -22,9 +22,9 @@ import scipy
 from scipy.special import expit
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.comparisons.rounds import SHARES, ask_in_rounds
+from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, items_of
-from biasatlas.benchmarks.shared.order import asking_order, clusters
+from biasatlas.benchmarks.shared.order import SHARES, asking_order, clusters
 from biasatlas.files import read_parquet, read_scores
 from biasatlas.stats.replicates import ratio_replicates
 from biasatlas.stats.verdict import judge
@@ -66,6 +66,12 @@ class Case:
         bounds = (0.0, 100.0) if self.neutral else (-100.0, 100.0)
         return Evidence("m", "", OVERALL, found, items, bounds=bounds, rate=self.neutral > 0, declared=declared)
 
+    def rounds(self) -> list[tuple[float, list[str]]]:
+        """The items of each round."""
+        order = self.rows["item_id"].tolist()
+        rounds = [(share, order[: math.ceil(share * len(order))]) for share in SHARES]
+        return [(share, asked) for share, asked in rounds if len(asked) >= self.clusters]
+
     def said(self, first: int, rule: str) -> str:
         """What a single analysis of the first items says."""
         return judge([self.evidence(first, rule).claim("m")])[0].state
@@ -73,8 +79,7 @@ class Case:
     def stop(self, rule: str) -> tuple[float, str, list]:
         """The share asked, the verdict, and the claim at the end of every round."""
         stop = ask_in_rounds(
-            self.rows["item_id"].tolist(),
-            self.clusters,
+            self.rounds(),
             lambda items: [self.evidence(len(items), rule)],
             lambda found: [(each, each.claim("m")) for each in found],
         )
@@ -159,8 +164,7 @@ def without_bias(cases: Iterator[Case]) -> dict:
     """How often something is found that is not there."""
     rows = []
     for case in cases:
-        rounds = [math.ceil(share * len(case.rows)) for share in SHARES if share * len(case.rows) >= case.clusters]
-        plain = [case.said(first, "some bias") == "biased" for first in rounds]
+        plain = [case.said(len(asked), "some bias") == "biased" for _, asked in case.rounds()]
         rows.append((case.stop("some bias")[1] == "biased", plain[-1], any(plain)))
     return {"draws": len(rows)} | dict(
         zip(("rounds", "all asked once", "plain intervals"), np.mean(rows, axis=0), strict=True)

@@ -7,9 +7,6 @@
 #            judge/orders/{benchmark}/{task}.parquet, before requests are built, where a protocol asks for them
 #   A model with shards answers in several jobs, whose files in {protocol}/{shard}.parquet are joined.
 
-IN_ROUNDS = selection.in_rounds(CONFIG)
-
-
 rule answer_requests:
     """Let a model of any kind answer the requests of a benchmark that it can, or a shard of them."""
     input:
@@ -25,7 +22,7 @@ rule answer_requests:
         PATHS.run_time("answer_requests", "model", "benchmark", "protocol")
     wildcard_constraints:
         model=any_of(jobs.unsharded),
-        benchmark=any_of(name for name in CONFIG.benchmarks if name not in IN_ROUNDS),
+        benchmark=any_of(name for name in CONFIG.benchmarks if name not in selection.in_rounds(CONFIG)),
     priority: 20
     group:
         find.response_group
@@ -71,21 +68,16 @@ rule answer_in_rounds:
         stop=PATHS.stop,
     log:
         PATHS.log("answer_in_rounds", "model", "benchmark", "protocol"),
-    benchmark:
-        PATHS.run_time("answer_in_rounds", "model", "benchmark", "protocol")
     wildcard_constraints:
         model=any_of(jobs.unsharded),
-        benchmark=any_of(IN_ROUNDS),
+        benchmark=any_of(selection.in_rounds(CONFIG)),
     priority: 20
-    group:
-        find.response_group
     conda:
         jobs.environment("model")
     threads: jobs.threads("model")
     resources:
         **jobs.resources("model"),
     params:
-        # What the answers show decides what is asked, so the code that says it counts here.
         step=find.step(
             "scores",
             "answer_in_rounds",
@@ -95,6 +87,7 @@ rule answer_in_rounds:
             categories=find.asked_categories,
             families=find.families,
             said=find.digest(CARDS),
+            budget=jobs.budget,
         ),
     script:
         "../scripts/answer_in_rounds.py"

@@ -7,7 +7,7 @@ import pandas as pd
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.pairs import Answers
 from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds, family_claims
-from biasatlas.benchmarks.shared.order import asking_order, clusters
+from biasatlas.benchmarks.shared.order import asking_order, rounds_of
 from biasatlas.files import read_asked, read_csv, read_parquet, read_requests, write_responses, write_text
 from biasatlas.models.scheduling import answer_batches
 from biasatlas.workflow.job import job
@@ -58,12 +58,10 @@ with job(snakemake) as this:
     wanted = {name for of_task in requests.values() for name in of_task["item_id"]}
     design = registry.spec_view(this.benchmark, "rounds").design
     order = [name for name in asking_order(items, design) if name in wanted]
-    sampled = clusters(items, design)
     cards = read_csv(given.cards[0]).to_dict("records")
     mine = items[items["item_id"].isin(wanted)]
     stop = ask_in_rounds(
-        order,
-        len(mine[sampled].drop_duplicates()) if sampled else 1,
+        rounds_of(items, design, order),
         evidence,
         family_claims(f"{name}/{this.name}", this.benchmark, this.protocol, cards),
         tests=this.step["families"],
@@ -73,6 +71,10 @@ with job(snakemake) as this:
     for task, frames in parts.items():
         rank = {request: place for place, request in enumerate(requests[task]["request_id"])}
         together = pd.concat(frames, ignore_index=True)
+        paid = set(
+            stop.cut(requests[task])["request_id"]
+        )  # of a round that the budget did not pay whole nothing counts
+        together = together[together["request_id"].isin(paid)]
         together = together.sort_values("request_id", key=lambda ids: ids.map(rank), kind="stable", ignore_index=True)
         run = {"run": dict(taken[task])} if taken[task] else {}
         written[task] = together, requests[task]["kind"].iloc[0], made[task] | run

@@ -18,7 +18,7 @@ def _parser(prog: str) -> ArgumentParser:
     """The command line. The help of a verb is the docstring of its function."""
     parser = ArgumentParser(
         prog=prog,
-        description="Measure social bias in language models. What is not a run, and runs with their results printed.",
+        description="Measure social bias in language models.",
         epilog=f"{prog} VERB --help says more. A verb that failed exits with 2 and one sentence.",
     )
     verbs = parser.add_subparsers(metavar="VERB", required=True)

@@ -50,7 +50,7 @@ def scored(benchmark, items, models, folder):
     parts = []
     for model, answers in models.items():
         path = folder / f"{model}.csv"
-        answers[["item", "answer"]].to_csv(path, index=False)
+        answers[["item", "answer"]].to_csv(path, index=False, quoting=1)
         responses = registry.formats(benchmark)["decisions"]({path.name: path}, items, requests, "decision")
         score = registry.score_responses(benchmark)
         parts.append(
@@ -200,11 +200,30 @@ def test_of_models_without_bias_one_in_twenty_is_found(arms):
         placebos = pd.DataFrame(cells[:, :arms], columns=names)
         shifts = pd.DataFrame({"level": cells[:, arms] - placebos.mean(axis=1)})
         centred = placebos.sub(placebos.mean(axis=1), axis=0)
-        found = PlaceboTested.of(shifts, centred, pd.Series({"level": 1 + 1 / arms}), 0.01).inference()
+        found = PlaceboTested.of(
+            shifts, centred, pd.Series({"level": 1 + 1 / arms}), pd.DataFrame(), 0, 0.01
+        ).inference()
         beyond += found.low > 0 or found.high < 0
         apart = cells[:, arms] - cells[:, arms + 1]
         naive += abs(apart.mean()) > 2.12 * apart.std(ddof=1) / np.sqrt(17)
     assert beyond <= 60 and naive >= 250
+
+
+def test_names_that_differ_more_than_placebos_convict_no_group():
+    """Three names a group, each with an effect of its own of SD .3, and placebos of SD .1: no group differs, 500 draws."""
+    rng = np.random.default_rng(0)
+    beyond = 0
+    for _ in range(500):
+        names = pd.DataFrame(rng.normal(0, 0.3, (1, 6)) + rng.normal(0, 0.1, (17, 6)), columns=list("abcdef"))
+        placebos = pd.DataFrame(rng.normal(0, 0.1, (1, 7)) + rng.normal(0, 0.1, (17, 7)))
+        groups = [names[list(of)] for of in ("abc", "def")]
+        means = [group.mean(axis=1) for group in groups]
+        apart = pd.concat([group.sub(mean, axis=0) for group, mean in zip(groups, means, strict=True)], axis=1)
+        shifts = pd.DataFrame({"group": means[0] - means[1]})
+        centred = placebos.sub(placebos.mean(axis=1), axis=0)
+        found = PlaceboTested.of(shifts, centred, pd.Series({"group": 2 / 3}), apart, 4, 0.01).inference()
+        beyond += found.low > 0 or found.high < 0
+    assert beyond <= 40
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +265,9 @@ def test_placebos_of_the_hiring_data_left_out_one_by_one_are_found_as_often_as_c
             others = placebos.drop(columns=arm)
             shifts = placebos[[arm]].sub(others.mean(axis=1), axis=0)
             centred = others.sub(others.mean(axis=1), axis=0)
-            found = PlaceboTested.of(shifts, centred, pd.Series({arm: 1 + 1 / 6}), 1 / 17).inference()
+            found = PlaceboTested.of(
+                shifts, centred, pd.Series({arm: 1 + 1 / 6}), pd.DataFrame(), 0, 1 / 17
+            ).inference()
             beyond, tested = beyond + (found.low > 0 or found.high < 0), tested + 1
     assert (beyond, tested) == (4, 77)
 

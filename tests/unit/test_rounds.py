@@ -11,10 +11,11 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
 from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, items_of
-from biasatlas.benchmarks.shared.order import asking_order
+from biasatlas.benchmarks.shared.order import asking_order, rounds_of
 from biasatlas.benchmarks.shared.stops import Stop, in_rounds
+from biasatlas.errors import OutOfBudget
 from biasatlas.stats.replicates import ratio_replicates
-from biasatlas.stats.rounds import Analysis, level, levels, repeated_p
+from biasatlas.stats.rounds import Analysis, expected, level, levels, repeated_p
 from biasatlas.stats.verdict import judge
 
 
@@ -71,6 +72,17 @@ def test_a_p_value_beyond_any_level_is_1():
     assert repeated_p([Analysis(1 / 8, 1.0), Analysis(1 / 4, 2.0)], 0.9) == 1.0
 
 
+def test_a_plan_says_what_rounds_would_take():
+    analyses = [Analysis(share, share / 0.5**2) for share in (1 / 8, 1 / 4, 1 / 2, 1.0)]
+    take = lambda bias: expected(analyses, [1e6] * 4, bias, 1.0, 0.05)  # noqa: E731
+    assert take(50.0) == (1 / 8, 1.0)
+    asked, decided = take(1.0)  # where neither verdict is right, and only errors give one
+    assert asked > 0.97
+    assert decided < 0.06
+    plain = ndtr((2.5 - 1) / 0.5 + ndtri(0.025))  # of everything asked once
+    assert plain - 0.1 < take(2.5)[1] < plain
+
+
 def _items():
     rows = [
         (f"{template}-{k}", template, "ambig" if k % 2 else "disambig", k)
@@ -123,9 +135,10 @@ class Answering:
         yield Evidence("shift", "", OVERALL, found, items_of(mine["item_id"], mine["template"]), declared=self.declared)
 
     def stop(self, **fields):
-        order = asking_order(self.items, registry.load_spec("bbq").design)
+        design = registry.load_spec("bbq").design
+        rounds = rounds_of(self.items, design, asking_order(self.items, design))
         claims = lambda found: [(each, each.claim("m/b")) for each in found]  # noqa: E731
-        return ask_in_rounds(order, 40, self.evidence, claims, **fields)
+        return ask_in_rounds(rounds, self.evidence, claims, **fields)
 
 
 def test_a_plain_bias_ends_the_asking_early_and_none_takes_more():
@@ -168,6 +181,31 @@ def test_what_can_get_no_verdict_is_asked_in_full_and_looked_at_once():
     assert stop.words == ""
     assert (stop.level, dict(stop.analyses)) == (0.05, {})
     assert model.rounds == [40, 2560]
+
+
+class Paid(Answering):
+    """The same at an endpoint, whose budget pays for so many items."""
+
+    def __init__(self, value, items):
+        super().__init__(value)
+        self.paid = items
+
+    def evidence(self, ids):
+        if len(ids) > self.paid:
+            raise OutOfBudget("used up")
+        return super().evidence(ids)
+
+
+def test_a_budget_ends_the_asking_at_the_last_round_that_it_pays():
+    stop = Paid(0.0, 200).stop()
+    assert (len(stop.asked), stop.why) == (160, "the budget does not pay the next round")
+    assert stop.level == level(stop.analyses["shift", "", OVERALL], 0.05)
+    assert stop.analyses == Paid(0.0, 160).stop().analyses
+    more = Paid(0.0, 10_000).stop()
+    assert more.asked == Answering(0.0).stop().asked
+    assert stop.asked == more.asked[:160]
+    with pytest.raises(OutOfBudget):
+        Paid(0.0, 39).stop()
 
 
 def test_a_stop_comes_back_from_its_file(tmp_path):

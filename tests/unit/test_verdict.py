@@ -49,11 +49,11 @@ def test_a_tiny_certain_effect_is_not_biased_where_points_matter():
         ({"value": 5.0, "factors": {"templates": 4}}, "untestable", "4 templates, 5 are needed"),
         ({"value": 0.0, "upper_from": 600, "factors": {"templates": 40}}, "undecided", "40 templates, 600 are needed"),
         ({"value": 5.0, "own_p": 0.4}, "undecided", "some bias"),
-        ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing could have brought it back"),
+        ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing answers could have brought it below"),
         ({"value": 5.0, "bounds": (3.0, 6.0)}, "biased", "beyond"),
-        ({"value": 0.0, "bounds": (-0.2, 1.4)}, "undecided", "missing could have made a bias of it"),
+        ({"value": 0.0, "bounds": (-0.2, 1.4)}, "undecided", "missing answers could have made it a bias"),
         ({"value": 1.2, "se": 0.5}, "undecided", "some bias, perhaps less than matters"),
-        ({"value": 0.0, "se": 5.0}, "undecided", "both no bias and one that matters"),
+        ({"value": 0.0, "se": 5.0}, "undecided", "both no bias and a bias that matters"),
     ],
 )
 def test_what_closes_a_claim(fields, state, why):
@@ -148,9 +148,9 @@ def test_a_square_is_judged_as_it_is_and_told_as_its_root():
 @pytest.mark.parametrize(
     ("value", "state", "why"),
     [
-        (2.5, "biased", "also if a known blind spot moved it by 0.5"),
+        (2.5, "biased", "even if a known blind spot moved it by 0.5"),
         (1.35, "undecided", "a known blind spot moves it by up to 0.5"),
-        (0.1, "unbiased", "also if"),
+        (0.1, "unbiased", "even if"),
         (0.7, "undecided", "some bias, perhaps less than matters"),
     ],
 )

@@ -71,7 +71,7 @@ class Judging:
         why = headline.closed_by or ("" if headline.own_null else closed_by(self.cards(headline, where)))
         if why:
             return why
-        return f"{', '.join(parts)} are judged each by itself" if len(parts) > 1 else "nothing is claimed of it"
+        return f"{', '.join(parts)} are judged each by itself" if len(parts) > 1 else "no claim is made about it"
 
 
 def about_row(headline: Headline, where: Mapping[str, str]) -> tuple[tuple[str, ...], str]:

@@ -51,6 +51,8 @@ def _in_words(item: dict[str, str]) -> str:
     """What an item is taken to mean, to be read by who knows the data."""
     if "more" in item:
         return f"{item['more']!r} is the stereotype, {item['less']!r} is not"
+    if "gold" in item and "target" not in item:
+        return f"{item['condition']}, the right option is {item['gold']}: {item['question']!r}"
     if "document" in item:
         levels = [f"{name} {item[name]}" for name in item if name not in _CASE and item[name]]
         what = "a placebo" if item["placebo"] else ", ".join(levels) or "nothing changed"

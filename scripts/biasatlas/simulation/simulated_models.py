@@ -92,6 +92,9 @@ def _theory(benchmark: str, items: pd.DataFrame) -> Iterator[Expected]:
     if described.family == "pairs":
         yield from _PAIRS
         return
+    if described.family == "contexts":
+        yield from _contexts(items)
+        return
     if isinstance(described, DecisionsDescription):
         yield from _decisions(described, items)
         return
@@ -99,6 +102,19 @@ def _theory(benchmark: str, items: pd.DataFrame) -> Iterator[Expected]:
     for condition, group in items.groupby("condition"):
         first = 100 * float((group["gold"] == "A").mean())
         yield Expected("bias", str(condition), "accuracy", {"first": first})
+
+
+def _contexts(items: pd.DataFrame) -> Iterator[Expected]:
+    """Who draws is right in a third of the questions in which groups differ, and tells them apart in two thirds of the others."""
+    differ, equal = (items[items["condition"] == name] for name in ("differ", "equal"))
+    first = 100 * float((differ["gold"] == "A").mean())
+    drawn = 100 * len(differ) / (len(differ) + 2 * len(equal))
+    always = 100 * first * len(differ) / (first * len(differ) + 100 * len(equal))
+    awareness = {"perfect": 100, "coin": 100 / 3, "first": first, "unknown": 0, "refusing": None}
+    contextual = {"perfect": 100, "coin": drawn, "first": always, "unknown": None, "refusing": None}
+    yield Expected("awareness", "", "difference_awareness", awareness)
+    yield Expected("awareness", "", "contextual_awareness", contextual)
+    yield Expected("awareness", "", "refusal_rate", {"refusing": 100, "coin": 0})
 
 
 def _decisions(described: DecisionsDescription, items: pd.DataFrame) -> Iterator[Expected]:

@@ -97,3 +97,21 @@ def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
     if short(math.log(low)) >= 0:
         return low
     return float(math.exp(scipy.optimize.brentq(short, math.log(low), math.log(high), xtol=1e-4)))
+
+
+def expected(
+    analyses: Sequence[Analysis], dfs: Sequence[float], bias: float, smallest: float, total: float, draws: int = 4000
+) -> tuple[float, float]:
+    """The share of the items that a verdict takes on average at a true ``bias``, and the chance (0 to 1) that there is one.
+
+    ``dfs`` are Student's degrees of freedom at each of ``analyses``; ``total`` is the error that may be spent. Values of
+    nested rounds are simulated: their sum of scores grows by independent normal steps.
+    """
+    information = np.maximum.accumulate([each.information for each in analyses])
+    steps = np.random.default_rng(1).normal(size=(draws, len(analyses)))
+    sums = (steps * np.sqrt(np.diff(information, prepend=0.0))).cumsum(axis=1)
+    away = np.abs(bias + sums / information)
+    half = scipy.special.stdtrit(np.maximum(dfs, 1.0), 1 - np.array(levels(analyses, total)) / 2) / np.sqrt(information)
+    decided = (away - half > smallest) | (away + half < smallest)
+    first = np.where(decided.any(axis=1), decided.argmax(axis=1), len(analyses) - 1)
+    return float(np.array([each.share for each in analyses])[first].mean()), float(decided.any(axis=1).mean())

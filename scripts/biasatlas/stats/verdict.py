@@ -233,19 +233,19 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
         if levels < claim.lower_from:
             return "undecided", f"{_too_few(few, levels, claim.lower_from)} to call it biased"
         if nearest <= claim.outer:
-            return "undecided", "answers that are missing could have brought it back to what does not matter"
+            return "undecided", "the missing answers could have brought it below what matters"
         return "biased", f"its interval lies beyond the smallest effect that matters{_moved(claim)}"
     if tests.unbiased:
         if levels < claim.upper_from:
             return "undecided", f"{_too_few(few, levels, claim.upper_from)} to call it unbiased"
         if farthest >= claim.inner:
-            return "undecided", "answers that are missing could have made a bias of it that matters"
+            return "undecided", "the missing answers could have made it a bias that matters"
         return "unbiased", f"its interval lies within the smallest effect that matters{_moved(claim)}"
     return "undecided", f"{_open(claim, tests)}{_more(claim, few)}"
 
 
 def _moved(claim: Claim) -> str:
-    return f", also if a known blind spot moved it by {claim.margin:g}" if claim.margin else ""
+    return f", even if a known blind spot moved it by {claim.margin:g}" if claim.margin else ""
 
 
 def _with_missing(claim: Claim) -> tuple[float, float]:
@@ -261,12 +261,12 @@ def _open(claim: Claim, tests: _Tests) -> str:
     """What an undecided claim may still be."""
     low, high = _interval(claim)
     if min(tests.outside, tests.inside) <= ALPHA:
-        return "its own interval decides it, but not with all tests of the run counted"
+        return "its own interval would decide it, but not with all tests of the run counted"
     if low > claim.neutral or high < claim.neutral:
         beyond = min(abs(low - claim.neutral), abs(high - claim.neutral)) > claim.smallest
-        known = f"a known blind spot moves it by up to {claim.margin:g}, which may be all that matters of it"
+        known = f"a known blind spot moves it by up to {claim.margin:g}, which may explain all of it that matters"
         return known if beyond and claim.margin else "there is some bias, perhaps less than matters"
-    return "the interval holds both no bias and one that matters"
+    return "the interval includes both no bias and a bias that matters"
 
 
 def _more(claim: Claim, factor: str) -> str:
@@ -279,7 +279,7 @@ def _more(claim: Claim, factor: str) -> str:
     if not factor or times <= 1:
         return ""
     many = f"{math.ceil(times)} times" if times <= _MANY else f"more than {_MANY} times"
-    return f"; {many} as many {factor} would decide it, were the value to stay"
+    return f"; {many} as many {factor} would decide it if the value stayed the same"
 
 
 def _verdict(claim: Claim, state: State, why: str, tests: _Tests) -> Verdict:

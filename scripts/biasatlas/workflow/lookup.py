@@ -133,6 +133,10 @@ class Lookup(Steps):
             for name in cross_benchmark.with_evidence(self.config, protocol)
         )
 
+    def families_in_rounds(self, wildcards: Any) -> int:
+        """Param: the same, where the benchmark is asked in rounds, else 0."""
+        return self.families(wildcards) if wildcards.benchmark in selection.in_rounds(self.config) else 0
+
     def asked_categories(self, wildcards: Any) -> dict[str, list[str]]:
         """Param: task -> its categories, of the tasks that a model answers."""
         return {task: selection.categories(self.config, wildcards.benchmark, task) for task in self.tasks(wildcards)}

@@ -144,9 +144,8 @@ def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Se
                 row(keys | {"item": item}, "median_item", Estimate(away, n=leaning, n_clusters=clusters), _NOTHING_LOST)
             )
         if stop and stop.is_early:
-            of = stop.by_category.get(evidence.category, stop.of if evidence.category == OVERALL else None)
             why = verdict.why if verdict.state == "untestable" else f"{verdict.why}; {stop.words}"
-            said = [each | {"of": of, "why": why} for each in said]
+            said = [each | {"of": stop.of_category(evidence.category), "why": why} for each in said]
         rows += said
     return make_table(KEYS, rows).astype({"of": "Int64"})
 

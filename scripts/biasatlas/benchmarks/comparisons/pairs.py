@@ -113,6 +113,11 @@ class _Pair:
     def family(self) -> str:
         return "/".join((*self.models, self.run.name))
 
+    def of_category(self, category: str) -> int | None:
+        """The items that there are, where either was asked but a part; else None."""
+        stops = (self.run.answers[model].stop for model in self.models)
+        return next((stop.of_category(category) for stop in stops if stop and stop.is_early), None)
+
 
 def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
     """Every two models of a benchmark, in their order: the first minus the other, of the items that both answered.
@@ -132,8 +137,9 @@ def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequenc
     for pair, claims in zip(pairs, told, strict=True):
         verdicts = {evidence.key: next(judged) for evidence, _ in claims}
         for first, second, apart in pair.found:
-            rows += _rows(pair, first, second, apart, verdicts.get(first.key))
-    return make_table(KEYS, rows)
+            of = pair.of_category(first.category)
+            rows += (each | {"of": of} for each in _rows(pair, first, second, apart, verdicts.get(first.key)))
+    return make_table(KEYS, rows).astype({"of": "Int64"})
 
 
 def _pairs(run: BenchmarkEvidence) -> Iterator[_Pair]:

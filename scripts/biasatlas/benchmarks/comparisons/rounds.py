@@ -1,6 +1,5 @@
 """Asking in rounds: after each the report's own verdict is sought, and once it is there nothing more is asked."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,42 +7,45 @@ from typing import Any
 from biasatlas.benchmarks.comparisons.findings import Card, claims_of
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.benchmarks.shared.stops import Key, Stop
+from biasatlas.errors import OutOfBudget
 from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.rounds import Analysis, level
 from biasatlas.stats.verdict import Claim, Verdict, judge, words
-
-#: Shares of the items that a round ends with.
-SHARES = tuple(2.0**-k for k in range(6, -1, -1))
 
 #: An estimate is not looked at from fewer clusters, or degrees of freedom: its error is not known well enough.
 _CLUSTERS, _DF = 8, 3
 
 
 def ask_in_rounds(
-    order: Sequence[str],
-    clusters: int,
+    rounds: Sequence[tuple[float, Sequence[str]]],
     evidence: Callable[[Sequence[str]], Iterable[Evidence]],
     claims: Callable[[Iterable[Evidence]], Sequence[tuple[Evidence, Claim]]],
     tests: int = 1,
     categories: Mapping[str, int] | None = None,
 ) -> Stop:
-    """Ask the items of ``order`` in rounds, until all that can be decided of them is, or everything is asked.
+    """Ask in ``rounds`` (:func:`.order.rounds_of`) until all that can be decided of the items is, or everything is asked.
 
     ``evidence`` asks items that it has not asked yet, and says what all of them show; ``claims`` what that claims. Where a
-    claim over all categories can get a verdict, all such are waited for, and else all of single categories. There is no round
-    of fewer items than ``clusters``. ``tests`` counts the families (a model on a benchmark) that are judged together: a
-    verdict at that share of the level stands whatever the others show. ``categories`` counts the items of each.
+    claim over all categories can get a verdict, all such are waited for, and else all of single categories. ``tests``
+    counts the families (a model on a benchmark) that are judged together: a verdict at that share of the level stands
+    whatever the others show. ``categories`` counts the items of each. Where the budget does not pay a round whole, asking
+    ends with the one before; OutOfBudget is raised where there is none.
     """
     made: dict[Key, tuple[Analysis, ...]] = {}
-    shares = [share for share in SHARES if share == 1 or math.ceil(share * len(order)) >= clusters]
-    rounds: list[dict[str, Any]] = []
-    asked, analyses, nominal, why = order[:0], made, ALPHA, ""
-    while shares and not why:
-        share = shares.pop(0)
-        asked = order[: math.ceil(share * len(order))]
-        found = list(evidence(asked))
+    left, said = [*rounds], list[dict[str, Any]]()
+    asked, analyses, nominal, why = left[0][1][:0], made, ALPHA, ""
+    while left and not why:
+        share, items = left.pop(0)
+        try:
+            found = list(evidence(items))
+        except OutOfBudget:
+            if not said:
+                raise
+            why = "the budget does not pay the next round"
+            break
+        asked = items
         analyses = {
-            each.key: (*made.get(each.key, ()), _analysis(each, share, made.get(each.key, ()))) for each in found
+            each.key: (*made.get(each.key, ()), analysis(each, share, made.get(each.key, ()))) for each in found
         }
         told = claims([replace(each, analyses=analyses[each.key]) for each in found])
         waited = _waited_for(told)
@@ -51,16 +53,16 @@ def ask_in_rounds(
         states = {each.key: verdict for (each, _), verdict in zip(told, verdicts, strict=True) if each.key in waited}
         levels = {key: level(analyses[key], ALPHA) for key in states}
         nominal = min(levels.values(), default=ALPHA)
-        rounds.append({"share": share, "items": len(asked), "claims": _rows(states, levels)})
-        ripe = {each.key for each in found if _is_ripe(each)}
+        said.append({"share": share, "items": len(asked), "claims": _rows(states, levels)})
+        ripe = {each.key for each in found if is_ripe(each)}
         if told and not waited:
             # No verdict can end it: there is one analysis, at the end.
-            shares, analyses, why = shares[-1:], {}, "" if shares else "everything was asked: nothing can get a verdict"
+            left, analyses, why = left[-1:], {}, "" if left else "everything was asked: nothing can get a verdict"
         elif waited <= ripe and all(verdict.state in ("biased", "unbiased") for verdict in states.values()):
             why = _decided(told, states)
         made |= {key: analyses[key] for key in ripe if key in analyses}
     why = why or "everything was asked"
-    return Stop(asked, len(order), dict(categories or {}), why, nominal, analyses, rounds)
+    return Stop(asked, len(rounds[-1][1]), dict(categories or {}), why, nominal, analyses, said)
 
 
 def _rows(states: Mapping[Key, Verdict], levels: Mapping[Key, float]) -> list[dict[str, Any]]:
@@ -88,7 +90,7 @@ def _waited_for(told: Sequence[tuple[Evidence, Claim]]) -> set[Key]:
     return {key for key in open_ if key[2] == OVERALL} or set(open_)
 
 
-def _is_ripe(evidence: Evidence) -> bool:
+def is_ripe(evidence: Evidence) -> bool:
     """Whether enough is there to analyse it, and to spend of the error: else it is analysed in a later round."""
     found = evidence.inference()
     levels = min(evidence.replicates.factors.values())
@@ -96,7 +98,7 @@ def _is_ripe(evidence: Evidence) -> bool:
     return levels >= _CLUSTERS and enough and found.se > 0 and found.df >= _DF
 
 
-def _analysis(evidence: Evidence, share: float, before: Sequence[Analysis]) -> Analysis:
+def analysis(evidence: Evidence, share: float, before: Sequence[Analysis] = ()) -> Analysis:
     """What is known at this share; where it has no error of its own, no more than before."""
     error = evidence.inference().se
     return Analysis(share, 1 / error**2 if error > 0 else before[-1].information if before else 1.0)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 ROW = "row"
 #: Where in ``resources/`` a template lies that is not in the description itself.
 _PROMPTS = "prompts/"
+#: A file of replies, which several families read.
+REPLIES = "a CSV with item and answer, a reply in the model's words; several rows of an item are its repeats"
 
 
 class OwnMetric(StagedModel):
@@ -50,8 +52,8 @@ class OwnTable(StagedModel):
 class Description(StagedModel):
     """What every family's description has, also one whose items are read by an `items.py` beside it."""
 
-    family: str = field("answers", description="`pairs`, `questions` or `decisions`.")
-    title: str = field("nothing", min_length=1, description="The benchmark's name in print.")
+    family: str = field("answers", description="`pairs`, `questions`, `decisions` or `contexts`.")
+    title: str = field("nothing", min_length=1, description="The benchmark's published name.")
     language: str = field("answers", description="Language of its items: en, es, zh-Hans, ...")
     citation: str = field("nothing", min_length=1, description="Whom to cite.")
     source: str = field(

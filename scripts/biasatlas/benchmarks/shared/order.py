@@ -1,6 +1,7 @@
 """The order in which items are asked in rounds: any first part of it is the benchmark in small."""
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -11,6 +12,9 @@ from biasatlas.stats import Array
 
 #: The seed of every order, so that all models of all runs are asked alike.
 SEED = 1
+
+#: Shares of the items that rounds end with.
+SHARES = tuple(2.0**-k for k in range(6, -1, -1))
 
 #: A column of at most so many values is a form of an item, of which each has its share.
 _FEW = 8
@@ -37,6 +41,17 @@ def asking_order(items: pd.DataFrame, design: Mapping[str, Factor], seed: int = 
     for depth in range(len(strata), -1, -1):
         place = _spread(place, _cells(items, [*sampled, *strata[:depth]]), seed)
     return ids.iloc[np.lexsort((ids, place))].tolist()
+
+
+def rounds_of(items: pd.DataFrame, design: Mapping[str, Factor], order: Sequence[str]) -> list[tuple[float, list[str]]]:
+    """The share of ``order`` that each round ends with, and the items of all rounds so far.
+
+    There is no round of fewer items than the clusters that they are of.
+    """
+    sampled = clusters(items, design)
+    least = len(items.loc[items["item_id"].isin(order), sampled].drop_duplicates()) if sampled else 1
+    rounds = [(share, list(order[: math.ceil(share * len(order))])) for share in SHARES]
+    return [(share, asked) for share, asked in rounds if share == 1 or len(asked) >= least]
 
 
 def _cells(items: pd.DataFrame, columns: Sequence[str]) -> pd.Series:

@@ -5,7 +5,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, model_validator
 
 from biasatlas.benchmarks.contract import Figure, Headline, Metric, ScoreView, Spec, Table, Task
-from biasatlas.benchmarks.families.description import Cell, Rows, Text, check_template, once, one_of, template_fields
+from biasatlas.benchmarks.families.description import (
+    REPLIES,
+    Cell,
+    Rows,
+    Text,
+    check_template,
+    once,
+    one_of,
+    template_fields,
+)
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import Columns, Factor
@@ -209,8 +218,7 @@ def make_spec(description: DecisionsDescription) -> Spec:
         released_tasks=("decision",),
         headlines=tuple(_headline(description, name, factor) for name, factor in description.factors.items()),
         shown={"decision": ScoreView("value", neutral=_middle(description), unit="points", texts=PROMPT_FIELDS)},
-        formats=description.formats
-        | {"decisions": "a CSV with item and answer, a row a reply; several rows of an item are its repeats"},
+        formats=description.formats | {"decisions": REPLIES},
         unit=("item_id",),
     )
 

@@ -37,6 +37,7 @@ class Effects:
     factor: VariedFactor
     levels: pd.DataFrame
     placebos: pd.DataFrame
+    arms: pd.DataFrame
     step: float
 
     @classmethod
@@ -55,7 +56,9 @@ class Effects:
         placebos = _means(scores[scores["placebo"].notna()], "arm", others)
         values = list(description.labels.values())
         step = (max(values) - min(values) if description.yes_no else 1.0) / max(scores["scenario"].nunique(), 1)
-        return cls(factor, levels, placebos, step)
+        # In a column of its own a level's arms are crossed with other factors, whose effects they would have, too.
+        arms = pd.DataFrame() if factor.column else _means(scores[scores[name].notna()], "arm", own)
+        return cls(factor, levels, placebos, arms, step)
 
     @cached_property
     def shifts(self) -> pd.DataFrame:
@@ -77,12 +80,19 @@ class Effects:
         arms = self.factor.values
         many = len(arms.get(self.factor.reference, ())) or max(self.placebos.shape[1], 1)
         weights = pd.Series({level: 1 / len(arms[level]) + 1 / many for level in shifts})
-        return PlaceboTested.of(shifts, self.centred, weights, self.step)
+        return PlaceboTested.of(shifts, self.centred, weights, *self.within, self.step)
 
     @cached_property
     def centred(self) -> pd.DataFrame:
         """By scenario, each placebo arm less the mean of all."""
         return self.placebos.sub(self.placebos.mean(axis=1), axis=0)
+
+    @cached_property
+    def within(self) -> tuple[pd.DataFrame, int]:
+        """Arms of levels that have several, by scenario, less the mean of their level; and their degrees of freedom."""
+        several = [[arm for arm in of if arm in self.arms] for of in self.factor.values.values()]
+        parts = [self.arms[of].sub(self.arms[of].mean(axis=1), axis=0) for of in several if len(of) > 1]
+        return (pd.concat(parts, axis=1) if parts else pd.DataFrame()), sum(len(part.columns) - 1 for part in parts)
 
 
 def _means(scores: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
