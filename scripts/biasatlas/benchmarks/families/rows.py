@@ -101,7 +101,11 @@ def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:
             )
         if gone.any():
             logging.info(
-                "%s: %d rows left out, of %d known: %s", description.title, gone.sum(), drop.count, drop.reason
+                "%s: left out %d of the %d rows that are known: %s",
+                description.title,
+                gone.sum(),
+                drop.count,
+                drop.reason,
             )
         raw = raw[~gone]
     return raw.reset_index(drop=True)

@@ -38,6 +38,8 @@ def log_unknown(where: object, what: str, ids: Iterable[str], total: int | None 
             f"{where}: {len(ids)} of {total} {what} are no item's, first {ids[0]}, and at most {MOST_STRANGERS:.0%} may be. "
             "Take the predictions, and as `data` the data that they are of."
         )
+    if total is not None:
+        logging.info("%s: %d of %d %s are of items, %d of none", where, total - len(ids), total, what, len(ids))
     if ids:
         logging.warning("%s: %d %s that are no item's, left out: %s", where, len(ids), what, ", ".join(ids))
 
