@@ -143,6 +143,8 @@ FILLINGS = [
     "【答案】",
     "1-",
     "1+",
+    "一二",
+    '{"a":',
 ]
 ASKED = [
     ("letter", PEOPLE),
