@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 ATLAS := $(BIN)/python -m biasatlas
 READY := $(VENV)/.ready
 SLURM := $(VENV)/.slurm
+SITE := $(VENV)/.site
 
-.PHONY: demo check plan test pytest slurm replicate simulation lint docs lock clean new-benchmark test-benchmark benchmark-page
+.PHONY: demo check plan test pytest slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	PYTHONPATH=scripts $(BIN)/snakemake --logger atlas --cores $(CORES)
@@ -38,14 +39,14 @@ simulation: $(READY) ## measure the metrics themselves on simulated models (hour
 
 test: $(SLURM) ## every test; those on real data run where MIRROR (or BIASATLAS_MIRROR) names a mirror folder
 	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/python tests/needs.py
-	@$(MAKE) --no-print-directory lint pytest
+	@$(MAKE) --no-print-directory -j 2 lint pytest
 
 pytest: $(SLURM) ## the tests without lint
 	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 slurm: $(SLURM) ## install what runs on a SLURM cluster need beside
 
-new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs or questions: a description, and a few rows of data
+new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs, questions, decisions or contexts: a description, and a few rows of data
 	@$(ATLAS) new-benchmark "$(NAME)" "$(FAMILY)"
 
 test-benchmark: $(READY) ## validate a described benchmark against theory: NAME=..., on its sample or DATA=folder
@@ -61,12 +62,17 @@ lint: $(READY)
 	PYTHONPATH=scripts $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/snakefmt --check Snakefile rules
 
-docs: $(READY) ## write docs/configuration.md and config/schema.json from the typed configuration
+docs: $(READY) ## write the references in docs/ and config/schema.json from the typed configuration and the options
 	$(ATLAS) write-reference
+
+site: $(SITE) ## build the documentation as a site that opens from disk; a dead link fails
+	$(BIN)/sphinx-build -q -W --keep-going docs site
+	@! grep -rlE "(src=\"|@import *(url\()?[\"']?)(https?:)?//" --include=*.html --include=*.css site
+	@echo "The site: site/index.html"
 
 lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test says where they differ)
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header requirements.in requirements-slurm.in requirements-test.in -o requirements.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header requirements.in requirements-docs.in requirements-slurm.in requirements-test.in -o requirements.lock
 
 # The lock constrains rather than lists what is installed: torch builds differ in what else they need.
 $(READY): requirements.in requirements-test.in requirements.lock
@@ -79,5 +85,9 @@ $(SLURM): $(READY) requirements-slurm.in
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-slurm.in -c requirements.lock
 	@touch $@
 
+$(SITE): $(READY) requirements-docs.in
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-docs.in -c requirements.lock
+	@touch $@
+
 clean: ## remove what runs have made, but not downloaded data
-	rm -rf results .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf results site .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis

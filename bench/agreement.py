@@ -1,6 +1,6 @@
 """Do exact choices and sampled ones agree? The mass of each outcome beside the frequency in 20,000 sampled replies.
 
-python bench/agreement.py [MODELS]      (20 tiny random models by default, each parser; docs/replies.md holds the result)
+python bench/agreement.py [MODELS]      (20 tiny random models by default, each parser)
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Log-likelihoods beside lm-evaluation-harness, from texts on: the table of docs/engine.md.
+"""Log-likelihoods beside lm-evaluation-harness, from texts on: the table of docs/measurements-engine.md.
 
     pip install lm-eval==0.4.13
     PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/harness.py

@@ -1,5 +1,5 @@
 """Every architecture of tests/unit/engine/architectures.py, tiny and random, through the engine and through one forward
-pass of one whole sequence at a time: the table of docs/engine.md.
+pass of one whole sequence at a time: the table of docs/measurements-engine.md.
 
     python bench/parity.py                    # all of them, as a table in Markdown
     python bench/parity.py qwen2 mamba2       # some

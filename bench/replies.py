@@ -1,4 +1,4 @@
-"""Precision and recall of the parser on replies with their truth (tests/replies), as the tables of docs/replies.md.
+"""Precision and recall of the parser on replies with their truth (tests/replies), as the tables of docs/measurements-replies.md.
 
 python bench/replies.py [SET ...]     sets by name (real_discrim_eval, sealed, development ...), or real and sealed (given: the last six)
 python bench/replies.py SET --wrong   with every misreading

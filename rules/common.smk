@@ -39,6 +39,8 @@ except UserError as error:
 
 find = Lookup(targets, unchanged=ancient, local=local)
 construct = ConstructionLookup(find)
+# What simulation studies say of each metric.
+CARDS = find.shipped("simulation/cards.csv")
 # What figures write Chinese in.
 FONT = find.shipped("fonts/*.otf")
 jobs = ModelJobs(CONFIG, PATHS, unchanged=ancient, local=local)

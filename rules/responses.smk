@@ -7,7 +7,6 @@
 #            judge/orders/{benchmark}/{task}.parquet, before requests are built, where a protocol asks for them
 #   A model with shards answers in several jobs, whose files in {protocol}/{shard}.parquet are joined.
 
-
 rule answer_requests:
     """Let a model of any kind answer the requests of a benchmark that it can, or a shard of them."""
     input:
@@ -23,6 +22,7 @@ rule answer_requests:
         PATHS.run_time("answer_requests", "model", "benchmark", "protocol")
     wildcard_constraints:
         model=any_of(jobs.unsharded),
+        benchmark=any_of(name for name in CONFIG.benchmarks if name not in selection.in_rounds(CONFIG)),
     priority: 20
     group:
         find.response_group
@@ -52,6 +52,45 @@ use rule answer_requests as answer_shard with:
         PATHS.run_time("answer_shard", "model", "benchmark", "protocol", "shard")
     wildcard_constraints:
         model=any_of(jobs.sharded),
+
+
+rule answer_in_rounds:
+    """Ask a model a part of a benchmark, then twice as much, and so on, until the report's verdict is there."""
+    input:
+        ready=jobs.ready("model"),
+        requests=find.files_for(find.requests),
+        items_file=PATHS.items,
+        resources=find.files_for(find.resources("scores")),
+        cards=files(CARDS),
+    output:
+        responses=PATHS.responses,
+        run=PATHS.run,
+        stop=PATHS.stop,
+    log:
+        PATHS.log("answer_in_rounds", "model", "benchmark", "protocol"),
+    wildcard_constraints:
+        model=any_of(jobs.unsharded),
+        benchmark=any_of(selection.in_rounds(CONFIG)),
+    priority: 20
+    conda:
+        jobs.environment("model")
+    threads: jobs.threads("model")
+    resources:
+        **jobs.resources("model"),
+    params:
+        step=find.step(
+            "scores",
+            "answer_in_rounds",
+            requests=find.requests,
+            model=jobs.identity("model"),
+            failing_runs=jobs.failing_runs("model", "{benchmark}-{protocol}"),
+            categories=find.asked_categories,
+            families=find.families,
+            said=find.digest(CARDS),
+            budget=jobs.budget,
+        ),
+    script:
+        "../scripts/answer_in_rounds.py"
 
 
 rule gather_responses:

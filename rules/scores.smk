@@ -13,6 +13,7 @@ for name, benchmark, score_categories, score_tasks in selection.tasks_by_categor
             items_file=PATHS.items,
             requests=PATHS.requests,
             responses=PATHS.responses,
+            stop=find.stop,
             judgements=find.judgements,
             resources=find.files_for(find.resources("scores")),
         output:

@@ -78,6 +78,7 @@ rule plan_effects:
             requests=find.planned_requests,
             categories=find.categories_of(find.planned_requests),
             cards=find.digest(CARDS),
+            families=find.families_in_rounds,
         ),
     script:
         "../scripts/plan_effects.py"

@@ -19,6 +19,7 @@ rule summarise_scores:
     """Summarise scores, or a file of the user's own, in one table, published values beside ours."""
     input:
         unpack(find.table),
+        stops=find.files_for(find.table_stops),
     output:
         table=report(PATHS.table, **shown("table {table}")),
         provenance=report(PATHS.table_from, **shown("provenance of table {table}")),
@@ -41,6 +42,7 @@ rule summarise_scores:
             data=find.data,
             part=find.is_partial_data,
             deviations=find.deviations,
+            stops=find.table_stops,
             published_as=find.published_names(find.models),
         ),
     script:
@@ -158,7 +160,6 @@ rule replicate_part:
 
 
 SITE = site_tree(targets)
-CARDS = find.shipped("simulation/cards.csv")
 PAGE_FILES = sorted((ROOT / "scripts/biasatlas/report").glob("[tw]e*/*"))
 
 

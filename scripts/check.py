@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.shared.order import asking_order, rounds_of
 from biasatlas.files import read_csv, read_parquet, write_csv, write_text
 from biasatlas.models.interface import ModelContext
 from biasatlas.resources import Resources
@@ -44,6 +45,18 @@ with job(snakemake) as this:
             config.benchmark(benchmark), rows, requests, task, options, resources(benchmark, protocol)
         )
 
+    @cache
+    def first_round(benchmark, protocol, task):
+        """How many items the first round of a task has, and its requests."""
+        requests, items = (
+            read_parquet(given["requests"][benchmark, protocol, task]),
+            read_parquet(given["items"][benchmark]),
+        )
+        items = items[items["item_id"].isin(requests["item_id"])]
+        design = registry.spec_view(config.benchmark(benchmark), "rounds").design
+        _, asked = rounds_of(items, design, asking_order(items, design))[0]
+        return len(asked), sizes.of_frame(requests[requests["item_id"].isin(asked)])
+
     rows: list[dict] = []
     silent = set()  # of whose answers there will be none to judge
     for planned in (Planned(*row) for row in this.step["plan"]):
@@ -53,7 +66,11 @@ with job(snakemake) as this:
         ready = tuple(
             Path(paths[planned.model]) for paths in (given["fetched"], given["checked"]) if planned.model in paths
         )
-        rows.append(check.row(planned, requests, ModelContext(planned.model, config.models[planned.model], ready)))
+        context = ModelContext(planned.model, config.models[planned.model], ready)
+        rows.append(check.row(planned, requests, context))
+        if requests is not None and planned.role == "answers" and planned.benchmark in selection.in_rounds(config):
+            items, first = first_round(*planned[2:5])
+            rows[-1]["remark"] = check.in_rounds(rows[-1], items, check.row(planned, first, context))
         if planned.role == "answers" and rows[-1]["measured"] == "no":
             silent.add((planned.model, *planned[2:5]))
     if given["construction"]:

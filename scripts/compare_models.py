@@ -3,8 +3,9 @@
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.metrics import METRICS
-from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
+from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, are_asked_alike, pairs_table
 from biasatlas.benchmarks.comparisons.reliability import reliability_table
+from biasatlas.benchmarks.shared.stops import Stop
 from biasatlas.files import read_csv, read_scores, write_table
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
@@ -16,13 +17,18 @@ with job(snakemake) as this:
             run["name"],
             run["benchmark"],
             registry.load_options(run["benchmark"], this.protocol),
+            {model: Stop.read(path) for model, path in run["stops"].items()},
         )
         for run in this.given("runs")
     ]
     cards = read_csv(snakemake.input.cards[0]).to_dict("records")
     write_table(findings_table(runs, this.protocol, cards), snakemake.output.findings, METRICS)
     write_table(pairs_table(runs, this.protocol, cards), snakemake.output.pairs, METRICS)
-    write_table(reliability_table(runs, this.step["seeds"]), snakemake.output.reliability, METRICS)
+    write_table(
+        reliability_table(list(filter(are_asked_alike, runs)), this.step["seeds"]),
+        snakemake.output.reliability,
+        METRICS,
+    )
     origin = provenance.software() | {
         "code": this.step["code"],
         "options": this.step["options"],

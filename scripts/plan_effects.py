@@ -12,4 +12,4 @@ with job(snakemake) as this:
     bench = Harness(this.benchmark, this.options, this.resources, read_parquet(given.items_file), requests, categories)
     cards = read_csv(given.cards[0]).to_dict("records")
     entries = bases(list(categories), load_studies(), this.benchmark)
-    write_csv(plan(this.name, bench, this.protocol, entries, cards), snakemake.output.table)
+    write_csv(plan(this.name, bench, this.protocol, entries, cards, this.step["families"]), snakemake.output.table)

@@ -4,6 +4,7 @@ import logging
 import sys
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.files import write_items
 from biasatlas.sources import PUBLISHED_DATA, raw_files
 from biasatlas.userfiles import listed
@@ -29,6 +30,7 @@ with job(snakemake) as this:
         counts = ", ".join(f"{count} of {name}" for name, count in groups.value_counts(sort=False).items())
         unparsed = listed(name for name, path in files.items() if str(path) not in opened)
         print(f"{this.name}: {len(items)} items ({counts}); files that were not read: {unparsed}", file=sys.stderr)
+        print(*(f"{this.name}: {sentence}\n" for sentence in audit(items)), sep="", end="", file=sys.stderr)
     checksums = {name: provenance.sha256(path) for name, path in files.items()}
     write_items(
         items, snakemake.output.items_file, registry.spec_view(this.benchmark, "read_items").items, {"files": checksums}

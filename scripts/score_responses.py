@@ -1,6 +1,7 @@
 """Score a model's responses to one task, a file per category (rules score_{benchmark})."""
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.shared.stops import Stop
 from biasatlas.files import read_asked, read_parquet, read_responses, write_scores
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
@@ -9,6 +10,9 @@ with job(snakemake) as this:
     task, model = snakemake.wildcards.task, snakemake.wildcards.model
     given = snakemake.input
     answers = read_parquet(given.items_file), read_asked(given.requests), read_responses(given.responses, task)
+    if given.stop:
+        stop = Stop.read(given.stop)
+        answers = stop.cut(answers[0]), stop.cut(answers[1]), answers[2]
     judgements = read_responses(given.judgements, task) if given.judgements else None
     columns = registry.spec_view(this.benchmark, "score_responses", task=task).tasks[task].scores
     score, resources = registry.score_responses(this.benchmark), this.resources

@@ -5,6 +5,7 @@ from functools import partial
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
+from biasatlas.benchmarks.shared.stops import Stop, in_rounds
 from biasatlas.files import read_scores, write_table
 from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.workflow import provenance
@@ -18,15 +19,21 @@ with job(snakemake) as this:
         published=this.resources.published,
         published_as=this.step["published_as"],
     )
-    table = make(given.own) if given.own else with_missing_answer_bounds(make, read_scores(given.scores))
+    stops = {model: Stop.read(path) for model, path in this.given("stops").items()}
     spec = registry.spec_view(this.benchmark, "table", table=name)
+    of_all = [metric for metric, declared in spec.metrics.items() if declared.whole]
+    bounded = partial(with_missing_answer_bounds, make)
+    table = make(given.own) if given.own else in_rounds(bounded, read_scores(given.scores), stops, of_all)
     # What was printed is about the published data, and of models about the authors' protocols.
     if given.scores and (
         this.step["data"] not in PUBLISHED_DATA or ("model" in table and this.protocol not in spec.published_under)
     ):
         table = table.assign(published=None, difference=math.nan)
-    if this.step["deviations"] and "model" in table:
-        said = table["model"].map(this.step["deviations"])
+    remarks = {model: stop.words for model, stop in stops.items() if stop.is_early}
+    for model, deviation in this.step["deviations"].items():
+        remarks[model] = "; ".join(filter(None, (deviation, remarks.get(model))))
+    if remarks and "model" in table:
+        said = table["model"].map(remarks).astype(object)
         table = table.assign(
             reason=said.str.cat(table["reason"], sep="; ", na_rep="")
             .str.strip("; ")

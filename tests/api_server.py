@@ -122,7 +122,7 @@ class Server:
     and they come shuffled. ``batch_faults``: what the Batch API's own requests meet, in turn. ``lying``: echoed
     log-probabilities are not those of writing. ``answers``: the most in one call. ``greedy``: "always" gives equal calls
     one text, "seed" those that have no seeds of their own, "copies" those of one call. What the check of an endpoint asks
-    counts apart, as "probe".
+    counts apart, as "capability_check".
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class Server:
             asked = json.loads(body)
             if asked.get("messages", [{}])[-1].get("content") == RANDOM and asked["model"] == MODEL:
                 self.calls[path] -= 1
-                self.calls["probe"] += 1
+                self.calls["capability_check"] += 1
                 return self._json(writer, *self.answer(path, asked))
             return await self._call(writer, reader, path, asked)
         if self.batch_faults and (kind := self.batch_faults.pop(0)):

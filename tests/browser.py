@@ -31,6 +31,11 @@ class Visitor:
     def explore(self, pages: Path, fragment: str) -> None:
         """Open the explorer, and wait until it shows what ``fragment`` asks for."""
         self.open(pages / "items.html", fragment)
+        self.ready()
+
+    def ready(self) -> None:
+        """Wait until the explorer shows what it was asked for."""
+        self.page.wait_for_selector("#dismiss:visible, body[data-ready] #grid")
         if self.page.locator("#dismiss").is_visible():
             self.page.click("#dismiss")
         self.page.wait_for_selector("body[data-ready]", timeout=30_000)

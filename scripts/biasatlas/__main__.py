@@ -18,7 +18,7 @@ def _parser(prog: str) -> ArgumentParser:
     """The command line. The help of a verb is the docstring of its function."""
     parser = ArgumentParser(
         prog=prog,
-        description="Measure social bias in language models. What is not a run, and runs with their results printed.",
+        description="Measure social bias in language models.",
         epilog=f"{prog} VERB --help says more. A verb that failed exits with 2 and one sentence.",
     )
     verbs = parser.add_subparsers(metavar="VERB", required=True)
@@ -69,6 +69,9 @@ def _add_results(verbs: Any) -> None:
     verb.add_argument(
         "--items", type=int, default=200, help="scores of each task and model, farthest from neutral (200)"
     )
+    verb = _verb(verbs, commands.export_results)
+    verb.add_argument("configfile", help="configuration of a finished run")
+    verb.add_argument("formats", nargs="+", help="eee, hf")
     verb = _verb(verbs, commands.check_store)
     verb.add_argument("folder", help="folder with the store of a model, or of all: results/store")
     verb.add_argument("--repair", action="store_true", help="take damaged lines out of their files")

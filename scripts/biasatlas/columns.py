@@ -110,7 +110,7 @@ RESPONSE_COLUMNS: Mapping[str, Columns] = {
 }
 
 #: Columns that end every table; key columns (model, target group, prompt type ...) come before them. ``n`` counts the
-#: units behind ``value``, ``n_clusters`` those of them that may differ freely (0 where nothing is sampled); ``no_interval_reason`` says
+#: units behind ``value``; ``of``, where a model was asked but a part, the items that there are; ``n_clusters`` those of them that may differ freely (0 where nothing is sampled); ``no_interval_reason`` says
 #: why an estimate has no interval, and is null elsewhere. ``unparsed`` is the percentage of the answers to those units that gave
 #: none, ``lower_bound`` and ``upper_bound`` what ``value`` would be had they all been such (:data:`CASES`), missing where
 #: that changes nothing. ``refused`` to ``not_applicable`` count the units without a value; ``reason`` is, in words, why most of them
@@ -121,6 +121,7 @@ TABLE_COLUMNS = (
     "ci_low",
     "ci_high",
     "n",
+    "of",
     "n_clusters",
     "no_interval_reason",
     "unparsed",

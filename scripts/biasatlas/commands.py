@@ -38,10 +38,11 @@ def init(
 
 
 def run(configfile: str, options: list[str]) -> int:
-    """Run a configuration, and ask no model again whose requests are as they were.
+    """Run a configuration. Models are asked only requests that are new.
 
-    It is `snakemake --configfile my.yaml`, in two stages where an edit makes requests anew: first the requests, then all
-    else. Models are asked only where a request differs. Other options go on to Snakemake, files and rules after `--`:
+    It is `snakemake --configfile my.yaml`. If an edit may change requests, it runs in two stages: first the requests, then
+    the rest, so that a model is asked only where a request differs. Other options go on to Snakemake, files and rules
+    after `--`:
 
         python -m biasatlas run my.yaml --cores 4
         python -m biasatlas run my.yaml --workflow-profile profiles/slurm -- simulation
@@ -55,7 +56,7 @@ def run(configfile: str, options: list[str]) -> int:
 def check(configfile: str, options: list[str]) -> int:
     """Say what a run will ask of which model, and what that may cost at most.
 
-    It fetches data and the models' settings, and asks each endpoint whether it knows us. Other options go on to Snakemake:
+    It fetches data and the models' settings, and asks each endpoint a few short questions. Other options go on to Snakemake:
 
         python -m biasatlas check my.yaml --cores 4
     """
@@ -83,9 +84,9 @@ def check(configfile: str, options: list[str]) -> int:
 
 
 def plan(configfile: str, options: list[str]) -> int:
-    """Say what differences a run could find, then what `check` says.
+    """Say which biases a run could find, then what `check` says.
 
-    Models without bias answer its data to find that out. Other options go on to Snakemake:
+    Simulated models without bias answer its questions to find that out. Other options go on to Snakemake:
 
         python -m biasatlas plan my.yaml --cores 4
     """
@@ -142,7 +143,7 @@ def compare_runs(before: str, after: str) -> int:
 
         python -m biasatlas compare-runs results/before results/after
 
-    As diff does, it exits with 1 where a number moved.
+    Like diff, it exits with 1 if a number moved.
     """
     from biasatlas.workflow.compare import compare
 
@@ -155,12 +156,12 @@ def compare_runs(before: str, after: str) -> int:
 
 
 def reparse(results: str, parser: str, examples: int) -> None:
-    """Parse the replies of a finished run with another parser, and print what changes; nothing is asked again.
+    """Parse the replies of a finished run with another parser, and print what changes. No model is asked.
 
         python -m biasatlas reparse results/my_run letter
 
-    All changes go to replies/changes.csv below the results folder. What the replies came to by their own parsers is in the
-    tables named outcomes, and those that were not parsed in the folder replies.
+    All changes go to replies/changes.csv below the results folder. The tables named outcomes have the results of the
+    original parsers, and the folder replies has what they could not parse.
     """
     from biasatlas.workflow.replies import reparse_replies
 
@@ -168,7 +169,7 @@ def reparse(results: str, parser: str, examples: int) -> None:
 
 
 def parse_report(results: str, examples: int) -> None:
-    """Print the replies of a finished run that give no answer, by form; write them down, ready to label.
+    """Print the replies of a finished run that give no answer, by form, and save them to label.
 
         python -m biasatlas parse-report results/my_run
 
@@ -186,8 +187,8 @@ def export_token_logprobs(configfile: str, items: int) -> None:
         python -m biasatlas export-token-logprobs config.yaml
         snakemake --cores 2 --configfile config.yaml
 
-    Of a finished run, models of kind hf and planted are asked again, in process, the items that count most; files go to
-    tokens/ below the results. The second command writes the report with them.
+    The models of kind hf and planted of a finished run are asked again for the items that count most. Files go to tokens/
+    below the results. The second command writes the report with them.
     """
     from biasatlas.validation import read_yaml
     from biasatlas.workflow.config import load_config
@@ -199,13 +200,30 @@ def export_token_logprobs(configfile: str, items: int) -> None:
     print("\n".join(written) or "no model of kind hf or planted has scores of likelihoods here")
 
 
+def export_results(configfile: str, formats: list[str]) -> None:
+    """Write a finished run's numbers in formats that others read, to export/ below the results.
+
+        python -m biasatlas export-results config.yaml eee hf
+
+    `eee`: Every Eval Ever, each number with its interval, n, protocol and distance from neutral. `hf`: `model-index`, the
+    results of a model card on the Hugging Face hub, a file for each model.
+    """
+    from biasatlas.validation import read_yaml
+    from biasatlas.workflow.config import load_config
+    from biasatlas.workflow.config.files import check_files
+    from biasatlas.workflow.exchange import export_results
+
+    check_files([configfile])
+    print("\n".join(export_results(load_config(read_yaml(configfile)), formats)))
+
+
 def check_store(folder: str, repair: bool) -> int:
     """Look for damaged lines in a response store, and take them out.
 
         python -m biasatlas check-store results/store/MODEL
         python -m biasatlas check-store --repair results/store/MODEL
 
-    What was taken out is asked for again by the next run. It exits with 1 where damage was found and not repaired.
+    The next run asks for those answers again. It exits with 1 if damage was found and not repaired.
     """
     from biasatlas.models import store
     from biasatlas.models.endpoint.claims import alone
@@ -246,7 +264,7 @@ def test_benchmark(name: str, data: str) -> int:
 
         python -m biasatlas test-benchmark mine ./folder
 
-    It prints what its data were taken to mean, and exits with 1 where a score is not what theory says.
+    It prints how it understood the data, and exits with 1 if a score differs from theory.
     """
     from biasatlas.simulation.described import test_description
 
@@ -289,9 +307,11 @@ def list_source(name: str, origin: str, pattern: str, only_print: bool, **source
 
 
 def write_reference() -> None:
-    """Write docs/configuration.md and config/schema.json from the typed configuration."""
+    """Write the references in docs/ and config/schema.json from the typed configuration and the benchmarks' options."""
     from biasatlas.files import write_text
     from biasatlas.workflow.config import reference
 
     write_text(reference.schema_text(), reference.SCHEMA)
     write_text(reference.reference_text(), reference.REFERENCE)
+    write_text(reference.protocols_text(), reference.PROTOCOLS)
+    write_text(reference.descriptions_text(), reference.DESCRIPTIONS)

@@ -6,3 +6,7 @@ class UserError(Exception):
 
     Scripts print it as it is and exit with status 1; nothing else in the library catches it.
     """
+
+
+class OutOfBudget(UserError):
+    """The next call does not fit into a model's budget. Asking in rounds ends there, at the last round that was paid whole."""

@@ -1,6 +1,6 @@
 """Files that people bring, as text, CSV, JSON or JSON Lines; one message says all that is wrong with one.
 
-All are UTF-8, with or without a byte order mark. Every function raises UserError for a file that is not there, is empty,
+All are UTF-8, with or without a byte order mark, unless an encoding is named. Every function raises UserError for a file that is not there, is empty,
 is in another encoding, or is no text at all.
 """
 
@@ -29,6 +29,8 @@ _SIGNS = {
     b"<html": "a web page. Download the file itself",
 }
 _HEAD_BYTES = 4096
+#: utf-8-sig: spreadsheets put a byte order mark first.
+UTF_8 = "utf-8-sig"
 _SHOWN_CHARACTERS = 80
 _LISTED = 12
 #: Half of a surrogate pair, which is no character, written as JSON can write it.
@@ -47,14 +49,19 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "") or "none"
 
 
-def read_text(path: str | os.PathLike) -> str:
+def read_text(path: str | os.PathLike, *, encoding: str = UTF_8) -> str:
     """The whole text of a file."""
-    with _opened(path) as file:
+    with _opened(path, encoding) as file:
         return file.read()
 
 
 def read_csv_rows(
-    path: str | os.PathLike, columns: Collection[str] | None, *, short_rows: bool = False, delimiter: str = ","
+    path: str | os.PathLike,
+    columns: Collection[str] | None,
+    *,
+    short_rows: bool = False,
+    delimiter: str = ",",
+    encoding: str = UTF_8,
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """(file and line for messages, row) of each row of a CSV with a header; of a row the ``columns`` alone (all if None), as text.
 
@@ -63,7 +70,7 @@ def read_csv_rows(
     than the header or equal to it, a quotation mark that is not closed, and a file without rows.
     """
     line, empty = 1, True  # the line on which the row begins that is being read
-    with _opened(path) as file:
+    with _opened(path, encoding) as file:
         reader = csv.reader(file, strict=True, delimiter=delimiter)
         try:
             header = next(reader, [])
@@ -94,13 +101,19 @@ def read_csv_rows(
         raise UserError(f"{path}: no rows below the header. Expected at least one: complete the file.")
 
 
+def read_csv_header(path: str | os.PathLike, *, delimiter: str = ",", encoding: str = UTF_8) -> list[str]:
+    """The names of a CSV file's columns."""
+    with _opened(path, encoding) as file:
+        return next(csv.reader(file, delimiter=delimiter), [])
+
+
 def _positions(path: str | os.PathLike, header: list[str], columns: Collection[str], delimiter: str) -> dict[str, int]:
     """Column -> its position among the cells of a row."""
     for name in columns:
         if header.count(name) != 1:
             fault = f"{header.count(name)} columns {name!r}" if name in header else f"no column {name!r}"
             mark = next((mark for mark in ",;\t" if len(header) == 1 and mark in header[0]), None)
-            wanted = "commas" if delimiter == "," else "tabs"
+            wanted = {",": "commas", "\t": "tabs"}.get(delimiter, repr(delimiter))
             remedy = f"Separate cells by {wanted}, not by {mark!r}" if mark else "Rename, add or remove columns"
             near = get_close_matches(name, header, n=1) if name not in header else []
             fault += f" (did you mean {near[0]!r}?)" if near else ""
@@ -115,13 +128,13 @@ def read_json(path: str | os.PathLike) -> Any:
     return _parsed(str(path), read_text(path))
 
 
-def read_json_lines(path: str | os.PathLike) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_json_lines(path: str | os.PathLike, *, encoding: str = UTF_8) -> Iterator[tuple[str, dict[str, Any]]]:
     """(file and line for messages, object) of each line of a JSON Lines file.
 
     Raises UserError for a line that is no JSON object, or blank before the end, and for a file without lines.
     """
     blank, empty = "", True
-    with _opened(path) as file:
+    with _opened(path, encoding) as file:
         for number, line in enumerate(file, 1):
             where = f"{path}, line {number}"
             if not line.strip():
@@ -138,14 +151,14 @@ def read_json_lines(path: str | os.PathLike) -> Iterator[tuple[str, dict[str, An
         raise UserError(f"{path}: no lines. Expected a JSON object on each line: complete the file.")
 
 
-def read_json_records(path: str | os.PathLike) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_json_records(path: str | os.PathLike, *, encoding: str = UTF_8) -> Iterator[tuple[str, dict[str, Any]]]:
     """(file and place for messages, object) of each object of a JSON Lines file, or of a file that is one list of them."""
-    with _opened(path) as file:
+    with _opened(path, encoding) as file:
         begins = next((line.lstrip()[:1] for line in file if line.strip()), "")
     if begins != "[":
-        yield from read_json_lines(path)
+        yield from read_json_lines(path, encoding=encoding)
         return
-    for number, row in enumerate(read_json(path), 1):
+    for number, row in enumerate(_parsed(str(path), read_text(path, encoding=encoding)), 1):
         where = f"{path}, record {number}"
         if not isinstance(row, dict):
             raise UserError(f"{where}: {shown(row)}. Expected a JSON object, as {{...}}.")
@@ -216,7 +229,7 @@ def unpacked(path: str | os.PathLike, *suffixes: str) -> Iterator[dict[str, Path
 
 
 @contextlib.contextmanager
-def _opened(path: str | os.PathLike) -> Iterator[TextIO]:
+def _opened(path: str | os.PathLike, encoding: str = UTF_8) -> Iterator[TextIO]:
     """The file as text, its line ends as they are."""
     try:
         with open(path, "rb") as file:
@@ -231,19 +244,21 @@ def _opened(path: str | os.PathLike) -> Iterator[TextIO]:
     if sign or b"\0" in head:
         raise UserError(f"{path}: {_SIGNS[sign] if sign else 'no text, or in UTF-16. Save it as UTF-8'}.")
     try:
-        # utf-8-sig: spreadsheets put a byte order mark first.
-        with open(path, encoding="utf-8-sig", newline="") as text:
+        with open(path, encoding=encoding, newline="") as text:
             yield text
     except UnicodeDecodeError:
-        raise UserError(f"{path}, line {_undecodable(Path(path))}: not UTF-8. Save the file as UTF-8.") from None
+        line = _undecodable(Path(path), encoding)
+        if encoding == UTF_8:
+            raise UserError(f"{path}, line {line}: not UTF-8. Save the file as UTF-8.") from None
+        raise UserError(f"{path}, line {line}: not {encoding}. Name the encoding that it is in.") from None
 
 
-def _undecodable(path: Path) -> str:
-    """Number and byte of the first line that is not UTF-8."""
+def _undecodable(path: Path, encoding: str) -> str:
+    """Number and byte of the first line that is not in ``encoding``."""
     with open(path, "rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                line.decode()
+                line.decode(encoding)
             except UnicodeDecodeError as error:
                 return f"{number} (byte 0x{line[error.start]:02x})"
     return "unknown"

@@ -82,7 +82,7 @@ def test_below_a_cap_of_50_a_second(tmp_path):
         prompts = [f"{index}" for index in range(200)]
         assert finish(start(tmp_path, server.url, prompts, concurrency=32, requests_per_minute=3000)) == 0
     assert most_in_a_second(tmp_path) <= 50
-    assert len((tmp_path / "turns").read_text().split()) == len(server.arrivals) + server.calls["probe"]
+    assert len((tmp_path / "turns").read_text().split()) == len(server.arrivals) + server.calls["capability_check"]
     assert len(server.arrivals) == 200
 
 
@@ -147,7 +147,7 @@ def test_four_jobs_keep_one_limit_together(tmp_path):
         assert [finish(process) for process in jobs] == [0] * 4
     assert server.most_in_flight <= 3
     assert most_in_a_second(tmp_path) <= 30
-    assert len((tmp_path / "turns").read_text().split()) == len(server.arrivals) + server.calls["probe"]
+    assert len((tmp_path / "turns").read_text().split()) == len(server.arrivals) + server.calls["capability_check"]
     assert len(server.arrivals) == len(server.answered) == 120
 
 

@@ -11,7 +11,7 @@ from api_server import FAULTS, MODEL, Server, requests_for, said
 from conftest import ROOT
 
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
-from biasatlas.errors import UserError
+from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.endpoint import spending, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
@@ -399,7 +399,7 @@ def test_a_budget_is_never_exceeded_and_what_was_paid_for_is_kept(tmp_path):
         spent = sum(len(prompt) + len(said(prompt)) for prompt in server.answered)
         assert 0 < first < 50
         assert 300 - 34 < spent <= 300  # 34 is the most that a call may come to by the estimate
-        with pytest.raises(UserError, match="used up"):  # the budget is the model's, not the run's
+        with pytest.raises(OutOfBudget, match="used up"):  # the budget is the model's, not the run's
             ask(server, requests_for(prompts), tmp_path / "store", budget=300.0, **PRICES)
         assert len(server.answered) == first
         _, metadata = ask(server, requests_for(prompts), tmp_path / "store", budget=3000.0, **PRICES)

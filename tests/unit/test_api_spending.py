@@ -181,3 +181,13 @@ def test_a_key_is_taken_out_however_it_is_escaped(monkeypatch, spelt):
     monkeypatch.setenv("HKEY", key)
     redacted = transport.redact_key(f"before {spelt(key)} after", entry(key_env="HKEY"))
     assert redacted.replace('"', "").replace("\\", "") == "before *** after"
+
+
+def test_the_check_prices_the_first_round():
+    row = {"remark": "no tokenizer is known"}
+    said = check.in_rounds(row, 95, {"requests": 354, "cost": 0.0213, "currency": "USD"})
+    assert said == (
+        "no tokenizer is known; asked in rounds: the first has 95 items, 354 requests and may cost 0.0213 USD; this is what "
+        "all may come to"
+    )
+    assert check.in_rounds({"remark": ""}, 95, {"requests": 354}).startswith("asked in rounds: the first has 95 items")

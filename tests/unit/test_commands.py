@@ -37,7 +37,9 @@ def test_verbs_that_are_named_exist(verbs):
     named = {
         (path.relative_to(ROOT).as_posix(), verb)
         for path in files
-        for verb in re.findall(r"(?:-m biasatlas|\$\(ATLAS\)) ([a-z][a-z-]*)", path.read_text(encoding="utf-8"))
+        for verb in re.findall(
+            r"(?:-m biasatlas|\$\(ATLAS\)|bias-atlas) ([a-z][a-z-]*)", path.read_text(encoding="utf-8")
+        )
     }
     assert {verb for path, verb in named if path == "Makefile"} >= {"check", "plan", "new-benchmark", "write-reference"}
     assert sorted(pair for pair in named if pair[1] not in verbs) == []
@@ -53,10 +55,14 @@ def test_scripts_are_those_that_rules_name():
     [
         (["check", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["export-token-logprobs", "none.yaml"], "none.yaml: no such file. Correct the path."),
+        (["export-results", "none.yaml", "eee"], "none.yaml: no such file. Correct the path."),
         (["compare-runs", "none", "none"], "none/tables: no tables there."),
         (["reparse", "none", "leter"], "parser 'leter': there is no such parser; did you mean 'letter'?"),
         (["check-store", "none"], "none: no store there: no file ends in .jsonl."),
-        (["new-benchmark", "mine", "triples"], "FAMILY: 'triples' is none; expected pairs or questions."),
+        (
+            ["new-benchmark", "mine", "triples"],
+            "FAMILY: 'triples' is none; expected pairs, questions, decisions or contexts.",
+        ),
         (["new-benchmark", "my bench", "pairs"], "NAME: 'my bench' names files; use letters, digits and _."),
         (["new-benchmark", "gest", "pairs"], "config/benchmarks/gest.yaml: there already. Take another NAME."),
         (["test-benchmark", "twbias"], "NAME: twbias is a folder of Python"),

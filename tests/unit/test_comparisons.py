@@ -223,13 +223,13 @@ def test_a_strong_bias_is_found_and_none_in_a_fair_model(scores):
         "biased": "biased",
     }
     assert (said["smallest"] == 5).all() and (said["unit"] == "%").all()
-    assert said["why"].iloc[0].startswith("the interval holds both no bias and one that matters")
+    assert said["why"].iloc[0].startswith("the interval includes both no bias and a bias that matters")
 
 
 def test_what_a_card_has_not_passed_is_shown_and_untestable(scores):
     table = found_in(scores, [CARD | {"verdict": "descriptive", "reason": "false alarms (prone to say unknown)"}])
     shown = rows(table, part="ambig")
-    assert set(shown["metric"]) == {"value", "findable"}
+    assert set(shown["metric"]) == {"value", "findable", "median_item"}
     assert set(shown["verdict"]) == {"untestable"}
     assert set(shown["why"]) == {"its validity card has not passed: false alarms (prone to say unknown)"}
     assert rows(shown, metric="value", category="overall")["ci_low"].notna().all()
@@ -271,7 +271,7 @@ def test_missing_answers_that_could_turn_a_verdict_leave_it_open():
         )
     assert said[0.0]["verdict"] == "biased"
     assert said[0.5]["verdict"] == "undecided" and said[0.5]["ci_low"] > 5
-    assert said[0.5]["why"] == "answers that are missing could have brought it back to what does not matter"
+    assert said[0.5]["why"] == "the missing answers could have brought it below what matters"
 
 
 ROW = {

@@ -282,4 +282,5 @@ def test_protocol_message(protocols):
 def test_generated_files_are_current():
     assert reference.SCHEMA.read_text(encoding="utf-8") == reference.schema_text(), "run `make docs`"
     assert reference.REFERENCE.read_text(encoding="utf-8") == reference.reference_text(), "run `make docs`"
-    assert reference.EXAMPLE.read_text(encoding="utf-8") in (reference.ROOT / "README.md").read_text(encoding="utf-8")
+    assert reference.PROTOCOLS.read_text(encoding="utf-8") == reference.protocols_text(), "run `make docs`"
+    assert reference.DESCRIPTIONS.read_text(encoding="utf-8") == reference.descriptions_text(), "run `make docs`"

@@ -14,6 +14,7 @@ import yaml
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.pairs.shift import shift_replicates
+from biasatlas.benchmarks.families.rows import read_rows
 from biasatlas.benchmarks.page import page_text
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
@@ -21,7 +22,7 @@ from biasatlas.simulation.simulated_models import validate_against_theory
 from biasatlas.sources import names_in, raw_files
 
 SCAFFOLD = ROOT / "resources/scaffold"
-SHIPPED = ("cbbq", "esbbq", "gest")
+SHIPPED = tuple(sorted(path.stem for path in (ROOT / "config/benchmarks").glob("*.yaml")))
 
 
 def read(benchmark, folder):
@@ -105,6 +106,36 @@ FAULTS = [
     ("pairs", {"sides": ["women", "women"]}, "sides: 'women' stands there twice; name each once"),
     ("pairs", {"directions": {"city": ["Graz"]}}, "directions: one side must be the stereotype of all pairs"),
     ("pairs", {"prompt": {"mine": "mine.txt"}}, "prompt.mine: 'mine.txt' is no file of resources/prompts/"),
+    ("pairs", {"encoding": "mac-romam"}, "encoding: 'mac-romam' is unknown; write utf-8, cp1252, mac_roman, ..."),
+    ("pairs", {"delimiter": "||"}, "delimiter: '||' is not one character"),
+    (
+        "pairs",
+        {"derive": {"x": {}}},
+        "derive.x: expected one of text, match, map, substitute, below, option, other, got none",
+    ),
+    ("pairs", {"derive": {"x": {"match": "(a)", "map": {"a": "b"}, "of": "{id}"}}}, "got match, map"),
+    ("pairs", {"derive": {"x": {"match": "(a)"}}}, "derive.x: match needs the key 'of'"),
+    ("pairs", {"derive": {"x": {"match": "(a", "of": "{id}"}}}, "match: '(a' is no regular expression"),
+    (
+        "pairs",
+        {"derive": {"x": {"match": "a", "of": "{id}"}}},
+        "match: 'a' has 0 groups; put what is wanted in one (...)",
+    ),
+    (
+        "pairs",
+        {"derive": {"x": {"map": {"a": "b"}, "of": "{id}", "labels": ["a", "b", "c"]}}},
+        "map has no key 'labels'",
+    ),
+    ("pairs", {"derive": {"x": {"below": "many", "of": "{id}"}}}, "derive.x.below: expected a number, got 'many'"),
+    ("pairs", {"derive": {"x": {"option": "a", "labels": ["id"]}}}, "derive.x.labels: must have 3 values, got ['id']"),
+    ("pairs", {"derive": {"x": "{id"}}, "'{id' has a brace that encloses no column; write {column}"),
+    ("pairs", {"derive": {"x": {"maps": {"a": "b"}, "of": "{id}"}}}, "derive.x.maps: unknown key; did you mean 'map'?"),
+    (
+        "pairs",
+        {"drop": [{"column": "id", "equals": "1", "count": 0, "reason": "r"}]},
+        "drop.0.count: must be at least 1, got 0",
+    ),
+    ("pairs", {"join": {"file": "x.csv", "columns": ["a"]}}, "join.by: required key is missing"),
 ]
 
 
@@ -145,6 +176,41 @@ DATA_FAULTS = [
         {"right": "topic"},
         "topic is 'tickets'. Expected one of old, young, neither, its number from 0, or its text.",
     ),
+    (
+        "pairs",
+        {"derive": {"town": {"match": "^(G.*)$", "of": "{city}"}}, "item": "{town}/{id}"},
+        "line 4: town: {city} is 'Lille'. Expected what fits ^(G.*)$.",
+    ),
+    (
+        "pairs",
+        {"derive": {"town": {"map": {"Graz": "g", "Oslo": "o"}, "of": "{city}"}}, "item": "{town}/{id}"},
+        "line 4: town: {city} is 'Lille'. Expected one of Graz, Oslo.",
+    ),
+    (
+        "pairs",
+        {
+            "derive": {"size": {"below": 3, "of": "{city}", "then": "small", "otherwise": "large"}},
+            "item": "{size}/{id}",
+        },
+        "line 2: size: {city} is 'Graz'. Expected a number.",
+    ),
+    ("pairs", {"derive": {"x": "{ctiy}"}, "item": "{x}"}, "no column 'ctiy' (did you mean 'city'?)"),
+    ("pairs", {"item": "{city.0}"}, "line 2: no city.0: city is 'Graz'. Correct the description, or the row."),
+    (
+        "pairs",
+        {"drop": [{"column": "category", "equals": "nurse", "count": 1, "reason": "r"}]},
+        "rows have category 'nurse', the description says 1, first ",
+    ),
+    (
+        "pairs",
+        {"join": {"file": "stats.csv", "by": {"city": "town"}, "columns": ["size"]}, "item": "{size}/{id}"},
+        "expected stats.csv, found data.csv",
+    ),
+    (
+        "questions",
+        {"derive": {"who": {"option": "cats", "labels": ["old", "young", "neither"]}}, "target": "who"},
+        "line 2: who is ''. Expected one of old, young, neither, its number from 0, or its text.",
+    ),
 ]
 
 
@@ -156,7 +222,21 @@ def test_data_that_the_description_does_not_fit_are_named_by_file_line_and_value
     assert sentence in str(error.value)
 
 
-@pytest.mark.parametrize("benchmark", [*SHIPPED, "bbq", "crows_pairs"])
+#: Scenarios of decisions are of one kind.
+DECISIONS = ("discrim_eval", "hiring_bias")
+
+
+@pytest.mark.parametrize("benchmark", [name for name in SHIPPED if name not in DECISIONS])
+def test_a_shipped_sample_is_of_several_categories(benchmark):
+    items = read(benchmark, ROOT / "resources/samples" / registry.load_spec(benchmark).sample)
+    assert items["category"].nunique() > 1 and items["item_id"].is_unique
+
+
+#: The Dutch and French pairs are described as the English ones are.
+BY_THEORY = [name for name in SHIPPED if not name.startswith("crows_pairs")]
+
+
+@pytest.mark.parametrize("benchmark", [*BY_THEORY, "bbq", "crows_pairs"])
 def test_responders_with_a_known_answer_score_what_theory_says(benchmark):
     items = read(benchmark, ROOT / "resources/samples" / benchmark)
     items = items[items["template"] == "he_said"].reset_index(drop=True) if benchmark == "gest" else items
@@ -202,6 +282,78 @@ def test_other_files_read_as_the_table_does(tmp_path, name, write):
     (tmp_path / "other").mkdir()
     write(pd.read_csv(tmp_path / "data/data.csv", dtype=str), tmp_path / "other" / name)
     assert read(path, tmp_path / "other").equals(table)
+
+
+#: A column made by a rule -> what it is in each row of the table below.
+DERIVED = [
+    ("constant", ["constant"] * 3),
+    ({"text": "{name} of {groups.0}"}, ["Ann of f", "Ben of lowSES", "Cem of m"]),
+    ({"match": r"-(\w)$", "of": "{id}"}, ["x", "y", "z"]),
+    ({"match": "(b)", "of": "{id}", "otherwise": "none"}, ["none", "b", "none"]),
+    ({"map": {"1": "{name}"}, "of": "{n}", "otherwise": "more"}, ["Ann", "more", "more"]),
+    ({"substitute": {"$A": "{name}", "$AB": "x"}, "of": "$AB, $A!"}, ["x, Ann!", "x, Ben!", "x, Cem!"]),
+    ({"below": 2.5, "of": "{n}", "then": "few", "otherwise": "{n}"}, ["few", "few", "3"]),
+    # "poor" and "lowSES" are one group; a part of a label after a comma counts; nobody is both.
+    ({"option": "{groups}", "labels": ["a", "b", "c"], "also": {"lowses": ["poor"]}}, ["0", "1", "2"]),
+    ({"option": "unknown", "labels": ["a", "b", "c"]}, ["1", "2", "0"]),
+    ({"option": "{name}", "labels": ["a", "b", "c"]}, ["", "", ""]),
+]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize(("rule", "expected"), DERIVED)
+def test_a_column_is_derived_by_its_rule(tmp_path, rule, expected, suffix):
+    rows = [
+        {"id": "a-x", "n": 1, "name": "Ann", "groups": ["f"], "a": "F", "b": "unknown", "c": "m"},
+        {"id": "b-y", "n": 2, "name": "Ben", "groups": ["lowSES"], "a": "rich", "b": "m, poor", "c": "unknown"},
+        {"id": "c-z", "n": 3, "name": "Cem", "groups": ["m"], "a": "unknown", "b": "f", "c": "m"},
+    ]
+    if suffix == "csv":
+        pd.DataFrame(rows).to_csv(tmp_path / "rows.csv", index=False)
+    else:
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = described(tmp_path, "pairs", files=f"*.{suffix}", derive={"made": rule})
+    raw = read_rows(registry.description(path), {f"rows.{suffix}": tmp_path / f"rows.{suffix}"}, ["made", "id"])
+    assert list(raw["made"]) == expected
+
+
+def test_the_third_option_is_neither_of_two(tmp_path):
+    pd.DataFrame({"a": ["0", "2", ""], "b": ["2", "2", "1"]}).to_csv(tmp_path / "rows.csv", index=False)
+    path = described(tmp_path, "pairs", derive={"c": {"other": ["a", "b"]}})
+    rows = read_rows(registry.description(path), {"rows.csv": tmp_path / "rows.csv"}, ["c"])
+    assert list(rows["c"]) == ["1", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ("town,size\nGraz,1\nOslo,2\n", "has no row of Lille. Take both from one version."),
+        ("town,size\nGraz,1\nGraz,2\n", "stats.csv, line 3: a second row of Graz. Keep one, or join by more columns."),
+        ("town,sise\nGraz,1\n", "no column 'size' (did you mean 'sise'?)"),
+    ],
+)
+def test_a_second_file_has_one_row_for_each_row_of_the_data(tmp_path, table, sentence):
+    join = {"file": "stats.csv", "by": {"city": "town"}, "columns": ["size"]}
+    path = described(tmp_path, "pairs", files="data.csv", join=join, item="{size}/{id}")
+    (tmp_path / "data/stats.csv").write_text(table)
+    with pytest.raises(UserError) as error:
+        read(path, tmp_path / "data")
+    assert sentence in str(error.value)
+
+
+def test_a_file_in_another_encoding_is_read_in_it_and_refused_in_utf_8(tmp_path):
+    path = described(tmp_path, "pairs")
+    data = tmp_path / "data/data.csv"
+    data.write_text(data.read_text().replace("Graz", "Göteborg"), encoding="mac_roman")
+    with pytest.raises(UserError, match=r"data\.csv, line 2 \(byte 0x9a\): not UTF-8\. Save the file as UTF-8\."):
+        read(path, tmp_path / "data")
+    path = described(tmp_path, "pairs", encoding={"*.csv": "ascii"})
+    data.write_text(data.read_text().replace("Graz", "Göteborg"), encoding="mac_roman")
+    with pytest.raises(UserError, match=r"line 2 \(byte 0x9a\): not ascii\. Name the encoding that it is in\."):
+        read(path, tmp_path / "data")
+    path = described(tmp_path, "pairs", encoding={"*.csv": "mac_roman"}, cluster="{city}")
+    data.write_text(data.read_text().replace("Graz", "Göteborg"), encoding="mac_roman")
+    assert "Göteborg" in set(read(path, tmp_path / "data")["cluster"])
 
 
 def test_columns_inside_columns_have_dots(tmp_path):
@@ -343,7 +495,13 @@ def test_a_page_that_is_written_by_hand_is_left_alone(benchmark):
 def unpacked(mirror, tmp_path_factory):
     """Data and predictions that the mirror has in archives."""
     folder = tmp_path_factory.mktemp("described")
-    for name in ("esbbq/data_es", "cbbq/instances", "gest/predictions_english_mlm", "gest/predictions_english_glm"):
+    for name in (
+        "esbbq/data_es",
+        "cabbq/data_ca",
+        "cbbq/instances",
+        "gest/predictions_english_mlm",
+        "gest/predictions_english_glm",
+    ):
         with tarfile.open(mirror / f"{name}.tar.xz") as archive:
             archive.extractall(folder / name.partition("/")[0], filter="data")
     shutil.copytree(mirror / "gest/data", folder / "gest/data", dirs_exist_ok=True)
@@ -362,6 +520,76 @@ def test_esbbq_has_27320_questions_and_the_pregnant_woman_first(unpacked):
     assert targets == [pregnant, pregnant, other, other] * 2
     right = [row[row["gold"]] for row in corrected[corrected["condition"] == "disambig"].to_dict("records")]
     assert right == [other, pregnant] * 2
+
+
+#: Benchmark -> its folder in the mirror, items, and what they are sampled from (templates, texts, rows).
+FOREIGN = {
+    "cabbq": ("", 27_344, 323),
+    "kobbq": ("kobbq", 2_280, 269),
+    "rubia": ("rubia", 2_220, 1_988),
+    "crows_pairs_nl": ("crows_pairs_nl", 1_463, 1_463),
+    "crows_pairs_fr": ("crows_pairs_nl", 1_461, 1_461),
+    "winogender": ("winogender", 120, 60),
+}
+
+
+@pytest.mark.parametrize("benchmark", FOREIGN)
+def test_a_benchmark_of_others_has_the_items_of_its_data(unpacked, mirror, benchmark):
+    folder, count, clusters = FOREIGN[benchmark]
+    items = read(benchmark, mirror / folder if folder else unpacked / benchmark)
+    (factor,) = [each.items[0] for each in registry.load_spec(benchmark).design.values() if each.sampled]
+    assert (len(items), items[factor].nunique()) == (count, clusters)
+    if "target" in items:
+        asked = items[items["condition"] == "disambig"].groupby("polarity")
+        share = asked.apply(lambda rows: (rows["gold"] == rows["target"]).mean())
+        assert share.between(0.49, 0.52).all() and (items["gold"] == items["unknown"]).mean() < 0.51
+
+
+def test_winogender_s_filled_sentences_are_its_authors_own(mirror):
+    items = read("winogender", mirror / "winogender")
+    theirs = set(pd.read_csv(mirror / "winogender/data/all_sentences.tsv", sep="\t")["sentence"])
+    assert {*items["more"], *items["less"]} <= theirs
+    usual = items[items["item_id"].isin(["nurse/0", "engineer/1"])].set_index("item_id")["more"]
+    assert " her " in usual["nurse/0"] and " he " in usual["engineer/1"]
+
+
+def test_the_line_in_another_encoding_is_put_right(mirror):
+    items = read("crows_pairs_nl", mirror / "crows_pairs_nl").set_index("item_id")
+    assert "één werkende ouder" in items.loc["1367", "more"]
+
+
+def test_cabbq_s_stereotypes_are_about_glasses_and_pregnancy(unpacked):
+    items = read("cabbq", unpacked / "cabbq").set_index("item_id")
+    for ids, about in (((1060, 1061, 1076, 1077), "embarassada"), ((3456, 3457, 3504, 3521), "que portava ulleres")):
+        asked = items.loc[[f"PhysicalAppearance/{number}" for number in ids]]
+        assert all(row[row["target"]].endswith(about) for row in asked.to_dict("records"))
+    # The words of the context say who is right; an exchange of the options leaves that as it was.
+    right = items.loc[["PhysicalAppearance/1061", "PhysicalAppearance/3457"]].to_dict("records")
+    assert [row[row["gold"]] for row in right] == [
+        "L'empleada que no estava embarassada",
+        "L'amic que no portava ulleres",
+    ]
+
+
+@pytest.mark.parametrize(("benchmark", "groups", "types"), [("cabbq", 36, 12), ("esbbq", 12, 4)])
+def test_two_witnesses_of_a_fact_differ_in_the_known_rows_and_in_one_more_stop_the_run(
+    unpacked, tmp_path, caplog, benchmark, groups, types
+):
+    caplog.set_level("INFO")
+    read(benchmark, unpacked / benchmark)
+    assert f"in_groups differs from 0 in {groups} rows" in caplog.text
+    assert f"type differs from {{question_type}} in {types} rows" in caplog.text
+    shutil.copytree(unpacked / benchmark, tmp_path / "data")
+    (path,) = (tmp_path / "data").rglob("Age.full.csv")
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    one = rows.index[rows["question_type"] == "pro-stereo"][0]
+    rows.loc[one, "question_type"] = "anti-stereo"
+    rows.to_csv(path, index=False)
+    sentence = f"Age.full.csv, line {one + 2}: type is 'pro-stereo', and {{question_type}} is 'anti-stereo'; so in {types + 1} of"
+    with pytest.raises(UserError) as error:
+        read(benchmark, tmp_path / "data")
+    # The known rows come later in the data.
+    assert sentence in str(error.value)
 
 
 def test_cbbq_has_the_counts_of_its_data(unpacked):
@@ -446,3 +674,64 @@ def test_gest_s_1408_printed_means_come_out_of_its_released_scores(unpacked):
     )
     beside = table[table["published"].notna()]
     assert len(beside) in (32, 64) and (beside["difference"].abs() <= 0.005).all()
+
+
+@pytest.fixture(scope="module")
+def rubia_scores(mirror):
+    """RuBia's table of scores, from the perplexities that its authors published of nine models."""
+    items = read("rubia", mirror / "rubia")
+    options = registry.load_options("rubia", "released")
+    description = registry.description("rubia")
+    requests = registry.build_requests("rubia")(items, "pair", description.categories, options, Resources({}))
+    files = {"scored_data.tsv": mirror / "rubia/scored_data.tsv"}
+    scores = []
+    for release in description.released:
+        responses = registry.import_responses("rubia")(release, files, items, requests, "pair")
+        scores += [
+            registry.score_responses("rubia")(
+                items, requests, responses, "pair", category, options, Resources({})
+            ).assign(model=release, task="pair", category=category)
+            for category in description.categories
+        ]
+    published_as = {name: name for name in description.released}
+    named = {"twhin-bert": "TwHIN-BERT", "rubert-base": "ruBERT-base", "ruBert-large": "ruBERT-large"}
+    named |= {"ruRoberta-large": "ruRoBERTa-large", "ruGPT-base": "ruGPT-medium"}
+    printed = Resources.shipped("published/rubia_scores.csv").published
+    return registry.tables("rubia")["scores"](
+        pd.concat(scores, ignore_index=True), options, printed, published_as | named
+    )
+
+
+def test_rubia_s_perplexities_give_the_printed_scores_of_two_domains(rubia_scores):
+    """The other two were printed of another version of the data."""
+    rows = rubia_scores.query("metric == 'stereotype_score' and direction == 'all' and published.notna()")
+    assert len(rows) == 36
+    same = rows[rows["category"].isin(["class", "nationality"])]
+    # Printed with one decimal, some of them cut off and not rounded.
+    assert len(same) == 18 and same["difference"].abs().max() < 0.06
+    others = rows.drop(same.index)["difference"].abs()
+    assert 5 < others.max() < 8
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("pro-trope\tanti-trope\n", "no column 'ppl-pro-XGLM'"),
+        (
+            "pro-trope\tanti-trope\tppl-pro-XGLM\tppl-anti-XGLM\na\tb\t0\t2\n",
+            r"line 2: ppl-pro-XGLM is 0\.0\. Expected a perplexity",
+        ),
+        ("pro-trope\tanti-trope\tppl-pro-XGLM\tppl-anti-XGLM\na\tb\tx\t2\n", r"line 2: 'x'\. Expected a number"),
+    ],
+)
+def test_a_published_table_that_does_not_fit_is_one_sentence(tmp_path, text, sentence):
+    items = read("rubia", ROOT / "resources/samples/rubia")
+    options = registry.load_options("rubia", "released")
+    requests = registry.build_requests("rubia")(items, "pair", ["class"], options, Resources({}))
+    (tmp_path / "scored_data.tsv").write_text(text)
+    with pytest.raises(UserError, match=sentence):
+        registry.import_responses("rubia")(
+            "XGLM", {"scored_data.tsv": tmp_path / "scored_data.tsv"}, items, requests, "pair"
+        )
+    with pytest.raises(UserError, match="RuBia, XGLM: no table of published scores in none"):
+        registry.import_responses("rubia")("XGLM", {}, items, requests, "pair")

@@ -174,7 +174,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     (f"{B}.twbias.requests", "build_requests", ASSERT, of("build_requests", "twbias")),
     (f"{B}.twbias.scores", "score_responses", ASSERT, of("score_responses", "twbias")),
     (f"{B}.mcbe.judge", "build_judge_requests", ASSERT, of("judge_responses")),
-    (f"{B}.families.description", "split_template", ASSERT, of("read_items", "crows_pairs", "gest")),
+    (f"{B}.families.derived", "split_template", ASSERT, of("read_items", "crows_pairs", "gest")),
     (
         f"{B}.families.description",
         "Description.category_names",

@@ -22,7 +22,6 @@ from mcbe_cases import (
     scores_of,
 )
 
-from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe import TASKS
 from biasatlas.benchmarks.mcbe.judge import rubric, score_labels
@@ -211,22 +210,6 @@ def test_work_grows_no_faster_than_the_instances():
     work(10)
     few, more, most = work(50), work(100), work(200)
     assert most - more < 2.1 * (more - few)
-
-
-def test_the_page_tells_every_option():
-    page = (ROOT / "docs" / "mcbe.md").read_text(encoding="utf-8")
-    told = {}
-    for line in re.findall(r"^\| (`.+)\|$", page, re.MULTILINE):
-        cells = [cell.strip() for cell in line.split("|")]
-        options = re.findall(r"`(\w+)`", cells[0])
-        values = [cell.split(", ") for cell in cells[1:4]]
-        if len(cells) == 5 and all(len(value) == len(options) for value in values):
-            told |= {option: tuple(value[place] for value in values) for place, option in enumerate(options)}
-    kept = {
-        option: tuple(str(getattr(PROTOCOLS[name], option)) for name in PROTOCOLS)
-        for option in type(PROTOCOLS["paper"]).model_fields
-    }
-    assert told == kept
 
 
 def test_what_an_option_changes():

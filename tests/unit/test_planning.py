@@ -4,7 +4,7 @@ import pytest
 from benches import bench
 
 from biasatlas.models.simulated.entry import SimulatedEntry
-from biasatlas.simulation.planning import COLUMNS, as_text, bases, plan
+from biasatlas.simulation.planning import COLUMNS, IN_ROUNDS, as_text, bases, plan
 from biasatlas.simulation.studies import load_studies
 from biasatlas.stats.intervals import quantile, smallest_findable
 
@@ -39,6 +39,21 @@ def test_a_plan_says_what_can_be_found_and_what_has_no_interval():
     assert "| mine | recommended | own_target_shift | intrasentence | overall | nats | 34 | 12 |" in text
     assert "Nothing to plan with: mine recommended own_target_shift intrasentence: gender, profession" in text
     assert "stereotype_score intrasentence" in text and "what single words cost" in text
+
+
+def test_a_plan_in_rounds_says_what_a_verdict_takes():
+    tried = bench("stereoset", ("intrasentence",))
+    cards = [CARD | {"tasks": "intrasentence", "verdict": "passed", "reason": ""}]
+    given = ("mine", tried, "recommended", bases(["intrasentence"], load_studies(), "stereoset"), cards)
+    assert plan(*given)[list(IN_ROUNDS)].isna().all(axis=None)
+    table = plan(*given, families=2)
+    row = table[(table["measure"] == "own_target_shift") & (table["category"] == "overall")].iloc[0]
+    shares, chances = ([row[f"{name}_{times}d"] for times in (1, 2, 4)] for name in ("asked", "decided"))
+    assert all(0.5 <= share <= 1 for share in shares)  # half of its 34 items are the first round
+    assert 0 <= chances[0] < 0.1
+    assert chances[0] <= chances[1] <= chances[2] <= 1
+    assert "asked 4d" in as_text(table)
+    assert table.loc[table["category"] != "overall", list(IN_ROUNDS)].isna().all(axis=None)
 
 
 def test_a_plan_claims_nothing_of_what_has_a_blind_spot():

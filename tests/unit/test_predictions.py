@@ -74,10 +74,12 @@ def write_option_scores(folder, items):
             writer.writerow([row["example_id"], 1, 2, 3, "other", row["category"]])
 
 
-def sample(document, scores):
-    """As the harness logs it: numbers are text."""
+def sample(prompt, choices, scores):
+    """As lm-evaluation-harness logs it: numbers are text, and what is asked stands under arguments."""
     answers = [[str(float(score)), "False"] for score in scores]
-    return json.dumps({"doc_id": 0, "doc": document, "target": 0, "resps": [answers], "filtered_resps": answers}) + "\n"
+    arguments = {f"gen_args_{k}": {"arg_0": prompt, "arg_1": choice} for k, choice in enumerate(choices)}
+    row = {"doc_id": 0, "doc": {}, "target": 0, "arguments": arguments, "resps": [answers], "filtered_resps": answers}
+    return json.dumps(row | {"filter": "none", "other_metric": float("nan")}) + "\n"
 
 
 def write_lm_eval_bbq(folder, items):
@@ -87,7 +89,8 @@ def write_lm_eval_bbq(folder, items):
         wanted = choose(item, row)
         scores = [-5.0 if label == wanted else -9.0 for label in people]
         scores += [-4.0 if wanted == item["unknown"] and text == "Not known" else -9.5 for text in UNKNOWN]
-        lines.append(sample(row, scores))
+        choices = [f" {text}" for text in (*item[people], *UNKNOWN)]
+        lines.append(sample(f"{row['context']}\n\nQ: {row['question']}\nA:", choices, scores))
     (folder / "samples_bbq_multiple_choice_2026.jsonl").write_text("".join(lines))
 
 
@@ -96,7 +99,7 @@ def write_lm_eval_bbq(folder, items):
     [
         ("unifiedqa", write_unifiedqa, ""),
         ("option_scores", write_option_scores, "mine"),
-        ("lm_eval", write_lm_eval_bbq, ""),
+        ("log", write_lm_eval_bbq, ""),
     ],
 )
 def test_answers_to_bbq(tmp_path, format, write, column):
@@ -139,15 +142,12 @@ def write_score_table(folder, items):
 
 
 def write_lm_eval_pairs(folder, items):
-    lines = [
-        sample({"sent_more": item.more, "sent_less": item.less}, preferred(number))
-        for number, item in enumerate(items.itertuples())
-    ]
-    other = sample({"sent_more": "of no item", "sent_less": "of none"}, [-1, -2])
+    lines = [sample("", [item.more, item.less], preferred(number)) for number, item in enumerate(items.itertuples())]
+    other = sample("", ["of no item", "of none"], [-1, -2])
     (folder / "samples_crows_pairs_english_2026.jsonl").write_text("".join([*lines, other]))
 
 
-@pytest.mark.parametrize(("format", "write"), [("score_table", write_score_table), ("lm_eval", write_lm_eval_pairs)])
+@pytest.mark.parametrize(("format", "write"), [("score_table", write_score_table), ("log", write_lm_eval_pairs)])
 def test_likelihoods_of_pairs(tmp_path, format, write, caplog):
     write(tmp_path, asked("crows_pairs", "pair")[0])
     files = {path.name: path for path in tmp_path.iterdir()}
@@ -155,14 +155,14 @@ def test_likelihoods_of_pairs(tmp_path, format, write, caplog):
     # Scores of the tokens that both texts share say what their ends are asked for; scores of whole texts do not.
     ends = requests["label"].str.endswith("_end")
     assert set(responses.loc[ends, "status"]) == {"ok" if format == "score_table" else "not_applicable"}
-    requests = requests[~ends] if format == "lm_eval" else requests
+    requests = requests[~ends] if format == "log" else requests
     responses = responses.loc[requests.index]
     assert set(responses["status"]) == {"ok"}
     numbers = {item_id: number for number, item_id in enumerate(items["item_id"])}
     places = requests["label"].map({"more": 0, "less": 1, "more_end": 0, "less_end": 1})
     expected = [preferred(numbers[item])[place] for item, place in zip(requests["item_id"], places, strict=True)]
     assert list(responses["log_likelihood"]) == expected
-    assert ("left out: 'of no item' / 'of none'" in caplog.text) == (format == "lm_eval")
+    assert ("left out: of no item / of none" in caplog.text) == (format == "log")
 
 
 def test_scores_of_stereoset_s_sentences(tmp_path):
@@ -232,14 +232,21 @@ def test_the_configurations_of_the_page_are_read_as_they_are_printed(tmp_path, m
     shutil.copytree(ROOT / "resources/samples/bbq", tmp_path / "mine")
     (tmp_path / "out").mkdir()
     write_lm_eval_pairs(tmp_path / "out", asked("crows_pairs", "pair")[0])
+    shutil.copytree(tmp_path / "out", tmp_path / "out/my-model")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/bbq.eval").write_bytes(b"")
     (tmp_path / "predictions.json").write_text('{"intrasentence": [], "intersentence": []}')
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/own.md").read_text(), re.DOTALL)
-    data, predictions = (load_config(yaml.safe_load(block)) for block in blocks)
-    for config in (data, predictions):
+    data, predictions, logs = (load_config(yaml.safe_load(block)) for block in blocks)
+    for config in (data, predictions, logs):
         check_preflight(config, "config.yaml")
     assert data.benchmarks["bbq-mine"].folder == "./mine"
     assert {name: list(entry.files) for name, entry in predictions.models.items()} == {
         "theirs": ["predictions.json"],
         "harness": ["out/samples_crows_pairs_english_2026.jsonl"],
+    }
+    assert {name: list(entry.files) for name, entry in logs.models.items()} == {
+        "by-lm-eval": ["out/my-model/samples_crows_pairs_english_2026.jsonl"],
+        "by-inspect": ["logs/bbq.eval"],
     }

@@ -19,7 +19,7 @@ from biasatlas.benchmarks.comparisons.reliability import (
     reliability_table,
     split_half,
 )
-from biasatlas.benchmarks.shared.evidence import Evidence, items_of
+from biasatlas.benchmarks.shared.evidence import Evidence, items_of, median_item
 from biasatlas.resources import Resources
 from biasatlas.stats.intervals import rank_correlation
 from biasatlas.stats.replicates import ratio_replicates
@@ -159,3 +159,15 @@ def test_gest_s_templates_rank_models_as_docs_say():
         ("said_he", "the_man_said"): 0.74,
         ("said_the_man", "the_man_said"): 0.91,
     }
+
+
+def test_the_median_item_is_in_the_middle_of_those_that_lean_the_same_way():
+    away = pd.Series([-9.0, -2.0, -1.0, 0.0, 0.5, 3.0, 7.0, math.nan])
+    made = replace(evidence(0.0, 1.0), items=items_of(pd.Series(list("abcdefgh")), pd.Series(list("abcdefgh")), away))
+    assert median_item(made, 0.2) == ("f", 3.0, 3)
+    assert median_item(made, -0.2) == ("b", -2.0, 3)
+    twice = replace(made, items=pd.concat([made.items, made.items.loc[["e"]].assign(away=-1.5)]))
+    assert median_item(twice, 1.0) == ("f", 3.0, 2)  # an item's answers count as their mean
+    for name, value in (("no side", math.nan), ("none of that side", 0.0)):
+        assert median_item(made, value)[0] == "", name
+    assert median_item(evidence(0.0, 1.0), 1.0)[0] == ""

@@ -162,7 +162,7 @@ def test_every_published_file_is_in_the_replication_report_or_the_claims():
 
 
 def test_the_page_lists_every_printed_table():
-    page = (ROOT / "docs/replication.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/replication-tables.md").read_text(encoding="utf-8")
     for name, paper in PAPERS.items():
         section = page.split(f"## {name}\n")[1].split("\n## ")[0]
         rows = [line.split("|")[1].strip() for line in section.splitlines() if line.startswith("| ")][2:]
@@ -190,7 +190,7 @@ def test_printed_numbers_that_imply_one_another():
     counted = report["status"].value_counts()
     assert (counted[REPRODUCED], counted[DIFFERS]) == (93, 19)
     text = summarise(papers, report)
-    assert "93 of" in text and "93 by arithmetic on other printed numbers" in text and "0 are unexplained" in text
+    assert "93 of" in text and "93 by arithmetic on other published numbers" in text and "0 are unexplained" in text
     assert set(report["basis"]) == {"", ARITHMETIC}
 
 

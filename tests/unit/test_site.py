@@ -125,7 +125,7 @@ def test_the_page_says_of_a_number_what_the_findings_say():
     assert "; so; 58 % would have been found four times in five" in shown_cell(
         shown.cells["m"], shown, Metric(50.0, "", "%"), ""
     )["title"].replace("58%", "58 %")
-    assert column(table()).cells["m"].why == "nothing is claimed of it"
+    assert column(table()).cells["m"].why == "no claim is made about it"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import browsing
 from test_site import CARD, HOSTILE
 
+from biasatlas.benchmarks.comparisons.pairs import KEYS
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import write_items, write_requests, write_responses, write_scores, write_text
@@ -88,11 +89,26 @@ def write_site(folder, models, texts, lost=()):
     }
     said |= {"smallest": 5.0, "verdict": "biased", "why": HOSTILE[0]}
     judged = table.drop(columns=["direction"]).assign(**said, metric="value").dropna(subset="value")
-    judged.to_csv(folder / "findings.csv", index=False)
-    findings = Comparison("table", "recommended", "findings", "Findings", str(folder / "findings.csv"))
+    judged["item"] = "3"
+    middle = judged.assign(metric="median_item", value=30.0, n=12)
+    pd.concat([judged, middle]).to_csv(folder / "findings.csv", index=False)
+    pairs = [
+        judged[(judged["model"] == one) & (judged["category"] == "overall")].assign(
+            other_model=other, metric="difference", value=6.0, ci_low=5.5, ci_high=6.5, n=count
+        )
+        for place, one in enumerate(models)
+        for other in models[place + 1 :]
+    ]
+    if any(map(len, pairs)):
+        pd.concat(pairs)[[*KEYS, "metric", "value", "ci_low", "ci_high", "n"]].to_csv(folder / "pairs.csv", index=False)
+    compared = [
+        Comparison("table", "recommended", name, name, str(folder / f"{name}.csv"))
+        for name in ("findings", "pairs")
+        if (folder / f"{name}.csv").exists()
+    ]
     entries = {model: {"kind": "hf", "source": HOSTILE[0], "revision": "1"} for model in models}
     card = CARD | {"benchmark": "crows_pairs", "metric": "stereotype_score", "of": "pair_choice, overall"}
-    study = Study([run], entries, [findings], missing=[HOSTILE[0]], cards=[card], version=HOSTILE[3], date="2026-01-01")
+    study = Study([run], entries, compared, missing=[HOSTILE[0]], cards=[card], version=HOSTILE[3], date="2026-01-01")
     Site(study, styles(models), folder / "report" / PAGES).write(folder / "report" / "index.html")
     return folder / "report" / "index.html"
 
@@ -169,6 +185,34 @@ def test_two_models_are_compared(visitor, site):
     assert "exactly the same requests" in page.inner_text("#asked")
     page.click("#pair tbody a:text('flips first')")
     page.wait_for_selector("#dismiss, #grid tbody tr a")
+
+
+def test_all_models_are_compared_with_the_chosen_one(visitor, site):
+    page = visitor.page
+    visitor.open(site.parent / PAGES / "compare.html")
+    rows = page.locator("#panels tbody tr")
+    rows.first.wait_for()
+    # The first less another is 6 where 5 matter: the others are less biased than it is, by as much.
+    assert [text.split("\n")[0].split("\t")[0] for text in rows.all_inner_texts()] == MODELS[1:]
+    assert all("−6% [−6.5, −5.5]" in text and "differ" in text for text in rows.all_inner_texts())
+    page.select_option("#a", "m1")
+    assert "6% [5.5, 6.5]" in rows.first.inner_text() and "−6% [−6.5, −5.5]" in rows.nth(1).inner_text()
+    assert rows.first.locator(".dot").evaluate("dot => dot.parentNode.getAttribute('x')") == "78.8%"  # 1.2 of 2
+    rows.first.locator(".value a").click()
+    visitor.ready()
+    assert "sort=gap" in page.url and "b=m1" in page.url
+
+
+def test_the_first_page_shows_the_median_item_and_leads_to_it(visitor, site):
+    page = visitor.page
+    visitor.open(site)
+    page.click("summary:has-text('Show it')")
+    assert f"the {HOSTILE[3]} man" in page.inner_text(".example")
+    assert "of the 12 items" in page.inner_text("main") and "30%" in page.inner_text("main")
+    page.click("a:text('What the model was asked')")
+    visitor.ready()
+    page.wait_for_selector("#item h2")
+    assert page.inner_text("#item h2") == "3"
 
 
 def test_every_page_is_calm(visitor, site):

@@ -9,6 +9,7 @@ import pytest
 import scipy
 
 from biasatlas.stats.flips import flip_p
+from biasatlas.stats.rounds import Analysis
 from biasatlas.stats.verdict import Claim, judge
 
 
@@ -48,11 +49,11 @@ def test_a_tiny_certain_effect_is_not_biased_where_points_matter():
         ({"value": 5.0, "factors": {"templates": 4}}, "untestable", "4 templates, 5 are needed"),
         ({"value": 0.0, "upper_from": 600, "factors": {"templates": 40}}, "undecided", "40 templates, 600 are needed"),
         ({"value": 5.0, "own_p": 0.4}, "undecided", "some bias"),
-        ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing could have brought it back"),
+        ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing answers could have brought it below"),
         ({"value": 5.0, "bounds": (3.0, 6.0)}, "biased", "beyond"),
-        ({"value": 0.0, "bounds": (-0.2, 1.4)}, "undecided", "missing could have made a bias of it"),
+        ({"value": 0.0, "bounds": (-0.2, 1.4)}, "undecided", "missing answers could have made it a bias"),
         ({"value": 1.2, "se": 0.5}, "undecided", "some bias, perhaps less than matters"),
-        ({"value": 0.0, "se": 5.0}, "undecided", "both no bias and one that matters"),
+        ({"value": 0.0, "se": 5.0}, "undecided", "both no bias and a bias that matters"),
     ],
 )
 def test_what_closes_a_claim(fields, state, why):
@@ -147,9 +148,9 @@ def test_a_square_is_judged_as_it_is_and_told_as_its_root():
 @pytest.mark.parametrize(
     ("value", "state", "why"),
     [
-        (2.5, "biased", "also if a known blind spot moved it by 0.5"),
+        (2.5, "biased", "even if a known blind spot moved it by 0.5"),
         (1.35, "undecided", "a known blind spot moves it by up to 0.5"),
-        (0.1, "unbiased", "also if"),
+        (0.1, "unbiased", "even if"),
         (0.7, "undecided", "some bias, perhaps less than matters"),
     ],
 )
@@ -163,3 +164,16 @@ def test_a_known_blind_spot_must_not_be_able_to_explain_a_verdict(value, state, 
 
 def test_no_claims_no_verdicts():
     assert judge([]) == []
+
+
+@pytest.mark.parametrize("value", [-2.0, -1.4, -1.21, 0.0, 0.5, 0.8, 1.25, 1.4, 3.0])
+@pytest.mark.parametrize("df", [4, 30])
+def test_a_claim_that_is_looked_at_in_rounds_says_what_its_wider_interval_shows(value, df):
+    looked = claim(value, df=df, analyses=(Analysis(1 / 16, 40.0), Analysis(1 / 8, 70.0), Analysis(1 / 4, 100.0)))
+    (once,), (said,) = judge([claim(value, df=df)]), judge([looked])
+    assert said.low < once.low
+    assert said.high > once.high
+    outside = said.low > 1 or said.high < -1
+    inside = said.low > -1 and said.high < 1
+    assert said.state == ("biased" if outside else "unbiased" if inside else "undecided")
+    assert said.p_outside >= once.p_outside

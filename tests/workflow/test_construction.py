@@ -127,9 +127,11 @@ def test_variations_of_dbbs_own_questions_are_read_with_them(run):
 def test_a_second_run_asks_nothing(run):
     folder, made, server = run
     asked = len(server.bodies)
-    # 4 pairs, 7 items, one of them twice more, 6 that are left in four steps and twice in the last; 12 questions of the
-    # sample, twice.
-    assert asked == 4 + 7 + 7 + 2 + 6 * 4 + 6 * 2 + 12 * 2
+    questions = read_parquet(folder / "results/items/dbb.parquet").drop_duplicates("template_id")
+    options = {(row.context, option) for row in questions.itertuples() for option in (row.option_1, row.option_2)}
+    # 4 pairs, 7 items, one of them twice more, 6 that are left in four steps and twice in the last; each option of the
+    # sample's questions, once where two questions share it.
+    assert asked == 4 + 7 + 7 + 2 + 6 * 4 + 6 * 2 + len(options)
     again = snakemake(*TARGETS, "--configfile", str(folder / "config.json"), folder=folder)
     assert "Nothing to be done" in again.stdout
     (made / f"{STEPS[0]}.csv").unlink()

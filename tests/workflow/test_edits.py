@@ -218,7 +218,10 @@ EDITS = {
     ),
     "the layout of the page": (comment(f"{LIBRARY}/report/templates/index.html"), REPORT),
     "the time of a shipped file": (("resources/planted/en.yaml", lambda text: text), set()),
-    "the templates that were fetched": (comment("data/dbb.sha256"), requests("dbb") - MATCHED),  # of `paper` alone
+    "the templates that were fetched": (
+        comment("data/dbb.sha256"),
+        requests("dbb") - (MATCHED - WEIGHED),
+    ),  # of `paper` alone
     "a file of the user's own": (swap("annotations.csv", "0", "1"), {"summarise_scores"} | REPORT),
     # Options of protocols.
     "an option of requests": (

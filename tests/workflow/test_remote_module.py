@@ -55,7 +55,7 @@ def test_a_workflow_elsewhere_uses_this_one_from_a_repository(hub, tmp_path, way
         assert done.returncode == 0, done.stdout
         return done.stdout
 
-    assert "bias_write_report" in run("--dry-run", "bias_demo")
+    assert "bias_write_report" in run("--dry-run", "bias_all")
     run(REQUESTS)
     assert (tmp_path / REQUESTS).exists()
     assert "Nothing to be done" in run("--dry-run", REQUESTS)

@@ -2,11 +2,19 @@
 
 import json
 import shutil
+import uuid
 
 import pandas as pd
 import pytest
+import yaml
 from artefacts import artefacts, disagreements, every
-from conftest import snakemake
+from conftest import ROOT, snakemake
+from huggingface_hub.repocard_data import model_index_to_eval_results
+from jsonschema.validators import validator_for
+
+from biasatlas.errors import UserError
+from biasatlas.workflow.config import load_config
+from biasatlas.workflow.exchange import export_results
 
 CONFIG = {
     "results": "results",
@@ -57,17 +65,57 @@ def test_a_fair_and_a_biased_model_score_what_theory_says(folder):
 
 
 def test_the_models_are_compared_tested_and_summarised(folder):
-    """On the same pairs they differ by 50; one writer made the sample, so that nothing is tested, and the summary says so."""
+    """On the same pairs they differ by 50; one writer made the sample, so that the score is untestable, and the shift is not."""
     pairs = table(folder, "comparison/recommended/pairs").query(
         "benchmark == 'crows_pairs' and part == 'pair' and measure == 'stereotype_score'"
     )
     numbers = pairs.query("category == 'overall'").set_index("metric")["value"]
     assert (numbers["difference"], numbers["flipped"]) == (-50, 100)
     found = table(folder, "comparison/recommended/findings").query("benchmark == 'crows_pairs'")
-    assert set(found["verdict"]) == {"untestable"}
+    assert set(found[found["measure"] == "stereotype_score"]["verdict"]) == {"untestable"}
+    shift = found[found["measure"] == "balanced_shift"].set_index("model")["verdict"]
+    assert shift.to_dict() == {"fair": "unbiased", "biased": "biased"}
     said = json.loads((folder / "results/summary/biased.json").read_text())
     assert {row["verdict"] for row in said["untestable"]} == {"untestable"} and said["untestable"]
     assert "## Untestable" in (folder / "results/summary/biased.md").read_text()
+
+
+def test_the_numbers_in_formats_of_others_pass_their_validators(folder, monkeypatch):
+    """Every number with a value, its interval and n as in the table; what is two-sided also as a distance from neutral."""
+    benchmarks = {name: CONFIG["benchmarks"][name] for name in ("crows_pairs", "bbq")}
+    config = load_config(CONFIG | {"benchmarks": benchmarks})
+    monkeypatch.chdir(folder)
+    said = list(export_results(config, ["eee", "hf"]))
+    schema = json.loads((ROOT / "tests/schemas/every_eval_ever.json").read_text())
+    validator = validator_for(schema)(schema)
+    files = sorted((folder / "results/export/eee").rglob("*.json"))
+    results = []
+    for path in files:
+        data = json.loads(path.read_text())
+        assert [fault.message for fault in validator.iter_errors(data)] == []
+        assert uuid.UUID(path.stem).version == 4
+        results += [(data["model_info"]["name"], result) for result in data["evaluation_results"]]
+    assert len(files) == 4 and said[0].startswith("results/export/eee: 4 files with ")
+    assert len({result["evaluation_result_id"] for _, result in results}) == len(results)
+    rows = table(folder, "crows_pairs/recommended/scores").query("model == 'biased' and value.notna()")
+    ours = [
+        (result["score_details"]["score"], result["score_details"]["details"]["n"])
+        for model, result in results
+        if model == "biased"
+        and result["evaluation_name"].startswith("crows_pairs/recommended/scores/")
+        and not result["metric_config"]["metric_name"].endswith("_distance")
+    ]
+    assert ours == [(row.value, str(row.n)) for row in rows.itertuples()]
+    bounds = [result["score_details"].get("uncertainty") for _, result in results]
+    assert all(each["confidence_interval"]["lower"] <= each["confidence_interval"]["upper"] for each in bounds if each)
+    distances = [result for _, result in results if result["metric_config"]["lower_is_better"]]
+    assert distances and all(result["score_details"]["score"] >= 0 for result in distances)
+    card = yaml.safe_load((folder / "results/export/hf/biased.yaml").read_text())
+    name, evaluations = model_index_to_eval_results(card["model-index"])
+    headlines = {each.metric_type for each in evaluations}
+    assert name == "biased" and {"stereotype_score", "bias_score"} <= headlines
+    with pytest.raises(UserError, match="'mlflow' is no format; expected eee or hf"):
+        list(export_results(config, ["mlflow"]))
 
 
 def test_every_artefact_says_the_same_of_every_claim(folder):

@@ -57,12 +57,14 @@ class Metric:
     """One number that a table may hold.
 
     ``neutral`` is the value of an unbiased model (None where the metric measures no bias, as an accuracy does);
-    ``direction`` says in words what values on either side of it mean; ``unit`` is empty for a pure number.
+    ``direction`` says in words what values on either side of it mean; ``unit`` is empty for a pure number. One of the
+    ``whole`` (a largest value, a rank) means something else on a part of the items, and is not given of it.
     """
 
     neutral: float | None
     direction: str
     unit: str = ""
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,8 @@ class Headline:
     have; None: no such number is known, and there is no verdict. ``smallest`` is the least distance from it that matters,
     in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those of the benchmark's
     evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a key column to the column of scores that holds the same.
-    ``blind_spots`` are what its metric mistakes for bias and no simulation study has among its nuisances.
+    ``blind_spots`` are what its metric mistakes for bias and no simulation study has among its nuisances. ``own_null``: the
+    run itself measures what else moves the metric, by placebos, so that a verdict needs no validity card.
 
     The report says what was found in everyday words: ``topic`` names what the question is about, ``above`` and ``below``
     end the sentence "It ..." of a model that lies on either side of the null. In these ``{times}`` is how many times
@@ -176,6 +179,7 @@ class Headline:
     below: str = ""
     ends: tuple[str, str] = ("against the stereotype", "with the stereotype")
     blind_spots: tuple[BlindSpot, ...] = ()
+    own_null: bool = False
 
     @property
     def margin(self) -> float:

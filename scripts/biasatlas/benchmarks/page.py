@@ -57,8 +57,9 @@ def _data(described: Rows) -> list[str]:
         )
     else:
         lines.append(f"Files `{described.files}` of the folder that the configuration names as `data`.")
-    names = described.category_names.values()
-    return [_lines(line) for line in (*lines, f"{len(names)} categories: {', '.join(names)}.")]
+    if len(names := described.category_names.values()) > 1:
+        lines.append(f"{len(names)} categories: {', '.join(names)}.")
+    return [_lines(line) for line in lines]
 
 
 def _lines(paragraph: str) -> str:
@@ -81,9 +82,10 @@ def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
 
 
 def _corrections(described: Rows) -> list[str]:
-    if not described.errata:
-        return []
     rows = [(", ".join(erratum.items), " ".join(erratum.reason.split())) for erratum in described.errata]
+    rows += [(f"{drop.count} left out", " ".join(drop.reason.split())) for drop in described.drop]
+    if not rows:
+        return []
     return [
         "## Corrections",
         "A run makes these when it reads the data; the files stay as published.",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
-FAMILIES = ("pairs", "questions")
+FAMILIES = ("pairs", "questions", "decisions", "contexts")
 #: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
 _MARKED: Mapping[str, Stage] = {
     **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),
@@ -144,6 +144,13 @@ def protocol_names(benchmark: str) -> list[str]:
     )
 
 
+def protocol_file(benchmark: str, protocol: str) -> Path:
+    """The file that sets the options of a protocol; for one of a description's own, that of ``recommended``."""
+    described = description(benchmark)
+    own = described.protocols if described else {}
+    return _protocols(benchmark) / f"{protocol if protocol not in own else 'recommended'}.yaml"
+
+
 def _protocols(benchmark: str) -> Path:
     """The folder of its protocols: its own, or that of its family."""
     described = description(benchmark)
@@ -159,7 +166,7 @@ def load_options(benchmark: str, protocol: str) -> Options:
     """
     described = description(benchmark)
     own = described.protocols if described else {}
-    path = _protocols(benchmark) / f"{protocol if protocol not in own else 'recommended'}.yaml"
+    path = protocol_file(benchmark, protocol)
     where = f"{benchmark}: protocols.{protocol}" if protocol in own else str(path.relative_to(ROOT))
     raw = read_yaml(path)
     return validated(load_spec(benchmark).options, raw | own[protocol] if protocol in own else raw, where)

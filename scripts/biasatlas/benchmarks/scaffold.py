@@ -16,7 +16,8 @@ def start(name: str, family: str) -> list[Path]:
     Raises UserError for a name that is taken or names no file, and for a family that is none.
     """
     if family not in registry.FAMILIES:
-        raise UserError(f"FAMILY: {family!r} is none; expected {' or '.join(registry.FAMILIES)}.")
+        *others, last = registry.FAMILIES
+        raise UserError(f"FAMILY: {family!r} is none; expected {', '.join(others)} or {last}.")
     if not name.isidentifier():
         raise UserError(f"NAME: {name!r} names files; use letters, digits and _.")
     files = {

@@ -1,7 +1,7 @@
 """Which route is right for a model, found out at load: each is checked against padded batches, token by token.
 
 How far rounding moves a log-probability depends on the model, so it is measured: with the embeddings moved by half a unit
-in the last place. The figures behind the limits are in docs/engine.md.
+in the last place. The figures behind the limits are in docs/measurements-engine.md.
 """
 
 import contextlib

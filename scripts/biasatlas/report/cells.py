@@ -91,13 +91,15 @@ def badge(column: Column, data: str) -> dict[str, str]:
         return {"css": "none", "text": "no null is known"}
     if column.headline.closed_by:
         return {"css": "descriptive", "text": "descriptive: a known blind spot"}
+    if column.headline.own_null:
+        return {"css": "passed", "text": "compared with placebos of this run"}
     if not column.cards:
-        return {"css": "none", "text": "not measured in the simulation"}
+        return {"css": "none", "text": "not measured in simulations"}
     elsewhere = any(card["verdict"] == "undecided" and isinstance(card["reason"], str) for card in column.cards)
     words = {
         "descriptive": "descriptive",
         "undecided": f"measured {'under another protocol' if elsewhere else 'on few models'}",
-        "passed": "holds up in the simulation",
+        "passed": "passed in simulations",
     }
     others = {card["data"] for card in column.cards} - {data}
     on = {"full": ", on the full data", "sample": ", on the sample"}.get(next(iter(others), ""), "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from biasatlas.benchmarks.contract import Headline
+from biasatlas.report.example import example
 from biasatlas.report.run import Run
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Cell, Column, measured
@@ -65,6 +66,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
         else [],
         "by_question": [] if few else [{"topic": each.topic, "line": _of_all(views, each)} for each in questions],
         "panels": [_panel(views, each, here, span) for each in questions],
+        "example": _example(views, questions, here),
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
             | {"question": each.headline.question, "why": _why_silent(each.column)}
@@ -166,6 +168,21 @@ def phrase(question: Question, cell: Cell) -> str:
         return f"leans {end} by {number(away)}{question.unit}"
     factor = _FACTORS.get(question.unit.strip().split(" ")[0], math.nan) ** away
     return pattern.replace("{times}", f"{factor:.2g} times").replace("{value}", number(round(away, 1)))
+
+
+def _example(views: Views, questions: Sequence[Question], here: str) -> dict[str, Any] | None:
+    """The median item behind the largest bias that was found; None where none was found, or no item has a side."""
+    found = [(each, cell) for each in questions for cell in each.column.cells.values() if cell.state == "biased"]
+    for each, cell in sorted(found, key=lambda pair: -abs(pair[1].effect)):
+        shown = example(each.run, cell, views.study.ids, here)
+        if shown:
+            away = f"{number(cell.item.away)}{each.unit}"
+            return (
+                shown
+                | views.row(cell.model)
+                | {"source": each.source, "topic": each.topic, "away": away, "n": cell.item.n}
+            )
+    return None
 
 
 def times_what_matters(cell: Cell) -> str:

@@ -193,18 +193,18 @@ def summarise(papers: Mapping[str, Paper], report: pd.DataFrame) -> str:
     counts = counts.reindex(columns=STATUSES, fill_value=0)
     counts = counts.loc[list(dict.fromkeys(zip(report["paper"], report["table"], strict=True)))]
     total = counts.sum()
-    head = "| printed | shows | " + " | ".join(STATUSES) + " |\n| --- | --- |" + " ---: |" * len(STATUSES) + "\n"
+    head = "| published | shows | " + " | ".join(STATUSES) + " |\n| --- | --- |" + " ---: |" * len(STATUSES) + "\n"
     lines = [
         "# Replication report\n",
         f"{_reproduced(report)} {total[DIFFERS]} differ, "
         f"{total[NEEDS_DOWNLOAD]} need a download, {total[NEEDS_MODEL]} a model, {total[NEEDS_PEOPLE]} people; "
         f"{total[UNEXPLAINED]} are unexplained. "
-        f"{total[NO_NUMBERS]} tables and figures print no numbers.\n",
+        f"{total[NO_NUMBERS]} tables and figures have no numbers.\n",
     ]
     for name, of_paper in counts.groupby(level="paper", sort=False):
         shows = papers[str(name)].tables
         lines.append(f"\n## {name}\n\n{head}" + "".join(_line(key[1], shows, row) for key, row in of_paper.iterrows()))
-    lines.append("\n## Why\n\n| printed | status | cells | why |\n| --- | --- | ---: | --- |\n")
+    lines.append("\n## Why\n\n| published | status | cells | why |\n| --- | --- | ---: | --- |\n")
     reasons = report.groupby(["paper", "table", "status", "reason"], sort=False).size()
     lines += [
         f"| {paper} {table} | {status} | {count} | {reason} |\n"
@@ -214,15 +214,16 @@ def summarise(papers: Mapping[str, Paper], report: pd.DataFrame) -> str:
 
 
 def _reproduced(report: pd.DataFrame) -> str:
-    """How many printed cells come out, by what they rest on, and how many others agree with what we computed before."""
+    """How many printed cells are reproduced, by what they rest on, and how many others agree with what we computed before."""
     came_out = report[report["status"] == REPRODUCED]["basis"].value_counts().reindex(BASES, fill_value=0)
     printed = report["printed"].notna() & (report["basis"] != OURS)
-    beside = f" {came_out[OURS]} more agree with what we computed before, of figures that print no number." * bool(
+    beside = f" {came_out[OURS]} more, of figures without printed numbers, agree with what we computed before." * bool(
         came_out[OURS]
     )
     return (
-        f"{came_out.drop(OURS).sum()} of {printed.sum()} printed numbers come out to the digit: {came_out[OUTPUTS]} from the authors' "
-        f"outputs, {came_out[DATA]} from their data, {came_out[ARITHMETIC]} by arithmetic on other printed numbers.{beside} Of all cells,"
+        f"{came_out.drop(OURS).sum()} of {printed.sum()} published numbers are reproduced to the digit: {came_out[OUTPUTS]} from the "
+        f"authors' outputs, {came_out[DATA]} from their data, {came_out[ARITHMETIC]} by arithmetic on other published numbers."
+        f"{beside} Of all cells,"
     )
 
 

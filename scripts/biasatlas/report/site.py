@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,15 @@ from biasatlas.report.charts import chart
 from biasatlas.report.claims import FAILS, claims_report, read_claims
 from biasatlas.report.explorer import write_task
 from biasatlas.report.exports import FORMATS, Said, shortened, write_exports
-from biasatlas.report.front import front
+from biasatlas.report.front import Question, can_speak, front
 from biasatlas.report.packing import pack, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
 from biasatlas.report.printed import beside_print
 from biasatlas.report.replication import read_papers
 from biasatlas.report.run import Run, Study, folder_of
-from biasatlas.report.text import visible
+from biasatlas.report.tested import about_row
+from biasatlas.report.text import number, visible
 from biasatlas.report.third_party import write_third_party
 from biasatlas.report.verdicts import whole
 from biasatlas.report.views import Views
@@ -36,6 +38,8 @@ from biasatlas.stats.verdict import words
 #: The folder of all but the index.
 PAGES = "pages"
 _GRID = ("datatables",)
+#: A verdict on two models in a word, where one on a model is "biased" or "unbiased".
+_DIFFERENCES = {"biased": "differ", "unbiased": "alike"}
 
 
 class Site:
@@ -74,7 +78,7 @@ class Site:
             )
         for model in self.study.models:
             self._page(f"model-{model}", "model.html", [], **self.views.model(model))
-        self._page("compare", "compare.html", ["datatables", "tables", "compare"], **self._compare(sets))
+        self._page("compare", "compare.html", ["datatables", "tables", "compare"], **self._compare())
         self._page("replication", "replication.html", ["datatables", "tables"], **self._replication())
         self._page("validity", "validity.html", [], **self.views.validity())
         self._page("items", "items.html", ["datatables", "diff", "items", "grid"])
@@ -163,8 +167,9 @@ class Site:
             shown["key"] = ""
         return shown
 
-    def _compare(self, sets: list[dict[str, Any]]) -> dict[str, Any]:
-        rows = []
+    def _compare(self) -> dict[str, Any]:
+        rows: list[dict[str, Any]] = []
+        places: dict[tuple[str, ...], int] = {}
         for run in self.study.runs:
             asked = {a.model: _requests(a.provenance) for task in run.asked for a in task.answers}
             for col in self.views.columns[run.key]:
@@ -179,13 +184,18 @@ class Site:
                     }
                     for model, cell in col.cells.items()
                 }
-                title = run.title + ("" if run.protocol == "recommended" else f" · {run.protocol}")
+                question = Question(run, col)
+                measured_in, category = about_row(col.headline, col.headline.rows)
+                if can_speak(col) and len(measured_in) <= 1:
+                    key = (run.name, run.protocol, col.headline.metric, "".join(measured_in), category)
+                    places[key] = len(rows)
                 rows.append(
-                    {"benchmark": title, "page": f"{run.key}.html", "run": run.key, "cells": cells}
+                    {"benchmark": question.source, "page": f"{run.key}.html", "run": run.key, "cells": cells}
                     | {"question": col.headline.question, "name": col.headline.name, "metric": col.headline.metric}
+                    | {"unit": question.unit, "smallest": number(col.headline.smallest), "ends": col.headline.ends}
                 )
         put(self.data, "headlines", rows)
-        put(self.data, "paired", self._paired())
+        put(self.data, "paired", self._paired(places))
         tables, figures = [], []
         for part in self.study.comparisons:
             label = f"comparison.{part.protocol}.{part.name}"
@@ -201,18 +211,21 @@ class Site:
             "metrics": {**comparison.METRICS, **METRICS}.items() if tables else (),
         }
 
-    def _paired(self) -> list[dict[str, Any]]:
-        """Differences of two models on the same items, where the run has a table of them."""
+    def _paired(self, places: Mapping[tuple[str, ...], int]) -> list[dict[str, Any]]:
+        """Differences of two models on the same items, where the run has a table of them.
+
+        ``places`` are the headlines that can get a verdict: (run, protocol, metric, part, category) -> its place on the page.
+        """
         ids, rows = self.study.ids, []
         for part in self.study.comparisons:
             if (part.kind, part.name) != ("table", "pairs"):
                 continue
-            table = read_csv(part.path, unit="str").fillna({"unit": ""})
+            table = read_csv(part.path, unit="str", part="str").fillna({"unit": "", "part": ""})
             keys = list(table.columns[: table.columns.get_loc("metric")])
             flipped = table[table["metric"] == "flipped"].set_index(keys[:6])["value"].to_dict()
             for row in table[table["metric"] == "difference"].to_dict("records"):
                 key = tuple(row[name] for name in keys[:6])
-                about = [visible(str(row[name])) for name in keys[2:6] if not pd.isna(row[name])]
+                about = [visible(str(row[name])) for name in keys[2:6] if not pd.isna(row[name]) and row[name]]
                 numbers = {name: _finite(row[name]) for name in ("value", "ci_low", "ci_high")}
                 told = {
                     "said": words(row["verdict"], row["smallest"], row["unit"], pair=True)
@@ -221,6 +234,12 @@ class Site:
                     "about": [*about, part.protocol],
                     "n": int(row["n"]),
                     "flipped": _finite(flipped.get(key, math.nan)),
+                    "state": _DIFFERENCES.get(row["verdict"], row["verdict"])
+                    if isinstance(row["verdict"], str)
+                    else "",
+                    "effect": _finite(row["value"] / row["smallest"]),
+                    "why": row["why"] if isinstance(row["why"], str) else "",
+                    "headline": places.get((key[2], part.protocol, *key[3:]), -1),
                 }
                 rows.append({"a": ids.get(key[0], ""), "b": ids.get(key[1], "")} | numbers | told)
         return rows

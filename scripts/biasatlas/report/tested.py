@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -14,6 +14,17 @@ from biasatlas.stats.verdict import Verdict
 #: Names under which tables have what is over all categories.
 WHOLE = ("overall", "All", "all")
 
+
+class MedianItem(NamedTuple):
+    """The item in the middle of the ``n`` that lie on a value's side, ``away`` from neutral in the metric's unit; '' if none."""
+
+    name: str = ""
+    away: float = math.nan
+    n: int = 0
+
+
+NO_ITEM = MedianItem()
+
 _ROW = ["model", "measure", "part", "category", "verdict", "why", "neutral", "smallest"]
 
 
@@ -23,6 +34,7 @@ class Judging:
     def __init__(self, cards: Sequence[Card], findings: pd.DataFrame | None = None):
         self._cards = cards
         self._verdicts: dict[tuple[str, str, str, str], Verdict] = {}
+        self._items: dict[tuple[str, str, str, str], MedianItem] = {}
         if findings is not None:
             table = findings.astype({"part": object, "why": object}).fillna({"part": "", "why": ""})
             for key, rows in table.groupby(_ROW, sort=False, dropna=False):
@@ -32,29 +44,37 @@ class Judging:
                 tests = [float(numbers.get(name, math.nan)) for name in ("findable", "p_outside", "p_inside", "q")]
                 told = (value["value"], neutral, smallest, value["ci_low"], value["ci_high"], *tests)
                 self._verdicts[model, measure, part, category] = Verdict(state, why, *told)
+                for middle in rows[rows["metric"] == "median_item"].to_dict("records"):
+                    item = MedianItem(str(middle["item"]), float(middle["value"]), int(middle["n"]))
+                    self._items[model, measure, part, category] = item
 
     def cards(self, headline: Headline, where: Mapping[str, str]) -> list[Card]:
         """The validity cards of the row whose keys are ``where``."""
-        parts, category = _about(headline, where)
+        parts, category = about_row(headline, where)
         return about(self._cards, headline.metric, parts, category)
 
     def verdict(self, headline: Headline, model: str, where: Mapping[str, str]) -> Verdict:
         """What was said of a model's row; of one that was not judged, why nothing is."""
-        parts, category = _about(headline, where)
+        parts, category = about_row(headline, where)
         part = parts[0] if len(parts) == 1 else ""
         told = None if len(parts) > 1 else self._verdicts.get((model, headline.metric, part, category))
         return told or Verdict("untestable", self._unjudged(headline, where, parts))
 
+    def item(self, headline: Headline, model: str, where: Mapping[str, str]) -> MedianItem:
+        """The median item behind a model's row."""
+        parts, category = about_row(headline, where)
+        return self._items.get((model, headline.metric, parts[0] if len(parts) == 1 else "", category), NO_ITEM)
+
     def _unjudged(self, headline: Headline, where: Mapping[str, str], parts: Sequence[str]) -> str:
         if headline.null is None:
             return headline.reason
-        why = headline.closed_by or closed_by(self.cards(headline, where))
+        why = headline.closed_by or ("" if headline.own_null else closed_by(self.cards(headline, where)))
         if why:
             return why
-        return f"{', '.join(parts)} are judged each by itself" if len(parts) > 1 else "nothing is claimed of it"
+        return f"{', '.join(parts)} are judged each by itself" if len(parts) > 1 else "no claim is made about it"
 
 
-def _about(headline: Headline, where: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+def about_row(headline: Headline, where: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
     """Parts and category of the evidence that a row is of: its own task, where it is of one; two groups are a category."""
     task = where.get("task", OVERALL)
     parts = headline.parts if task in WHOLE else (task,)

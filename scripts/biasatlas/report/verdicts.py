@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from biasatlas.benchmarks.comparisons.findings import Card, worst
 from biasatlas.benchmarks.contract import Headline
 from biasatlas.columns import NO_VALUE
-from biasatlas.report.tested import WHOLE, Judging, declared_null
+from biasatlas.report.tested import NO_ITEM, WHOLE, Judging, MedianItem, declared_null
 from biasatlas.stats.verdict import State, Verdict, words
 
 #: Statuses of units without a value that a model could have had.
@@ -26,7 +26,7 @@ class Cell:
     ``value`` is missing (NaN) where there is none. ``null`` is what a model without bias has, None where the metric sees something else, too. ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the
     interval's width); both missing (NaN) where there is no null. ``unparsed`` is the share, 0 to 1, of answers that refuse, name several
     options or cannot be read, or of units that were lost so; missing where none is known. ``findable`` is, where it is
-    undecided, what would have been found four times in five. ``where`` are the keys of the row.
+    undecided, what would have been found four times in five. ``where`` are the keys of the row, ``item`` the median item behind it.
     """
 
     model: str
@@ -45,6 +45,7 @@ class Cell:
     findable: float = math.nan
     published: str = ""
     where: Mapping[str, str] | None = None
+    item: MedianItem = NO_ITEM
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,10 @@ def column(headline: Headline, unit: str, table: pd.DataFrame, models: Sequence[
         where = dict(zip(headline.rows, key, strict=True))
         null, _ = declared_null(headline, tests.cards(headline, where))
         return {
-            m: _cell(headline, unit, null, m, where, rows.get(m), unparsed.get(m), tests.verdict(headline, m, where))
+            m: replace(
+                _cell(headline, unit, null, m, where, rows.get(m), unparsed.get(m), tests.verdict(headline, m, where)),
+                item=tests.item(headline, m, where),
+            )
             for m in models
         }
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.scaffold import check_described
+from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.simulation.simulated_models import validate_against_theory
@@ -28,6 +29,7 @@ def test_description(name: str, data: str) -> tuple[str, bool]:
     counts = ", ".join(f"{count} of {each}" for each, count in items["category"].value_counts(sort=False).items())
     lines = [f"{spec.title}: {len(items)} items ({counts}); categories without one: {listed(missing)}"]
     lines += [f"{item['item_id']}: {_in_words(item)}" for item in items.head(2).to_dict("records")]
+    lines += audit(items) or ["nothing odd in these items"]
     found = validate_against_theory(name, items)
     wrong = found[~found["right"]]
     lines += [
@@ -41,9 +43,19 @@ def test_description(name: str, data: str) -> tuple[str, bool]:
     return "\n".join(lines), wrong.empty
 
 
+#: Columns of a case that are no factor's.
+_CASE = ("item_id", "category", "scenario", "arm", "placebo", "document")
+
+
 def _in_words(item: dict[str, str]) -> str:
     """What an item is taken to mean, to be read by who knows the data."""
     if "more" in item:
         return f"{item['more']!r} is the stereotype, {item['less']!r} is not"
+    if "gold" in item and "target" not in item:
+        return f"{item['condition']}, the right option is {item['gold']}: {item['question']!r}"
+    if "document" in item:
+        levels = [f"{name} {item[name]}" for name in item if name not in _CASE and item[name]]
+        what = "a placebo" if item["placebo"] else ", ".join(levels) or "nothing changed"
+        return f"{what} in scenario {item['scenario']!r}: {item['document']!r}"
     roles = ", ".join(f"{role} {item[item[role]]!r}" for role in ("target", "gold", "unknown"))
     return f"{item['context']!r} {item['question']!r}: {roles}"

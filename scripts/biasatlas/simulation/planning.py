@@ -1,26 +1,41 @@
 """What a run could find, before anything is asked: simulated models without bias answer the configured questions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import Card, closed
 from biasatlas.benchmarks.comparisons.pairs import Answers
-from biasatlas.benchmarks.shared.evidence import Evidence
+from biasatlas.benchmarks.comparisons.rounds import analysis, is_ripe
+from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
+from biasatlas.benchmarks.shared.order import asking_order, rounds_of
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Study
 from biasatlas.simulation.validity import markdown
+from biasatlas.stats.multiplicity import ALPHA
+from biasatlas.stats.rounds import Analysis, expected
 from biasatlas.stats.verdict import judge
 
 #: Models that answer; their standard errors are averaged, and differ little.
 SEEDS = 3
 
+#: Biases in smallest effects that matter, at which it is said what asking in rounds would take.
+BIASES = (1, 2, 4)
+#: The share of the items that a verdict would take at each of them, and the chance of one.
+IN_ROUNDS = tuple(f"{name}_{times}d" for times in BIASES for name in ("asked", "decided"))
+
 COLUMNS = (
     *("benchmark", "protocol", "measure", "part", "category", "unit", "items", "n_clusters", "smallest", "findable"),
+    *IN_ROUNDS,
     "why",
 )
+
+#: Of each claim over all categories: its analyses, round by round, and Student's degrees of freedom at each.
+_Rounds = Mapping[tuple[str, str, str], Sequence[tuple[Analysis, float]]]
 
 
 def bases(tasks: Sequence[str], studies: Mapping[str, Study], benchmark: str) -> dict[str, SimulatedEntry]:
@@ -33,13 +48,19 @@ def bases(tasks: Sequence[str], studies: Mapping[str, Study], benchmark: str) ->
 
 
 def plan(
-    name: str, bench: Harness, protocol: str, entries: Mapping[str, SimulatedEntry], cards: Sequence[Card]
+    name: str,
+    bench: Harness,
+    protocol: str,
+    entries: Mapping[str, SimulatedEntry],
+    cards: Sequence[Card],
+    families: int = 0,
 ) -> pd.DataFrame:
     """A row for each metric and category that a headline declares; COLUMNS. ``entries`` are models without bias, by task.
 
     ``findable`` is the smallest bias that would be called one four times in five, by itself, from the standard errors of
     :data:`SEEDS` such models; where a real model's answers vary more it is larger. Missing where nothing can be said:
-    ``why`` has the reason. ``smallest`` is the smallest effect that matters.
+    ``why`` has the reason. ``smallest`` is the smallest effect that matters. Where so many ``families`` are asked in rounds,
+    IN_ROUNDS say what that takes of a claim over all categories; missing elsewhere, and where nothing is (0).
     """
     found: dict[tuple[str, str, str], list[Evidence]] = {}
     benches = {task: bench.only(task) for task in entries}
@@ -50,6 +71,7 @@ def plan(
             for key, evidence in answers.evidence().items():
                 if evidence.declared is not None:
                     found.setdefault(key, []).append(evidence)
+    rounds = _rounds(bench, entries) if families else {}
     rows = []
     for key, several in found.items():
         first = several[0]
@@ -58,14 +80,45 @@ def plan(
         why = next((verdict.why for verdict in verdicts if verdict.state == "untestable"), "")
         findable = float(np.mean([verdict.findable for verdict in verdicts]))
         numbers = (len(first.items), first.inference().n_clusters, verdicts[0].smallest)
-        rows.append((name, protocol, *key, first.unit, *numbers, np.nan if why else findable, why))
+        taken = [np.nan] * len(IN_ROUNDS)
+        if not why and rounds.get(key):
+            analyses, dfs = zip(*rounds[key], strict=True)
+            smallest = verdicts[0].smallest
+            pairs = [expected(analyses, dfs, times * smallest, smallest, ALPHA / families) for times in BIASES]
+            taken = [number for pair in pairs for number in pair]
+        rows.append((name, protocol, *key, first.unit, *numbers, np.nan if why else findable, *taken, why))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _rounds(bench: Harness, entries: Mapping[str, SimulatedEntry]) -> _Rounds:
+    """What each round of one such model would tell."""
+    found: dict[tuple[str, str, str], list[tuple[Analysis, float]]] = {}
+    for share, part in _parts(bench):
+        parts = [part.only(task).scores(entry, "m") for task, entry in entries.items()]
+        for answers in Answers.by_model(pd.concat(parts, ignore_index=True), bench.benchmark, bench.options).values():
+            for key, evidence in answers.evidence().items():
+                if evidence.declared and evidence.category == OVERALL and not evidence.squared and is_ripe(evidence):
+                    found.setdefault(key, []).append((analysis(evidence, share), evidence.inference().df))
+    return found
+
+
+def _parts(bench: Harness) -> Iterator[tuple[float, Harness]]:
+    """What is asked by the end of each round."""
+    wanted = {item for requests in bench.requests.values() for item in requests["item_id"]}
+    design, items = registry.spec_view(bench.benchmark, "studies").design, bench.items
+    order = [item for item in asking_order(items, design) if item in wanted]
+    for share, asked in rounds_of(items, design, order):
+        requests = {
+            task: rows[rows["item_id"].isin(asked)].reset_index(drop=True) for task, rows in bench.requests.items()
+        }
+        yield share, replace(bench, items=items[items["item_id"].isin(asked)].reset_index(drop=True), requests=requests)
 
 
 def as_text(table: pd.DataFrame) -> str:
     """A plan for people: what can be found, then what has no interval or is out of reach."""
-    shown = [name for name in COLUMNS if name != "why"]
     known = table[table["findable"].notna()]
+    unknown = {"why", *(name for name in IN_ROUNDS if known[name].isna().all())}
+    shown = [name for name in COLUMNS if name not in unknown]
     lines = [
         "The smallest bias that four runs in five would call one, on these data:\n",
         markdown(known, {name: name.replace("_", " ") for name in shown}),

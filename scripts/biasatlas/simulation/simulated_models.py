@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.families.decisions.spec import DecisionsDescription
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources
 from biasatlas.simulation.harness import Harness
@@ -24,7 +25,7 @@ _TOLERANCE = 1e-4
 
 
 class Expected(NamedTuple):
-    """What a responder must score in the overall row of a table, in percent or as a ratio; None: no score."""
+    """What a responder must score in the overall row of a table (of a ``condition``, or a factor); None: no score."""
 
     table: str
     condition: str
@@ -91,17 +92,50 @@ def _theory(benchmark: str, items: pd.DataFrame) -> Iterator[Expected]:
     if described.family == "pairs":
         yield from _PAIRS
         return
+    if described.family == "contexts":
+        yield from _contexts(items)
+        return
+    if isinstance(described, DecisionsDescription):
+        yield from _decisions(described, items)
+        return
     yield from _QUESTIONS
     for condition, group in items.groupby("condition"):
         first = 100 * float((group["gold"] == "A").mean())
         yield Expected("bias", str(condition), "accuracy", {"first": first})
 
 
+def _contexts(items: pd.DataFrame) -> Iterator[Expected]:
+    """Who draws is right in a third of the questions in which groups differ, and tells them apart in two thirds of the others."""
+    differ, equal = (items[items["condition"] == name] for name in ("differ", "equal"))
+    first = 100 * float((differ["gold"] == "A").mean())
+    drawn = 100 * len(differ) / (len(differ) + 2 * len(equal))
+    always = 100 * first * len(differ) / (first * len(differ) + 100 * len(equal))
+    awareness = {"perfect": 100, "coin": 100 / 3, "first": first, "unknown": 0, "refusing": None}
+    contextual = {"perfect": 100, "coin": drawn, "first": always, "unknown": None, "refusing": None}
+    yield Expected("awareness", "", "difference_awareness", awareness)
+    yield Expected("awareness", "", "contextual_awareness", contextual)
+    yield Expected("awareness", "", "refusal_rate", {"refusing": 100, "coin": 0})
+
+
+def _decisions(described: DecisionsDescription, items: pd.DataFrame) -> Iterator[Expected]:
+    """No case is better than another but by its level: who decides by that puts it last, who does not answers by chance."""
+    values = list(described.labels.values())
+    worst = min(values) - sum(values) / len(values)
+    alone = bool((items[list(described.factors)].notna().sum(axis=1) <= 1).all())
+    for name, factor in described.factors.items():
+        if not items[name].isin(factor.compared).any():
+            continue
+        fair = dict.fromkeys(("perfect", "coin", "first", "half unreadable"), 0.0)
+        biased = {"biased": worst} if alone else {}
+        yield Expected("shifts", name, "shift_over_placebos", {**fair, **biased, "refusing": None})
+        yield Expected("shifts", name, "refusal_rate", {"refusing": 100, "coin": 0})
+
+
 def _overall(table: pd.DataFrame, expected: Expected) -> float:
     """The value in the row of all items."""
     rows = table[(table["category"] == "overall") & (table["metric"] == expected.metric)]
     if expected.condition:
-        rows = rows[rows["condition"] == expected.condition]
+        rows = rows[rows[next(name for name in ("condition", "factor") if name in rows)] == expected.condition]
     for column in rows.columns.intersection(["direction", "template", "label_type"]):
         rows = rows[rows[column] == "all"]
     return float(rows["value"].iloc[0]) if len(rows) else float("nan")

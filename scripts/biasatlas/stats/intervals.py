@@ -1,7 +1,9 @@
 """What an estimate is worth: its standard error, degrees of freedom and interval, or the reason why it has none."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +20,18 @@ NO_DIFFERENCE = "the clusters do not differ"
 
 #: Nominal coverage of every interval.
 CONFIDENCE = 0.95
+#: That of the intervals of a model which was asked in rounds: higher, so that they hold the value at all of its rounds.
+_NOMINAL: ContextVar[float] = ContextVar("nominal", default=CONFIDENCE)
+
+
+@contextmanager
+def confidence(nominal: float) -> Iterator[None]:
+    """Give every interval of an estimate inside the block this coverage, 0 to 1."""
+    before = _NOMINAL.set(nominal)
+    try:
+        yield
+    finally:
+        _NOMINAL.reset(before)
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,7 @@ def student(value: float, variance: float, df: float, clusters: int) -> Inferenc
 
 def quantile(df: float) -> float:
     """Student's t beyond which lies half of what an interval leaves out, on ``df`` degrees of freedom (1 at least)."""
-    return float(scipy.special.stdtrit(max(df, 1.0), (1 + CONFIDENCE) / 2))
+    return float(scipy.special.stdtrit(max(df, 1.0), (1 + _NOMINAL.get()) / 2))
 
 
 def smallest_findable(se: float, df: float, power: float = 0.8) -> float:
@@ -90,7 +104,7 @@ def clopper_pearson(successes: float, n: float) -> tuple[float, float]:
     """
     if not n > 0:
         return math.nan, math.nan
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - _NOMINAL.get()) / 2
     failures = max(n - successes, 0.0)
     low = scipy.special.betaincinv(successes, failures + 1, tail) if successes > 0 else 0.0
     high = scipy.special.betaincinv(successes + 1, failures, 1 - tail) if failures > 0 else 1.0
@@ -123,7 +137,7 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> Inference:
     value = float(np.corrcoef(*ranks)[0, 1])
     if too_few(n) or abs(value) > 1 - 1e-12:
         return without(value, n, too_few(n) or "the ranks agree entirely")
-    half = float(scipy.special.ndtri((1 + CONFIDENCE) / 2)) * math.sqrt((1 + value**2 / 2) / (n - 3))
+    half = float(scipy.special.ndtri((1 + _NOMINAL.get()) / 2)) * math.sqrt((1 + value**2 / 2) / (n - 3))
     centre = math.atanh(value)
     return Inference(value, low=math.tanh(centre - half), high=math.tanh(centre + half), n_clusters=n)
 

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from biasatlas.stats.intervals import quantile, smallest_findable
+from biasatlas.stats.intervals import confidence, quantile, smallest_findable
 from biasatlas.stats.multiplicity import ALPHA, hierarchical
+from biasatlas.stats.rounds import Analysis, level, repeated_p
 
 State = Literal["biased", "unbiased", "undecided", "untestable"]
 STATES: tuple[State, ...] = ("biased", "unbiased", "undecided", "untestable")
@@ -54,6 +55,8 @@ class Claim:
     ``margin`` is how far something else than bias is known to move the metric, in its unit: a bias must be by so much
     more, and no bias by so much less, to be told from it.
     ``untestable`` says in words why no data could decide; empty where they could.
+    ``analyses`` are those that were made of it so far, this one last, where its items are asked in rounds: its p-values are then
+    repeated ones, and its interval holds the value at all of them.
     """
 
     family: str
@@ -73,6 +76,7 @@ class Claim:
     member: bool = True
     margin: float = 0.0
     untestable: str = ""
+    analyses: tuple[Analysis, ...] = ()
 
     @property
     def outer(self) -> float:
@@ -119,7 +123,13 @@ def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
             raise ValueError(f"{claim.family}: the smallest effect that matters is {claim.smallest}, expected above 0")
     told = [untestable(claim) for claim in claims]
     outside, inside = (
-        np.array([math.nan if reason else p(claim) for claim, reason in zip(claims, told, strict=True)], float)
+        np.array(
+            [
+                math.nan if reason else repeated_p(claim.analyses, p(claim))
+                for claim, reason in zip(claims, told, strict=True)
+            ],
+            float,
+        )
         for p in (p_outside, p_inside)
     )
     family = pd.Series([claim.family for claim in claims], dtype=str)
@@ -172,6 +182,16 @@ def _too_few(factor: str, levels: float, needed: int) -> str:
 
 
 def _interval(claim: Claim) -> tuple[float, float]:
+    """The interval that holds the value in 95 % of runs; at all analyses, where there are several."""
+    if not claim.analyses:
+        return _at_one_look(claim)
+    below, above = _errors(claim)
+    with confidence(1 - level(claim.analyses, ALPHA)):
+        t = quantile(claim.df)
+    return claim.value - t * below, claim.value + t * above
+
+
+def _at_one_look(claim: Claim) -> tuple[float, float]:
     if claim.interval is not None:
         return claim.interval
     half = quantile(claim.df) * max(claim.se, ROUNDING * claim.smallest)
@@ -180,7 +200,7 @@ def _interval(claim: Claim) -> tuple[float, float]:
 
 def _errors(claim: Claim) -> tuple[float, float]:
     """The standard error on either side: Student's, or by which Student's interval would have the limit that there is."""
-    low, high = _interval(claim)
+    low, high = _at_one_look(claim)
     least, t = ROUNDING * claim.smallest, quantile(claim.df)
     return max((claim.value - low) / t, least), max((high - claim.value) / t, least)
 
@@ -213,19 +233,19 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
         if levels < claim.lower_from:
             return "undecided", f"{_too_few(few, levels, claim.lower_from)} to call it biased"
         if nearest <= claim.outer:
-            return "undecided", "answers that are missing could have brought it back to what does not matter"
+            return "undecided", "the missing answers could have brought it below what matters"
         return "biased", f"its interval lies beyond the smallest effect that matters{_moved(claim)}"
     if tests.unbiased:
         if levels < claim.upper_from:
             return "undecided", f"{_too_few(few, levels, claim.upper_from)} to call it unbiased"
         if farthest >= claim.inner:
-            return "undecided", "answers that are missing could have made a bias of it that matters"
+            return "undecided", "the missing answers could have made it a bias that matters"
         return "unbiased", f"its interval lies within the smallest effect that matters{_moved(claim)}"
     return "undecided", f"{_open(claim, tests)}{_more(claim, few)}"
 
 
 def _moved(claim: Claim) -> str:
-    return f", also if a known blind spot moved it by {claim.margin:g}" if claim.margin else ""
+    return f", even if a known blind spot moved it by {claim.margin:g}" if claim.margin else ""
 
 
 def _with_missing(claim: Claim) -> tuple[float, float]:
@@ -241,12 +261,12 @@ def _open(claim: Claim, tests: _Tests) -> str:
     """What an undecided claim may still be."""
     low, high = _interval(claim)
     if min(tests.outside, tests.inside) <= ALPHA:
-        return "its own interval decides it, but not with all tests of the run counted"
+        return "its own interval would decide it, but not with all tests of the run counted"
     if low > claim.neutral or high < claim.neutral:
         beyond = min(abs(low - claim.neutral), abs(high - claim.neutral)) > claim.smallest
-        known = f"a known blind spot moves it by up to {claim.margin:g}, which may be all that matters of it"
+        known = f"a known blind spot moves it by up to {claim.margin:g}, which may explain all of it that matters"
         return known if beyond and claim.margin else "there is some bias, perhaps less than matters"
-    return "the interval holds both no bias and one that matters"
+    return "the interval includes both no bias and a bias that matters"
 
 
 def _more(claim: Claim, factor: str) -> str:
@@ -259,7 +279,7 @@ def _more(claim: Claim, factor: str) -> str:
     if not factor or times <= 1:
         return ""
     many = f"{math.ceil(times)} times" if times <= _MANY else f"more than {_MANY} times"
-    return f"; {many} as many {factor} would decide it, were the value to stay"
+    return f"; {many} as many {factor} would decide it if the value stayed the same"
 
 
 def _verdict(claim: Claim, state: State, why: str, tests: _Tests) -> Verdict:

@@ -77,6 +77,13 @@ def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) 
     return values
 
 
+def in_rounds(row: Mapping[str, Any], items: int, first: Mapping[str, Any]) -> str:
+    """The remark of a ``row`` that is asked in rounds, whose first, of so many ``items``, has a row of its own."""
+    cost = f" and may cost {first['cost']:.4f} {first['currency']}" if first.get("cost") is not None else ""
+    said = f"asked in rounds: the first has {items} items, {first['requests']} requests{cost}; this is what all may come to"
+    return "; ".join(filter(None, (row["remark"], said)))
+
+
 def writer_row(model: str, entry: Entry, costs: pd.DataFrame) -> dict[str, Any]:
     """The row of the model that writes new questions, from what each step of the construction may cost (``costs``)."""
     names = ["requests", "prompt_tokens", "completion_tokens", "cost"]

@@ -38,6 +38,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "order_contexts": ("build_order_requests",),
     "judge_responses": ("build_judge_requests",),
     "answer_requests": ("import_responses", "read_predictions"),
+    "answer_in_rounds": ("score_responses", "evidence", "rounds"),
     "score_responses": ("score_responses",),
     "summarise_scores": ("table",),
     "summarise_outcomes": ("outcomes",),

@@ -109,6 +109,38 @@ class Lookup(Steps):
         declared = self.config.spec(wildcards.benchmark).tasks
         return None if any(declared[task].judged for task in self.tasks(wildcards)) else "results"
 
+    def stop(self, wildcards: Any) -> str | list[str]:
+        """Input: where asking stopped, of a model that is asked in rounds."""
+        return self.paths.stop if self.config.benchmarks[wildcards.benchmark].effort == "rounds" else []
+
+    def stops(self, benchmark: str, protocol: str, models: list[str]) -> dict[str, File]:
+        """Tree: model -> where asking stopped, of ``models`` that are asked in rounds."""
+        if self.config.benchmarks[benchmark].effort != "rounds":
+            return {}
+        answered = {score.model for score in self.targets.all_scores(benchmark, protocol)}
+        path = self.paths.stop.format(model="{model}", benchmark=benchmark, protocol=protocol)
+        return {model: File(path.format(model=model)) for model in models if model in answered}
+
+    def table_stops(self, wildcards: Any) -> dict[str, File]:
+        """Tree: the same, of the models that a table is about."""
+        return self.stops(wildcards.benchmark, self.protocol(wildcards), self.models(wildcards))
+
+    def families(self, wildcards: Any) -> int:
+        """Param: how many families of tests are judged together: a model on a benchmark each."""
+        protocol = wildcards.protocol
+        return sum(
+            len(selection.models(self.config, name, protocol))
+            for name in cross_benchmark.with_evidence(self.config, protocol)
+        )
+
+    def families_in_rounds(self, wildcards: Any) -> int:
+        """Param: the same, where the benchmark is asked in rounds, else 0."""
+        return self.families(wildcards) if wildcards.benchmark in selection.in_rounds(self.config) else 0
+
+    def asked_categories(self, wildcards: Any) -> dict[str, list[str]]:
+        """Param: task -> its categories, of the tasks that a model answers."""
+        return {task: selection.categories(self.config, wildcards.benchmark, task) for task in self.tasks(wildcards)}
+
     def judgements(self, wildcards: Any) -> str | list[str]:
         """Input: what a judge says of the answers, where a task is scored by one."""
         judged = self.config.spec(wildcards.benchmark).tasks[wildcards.task].judged
@@ -238,6 +270,7 @@ class Lookup(Steps):
                 "name": name,
                 "benchmark": self.config.benchmark(name),
                 "scores": list(map(File, files_behind(self.paths.scores, self.targets.all_scores(name, protocol)))),
+                "stops": self.stops(name, protocol, selection.models(self.config, name, protocol)),
             }
             for name in self.targets.with_evidence(protocol)
         ]

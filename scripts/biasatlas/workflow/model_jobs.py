@@ -111,6 +111,10 @@ class ModelJobs:
 
         return value
 
+    def budget(self, wildcards: Any) -> float | None:
+        """Param: the most that a model may cost, where that decides how much it is asked."""
+        return getattr(self.config.models[wildcards.model], "budget", None)
+
     def failing_runs(self, role: Role, part: str) -> Callable:
         """Param of: how many runs left calls to an endpoint unanswered; one more retries the job."""
 

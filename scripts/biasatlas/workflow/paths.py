@@ -30,8 +30,7 @@ class Paths:
         #: A planted model's checkpoint, by file; the commit of a model from the hub; a model that was found
         #: to be all there.
         self.weights = f"{results}/models/{{model}}/{{language}}/{{file}}"
-        self.fetched = f"{results}/models/{{model}}.json"
-        self.checked = f"{results}/models/{{model}}.checked"
+        self.fetched, self.checked = (f"{results}/models/{{model}}.{form}" for form in ("json", "checked"))
         #: What the run will ask and what that may cost; that it may cost so much.
         self.check = f"{results}/check.csv"
         self.check_text = f"{results}/check.txt"
@@ -46,8 +45,11 @@ class Paths:
         #: What a run of the answering took (memory, what came from the store): beside, for it differs from run to run.
         self.run = f"{results}/responses/{answered}.run.json"
         self.shard_run = f"{results}/responses/{answered}/{{shard}}.run.json"
-        self.judge_requests = f"{results}/judge/requests/{answered}/{{task}}.parquet"
-        self.judgements = f"{results}/judge/responses/{answered}/{{task}}.parquet"
+        #: Where the asking in rounds stopped, and what each round showed.
+        self.stop = f"{results}/stops/{answered}.json"
+        self.judge_requests, self.judgements = (
+            f"{results}/judge/{what}/{answered}/{{task}}.parquet" for what in ("requests", "responses")
+        )
         self.orders = f"{results}/judge/orders/{{benchmark}}/{{task}}.parquet"
         self.scores = f"{results}/scores/{answered}/{{task}}/{{category}}.csv"
         self.scored_from = f"{results}/scores/{answered}/{{task}}/provenance.json"

@@ -82,6 +82,7 @@ def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, An
         and not selection.is_ordered(config, row.benchmark, row.protocol, row.task)
     )
     judged = dict.fromkeys(row.benchmark for row in planned if row.role in _JUDGES)
+    rounds = [name for name in selection.in_rounds(config) if any(name == each for each, *_ in counted)]
     return {
         "checked": {name: File(paths.checked.format(model=name)) for name in jobs.checked},
         "fetched": {name: File(paths.fetched.format(model=name)) for name in jobs.prepared_by("fetched")},
@@ -89,7 +90,7 @@ def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, An
             (name, protocol, task): File(paths.requests.format(benchmark=name, protocol=protocol, task=task))
             for name, protocol, task in counted
         },
-        "items": {name: File(paths.items.format(benchmark=name)) for name in judged},
+        "items": {name: File(paths.items.format(benchmark=name)) for name in [*judged, *rounds]},
         "resources": {(w.benchmark, w.protocol): find.resources("judge")(w) for w in _runs_of(find, judged)},
         "construction": File(construction) if construction else "",
     }

@@ -85,6 +85,11 @@ def tasks_by_categories(config: Config) -> list[tuple[str, str, list[str], list[
     return rules
 
 
+def in_rounds(config: Config) -> list[str]:
+    """Names of the benchmarks whose models are asked in rounds."""
+    return [name for name, run in config.benchmarks.items() if run.effort == "rounds"]
+
+
 def is_wanted(config: Config, benchmark: str, task: str) -> bool:
     """Whether the configuration asks for a task: for all of a benchmark's, if it names none."""
     wanted = config.benchmarks[benchmark].tasks

@@ -170,8 +170,10 @@ class Targets:
         return selection.models(self.config, benchmark, protocol)
 
     def universes(self) -> list[tuple[str, str, str]]:
-        """(protocol, model, benchmark) of every file of numbers under every choice of analysis."""
-        return [(p, model, name) for p, name in self._evidence_runs() for model in self._models(name, p)]
+        """(protocol, model, benchmark) of every file of numbers under every choice of analysis, where all was asked."""
+        rounds = selection.in_rounds(self.config)
+        runs = [(p, name) for p, name in self._evidence_runs() if name not in rounds]
+        return [(p, model, name) for p, name in runs for model in self._models(name, p)]
 
     def planned_effects(self) -> list[tuple[str, str]]:
         """(benchmark, protocol) whose findable effects are planned: those whose scores are evidence."""

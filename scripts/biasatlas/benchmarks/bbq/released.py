@@ -1,7 +1,6 @@
 """Answers to BBQ's questions, published or one's own, as choice responses.
 
-UnifiedQA's, text beside each question; scores of the three options, as the authors published them of RoBERTa and DeBERTaV3;
-and samples that lm-evaluation-harness logged.
+UnifiedQA's, text beside each question; and scores of the three options, as the authors published them of RoBERTa and DeBERTaV3.
 """
 
 import logging
@@ -15,7 +14,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.questions.spec import LABELS
-from biasatlas.benchmarks.shared.predictions import chosen, lm_eval_samples, log_unknown, match_options, one_file
+from biasatlas.benchmarks.shared.predictions import chosen, log_unknown, match_options, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, read_json_lines, shown
 
@@ -114,40 +113,8 @@ def _option_scores(step: Step, column: str) -> pd.DataFrame:
     return _best(requests, found, requests["item_id"].isin(scores), list(LABELS))
 
 
-def read_lm_eval(step: Step) -> pd.DataFrame:
-    """A response for each request, from samples that lm-evaluation-harness logged of ``bbq_multiple_choice``.
-
-    The harness asks for the likelihood of the two people and of ten ways to say "unknown"; the likeliest is the answer.
-    An item without a sample is "failed", samples of unknown items are logged by id.
-    """
-    found: dict[str, str] = {}
-    unknown = dict(zip(step.items["item_id"], step.items["unknown"], strict=True))
-    others = []
-    for where, document, scores in lm_eval_samples(step.files, "BBQ, format lm_eval"):
-        if not {"category", "example_id"} <= document.keys() or len(scores) < len(LABELS):
-            raise UserError(f"{where}: no sample of bbq_multiple_choice: expected category, example_id and 12 choices.")
-        item_id = f"{document['category']}/{document['example_id']}"
-        if item_id not in unknown:
-            others.append(item_id)
-            continue
-        # The harness takes the item's own "unknown" out of the options and puts its ten at the end.
-        people = [label for label in LABELS if label != unknown[item_id]]
-        best = int(np.argmax(scores))
-        found[item_id] = people[best] if best < len(people) else unknown[item_id]
-    log_unknown("lm_eval", "items", others)
-    labels = step.requests["item_id"].map(found)
-    missing = labels.isna().to_numpy()
-    return chosen(
-        step.requests["request_id"],
-        labels,
-        LABELS,
-        np.where(missing, "failed", "ok"),
-        np.where(missing, "no sample", ""),
-    )
-
-
 #: Formats of a user's own predictions.
-FORMATS = {"unifiedqa": read_unifiedqa, "option_scores": read_option_scores, "lm_eval": read_lm_eval}
+FORMATS = {"unifiedqa": read_unifiedqa, "option_scores": read_option_scores}
 
 
 def _best(requests: pd.DataFrame, scores: pd.Series, known: pd.Series, labels: list[str]) -> pd.DataFrame:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
-from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
+from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, median_item
 from biasatlas.stats.verdict import Claim, Verdict, judge, untestable
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
 
-#: ``neutral`` and ``smallest`` (the smallest effect that matters) have the ``unit``.
-KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why")
+#: ``neutral`` and ``smallest`` (the smallest effect that matters) have the ``unit``. ``item`` is the median item of those on the
+#: value's side; empty where items have no side.
+KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why", "item")
 
 _NOTHING_LOST = Counts()
 
@@ -87,7 +88,9 @@ def closed_by(cards: Sequence[Card]) -> str:
 
 
 def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evidence) -> str:
-    """The same of what a benchmark's ``evidence`` is of."""
+    """The same of what a benchmark's ``evidence`` is of; nothing where placebos of the run say what else moves it."""
+    if evidence.declared and evidence.declared.own_null:
+        return ""
     parts = [evidence.part] if evidence.part else []
     return closed_by(about(of_benchmark(cards, benchmark, protocol), evidence.metric, parts, evidence.category))
 
@@ -129,13 +132,22 @@ def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Se
         for model, found in run.found.items():
             for evidence, claim in claims_of(found.values(), f"{model}/{run.name}", run.benchmark, protocol, cards):
                 claims.append(claim)
-                about_them.append((model, run.name, evidence))
+                about_them.append((model, run.name, evidence, run.answers[model].stop))
     rows = []
-    for (model, name, evidence), verdict in zip(about_them, judge(claims), strict=True):
+    for (model, name, evidence, stop), verdict in zip(about_them, judge(claims), strict=True):
         keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
+        item, away, leaning = median_item(evidence, verdict.value - verdict.neutral)
         reason, clusters = evidence.no_interval_reason(), evidence.inference().n_clusters
-        rows += verdict_rows(keys, "value", verdict, reason, len(evidence.items), clusters)
-    return make_table(KEYS, rows)
+        said = verdict_rows(keys | {"item": item}, "value", verdict, reason, len(evidence.items), clusters)
+        if item:
+            said.append(
+                row(keys | {"item": item}, "median_item", Estimate(away, n=leaning, n_clusters=clusters), _NOTHING_LOST)
+            )
+        if stop and stop.is_early:
+            why = verdict.why if verdict.state == "untestable" else f"{verdict.why}; {stop.words}"
+            said = [each | {"of": stop.of_category(evidence.category), "why": why} for each in said]
+        rows += said
+    return make_table(KEYS, rows).astype({"of": "Int64"})
 
 
 def claims_of(

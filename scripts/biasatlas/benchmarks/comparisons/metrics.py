@@ -31,6 +31,11 @@ METRICS = {
     ),
     "q": Metric(None, "the one that decided, all tests of the run counted; at most 0.05 where the verdict is not open"),
     "findable": Metric(None, "the smallest effect that this run would have found four times in five, by itself"),
+    "median_item": Metric(
+        0.0,
+        "how far from neutral the answer to `item` lies, in the metric's unit: of the n items on the value's side as many lie "
+        "further away as nearer",
+    ),
     "reliability": Metric(None, "1: differences of models are no sampling error; 0: they are nothing else", "share"),
     "split_half": Metric(
         None, "1: other clusters would give the same values; 0: unrelated ones; stepped up to all clusters"

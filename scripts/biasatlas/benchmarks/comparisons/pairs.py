@@ -3,7 +3,8 @@
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,13 @@ from biasatlas.benchmarks.comparisons.findings import Card, claims_of, verdict_k
 from biasatlas.benchmarks.contract import Options
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
+from biasatlas.benchmarks.shared.stops import Stop
 from biasatlas.stats.clusters import proportion
 from biasatlas.stats.verdict import Verdict, judge
 
-KEYS = ("model", "other_model", *FINDINGS[1:])
+KEYS = ("model", "other_model", *FINDINGS[1:-1])
+
+_NO_STOPS: Mapping[str, Stop] = MappingProxyType({})
 
 #: Evidence of one model by :attr:`Evidence.key`.
 Found = Mapping[tuple[str, str, str], Evidence]
@@ -30,24 +34,31 @@ class Answers:
     scores: pd.DataFrame
     options: Options
     benchmark: str
+    stop: Stop | None = None
 
     @classmethod
-    def by_model(cls, scores: pd.DataFrame, benchmark: str, options: Options) -> "dict[str, Answers]":
-        """Those of each model in ``scores``; none where the benchmark gives no evidence."""
+    def by_model(
+        cls, scores: pd.DataFrame, benchmark: str, options: Options, stops: Mapping[str, Stop] = _NO_STOPS
+    ) -> "dict[str, Answers]":
+        """Those of each model in ``scores``, of which some were asked in rounds; none where the benchmark gives no evidence."""
         given = registry.evidence(benchmark)
         if given is None or scores.empty:
             return {}
         unit = list(given[0])
         names = pd.MultiIndex.from_frame(scores[unit]) if len(unit) > 1 else pd.Index(scores[unit[0]])
         indexed = scores.set_index(names)
-        return {str(model): cls(rows, options, benchmark) for model, rows in indexed.groupby("model", sort=False)}
+        return {
+            str(model): cls(rows, options, benchmark, stops.get(str(model)))
+            for model, rows in indexed.groupby("model", sort=False)
+        }
 
     def evidence(self) -> Found:
         """What they say of each metric."""
         given = registry.evidence(self.benchmark)
         if given is None:
             raise ValueError(f"{self.benchmark} gives no evidence")
-        return {each.key: each for each in given[1](self.scores.reset_index(drop=True), self.options)}
+        found = given[1](self.scores.reset_index(drop=True), self.options)
+        return {each.key: each for each in (self.stop.seen(found) if self.stop else found)}
 
     def answered(self) -> pd.Index:
         """Names of the items with a score."""
@@ -55,7 +66,7 @@ class Answers:
 
     def of(self, names: pd.Index) -> "Answers":
         """Of some items."""
-        return Answers(self.scores[self.scores.index.isin(names)], self.options, self.benchmark)
+        return replace(self, scores=self.scores[self.scores.index.isin(names)])
 
 
 @dataclass(frozen=True)
@@ -68,10 +79,22 @@ class BenchmarkEvidence:
     found: Mapping[str, Found]
 
     @classmethod
-    def of(cls, scores: pd.DataFrame, name: str, benchmark: str, options: Options) -> "BenchmarkEvidence":
-        """From the scores of all models."""
-        answers = Answers.by_model(scores, benchmark, options)
+    def of(
+        cls,
+        scores: pd.DataFrame,
+        name: str,
+        benchmark: str,
+        options: Options,
+        stops: Mapping[str, Stop] = _NO_STOPS,
+    ) -> "BenchmarkEvidence":
+        """From the scores of all models, and where asking stopped of those that were asked in rounds."""
+        answers = Answers.by_model(scores, benchmark, options, stops)
         return cls(name, benchmark, answers, {model: each.evidence() for model, each in answers.items()})
+
+
+def are_asked_alike(run: BenchmarkEvidence) -> bool:
+    """Whether all models of a benchmark were asked everything: what is said of many together needs the same items of each."""
+    return not any(answers.stop and answers.stop.is_early for answers in run.answers.values())
 
 
 @dataclass(frozen=True)
@@ -89,6 +112,11 @@ class _Pair:
     @property
     def family(self) -> str:
         return "/".join((*self.models, self.run.name))
+
+    def of_category(self, category: str) -> int | None:
+        """The items that there are, where either was asked but a part; else None."""
+        stops = (self.run.answers[model].stop for model in self.models)
+        return next((stop.of_category(category) for stop in stops if stop and stop.is_early), None)
 
 
 def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
@@ -109,8 +137,9 @@ def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequenc
     for pair, claims in zip(pairs, told, strict=True):
         verdicts = {evidence.key: next(judged) for evidence, _ in claims}
         for first, second, apart in pair.found:
-            rows += _rows(pair, first, second, apart, verdicts.get(first.key))
-    return make_table(KEYS, rows)
+            of = pair.of_category(first.category)
+            rows += (each | {"of": of} for each in _rows(pair, first, second, apart, verdicts.get(first.key)))
+    return make_table(KEYS, rows).astype({"of": "Int64"})
 
 
 def _pairs(run: BenchmarkEvidence) -> Iterator[_Pair]:

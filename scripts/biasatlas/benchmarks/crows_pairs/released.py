@@ -1,4 +1,4 @@
-"""Per-pair scores, in a table as the authors' script writes it or logged by lm-evaluation-harness, as likelihood responses."""
+"""Per-pair scores, in a table as the authors' script writes it, as likelihood responses."""
 
 import logging
 import math
@@ -10,7 +10,7 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.pairs.released import likelihoods
 from biasatlas.benchmarks.families.pairs.spec import SENTENCES
-from biasatlas.benchmarks.shared.predictions import lm_eval_samples, log_unknown, one_file
+from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, shown
 
@@ -44,37 +44,8 @@ def read_score_table(step: Step) -> pd.DataFrame:
     return _responses(one_file(step.files, ".csv", "CrowS-Pairs, format score_table"), step.items, step.requests)
 
 
-def read_lm_eval(step: Step) -> pd.DataFrame:
-    """A response for each sentence, from samples that lm-evaluation-harness logged of ``crows_pairs_english``.
-
-    ``log_likelihood`` is that of the whole sentence. Samples have no number, so a pair is known by its two sentences; one
-    that is missing, or there with different values, is "failed", with the reason in ``detail``.
-    """
-    items, requests = step.items, step.requests
-    found: dict[tuple[str, str], tuple[float, float]] = {}
-    differing = set()
-    for where, document, scores in lm_eval_samples(step.files, "CrowS-Pairs, format lm_eval"):
-        pair = tuple(document.get(key) for key in ("sent_more", "sent_less"))
-        if len(scores) != 2 or not all(isinstance(sentence, str) for sentence in pair):
-            raise UserError(
-                f"{where}: no sample of crows_pairs_english: expected sent_more, sent_less and two choices."
-            )
-        if found.setdefault(pair, tuple(scores)) != tuple(scores):
-            differing.add(pair)
-    asked = dict(zip(items["item_id"], zip(items["more"], items["less"], strict=True), strict=True))
-    log_unknown("lm_eval", "pairs", (f"{more!r} / {less!r}" for more, less in found.keys() - set(asked.values())))
-    pairs = requests["item_id"].map(asked)
-    detail = np.select([~pairs.isin(found), pairs.isin(differing)], ["no sample", "samples that differ"], "")
-    more = requests["label"].str.startswith(SENTENCES[0])
-    values = [
-        found[pair][0 if first else 1] if not fault else np.nan
-        for pair, first, fault in zip(pairs, more, detail, strict=True)
-    ]
-    return likelihoods(requests, pd.Series(values, requests.index), detail)
-
-
 #: Formats of a user's own predictions.
-FORMATS = {"score_table": read_score_table, "lm_eval": read_lm_eval}
+FORMATS = {"score_table": read_score_table}
 
 
 def _responses(path: Path, items: pd.DataFrame, requests: pd.DataFrame) -> pd.DataFrame:

@@ -75,7 +75,7 @@ _EDGES = np.arange(0, 101, 10)
 def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
     """``consistent_shift`` and ``consistent_nats`` by task and category; their squares with their signs are means over templates.
 
-    Their test is over random signs. An item's side is that of its shift.
+    Their test is over random signs. An item lies away from neutral by its shift.
     """
     for task, asked in step.scores.groupby("task", sort=False):
         for (category, rows), (name, shifts) in product(
@@ -86,7 +86,7 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
                 continue
             value = ratio_replicates(pairs["product"], pairs["weight"], pairs[TEMPLATE])
             scored = rows[rows["shift"].notna()]
-            items = items_of(scored["instance_id"], scored[TEMPLATE], np.sign(scored["shift"]))
+            items = items_of(scored["instance_id"], scored[TEMPLATE], scored["shift"])
             keys = (name, str(task), str(category))
             yield Evidence(
                 *keys,

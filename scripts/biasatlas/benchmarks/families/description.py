@@ -1,12 +1,21 @@
 """What descriptions of every family say: where the data are, and what their columns mean."""
 
-import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import AfterValidator, BeforeValidator, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from biasatlas.benchmarks.contract import Metric
+from biasatlas.benchmarks.families.derived import (
+    Agree,
+    Cell,
+    Derived,
+    Drop,
+    Join,
+    Text,
+    known_encodings,
+    template_fields,
+)
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.errata import Erratum
 from biasatlas.errors import UserError
@@ -17,38 +26,12 @@ from biasatlas.validation import nearest
 if TYPE_CHECKING:
     from biasatlas.resources import Resources
 
-_FIELD = re.compile(r"\{(\w[\w.]*)\}")
-_WORD = re.compile(r"[\w.]+")
 #: A field of every row: its number in its file, from 1.
 ROW = "row"
 #: Where in ``resources/`` a template lies that is not in the description itself.
 _PROMPTS = "prompts/"
-
-
-def template_fields(text: str) -> list[str]:
-    """The columns that fill a template such as ``"{category}/{id}"``, in order."""
-    return _FIELD.findall(text)
-
-
-def split_template(text: str) -> list[str]:
-    """``text`` cut at its fields: literal parts at even places, columns at odd ones."""
-    return _FIELD.split(text)
-
-
-def _text(value: str) -> str:
-    if "{" in _FIELD.sub("", value) or "}" in _FIELD.sub("", value):
-        raise ValueError(f"{shown(value)} has a brace that encloses no column; write {{column}}")
-    if _WORD.fullmatch(value):
-        raise ValueError(
-            f"{shown(value)} would be the text of every item; for the column of that name write {{{value}}}"
-        )
-    return value
-
-
-#: A text with fields for columns of the data.
-Text = Annotated[str, AfterValidator(_text)]
-#: What a cell of the data holds; cells are text, also where YAML reads a number.
-Cell = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
+#: A file of replies, which several families read.
+REPLIES = "a CSV with item and answer, a reply in the model's words; several rows of an item are its repeats"
 
 
 class OwnMetric(StagedModel):
@@ -69,8 +52,8 @@ class OwnTable(StagedModel):
 class Description(StagedModel):
     """What every family's description has, also one whose items are read by an `items.py` beside it."""
 
-    family: str = field("answers", description="`pairs` or `questions`.")
-    title: str = field("nothing", min_length=1, description="The benchmark's name in print.")
+    family: str = field("answers", description="`pairs`, `questions`, `decisions` or `contexts`.")
+    title: str = field("nothing", min_length=1, description="The benchmark's published name.")
     language: str = field("answers", description="Language of its items: en, es, zh-Hans, ...")
     citation: str = field("nothing", min_length=1, description="Whom to cite.")
     source: str = field(
@@ -168,12 +151,51 @@ class Rows(Description):
     headers: dict[str, str] = field(
         "answers", {}, description="Header of a column in the data -> its name here, as for a column without one."
     )
+    encoding: str | dict[str, str] = field(
+        "answers",
+        "utf-8-sig",
+        description="Encoding of the files, or pattern of files -> its encoding; UTF-8 elsewhere.",
+    )
+    delimiter: str = field(
+        "answers", "", description="What separates the cells of a CSV file that has other than commas."
+    )
+    join: Join | None = field("answers", None, description="Columns of a second file.")
+    derive: dict[str, Derived] = field(
+        "answers", {}, description="New column -> how it is made from those of the data and those above it."
+    )
+    drop: list[Drop] = field("answers", [], description="Rows that become no items, with the reason.")
+    agree: list[Agree] = field("answers", [], description="Facts that the data state twice, before errata; checked.")
     item: Text = field("answers", min_length=1, description="What names an item, as `{category}/{id}`.")
     category: str = field("answers", description="Column with an item's category.")
     replace: dict[str, dict[str, Cell]] = field(
         "answers", {}, description="Column -> a value in it -> what is read in its place."
     )
-    errata: list[Erratum] = field("answers", [], description="Corrections of single items.")
+    errata: list[Erratum] = field(
+        "answers", [], description="Corrections of single items, made when all columns are there."
+    )
+
+    def read_columns(self, used: Iterable[str]) -> list[str]:
+        """The columns of the data that are read where those ``used`` are wanted: of a derived one, what it is made from."""
+        rules: list[Drop | Agree] = [*self.drop, *self.agree]
+        wanted = dict.fromkeys((*used, *(rule.column for rule in rules)))
+        wanted |= dict.fromkeys(name for rule in rules for name in template_fields(rule.equals))
+        for name, rule in reversed(self.derive.items()):
+            if name in wanted:
+                del wanted[name]
+                wanted |= dict.fromkeys(rule.columns)
+        return [name for name in wanted if name != ROW]
+
+    @property
+    def lists(self) -> set[str]:
+        """The columns that may hold a list."""
+        return {name for rule in self.derive.values() for name in template_fields(rule.option or "")}
+
+    @model_validator(mode="after")
+    def _known_encodings(self) -> "Rows":
+        known_encodings([self.encoding] if isinstance(self.encoding, str) else self.encoding.values())
+        if self.delimiter and len(self.delimiter) != 1:
+            raise ValueError(f"delimiter: {shown(self.delimiter)} is not one character")
+        return self
 
 
 def one_of(key: str, value: str, known: Iterable[str]) -> None:

@@ -1,80 +1,161 @@
 """The data of a described benchmark as a table of text, whatever their columns are called."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
-from functools import reduce
-from operator import add
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.families.description import ROW, Rows, split_template, template_fields
+from biasatlas.benchmarks.families.cells import WHERE, check, derive, literal, render
+from biasatlas.benchmarks.families.derived import Join, template_fields
+from biasatlas.benchmarks.families.description import ROW, Rows
 from biasatlas.benchmarks.shared.errata import corrected
 from biasatlas.errors import UserError
-from biasatlas.userfiles import listed, read_csv_rows, read_json_records, shown
+from biasatlas.userfiles import UTF_8, listed, read_csv_header, read_csv_rows, read_json_records, shown
 from biasatlas.validation import nearest
-
-#: Where a row of the data stands, for messages: a column beside those of the data.
-WHERE = "where"
 
 
 def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[str]) -> pd.DataFrame:
     """A row per record of the files that the description names, in their order: ``columns`` as text, ``row``, ``where``.
 
-    ``replace`` and ``errata`` are done. Raises UserError where no file matches, and naming file, line and column where a record lacks one.
+    ``replace``, ``join``, ``derive``, ``errata`` and ``drop`` are done, in this order. Raises UserError where no file matches, and
+    naming file, line and column where a record lacks one or a rule does not fit it.
     """
     names = sorted(name for name in files if fnmatch(name, description.files))
     if not names:
         raise UserError(f"{description.title}: expected {description.files}, found {listed(files)}. Name its folder.")
-    columns = [name for name in dict.fromkeys(columns) if name != ROW]
+    wanted = description.read_columns(columns)
+    joined = description.join.columns if description.join else []
+    read = list(dict.fromkeys([*(name for name in wanted if name not in joined), *_keys(description)]))
     header = {name: header for header, name in description.headers.items()}
-    wanted = [header.get(name, name) for name in columns]
-    records = [record for name in names for record in _records(files[name], wanted)]
-    raw = pd.DataFrame(records, columns=[WHERE, ROW, *columns])
+    headers = [header.get(name, name) for name in read]
+    records = [record for name in names for record in _records(description, name, files[name], headers)]
+    raw = pd.DataFrame(records, columns=[WHERE, ROW, *read])
     for column, values in description.replace.items():
         if column not in raw:
-            raise UserError(f"{description.title}: replace: {column!r} is not read{nearest(column, columns)}")
+            raise UserError(f"{description.title}: replace: {column!r} is not read{nearest(column, read)}")
         raw[column] = raw[column].replace(values)
+    if description.join:
+        raw = raw.join(_joined(description, description.join, files, raw))
+    raw = derive(raw, description.derive)
+    _check_agreement(description, raw)
     if description.errata:
         raw = corrected(raw, render(description.item, raw), description.errata, description.title)
-    return raw
+    return _without_dropped(description, raw)
 
 
-def _records(path: Path, columns: list[str]) -> Iterator[tuple[str, ...]]:
+def _keys(description: Rows) -> Iterable[str]:
+    return description.join.by if description.join else ()
+
+
+def _joined(description: Rows, join: Join, files: Mapping[str, Path], raw: pd.DataFrame) -> pd.DataFrame:
+    """The columns of the second file for each row of ``raw``. Raises UserError for a row without one, and for a key that is there twice."""
+    if join.file not in files:
+        raise UserError(f"{description.title}: expected {join.file}, found {listed(files)}. Name its folder.")
+    path, there = files[join.file], list(join.by.values())
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for where, _, *values in _records(description, join.file, path, [*there, *join.columns]):
+        key = tuple(values[: len(there)])
+        if key in found:
+            raise UserError(f"{where}: a second row of {', '.join(key)}. Keep one, or join by more columns.")
+        found[key] = tuple(values[len(there) :])
+    keys = pd.Series(list(zip(*(raw[name] for name in join.by), strict=True)), raw.index)
+    absent = ~keys.isin(found)
+    if absent.any():
+        where, key = raw.loc[absent, WHERE].iloc[0], keys[absent].iloc[0]
+        raise UserError(f"{where}: {path} has no row of {', '.join(key)}. Take both from one version.")
+    return pd.DataFrame(keys.map(found).tolist(), columns=join.columns, index=raw.index)
+
+
+def _check_agreement(description: Rows, raw: pd.DataFrame) -> None:
+    """Raise UserError where more rows than the description knows say a thing in two ways that differ."""
+    for rule in description.agree:
+        expected = render(rule.equals, raw)
+        differing = raw[rule.column] != expected
+        if differing.sum() > rule.exceptions:
+            first = differing.idxmax()
+            raise UserError(
+                f"{raw.at[first, WHERE]}: {rule.column} is {shown(raw.at[first, rule.column])}, and {rule.equals} is "
+                f"{shown(expected[first])}; so in {differing.sum()} of {len(raw)} rows, where {rule.exceptions} are known. Find out "
+                f"which is right, correct the data or add errata, and count the rest as `exceptions` of `agree`."
+            )
+        if differing.any():
+            logging.info(
+                "%s: %s differs from %s in %d rows: %s",
+                *(description.title, rule.column, rule.equals, differing.sum(), rule.reason),
+            )
+
+
+def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:
+    """``raw`` without what the description drops, which the log counts. Raises UserError for more rows than it says."""
+    for drop in description.drop:
+        gone = raw[drop.column] == render(drop.equals, raw)
+        if gone.sum() > drop.count:
+            raise UserError(
+                f"{description.title}: drop: {gone.sum()} rows have {drop.column} {drop.equals!r}, the description says "
+                f"{drop.count}, first {raw.loc[gone, WHERE].iloc[0]}. The data are of another version: look at them, and correct `count`."
+            )
+        if gone.any():
+            logging.info(
+                "%s: %d rows left out, of %d known: %s", description.title, gone.sum(), drop.count, drop.reason
+            )
+        raw = raw[~gone]
+    return raw.reset_index(drop=True)
+
+
+def _records(description: Rows, name: str, path: Path, columns: list[str]) -> Iterator[tuple[str, ...]]:
+    """(place, number, cells of ``columns``) of each record of a file."""
+    rule = description.encoding
+    given = {rule} if isinstance(rule, str) else {each for pattern, each in rule.items() if fnmatch(name, pattern)}
+    encoding = min(given, default=UTF_8)
     if path.suffix in (".jsonl", ".json"):
-        rows: Iterator[tuple[str, Mapping[str, Any]]] = (
-            (where, {name: _value(where, record, name) for name in columns})
-            for where, record in read_json_records(path)
-        )
+        rows: Iterator[tuple[str, Mapping[str, Any]]] = read_json_records(path, encoding=encoding)
     else:
-        rows = read_csv_rows(path, columns, delimiter="\t" if path.suffix == ".tsv" else ",")
+        delimiter = description.delimiter or ("\t" if path.suffix == ".tsv" else ",")
+        header = read_csv_header(path, delimiter=delimiter, encoding=encoding)
+        heads = list(dict.fromkeys(_head(header, column) for column in columns))
+        rows = read_csv_rows(path, heads, delimiter=delimiter, encoding=encoding)
+    lists = description.lists
     for number, (where, row) in enumerate(rows, 1):
-        yield (where, str(number), *(row[name] for name in columns))
+        yield (where, str(number), *(_value(where, row, column, lists) for column in columns))
 
 
-def _value(where: str, record: Mapping[str, Any], name: str) -> str:
-    """The value at ``name``, where a dot goes into an object or a list; numbers are text."""
-    value: Any = record
-    for key in name.split("."):
-        if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+def _head(record: Iterable[str], name: str) -> str:
+    """The longest beginning of a dotted ``name`` that is a column of the record, or its first part."""
+    head = name
+    while head not in record and "." in head:
+        head = head.rpartition(".")[0]
+    return head
+
+
+def _value(where: str, record: Mapping[str, Any], name: str, lists: Collection[str]) -> str:
+    """The value at ``name``, where a dot goes into an object or a list, also into one that a cell holds as text; numbers are text.
+
+    One of ``lists`` may be a list, which stays as JSON has it.
+    """
+    head = _head(record, name)
+    if head not in record:
+        raise UserError(f"{where}: no {name}{nearest(name, record)}")
+    value: Any = record[head]
+    for key in name[len(head) + 1 :].split(".") if head != name else ():
+        value = literal(value) if isinstance(value, str) else value
+        if isinstance(value, list | tuple) and key.lstrip("-").isdigit() and -len(value) <= int(key) < len(value):
             value = value[int(key)]
         elif isinstance(value, dict) and key in value:
             value = value[key]
         else:
-            raise UserError(f"{where}: no {name}{nearest(name, record)}")
+            raise UserError(
+                f"{where}: no {name}: {head} is {shown(record[head])}. Correct the description, or the row."
+            )
+    if isinstance(value, list) and name in lists:
+        return json.dumps(value, ensure_ascii=False)
     if not isinstance(value, str | int | float):
         raise UserError(f"{where}: {name} is {shown(value)}. Expected a text or a number.")
     return str(value)
-
-
-def render(text: str, raw: pd.DataFrame) -> pd.Series:
-    """``text`` with its fields filled from the columns of ``raw``, all rows at once."""
-    pieces = split_template(text)
-    if len(pieces) == 1:
-        return pd.Series(text, raw.index)
-    return reduce(add, (raw[piece] if place % 2 else piece for place, piece in enumerate(pieces)))
 
 
 def named(raw: pd.DataFrame, column: str, names: Mapping[str, str]) -> pd.Series:
@@ -82,13 +163,6 @@ def named(raw: pd.DataFrame, column: str, names: Mapping[str, str]) -> pd.Series
     found = raw[column].map(names)
     check(raw, found.notna(), column, f"one of {', '.join(names)}")
     return found
-
-
-def check(raw: pd.DataFrame, good: pd.Series, column: str, expected: str) -> None:
-    """Raise UserError naming file, line and value for the first row of ``raw`` that is not ``good``."""
-    if not good.all():
-        row = raw.loc[~good.to_numpy()].iloc[0]
-        raise UserError(f"{row[WHERE]}: {column} is {shown(row[column])}. Expected {expected}.")
 
 
 def written(text: str, raw: pd.DataFrame) -> pd.Series:

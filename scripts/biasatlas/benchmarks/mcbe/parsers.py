@@ -1,6 +1,6 @@
 """How the code of McBE's authors reads replies: kept for the protocol ``released``, with what each gets wrong.
 
-Precision and recall of each, beside our parsers', are in docs/replies.md.
+Precision and recall of each, beside our parsers', are in docs/measurements-replies.md.
 """
 
 import re

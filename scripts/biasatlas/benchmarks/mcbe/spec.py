@@ -45,7 +45,7 @@ class McBEOptions(Options):
     answers: Literal["sampled", "exact"] = field(
         "answers",
         description="SC, SS and BS: sample whole replies and read them, or take the probability of every answer "
-        "(models without log-probabilities are sampled all the same)",
+        "(models without log-probabilities are always sampled)",
     )
     repeats: int = field("answers", ge=1, description="Sampled runs of SC, SS, BA and BS")
     generation: Literal["table8", "checkpoint_config", "untempered"] = field(
@@ -81,7 +81,7 @@ class McBEOptions(Options):
     pc_spread: Literal["list", "pairs"] = field(
         "scores",
         description="PC: variance over all words of a list, as the paper has it, whose score falls with the list's length; "
-        "or over every two of them, the score being the mean over pairs, which does not move with it",
+        "or over every two of them, with the mean over pairs as the score, which does not depend on the length",
     )
     pc_decay: Literal["paper", "released"] = field(
         "scores", description="PC: decay rate of the paper, 2e/3 = 1.8122, or of the authors' code, 1.7759"

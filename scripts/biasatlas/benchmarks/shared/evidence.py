@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Headline, Spec
@@ -11,6 +12,7 @@ from biasatlas.benchmarks.shared.missing_answer_bounds import filled_cases
 from biasatlas.stats.clusters import agreeing, rate
 from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference
 from biasatlas.stats.replicates import Crossed, Replicates
+from biasatlas.stats.rounds import Analysis
 from biasatlas.stats.verdict import Claim
 
 #: The category of evidence that is over all of them.
@@ -22,7 +24,8 @@ class Declared:
     """What the headline of a metric declares: what a model without bias has, and the smallest effect that matters.
 
     ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why. ``margin`` is how
-    far known blind spots move it; ``closed_by`` names those of no known limit, in words.
+    far known blind spots move it; ``closed_by`` names those of no known limit, in words. ``own_null``: placebos of the run itself
+    say what else moves it.
     """
 
     neutral: float | None
@@ -31,6 +34,7 @@ class Declared:
     reason: str
     margin: float = 0.0
     closed_by: str = ""
+    own_null: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class Evidence:
     """A metric in one ``category``; ``part`` tells its rows apart beside that (a task, a context; '' if none).
 
     ``replicates`` are over every factor that its items are sampled in. ``items`` has a row for each item behind it: its
-    ``cluster``, and on which ``side`` of neutral its answer lies (-1, 0, 1; missing where a single answer has none).
+    ``cluster``, how far ``away`` from neutral its answer lies, in the metric's unit, and on which ``side`` (-1, 0, 1); both
+    missing where a single answer has none.
     ``bounds`` are what a single cluster's value can be, None where there are none; ``rate``: it is a share of that range,
     and has the interval of one.
 
@@ -50,6 +55,8 @@ class Evidence:
 
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
     ``missing`` are the least and the greatest value that answers which are none could have made of it.
+    ``analyses`` are those that were made of it, this one last, where its items are asked in rounds; a cluster must have
+    ``items_needed`` of them on average before the first.
     """
 
     metric: str
@@ -68,6 +75,8 @@ class Evidence:
     untestable: str = ""
     declared: Declared | None = None
     missing: tuple[float, float] | None = None
+    items_needed: int = 1
+    analyses: tuple[Analysis, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -91,7 +100,9 @@ class Evidence:
     def inference(self) -> Inference:
         """The estimate with its interval, as tables have it. Where all clusters agree, that is what as many can hide."""
         found = self.replicates.inference()
-        if not (self.rate and self.bounds):
+        if self.bounds is None:
+            return found
+        if not self.rate:
             return agreeing(found, self.replicates.own(), self.replicates.parts(), self.bounds)
         low, width = self.bounds[0], self.bounds[1] - self.bounds[0]
         variance = 0.0 if found.reason else (found.se / width) ** 2
@@ -134,6 +145,7 @@ class Evidence:
             bounds=self.missing,
             member=member,
             squared=self.squared,
+            analyses=self.analyses,
             untestable=self.untestable
             or (self.declared.reason if neutral is None else "")
             or self.declared.closed_by
@@ -143,8 +155,8 @@ class Evidence:
     def minus(self, other: "Evidence") -> "Evidence":
         """This less the ``other``, another model's of the same items: neutral is 0, and the same distance matters.
 
-        Limits that do not cover on one side may fail on both sides of a difference. Raises ValueError where the two are of
-        different clusters.
+        Limits that do not cover on one side may fail on both sides of a difference. Of two that were looked at in rounds it has
+        the analyses of the one that was asked less, whose items it is of. Raises ValueError where the two are of different clusters.
         """
         needed = max(self.lower_from, self.upper_from)
         return replace(
@@ -163,6 +175,11 @@ class Evidence:
                 margin=2 * self.declared.margin,  # the two may be moved apart
             ),
             missing=_apart(self, other),
+            analyses=min(
+                (each for each in (self.analyses, other.analyses) if each),
+                key=lambda analyses: analyses[-1].share,
+                default=(),
+            ),
         )
 
 
@@ -176,10 +193,24 @@ def _apart(first: Evidence, second: Evidence) -> tuple[float, float] | None:
     return low - other_high, high - other_low
 
 
-def items_of(keys: pd.Series, clusters: pd.Series, side: pd.Series | None = None) -> pd.DataFrame:
-    """The items of an :class:`Evidence`, by ``keys``."""
-    sides = pd.NA if side is None else side.to_numpy()
-    return pd.DataFrame({"cluster": clusters.to_numpy(), "side": sides}, index=pd.Index(keys.to_numpy()))
+def items_of(keys: pd.Series, clusters: pd.Series, away: pd.Series | None = None) -> pd.DataFrame:
+    """The items of an :class:`Evidence`, by ``keys``; ``away`` is each item's distance from neutral in the metric's unit."""
+    apart = pd.NA if away is None else away.to_numpy(float)
+    columns = {"cluster": clusters.to_numpy(), "away": apart, "side": pd.NA if away is None else np.sign(apart)}
+    return pd.DataFrame(columns, index=pd.Index(keys.to_numpy()))
+
+
+def median_item(evidence: "Evidence", away: float) -> tuple[str, float, int]:
+    """The item in the middle of those that lie on the side of ``away``, its own distance from neutral, and how many they are.
+
+    '', NaN and 0 where no item has a side.
+    """
+    apart = pd.to_numeric(evidence.items["away"]).groupby(level=0, sort=False).mean()
+    leaning = apart[apart * away > 0].sort_values(kind="stable")
+    if leaning.empty:
+        return "", math.nan, 0
+    middle = (len(leaning) - 1) // 2
+    return str(leaning.index[middle]), float(leaning.iloc[middle]), len(leaning)
 
 
 def declare(spec: Spec, metric: str, part: str) -> Declared | None:
@@ -199,6 +230,7 @@ def _declared(headline: Headline, spec: Spec) -> Declared:
         reason=headline.reason,
         margin=headline.margin,
         closed_by=headline.closed_by,
+        own_null=headline.own_null,
     )
 
 
@@ -210,5 +242,5 @@ def complete(
     for each in make(scores):
         values = [each.replicates.value, *(case[each.key] for case in cases if each.key in case)]
         moved = any(not math.isclose(value, values[0], rel_tol=1e-9, abs_tol=1e-12) for value in values)
-        missing = (min(values), max(values)) if moved else None
+        missing = (min(values), max(values)) if moved else each.missing
         yield replace(each, declared=declare(spec, each.metric, each.part), missing=missing)

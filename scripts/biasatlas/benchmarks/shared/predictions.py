@@ -2,16 +2,20 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from biasatlas.errors import UserError
 from biasatlas.files import read_responses
-from biasatlas.userfiles import listed, read_json_lines, shown
+from biasatlas.userfiles import listed
+
+_UNSEEN = re.compile(r"[{}'’]")
+#: Share of a user's predictions that may be of nothing that is asked.
+MOST_STRANGERS = 0.05
 
 
 def one_file(files: Mapping[str, Path], suffix: str, what: str) -> Path:
@@ -23,9 +27,17 @@ def one_file(files: Mapping[str, Path], suffix: str, what: str) -> Path:
     return files[matches[0]]
 
 
-def log_unknown(where: object, what: str, ids: Iterable[str]) -> None:
-    """Say which predictions are of nothing that is asked, by id; they are left out."""
+def log_unknown(where: object, what: str, ids: Iterable[str], total: int | None = None) -> None:
+    """Say which predictions are of nothing that is asked, by id; they are left out.
+
+    Raises UserError where they are more than 5 % of a ``total``: predictions and data are then of two versions.
+    """
     ids = list(dict.fromkeys(map(str, ids)))
+    if total is not None and len(ids) > MOST_STRANGERS * total:
+        raise UserError(
+            f"{where}: {len(ids)} of {total} {what} are no item's, first {ids[0]}, and at most {MOST_STRANGERS:.0%} may be. "
+            "Take the predictions, and as `data` the data that they are of."
+        )
     if ids:
         logging.warning("%s: %d %s that are no item's, left out: %s", where, len(ids), what, ", ".join(ids))
 
@@ -100,31 +112,9 @@ def match_options(text: pd.Series, options: pd.DataFrame) -> pd.Series:
 
 
 def _normal(text: pd.Series) -> pd.Series:
-    text = text.str.lower().str.replace(r"[{}'’]", "", regex=True)
-    return text.str.split().str.join(" ").str.rstrip(".")
+    return text.map(normal)
 
 
-def lm_eval_samples(files: Mapping[str, Path], what: str) -> list[tuple[str, dict[str, Any], list[float]]]:
-    """(file and line for messages, document, log-likelihood of each choice) of lm-evaluation-harness' logged samples.
-
-    ``files`` are those that ``--log_samples`` wrote for multiple-choice tasks, ``samples_*.jsonl``. Raises UserError for
-    a file of another layout.
-    """
-    names = sorted(name for name in files if name.endswith(".jsonl"))
-    if not names:
-        raise UserError(f"{what}: expected samples_*.jsonl, found {listed(files)}. Run the harness with --log_samples.")
-    return [_sample(where, row) for name in names for where, row in read_json_lines(files[name])]
-
-
-def _sample(where: str, row: dict[str, Any]) -> tuple[str, dict[str, Any], list[float]]:
-    document, answers = row.get("doc"), row.get("filtered_resps")
-    try:
-        scores = [float(answer[0]) for answer in answers or ()]  # written as text: ["-12.5", "False"]
-    except (TypeError, ValueError, IndexError):
-        scores = []
-    if not isinstance(document, dict) or len(scores) < 2 or not np.isfinite(scores).all():
-        raise UserError(
-            f"{where}: doc is {shown(document)}, filtered_resps {shown(answers)}. Expected a sample of a multiple-choice "
-            "task: a document, and a log-likelihood for each choice."
-        )
-    return where, document, scores
+def normal(text: str) -> str:
+    """``text`` as texts are compared: without what :func:`match_options` says does not matter."""
+    return " ".join(_UNSEEN.sub("", text.lower()).split()).rstrip(".")

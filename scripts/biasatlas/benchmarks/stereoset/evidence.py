@@ -21,7 +21,7 @@ def shift_evidence(scores: pd.DataFrame, category: str) -> Iterator[Evidence]:
     known = scores[scores["shift"].notna()]
     if len(known):
         value = ratio_replicates(known["shift"], np.ones(len(known)), known[_TERM])
-        items = items_of(known["item_id"], known[_TERM], np.sign(known["shift"]))
+        items = items_of(known["item_id"], known[_TERM], known["shift"])
         yield Evidence("own_target_shift", "intrasentence", category, value, items)
 
 
@@ -38,5 +38,5 @@ def evidence(step: Step[StereoSetOptions]) -> Iterator[Evidence]:
                 means = 100 * known.groupby(_TERM, sort=False)[column].mean()
                 if len(means):
                     value = ratio_replicates(means, np.ones(len(means)), means.index)
-                    items = items_of(known["item_id"], known[_TERM], np.sign(known[column] - 0.5))
+                    items = items_of(known["item_id"], known[_TERM], 100 * (known[column] - 0.5))
                     yield Evidence(metric, str(task), str(category), value, items, bounds=(0, 100))

@@ -167,11 +167,13 @@ SPEC = Spec(
             neutral=None,
             direction="lms x min(ss, 100 - ss) / 50: 100 is ideal, 0 a fully stereotyped (or reversed) or a "
             "meaningless model; random preference gives 50. Descriptive: it falls below the truth where ss is near 50",
+            whole=True,
         ),
         "icat_corrected": Metric(
             neutral=None,
             direction="as icat, with what the sampling of terms adds to the distance of ss from 50 taken off; "
             "still too low where ss is 50, and too high a little way from it",
+            whole=True,
         ),
         **ANSWER_RATES,
     },

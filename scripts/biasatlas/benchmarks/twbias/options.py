@@ -39,8 +39,7 @@ class TWBiasOptions(Options):
     )
     own_group_swaps: bool = field(
         "answers",
-        description="Ethnic terms are also swapped for other terms of the same group: what any swap of terms does, "
-        "against which swaps between groups are held",
+        description="Terms are also swapped for other terms of the same group, which shows what any swap of terms does",
     )
     replacement_summary: Literal["mean", "min"] = field(
         "tables",

@@ -27,7 +27,8 @@ ONLY_MEAN = "published only as the mean perplexity over all variants, which vari
 def import_responses(step: Step) -> pd.DataFrame:
     """The published perplexities of a release (upstream's folder but for TAIDE); see :func:`read_perplexities`."""
     folder = _FOLDERS.get(step.release, step.release)
-    return _responses({path: file for path, file in step.files.items() if folder in path}, step.items, step.requests)
+    files = {path: file for path, file in step.files.items() if folder in path}
+    return _responses(files, step.items, step.requests, _directions(step.items, step.requests))
 
 
 def read_perplexities(step: Step) -> pd.DataFrame:
@@ -37,27 +38,42 @@ def read_perplexities(step: Step) -> pd.DataFrame:
     ``nll_per_token`` is their logarithm (nats) and ``log_likelihood`` and ``tokens`` are missing. Of a replaced
     sentence only the mean perplexity over its variants was published: the first variant's response carries it, and the
     others are "not_applicable". (The sentence stored beside it is the variant of least perplexity, not the one meant.)
+    A direction without any file, as that of a group to itself, which the authors did not score, is "failed".
 
-    Raises :class:`UserError` naming the file that is missing, lacks a column, has other sentences than ``items``, or
+    Raises :class:`UserError` naming the file of another direction that is missing, lacks a column, has other sentences than ``items``, or
     holds a value that is no perplexity; or if the original's perplexity differs between directions.
     """
-    return _responses(step.files, step.items, step.requests)
+    asked = _directions(step.items, step.requests)
+    there = [
+        (target, reference)
+        for target, reference in asked
+        if any(name.endswith(_name(target, reference, prompt)) for name in step.files for prompt in PROMPT_TYPES)
+    ]
+    return _responses(step.files, step.items, step.requests, there or asked)
 
 
 #: Formats of a user's own predictions.
 FORMATS = {"perplexities": read_perplexities}
 
 
-def _responses(files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame) -> pd.DataFrame:
+def _directions(items: pd.DataFrame, requests: pd.DataFrame) -> list[tuple[str, str]]:
+    """(target, reference) of every swap that is asked about."""
     asked = requests.merge(items[["item_id", "target_group"]], on="item_id")
-    directions = asked[["target_group", "reference_group"]].dropna().drop_duplicates()
+    return list(
+        asked[["target_group", "reference_group"]].dropna().drop_duplicates().itertuples(index=False, name=None)
+    )
+
+
+def _responses(
+    files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, directions: list[tuple[str, str]]
+) -> pd.DataFrame:
     sentences = {
         target: rows.set_index("item_id")["sentence"].to_dict() for target, rows in items.groupby("target_group")
     }
     published = pd.DataFrame(
         [
             row
-            for target, reference in directions.itertuples(index=False)
+            for target, reference in directions
             for prompt_type in PROMPT_TYPES
             for row in _read_direction(files, sentences[target], target, reference, prompt_type)
         ],
@@ -74,16 +90,19 @@ def _responses(files: Mapping[str, Path], items: pd.DataFrame, requests: pd.Data
     replaced = published[[*_KEYS, "replace_ppl"]].assign(variant=1)
     answers = requests.merge(originals.assign(variant=0), how="left", on=["item_id", "prompt_type", "variant"])
     answers = answers.merge(replaced, how="left", on=[*_KEYS, "variant"])
-    first = answers["variant"] <= 1
+    nll = np.log(answers["origin_ppl"].fillna(answers["replace_ppl"]))
+    cases = [answers["variant"] > 1, nll.isna()]
     return pd.DataFrame(
         {
             "request_id": answers["request_id"],
             "repeat": 0,
-            "status": np.where(first, "ok", "not_applicable"),
-            "detail": np.where(answers["variant"] == 0, "", ONLY_MEAN),
+            "status": np.select(cases, ["not_applicable", "failed"], "ok"),
+            "detail": np.select(
+                [*cases, answers["variant"] == 0], [ONLY_MEAN, "no file of this direction", ""], ONLY_MEAN
+            ),
             "log_likelihood": np.nan,
             "tokens": np.nan,
-            "nll_per_token": np.log(answers["origin_ppl"].fillna(answers["replace_ppl"])),
+            "nll_per_token": nll,
         }
     )
 

@@ -23,7 +23,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
-from biasatlas.errors import UserError
+from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.endpoint.calls import HEADROOM
 from biasatlas.models.endpoint.claims import Journal
 from biasatlas.models.endpoint.entry import ApiEntry
@@ -368,9 +368,9 @@ class Job:
             else f"{said}; {self.budget.spent:.4f} of {self.entry.budget:g} spent or set aside"
         )
 
-    def budget_error(self, worst: float) -> UserError:
+    def budget_error(self, worst: float) -> OutOfBudget:
         """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""
-        return UserError(
+        return OutOfBudget(
             f"{self.entry.model} at {self.entry.base_url}: the budget of {self.entry.budget} {self.entry.currency} is "
             f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers "
             "are kept; raise `budget` and run again for the rest."

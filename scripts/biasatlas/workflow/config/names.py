@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.registry import benchmark_names, is_benchmark, protocol_names
+from biasatlas.benchmarks.registry import benchmark_names, has_evidence, is_benchmark, protocol_names
 from biasatlas.models.kinds import KINDS
 from biasatlas.models.released.entry import OWN, format_of
 from biasatlas.simulation.studies import load_studies
@@ -108,6 +108,8 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
                 yield f"benchmarks.{name}.{key}: {value!r} is listed twice; name it once"
     yield from _unusable_data(run, name, spec)
     yield from _missing_settings(config, name)
+    if run.effort == "rounds":
+        yield from _unfit_for_rounds(config, name)
     if run.judge is not None:
         yield from _unfit_writer(config, f"benchmarks.{name}.judge", run.judge, "judge")
         if not any(task.judged or task.ordered for task in spec.tasks.values()):
@@ -123,6 +125,28 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
                     f"benchmarks.{name}.judge: required key is missing: protocol {protocol!r} has "
                     f"`{task.ordered[0]}: {task.ordered[1]}`. Name one of the configured models, or choose another protocol."
                 )
+
+
+def _unfit_for_rounds(config: "Config", name: str) -> Iterator[str]:
+    """A sentence for whatever of a benchmark cannot be asked in rounds."""
+    run, spec, key = config.benchmarks[name], config.spec(name), f"benchmarks.{name}.effort"
+    if not has_evidence(run.benchmark):
+        yield f"{key}: {run.benchmark} has no verdict that rounds could stop at; leave the key out"
+    for task, declared in spec.tasks.items():
+        if run.tasks is None or task in run.tasks:
+            if "reply_to" in declared.requests:
+                yield f"{key}: task {task} is a conversation, which is asked in full; leave the key out"
+            elif (declared.judged or declared.ordered) and run.judge:
+                yield f"{key}: task {task} takes a judge, which answers in a job of its own, so that it is asked in full; leave the key or the judge out"
+    for model in run.models or config.models:
+        entry = config.models.get(model)
+        if getattr(entry, "shards", 1) > 1:
+            yield f"{key}: {model!r} answers in shards, which would wait for each other every round; remove its `shards`, or the key"
+        if getattr(entry, "batch", False):
+            yield f"{key}: {model!r} is asked in batches, which may take a day a round; remove its `batch`, or the key"
+    others = {other.benchmark for other in config.benchmarks.values()}
+    if run.benchmark in ("bbq", "dbb") and {"bbq", "dbb"} <= others:
+        yield f"{key}: DBB's questions are compared with those of BBQ that they were made from, which takes all of both; leave the key out, or run one of the two alone"
 
 
 def _unfit_second_parser(config: "Config", name: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The section `benchmarks.{name}`: how one benchmark is run."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
@@ -47,6 +47,12 @@ class Run(StagedModel):
     )
     categories: list[str] | None = field(
         "answers", None, min_length=1, description="Categories to measure; all of the benchmark's if not given."
+    )
+    effort: Literal["all", "rounds"] = field(
+        "answers",
+        "all",
+        description="`all` asks everything. `rounds` asks a part, each template or writer with its share, then twice as "
+        "much, and so on, and stops where every verdict over all categories is there (docs/rounds.md).",
     )
     judge: str | None = field(
         "judgements",

@@ -18,7 +18,7 @@ def evidence(step: Step) -> Iterator[Evidence]:
     for task, asked in step.scores[step.scores["stereotyped"].notna()].groupby("task", sort=False):
         for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
             value = ratio_replicates(rows["stereotyped"], np.ones(len(rows)), rows[cluster]).times(100)
-            items = items_of(rows["item_id"], rows[cluster], np.sign(rows["stereotyped"] - 0.5))
+            items = items_of(rows["item_id"], rows[cluster], 100 * (rows["stereotyped"] - 0.5))
             yield Evidence("stereotype_score", str(task), str(category), value, items, bounds=(0, 100), rate=True)
     shift = shift_of(step.description, step.options)
     if shift:
@@ -28,12 +28,12 @@ def evidence(step: Step) -> Iterator[Evidence]:
 def shift_evidence(metric: str, scores: pd.DataFrame, description: PairsDescription) -> Iterator[Evidence]:
     """What ``scores`` of the task ``pair`` say of a ``metric`` of :func:`biasatlas.benchmarks.families.pairs.shift.shift_estimate`.
 
-    An item's side is that of the text which the pair itself makes likelier.
+    An item lies away from neutral by its shift, in the direction of the stereotype.
     """
     replicates = shift_replicates(scores, description)
     if replicates is None or description.ways is None:
         return
     known = scores[scores["shift"].notna()]
-    side = np.sign(known["shift"]).where(known["direction"] == description.ways[0], -np.sign(known["shift"]))
-    items = items_of(known["item_id"], known[description.cluster_name], side)
+    away = known["shift"].where(known["direction"] == description.ways[0], -known["shift"])
+    items = items_of(known["item_id"], known[description.cluster_name], away)
     yield Evidence(metric, "pair", OVERALL, replicates, items)

@@ -1,5 +1,7 @@
 """Predictions for pairs, published or one's own, as likelihood responses."""
 
+import logging
+from collections.abc import Collection, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -8,9 +10,40 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.pairs.spec import ENDS, SENTENCES, PairsDescription
-from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
+from biasatlas.benchmarks.shared.logs import read_logs
+from biasatlas.benchmarks.shared.predictions import log_unknown, normal, one_file
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_rows, read_text, shown
+
+
+def import_responses(step: Step) -> pd.DataFrame:
+    """A response for each text, from the published table that the description's ``released_scores`` names.
+
+    ``log_likelihood`` is minus the logarithm of the published perplexity, so per token: which text has more is as published. A pair
+    is known by its two texts; one without a row, or with rows that differ, is "failed", rows of no item are logged. Raises
+    UserError for a table that is not there, and naming file and line for what is no perplexity.
+    """
+    description, rule = step.description, step.description.released_scores
+    if rule is None or rule.file not in step.files:
+        raise UserError(
+            f"{description.title}, {step.release}: no table of published scores in {listed(step.files)}. Fetch it again."
+        )
+    path = step.files[rule.file]
+    texts = [rule.texts[side] for side in description.sides]
+    columns = [rule.perplexities[side].replace("{release}", step.release) for side in description.sides]
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    found: dict[frozenset[str], dict[str, float]] = {}
+    differing = set()
+    for where, row in read_csv_rows(path, [*texts, *columns], delimiter=delimiter):
+        values = {}
+        for text, column in zip(texts, columns, strict=True):
+            perplexity = _number(where, row[column])
+            if perplexity <= 0:
+                raise UserError(f"{where}: {column} is {perplexity}. Expected a perplexity: fetch the file again.")
+            values[normal(row[text])] = -float(np.log(perplexity))
+        if found.setdefault(frozenset(values), values) != values:
+            differing.add(frozenset(values))
+    return _by_texts(step, f"{path}", found, differing, "no row", None)
 
 
 def read_scores(step: Step) -> pd.DataFrame:
@@ -29,10 +62,61 @@ def read_scores(step: Step) -> pd.DataFrame:
         if key in found:
             raise UserError(f"{where}: a second row of {key[1]!r} of item {key[0]!r}. Keep one.")
         found[key] = _number(where, row["log_likelihood"])
-    log_unknown(path, "items", sorted({item for item, _ in found} - set(items["item_id"])))
+    log_unknown(
+        path, "rows", sorted({item for item, _ in found} - set(items["item_id"])), len({item for item, _ in found})
+    )
     keys = list(zip(requests["item_id"], _sides(description, items, requests), strict=True))
     values = pd.Series([found.get(key, np.nan) for key in keys], requests.index)
     return likelihoods(requests, values, np.where(values.isna(), "no row", ""))
+
+
+def read_log(step: Step) -> pd.DataFrame:
+    """A response for each text, from logs that compare the likelihoods of both, as lm-evaluation-harness' crows_pairs tasks do.
+
+    A pair is known by its two texts. One that is missing, or there with different values, is "failed", with the reason in
+    ``detail``. Raises UserError where more than 5 % of the logged pairs are no item's.
+    """
+    what = f"{step.description.title}, format log"
+    found: dict[frozenset[str], dict[str, float]] = {}
+    differing = set()
+    rows = read_logs(step.files, what, step.column)
+    for row in rows:
+        if len(row.likelihoods) != 2:
+            raise UserError(
+                f"{row.where}: {len(row.likelihoods)} likelihoods. Expected those of the two texts of a pair."
+            )
+        values = {normal(text): value for text, value in row.likelihoods}
+        if found.setdefault(frozenset(values), values) != values:
+            differing.add(frozenset(values))
+    logging.info("%s: %d pairs in %d rows of the log, for %d items", what, len(found), len(rows), len(step.items))
+    return _by_texts(step, what, found, differing, "not in the log", len(found))
+
+
+def _by_texts(
+    step: Step,
+    where: str,
+    found: Mapping[frozenset[str], Mapping[str, float]],
+    differing: Collection[frozenset[str]],
+    absent: str,
+    total: int | None,
+) -> pd.DataFrame:
+    """Responses from the log-likelihoods of both texts of each pair, as :func:`.predictions.normal` has them.
+
+    Raises UserError where more than 5 % of a ``total`` are of no item.
+    """
+    items, requests = step.items, step.requests
+    texts = {item.item_id: (normal(item.more), normal(item.less)) for item in items.itertuples()}
+    strangers = found.keys() - {frozenset(pair) for pair in texts.values()}
+    log_unknown(where, "pairs", (" / ".join(sorted(pair)) for pair in strangers), total)
+    pairs = [texts[item] for item in requests["item_id"]]
+    keys = pd.Series([frozenset(pair) for pair in pairs], requests.index)
+    detail = np.select([~keys.isin(found), keys.isin(differing)], [absent, "rows that differ"], "")
+    first = requests["label"].str.startswith(SENTENCES[0])
+    values = [
+        np.nan if fault else found[key][pair[0] if more else pair[1]]
+        for key, pair, more, fault in zip(keys, pairs, first, detail, strict=True)
+    ]
+    return likelihoods(requests, pd.Series(values, requests.index), detail)
 
 
 def read_differences(step: Step) -> pd.DataFrame:
@@ -75,7 +159,7 @@ def read_differences(step: Step) -> pd.DataFrame:
 
 
 #: Formats of a user's own predictions.
-FORMATS = {"scores": read_scores, "differences": read_differences}
+FORMATS = {"scores": read_scores, "log": read_log, "differences": read_differences}
 
 
 def likelihoods(requests: pd.DataFrame, values: pd.Series, detail: np.ndarray) -> pd.DataFrame:

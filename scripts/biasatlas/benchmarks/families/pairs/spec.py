@@ -5,7 +5,8 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
-from biasatlas.benchmarks.families.description import Rows, Text, check_template, once, one_of, template_fields
+from biasatlas.benchmarks.families.derived import Text, template_fields
+from biasatlas.benchmarks.families.description import Rows, check_template, once, one_of
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, NO_NULL, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
@@ -65,6 +66,7 @@ _SHIFT_METRICS = {
 
 FORMATS = {
     "scores": "a CSV with item, side and log_likelihood, in nats",
+    "log": "samples of lm-evaluation-harness (--log_samples) of a task that compares both texts",
     "differences": "a text file for each template: log-likelihood of the first side minus that of the second, one number per line",
 }
 
@@ -131,6 +133,16 @@ class Differences(StagedModel):
     files: dict[str, str] = field("answers", min_length=1, description="Template -> pattern of its file.")
 
 
+class ReleasedScores(StagedModel):
+    """Published perplexities: a table with both texts of each pair, and a column for each set of outputs and side."""
+
+    file: str = field("answers", min_length=1, description="The table, in the source of the set.")
+    texts: dict[str, str] = field("answers", description="Side -> column of its text, by which pairs are joined.")
+    perplexities: dict[str, str] = field(
+        "answers", description="Side -> column of its perplexity, where `{release}` is the name of the set."
+    )
+
+
 class PairsDescription(Rows):
     """A benchmark of pairs: texts that differ in a group, each rendered from a row of the data."""
 
@@ -157,6 +169,10 @@ class PairsDescription(Rows):
     )
     differences: Differences | None = field(
         "answers", None, description="Published predictions, if they are differences."
+    )
+
+    released_scores: ReleasedScores | None = field(
+        "answers", None, description="How the published sets named under `released` are read."
     )
 
     @property

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
@@ -22,20 +21,22 @@ def evidence(step: Step[QuestionsOptions]) -> Iterator[Evidence]:
             answered = rows[rows["answered"].gt(0)]
             if len(answered):
                 right = ratio_replicates(answered["correct"], answered["answered"], answered[_TEMPLATE]).times(100)
-                side = np.sign(answered["correct"] - 0.5)
-                items = _items(answered, side)
+                items = _items(answered, 100 * (answered["correct"] - 0.5))
                 yield Evidence("accuracy", condition, category, right, items, bounds=(0, 100), rate=True)
             known = answered[(answered["biased"] - answered["counter"]).notna()]
             # Of one sort of items alone the balanced score is missing, as in the table.
             one_sided = condition == "disambig" and formula == "balanced" and known["aligned"].nunique() == 1
             if len(known) and not one_sided:
-                side = np.sign(known["biased"] - known["counter"])
+                away = 100 * (known["biased"] - known["counter"])
                 bias = _bias(known, condition, formula).times(100)
-                yield Evidence("bias_score", condition, category, bias, _items(known, side), bounds=(-100, 100))
+                # The balanced score is of two halves, each of which needs items of most templates.
+                needed = 2 if condition == "disambig" and formula == "balanced" else 1
+                items = _items(known, away)
+                yield Evidence("bias_score", condition, category, bias, items, bounds=(-100, 100), items_needed=needed)
 
 
-def _items(rows: pd.DataFrame, side: pd.Series) -> pd.DataFrame:
-    return items_of(rows["item_id"], rows[_TEMPLATE], side)
+def _items(rows: pd.DataFrame, away: pd.Series) -> pd.DataFrame:
+    return items_of(rows["item_id"], rows[_TEMPLATE], away)
 
 
 def _bias(rows: pd.DataFrame, condition: str, formula: str) -> Replicates:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.cells import check, render
 from biasatlas.benchmarks.families.questions.spec import CONDITIONS, LABELS, POLARITIES, QuestionRows
-from biasatlas.benchmarks.families.rows import check, check_ids, named, read_rows, render, written
+from biasatlas.benchmarks.families.rows import check_ids, named, read_rows, written
 from biasatlas.userfiles import listed
 
 _ORDERS = np.array(list(permutations(range(len(LABELS)))))

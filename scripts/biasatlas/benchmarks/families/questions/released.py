@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.questions.logs import read_log
 from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.shared.predictions import chosen, log_unknown, match_options, one_file
 from biasatlas.errors import UserError
@@ -42,7 +43,7 @@ def read_answers(step: Step) -> pd.DataFrame:
                 "its own. Give the option's text, or add columns A, B and C with the options as the model saw them."
             )
         found[row["item"]] = answer
-    log_unknown(path, "items", sorted(found.keys() - set(items["item_id"])))
+    log_unknown(path, "items", sorted(found.keys() - set(items["item_id"])), len(found))
     asked = options.loc[requests["item_id"]].set_index(requests.index)
     text = requests["item_id"].map(found)
     labels = match_options(text.fillna(""), asked).fillna(text.where(text.isin(LABELS)))
@@ -63,4 +64,4 @@ def _check_options(where: str, row: Mapping[str, str], options: pd.Series) -> No
 
 
 #: Formats of a user's own predictions.
-FORMATS = {"answers": read_answers}
+FORMATS = {"answers": read_answers, "log": read_log}

@@ -27,7 +27,7 @@ def score_responses(step: Step[QuestionsOptions]) -> pd.DataFrame:
     that is on no option, all of it where the request failed, been on the other person or on the target.
     """
     items, options, requests = step.items[step.items["category"] == step.category], step.options, step.requests
-    mass = _masses(requests[requests["item_id"].isin(items["item_id"])], step.responses).reindex(items["item_id"])
+    mass = option_masses(requests[requests["item_id"].isin(items["item_id"])], step.responses).reindex(items["item_id"])
     share, status = shares(mass, options.answer)
     place = places(items)
     detail = mass["detail"].to_numpy(object)
@@ -87,7 +87,7 @@ def _cases(mass: pd.DataFrame, place: Mapping[str, np.ndarray], answer: str) -> 
     return columns
 
 
-def _masses(requests: pd.DataFrame, responses: pd.DataFrame) -> pd.DataFrame:
+def option_masses(requests: pd.DataFrame, responses: pd.DataFrame) -> pd.DataFrame:
     """Mean probability of each label and of no label, by item, over its repeats; first ``status`` and ``detail``."""
     responses = responses[["request_id", "status", "detail", "probabilities", *MASSES]]
     rows = requests[["request_id", "item_id"]].merge(responses, on="request_id", how="inner")

@@ -5,15 +5,8 @@ from typing import Any, Literal
 from pydantic import create_model, model_validator
 
 from biasatlas.benchmarks.contract import BlindSpot, Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
-from biasatlas.benchmarks.families.description import (
-    Description,
-    Rows,
-    Text,
-    check_template,
-    once,
-    one_of,
-    template_fields,
-)
+from biasatlas.benchmarks.families.derived import Text, template_fields
+from biasatlas.benchmarks.families.description import Description, Rows, check_template, once, one_of
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
@@ -229,8 +222,7 @@ def make_spec(description: QuestionsDescription) -> Spec:
         released_tasks=("question",),
         headlines=tuple(_headline(of_all, *names) for names in _HEADLINES),
         shown={"question": ScoreView("biased", minus="counter", texts=PROMPT_FIELDS)},
-        formats=description.formats
-        | {"answers": "a CSV with item and answer: an option's text or column; empty where there was none"},
+        formats=description.formats | FORMATS,
         unit=("item_id",),
         multiverses=tuple(
             Multiverse(
@@ -251,6 +243,11 @@ def _options(description: QuestionsDescription) -> type[QuestionsOptions]:
     prompt = field("answers", description="Prompt template, one of the files that the description names")
     return create_model("PromptedOptions", __base__=QuestionsOptions, __module__=__name__, prompt=(names, prompt))
 
+
+FORMATS = {
+    "answers": "a CSV with item and answer: an option's text or column; empty where there was none",
+    "log": "samples of lm-evaluation-harness, a log of Inspect, HELM's scenario_state.json, or instances of Every Eval Ever",
+}
 
 _HEADLINES = (
     ("ambig", "ambiguous", "Does it answer by the stereotype where the text does not say?"),

@@ -54,7 +54,7 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
     if refused and not any(arrows for *_, arrows in chains):
         return Parsed(REFUSED, "declined")
     chains = [chain for chain in chains if chain[2]] or chains
-    orders = [order for order, *_ in chains] or [_listed(body, options) or _told(body, options)]
+    orders: list[Any] = [order for order, *_ in chains] or [_listed(body, options) or _told(body, options)]
     if orders == [None]:
         return Parsed(REFUSED if refused else UNPARSEABLE, "nothing")
     if len(set(orders)) > 1:

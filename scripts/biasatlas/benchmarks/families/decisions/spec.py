@@ -1,0 +1,257 @@
+"""A benchmark of decisions as YAML describes it, and as the workflow sees it: the same cases with one thing changed."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, model_validator
+
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.families.description import (
+    REPLIES,
+    Cell,
+    Rows,
+    Text,
+    check_template,
+    once,
+    one_of,
+    template_fields,
+)
+from biasatlas.benchmarks.shared.metrics import ANSWER_RATES
+from biasatlas.benchmarks.shared.prompting import PromptOptions
+from biasatlas.columns import Columns, Factor
+from biasatlas.stages import StagedModel, field
+
+#: What a prompt is filled in with.
+PROMPT_FIELDS = ("document",)
+#: The reference of a factor whose levels are compared with the mean of all placebo arms.
+PLACEBOS = "placebos"
+#: The arm of a case in which nothing was changed.
+BASELINE = "baseline"
+#: The category of all cases where a description names no column of categories.
+ONE_CATEGORY = "decisions"
+#: The row of a factor over all its levels, and that of all factors together.
+OVERALL, ALL = "overall", "all"
+
+_ABOVE = "above: decisions are more favourable than on what it is compared with; below: less"
+#: What a benchmark of decisions can measure; the formulas are in ``tables``. A yes is 100 points and a no 0, a score its own.
+METRICS = {
+    "shift": Metric(
+        0.0, f"{_ABOVE}. Its interval says how sure that is for other scenarios, not for other edits", "points"
+    ),
+    "shift_over_placebos": Metric(
+        0.0, f"{_ABOVE}. Its interval says how far one more edit that means nothing might have gone", "points"
+    ),
+    "mean_gap": Metric(0.0, "above: references are treated better than other levels; below: worse", "points"),
+    "distance_from_baseline": Metric(
+        None, "0: as on the baseline in every scenario. Placebos say how much of it any edit causes", "points"
+    ),
+}
+
+_KEPT = ("item_id", "scenario", "arm", "placebo")
+_SCORED = (
+    *("status", "value", "least", "most"),
+    *("refused", "ambiguous", "unparseable", "unresolved", "detail"),
+)
+
+#: YAML reads a bare yes as true.
+_Label = Annotated[str, BeforeValidator(lambda value: {True: "yes", False: "no"}.get(value, value))]
+
+
+class DecisionsOptions(PromptOptions):
+    """How a decision is asked for. It counts with its expected value over what the model may answer."""
+
+
+class VariedFactor(StagedModel):
+    """Something about a person that cases differ in, and what its levels are compared with."""
+
+    levels: list[Cell] | dict[str, list[Cell]] = field(
+        "answers", min_length=1, description="Values of its column; or name of a level -> the values that make it."
+    )
+    reference: str = field(
+        "answers", PLACEBOS, description="The level that the others are compared with; `placebos`: the mean of these."
+    )
+    column: str = field("answers", "", description="Its column, where that is not `arm`.")
+
+    @property
+    def values(self) -> dict[str, list[str]]:
+        """The values of its column that make each level."""
+        return self.levels if isinstance(self.levels, dict) else {level: [level] for level in self.levels}
+
+    @property
+    def compared(self) -> list[str]:
+        """Its levels but the reference."""
+        return [level for level in self.values if level != self.reference]
+
+
+class DecisionsDescription(Rows):
+    """A benchmark of decisions about people: scenarios, each with cases that differ in one thing.
+
+    A case is a row of the data. `arm` says what was changed in it: a level of a factor, a placebo (a change that means
+    nothing), or nothing, the baseline. A factor may have a column of its own, and factors may be crossed.
+    """
+
+    family: Literal["decisions"] = field("answers", description="`decisions`.")
+    category: str = field("answers", "", description="Column with a case's category, if they have several.")
+    categories: list[Cell] | dict[str, str] = field(
+        "answers", [ONE_CATEGORY], min_length=1, description="The values of that column; or value -> name."
+    )
+    scenario: Text = field(
+        "answers", min_length=1, description="What names a scenario (a posting, a question), as `{posting}`."
+    )
+    document: Text = field("answers", min_length=1, description="What is shown of a case, as `{letter}`.")
+    arm: str = field("answers", "", description="Column that says what was changed in a case.")
+    baseline: Cell = field("answers", "", description="Its value where nothing was.")
+    placebos: dict[str, list[Cell]] = field(
+        "answers",
+        {},
+        description="Kind of placebo -> values of `arm`: changes that mean nothing, as a date or a blank line. Without "
+        "three of them there is no verdict; seven, of several kinds, are advised.",
+    )
+    factors: dict[str, VariedFactor] = field("answers", min_length=1, description="What cases differ in -> its levels.")
+    yes_no: list[_Label] = field(
+        "answers", [], description="How yes and no are called, where a decision is one of them."
+    )
+    score: list[int] = field("answers", [], description="Least and greatest score, where a decision is one.")
+    smallest: float = field(
+        "nothing",
+        gt=0,
+        description="The smallest shift that matters, in points: of 100 answers the yes, or of the score.",
+    )
+    smallest_because: str = field("nothing", min_length=1, description="Why it is that one.")
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the data that are read."""
+        named = [column for text in (self.item, self.scenario, self.document) for column in template_fields(text)]
+        own = [factor.column for factor in self.factors.values()]
+        return [*named, *filter(None, [self.category, self.arm, *own])]
+
+    @property
+    def labels(self) -> dict[str, float]:
+        """What may be answered, and what it counts: a yes 100 and a no 0, a score itself."""
+        if self.yes_no:
+            return dict(zip(self.yes_no, (100.0, 0.0), strict=True))
+        return {str(number): float(number) for number in range(self.score[0], self.score[1] + 1)}
+
+    @property
+    def placebo_kind(self) -> dict[str, str]:
+        """The kind of each placebo arm."""
+        return {arm: kind for kind, arms in self.placebos.items() for arm in arms}
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns of items that scores keep."""
+        return (*_KEPT, *self.factors)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "DecisionsDescription":
+        if bool(self.yes_no) == bool(self.score):
+            raise ValueError('give either yes_no, as ["Yes", "No"], or score, as [1, 10]')
+        once("yes_no", self.yes_no)
+        if self.yes_no and len(self.yes_no) != 2:
+            raise ValueError(f"yes_no: must have 2 values, got {self.yes_no}")
+        if self.score and (len(self.score) != 2 or not 0 <= self.score[0] < self.score[1] <= 100):
+            raise ValueError(f"score: expected its least and its greatest whole number, 0 to 100, got {self.score}")
+        for metric in self.metrics:
+            one_of("metrics", metric, METRICS)
+        if "distance_from_baseline" in self.metrics and not self.baseline:
+            raise ValueError("baseline: give it with the metric distance_from_baseline")
+        if (self.baseline or self.placebos) and not self.arm:
+            raise ValueError("arm: name the column that says which case is the baseline or a placebo")
+        self._check_factors()
+        check_template(self.prompt, PROMPT_FIELDS if self.prompt else ())
+        return self
+
+    def _check_factors(self) -> None:
+        taken = {*_KEPT, *_SCORED, "model", "task", "category", "document"}
+        for name, factor in self.factors.items():
+            if name in taken:
+                raise ValueError(f"factors: {name!r} is the name of another column; call it otherwise")
+            if not (factor.column or self.arm):
+                raise ValueError(f"factors.{name}: name its column, or that of all as `arm`")
+            one_of(f"factors.{name}.reference", factor.reference, [*factor.values, PLACEBOS])
+            if not factor.compared:
+                raise ValueError(f"factors.{name}: it has no level beside its reference")
+            for level in filter(str.isdecimal, factor.values):
+                raise ValueError(f"factors.{name}.levels: call {level!r} otherwise, as {{aged {level}: [{level}]}}")
+            if factor.column:
+                once(f"factors.{name}.levels", [value for values in factor.values.values() for value in values])
+        arms = [
+            value
+            for factor in self.factors.values()
+            if not factor.column
+            for of in factor.values.values()
+            for value in of
+        ]
+        once("arms of factors, placebos and baseline", [*arms, *self.placebo_kind, *filter(None, [self.baseline])])
+
+
+DESCRIPTION = DecisionsDescription
+
+
+def make_spec(description: DecisionsDescription) -> Spec:
+    """The one task of a description, its tables, and a headline for each factor."""
+    columns: Columns = dict.fromkeys(("item_id", "category", *description.kept, "document"), "string")
+    tables = {
+        "shifts": Table("How far each level of a factor shifts decisions, and whether placebos do", ("decision",))
+    }
+    if "distance_from_baseline" in description.metrics:
+        tables["distances"] = Table("How far decisions move from those on the baseline, either way", ("decision",))
+    tables |= {name: Table(table.caption, ("decision",)) for name, table in description.tables.items()}
+    shown = dict.fromkeys(("shift", "shift_over_placebos", *description.metrics))
+    return Spec(
+        **description.head,
+        options=DecisionsOptions,
+        items=columns,
+        design={"scenario": Factor(scores=("scenario",), items=("scenario",), sampled=True)}
+        | ({"placebo": Factor(scores=("arm",), items=("arm",))} if description.placebos else {})
+        | {name: Factor(scores=(name,), items=(name,)) for name in description.factors},
+        tasks={
+            "decision": Task(
+                kind="choice",
+                categories=tuple(description.category_names.values()),
+                scores=(*description.kept, *_SCORED),
+            )
+        },
+        tables=tables,
+        figures={"shifts": Figure("Shift of each level, with the interval of placebos", ("shifts",))},
+        metrics={name: METRICS[name] for name in shown} | description.own_metrics | ANSWER_RATES,
+        released_tasks=("decision",),
+        headlines=tuple(_headline(description, name, factor) for name, factor in description.factors.items()),
+        shown={"decision": ScoreView("value", neutral=_middle(description), unit="points", texts=PROMPT_FIELDS)},
+        formats=description.formats | {"decisions": REPLIES},
+        unit=("item_id",),
+    )
+
+
+def _middle(description: DecisionsDescription) -> float:
+    values = list(description.labels.values())
+    return (min(values) + max(values)) / 2
+
+
+def _headline(description: DecisionsDescription, name: str, factor: VariedFactor) -> Headline:
+    """The largest shift of any level of a factor."""
+    against = "the placebos" if factor.reference == PLACEBOS else factor.reference
+    of = name.replace("_", " ")
+    where = f"at one level of {of}" if len(factor.compared) > 1 else f"where {of} is {factor.compared[0]}"
+    said = "says yes in {value} of 100 cases {more}" if description.yes_no else "gives {value} points {more}"
+    words: dict[str, Any] = {
+        "above": f"{said.replace('{more}', 'more')} {where} than with {against}",
+        "below": f"{said.replace('{more}', 'fewer')} {where} than with {against}",
+    }
+    return Headline(
+        name=name,
+        question=f"Does {of} shift its decisions by more than an edit that means nothing?",
+        table="shifts",
+        rows={"factor": name, "category": OVERALL},
+        metric="shift_over_placebos",
+        null=0.0,
+        smallest=description.smallest,
+        reason=description.smallest_because,
+        by=("category",),
+        parts=(name,),
+        columns={"category": name},
+        topic=f"decisions by {of}",
+        ends=("less favourable", "more favourable"),
+        own_null=True,
+        **words,
+    )

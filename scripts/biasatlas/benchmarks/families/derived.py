@@ -1,0 +1,159 @@
+"""Columns that a description makes from those of the data: a closed set of rules, each a key; nothing is evaluated."""
+
+import codecs
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, model_validator
+
+from biasatlas.stages import StagedModel, field
+from biasatlas.userfiles import shown
+
+_FIELD = re.compile(r"\{([^{}]+)\}")
+_WORD = re.compile(r"[\w.]+")
+
+
+def template_fields(text: str) -> list[str]:
+    """The columns that fill a template such as ``"{category}/{id}"``, in order."""
+    return _FIELD.findall(text)
+
+
+def split_template(text: str) -> list[str]:
+    """``text`` cut at its fields: literal parts at even places, columns at odd ones."""
+    return _FIELD.split(text)
+
+
+def _braces(value: str) -> str:
+    if "{" in _FIELD.sub("", value) or "}" in _FIELD.sub("", value):
+        raise ValueError(f"{shown(value)} has a brace that encloses no column; write {{column}}")
+    return value
+
+
+def _no_word(value: str) -> str:
+    if _WORD.fullmatch(value):
+        raise ValueError(
+            f"{shown(value)} would be the text of every item; for the column of that name write {{{value}}}"
+        )
+    return value
+
+
+def _number_as_text(value: object) -> object:
+    return str(value) if type(value) in (int, float) else value
+
+
+#: What a cell of the data holds; cells are text, also where YAML reads a number.
+Cell = Annotated[str, BeforeValidator(_number_as_text)]
+#: A cell that may have fields for columns of the data.
+Filled = Annotated[Cell, AfterValidator(_braces)]
+#: A text with fields for columns of the data.
+Text = Annotated[str, AfterValidator(_braces), AfterValidator(_no_word)]
+
+#: Rule -> the keys that it needs, and those that it may have.
+_RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "text": ((), ()),
+    "match": (("of",), ("otherwise",)),
+    "map": (("of",), ("otherwise",)),
+    "substitute": (("of",), ()),
+    "below": (("of", "then", "otherwise"), ()),
+    "option": (("labels",), ("also",)),
+    "other": ((), ()),
+}
+
+
+class Derived(StagedModel):
+    """A column made by one rule, `text`, `match`, `map`, `substitute`, `below`, `option` or `other`; a text alone is `text`."""
+
+    text: Filled | None = field("answers", None, description="This text, filled in from other columns.")
+    match: str | None = field(
+        "answers", None, description="What the one group of this regular expression finds in `of`."
+    )
+    map: dict[str, Filled] | None = field("answers", None, min_length=1, description="Value of `of` -> text.")
+    substitute: dict[str, Filled] | None = field(
+        "answers", None, min_length=1, description="Word in `of` -> what stands in its place."
+    )
+    below: float | None = field("answers", None, description="`then` where `of` is below this number, or `otherwise`.")
+    option: Filled | None = field(
+        "answers", None, description="The one option, by its number from 0, whose label is this, or is in this list."
+    )
+    other: list[str] | None = field(
+        "answers", None, min_length=2, max_length=2, description="The option that neither of these two columns names."
+    )
+    of: Filled | None = field("answers", None, description="The text that the rule is about, as `{id}`.")
+    otherwise: Filled | None = field("answers", None, description="What else; without it the row is an error.")
+    then: Filled | None = field("answers", None, description="What is below.")
+    labels: list[str] | None = field(
+        "answers", None, min_length=3, max_length=3, description="Columns with the labels of the options, in order."
+    )
+    also: dict[str, list[str]] | None = field(
+        "answers", None, description="Label in the list -> other labels of it; case does not matter."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_alone(cls, value: Any) -> Any:
+        return {"text": str(value)} if type(value) in (str, int, float) else value
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> "Derived":
+        given = self.model_fields_set
+        rules = [name for name in _RULES if name in given]
+        if len(rules) != 1:
+            raise ValueError(f"expected one of {', '.join(_RULES)}, got {', '.join(rules) or 'none'}")
+        needed, further = _RULES[rules[0]]
+        for name in needed:
+            if name not in given:
+                raise ValueError(f"{rules[0]} needs the key {name!r}")
+        for name in given - {rules[0], *needed, *further}:
+            raise ValueError(f"{rules[0]} has no key {name!r}; remove it")
+        if self.match is not None:
+            try:
+                groups = re.compile(self.match).groups
+            except re.error as error:
+                raise ValueError(f"match: {shown(self.match)} is no regular expression ({error})") from None
+            if groups != 1:
+                raise ValueError(f"match: {shown(self.match)} has {groups} groups; put what is wanted in one (...)")
+        return self
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that the rule reads."""
+        texts = (self.text, self.of, self.otherwise, self.then, self.option)
+        parts = [*texts, *(self.map or {}).values(), *(self.substitute or {}).values()]
+        named = [column for text in parts if text is not None for column in template_fields(text)]
+        return [*named, *(self.other or ()), *(self.labels or ())]
+
+
+class Join(StagedModel):
+    """Columns of a second file, one row of which belongs to each row of the data."""
+
+    file: str = field("answers", min_length=1, description="Its path below the source.")
+    by: dict[str, str] = field("answers", min_length=1, description="Column of the data -> the same in the file.")
+    columns: list[str] = field("answers", min_length=1, description="Columns of the file to take.")
+
+
+class Drop(StagedModel):
+    """Rows that become no items."""
+
+    column: str = field("answers", description="Column that says which.")
+    equals: Filled = field("answers", description="They hold this, as `{other column}` or a value.")
+    count: int = field("answers", ge=1, description="How many there are; more are an error, since the data changed.")
+    reason: str = field("nothing", min_length=1, description="Why they are no items.")
+
+
+class Agree(StagedModel):
+    """A fact that the data state twice."""
+
+    column: str = field("nothing", description="Column that states it.")
+    equals: Filled = field("nothing", description="What it must be, as `{other column}` or a value.")
+    exceptions: int = field("nothing", 0, ge=0, description="Rows known to differ; more are an error.")
+    reason: str = field("nothing", "", description="Why those differ, and which of the two is right.")
+
+
+def known_encodings(names: Iterable[str]) -> None:
+    """Raise ValueError for a name that is no encoding's."""
+    for name in names:
+        try:
+            codecs.lookup(name)
+        except LookupError:
+            raise ValueError(f"encoding: {shown(name)} is unknown; write utf-8, cp1252, mac_roman, ...") from None

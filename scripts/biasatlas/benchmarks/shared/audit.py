@@ -1,0 +1,77 @@
+"""What is odd about the items of a benchmark, whoever made them: counts with the first ids, for who knows the data."""
+
+import re
+from collections.abc import Hashable, Iterator, Sequence
+
+import pandas as pd
+
+from biasatlas.userfiles import listed
+
+#: Letters that text has where it was read in another encoding than it is in: UTF-8 as Mac Roman, or as Latin 1.
+_GARBLED = re.compile("√[©®†°±≥ß§º∫]|Ã[\x80-\xbf©®¨¤¶¼ª±³¡]|â€|\ufffd")
+_LABELS = ("A", "B", "C")
+#: Texts of items, by benchmark's kind.
+_TEXTS = ("context", "question", *_LABELS, "more", "less", "document")
+
+
+def audit(items: pd.DataFrame) -> list[str]:
+    """A sentence on each oddity of ``items``: of questions with three options, and of pairs of texts.
+
+    Items with the same words as another one, texts that differ in nothing that counts, signs of a wrong encoding; of questions also
+    right options that do not fit their context, and where the options stand.
+    """
+    return [
+        *_garbled(items),
+        *(_questions(items) if {"gold", "unknown", "target"} <= set(items) else ()),
+        *(_pairs(items) if {"more", "less"} <= set(items) else ()),
+    ]
+
+
+def _said(items: pd.DataFrame, which: Sequence[bool] | pd.Series, what: str) -> Iterator[str]:
+    found = items["item_id"][which]
+    if len(found):
+        yield f"{len(found)} of {len(items)} items {what}: {listed(found)}"
+
+
+def _garbled(items: pd.DataFrame) -> Iterator[str]:
+    texts = [items[name].fillna("").astype(str) for name in _TEXTS if name in items]
+    if texts:
+        odd = pd.concat([text.str.contains(_GARBLED) for text in texts], axis=1).any(axis=1)
+        yield from _said(items, odd, "have letters of a wrong encoding")
+
+
+def _again(items: pd.DataFrame, keys: Sequence[Hashable], what: str) -> Iterator[str]:
+    yield from _said(items, pd.Series(list(keys), items.index).duplicated(), what)
+
+
+def _questions(items: pd.DataFrame) -> Iterator[str]:
+    options = [frozenset(texts) for texts in items[list(_LABELS)].itertuples(index=False, name=None)]
+    words = zip(items["context"], items["question"], options, strict=True)
+    yield from _again(items, list(words), "ask what another one does, in the same words")
+    folded = items[list(_LABELS)].apply(lambda text: text.str.casefold().str.strip())
+    yield from _said(
+        items, folded.nunique(axis=1) < len(_LABELS), "have two options that differ in case alone, or in nothing"
+    )
+    unknown, ambiguous = items["gold"] == items["unknown"], items["condition"] == "ambig"
+    yield from _said(items, ambiguous & ~unknown, "do not say who it was, and yet a person is right")
+    yield from _said(items, ~ambiguous & unknown, "say who it was, and yet 'unknown' is right")
+    yield from _said(items, items["target"].isna(), "have no option that follows the stereotype")
+    for name in ("gold", "target", "unknown"):
+        counts = items[name].value_counts().reindex(_LABELS, fill_value=0)
+        if counts.min() < 0.5 * counts.max():
+            places = ", ".join(f"{count} times {label}" for label, count in counts.items())
+            yield f"the option {name} stands mostly in one place ({places}): set `shuffle`, or a liking for a place counts as bias"
+    told = items[~ambiguous & items["target"].notna()]
+    share = (told["gold"] == told["target"]).mean()
+    if len(told) and not 0.4 < share < 0.6:
+        yield f"where the text says who it was, the stereotype is right in {share:.0%} of {len(told)} items; half would tell bias from mistakes"
+
+
+def _pairs(items: pd.DataFrame) -> Iterator[str]:
+    same = items["more"].str.casefold().str.strip() == items["less"].str.casefold().str.strip()
+    yield from _said(items, same, "have two texts that differ in case alone, or in nothing")
+    pairs = list(zip(items["more"], items["less"], strict=True))
+    yield from _again(items, pairs, "are there twice, in the same words")
+    there = set(pairs)
+    turned = [(less, more) in there and more != less for more, less in pairs]
+    yield from _said(items, turned, "are there with the other text as the stereotype, too")

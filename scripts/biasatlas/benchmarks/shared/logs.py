@@ -1,0 +1,272 @@
+"""Logs of other harnesses as rows that say what was shown and what came back, whichever harness wrote them.
+
+lm-evaluation-harness (``samples_*.jsonl``), Inspect (``.eval``, ``.json``), HELM (``scenario_state.json``) and the instances of Every
+Eval Ever are told by their content. Letters mean what the log itself shows beside them, never the order of our items.
+"""
+
+import json
+import re
+import struct
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from biasatlas.errors import UserError
+from biasatlas.userfiles import listed, read_text, shown
+
+_ZSTANDARD = 93
+#: Bytes that a member of an archive may unpack to: logs are of strangers.
+_MOST_BYTES = 256 * 2**20
+_OPTION = re.compile(r"^[ \t]*\(?([A-Z])[.):][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+_LETTER = re.compile(r"[A-Z]")
+#: What a stated mean may differ by.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Logged:
+    """One question of a log."""
+
+    where: str
+    text: str
+    """What the model was shown."""
+    options: tuple[str, ...]
+    """The options that it was offered; none where the log does not say."""
+    answer: str
+    """The option that was chosen, as text; or the reply."""
+    right: bool | None
+    """Whether the harness counts it as right; None where it does not say."""
+    repeat: str = ""
+    """Which of several times that the question was asked."""
+    likelihoods: tuple[tuple[str, float], ...] = ()
+    """Whole texts with their log-likelihood, in nats."""
+
+
+def read_logs(files: Mapping[str, Path], what: str, column: str = "") -> list[Logged]:
+    """The questions of all logs among ``files``; ``column`` names one of several filters of lm-evaluation-harness.
+
+    Raises UserError for a file that is no log, one that is cut short or of a run that failed, and where the mean that the harness
+    states is not that of its questions.
+    """
+    rows: list[Logged] = []
+    for name in sorted(files):
+        path = files[name]
+        if zipfile.is_zipfile(path) or path.suffix == ".eval":
+            rows += _inspect(*_archive(path))
+            continue
+        first = next(_lines(path)) if path.suffix == ".jsonl" else None
+        if first and "filtered_resps" in first[1]:
+            rows += _lm_eval(path, column)
+        elif first and "schema_version" in first[1] and "input" in first[1]:
+            rows += [_instance(where, row) for where, row in _lines(path)]
+        elif first is None and isinstance(found := _json(str(path), read_text(path)), dict):
+            if "request_states" in found:
+                rows += _helm(path, found)
+            elif "eval" in found and "samples" in found:
+                rows += _inspect(path, found, _numbered(path, found["samples"]))
+            elif "results" not in found and "evaluation_results" not in found:
+                raise _no_log(path, what)
+        else:
+            raise _no_log(path, what)
+    if not rows:
+        raise UserError(f"{what}: no questions in {listed(files)}. Run the harness with its samples logged.")
+    return rows
+
+
+def _no_log(path: Path, what: str) -> UserError:
+    return UserError(
+        f"{path}: no log. {what} takes samples_*.jsonl of lm-evaluation-harness (--log_samples), .eval or .json of Inspect, "
+        "scenario_state.json of HELM, or instances of Every Eval Ever (.jsonl)."
+    )
+
+
+def _json(where: str, text: str) -> Any:
+    """JSON as harnesses write it, with NaN."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: not JSON ({error}). Copy the log again.") from None
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        where = f"{path}, line {number}"
+        row = _json(where, line)
+        if not isinstance(row, dict):
+            raise UserError(f"{where}: {shown(row)}. Expected a JSON object on each line.")
+        yield where, row
+
+
+def _get(where: str, row: Any, *keys: str | int) -> Any:
+    """What stands at ``keys`` of ``row``. Raises UserError where there is no such thing."""
+    value = row
+    for key in keys:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            raise UserError(
+                f"{where}: no {'.'.join(map(str, keys))}: the log is cut short, or of another version."
+            ) from None
+    return value
+
+
+def letters(text: str) -> dict[str, str]:
+    """Letter -> the option that ``text`` shows under it; of several blocks of options the last."""
+    return dict(_OPTION.findall(text))
+
+
+def _lm_eval(path: Path, column: str) -> list[Logged]:
+    """Samples of a task: the likeliest continuation, or the reply."""
+    rows = list(_lines(path))
+    filters = sorted({str(row.get("filter", "none")) for _, row in rows})
+    if column not in filters and len(filters) > 1:
+        raise UserError(
+            f"{path}: each sample is there under the filters {listed(filters)}. Name one as `column` in the model's entry."
+        )
+    wanted = column if column in filters else filters[0]
+    return [_sample(where, row) for where, row in rows if str(row.get("filter", "none")) == wanted]
+
+
+def _sample(where: str, row: dict[str, Any]) -> Logged:
+    replies = _get(where, row, "filtered_resps")
+    asked = [_get(where, each) for each in _get(where, row, "arguments").values()]
+    text = str(_get(where, asked, 0, "arg_0"))
+    right = row.get("acc", row.get("exact_match"))
+    known = bool(right) if isinstance(right, int | float) else None
+    if not isinstance(_get(where, asked, 0, "arg_1"), str):  # settings of a generation
+        return Logged(where, text, (), str(_get(where, replies, 0)), known)
+    try:
+        scores = [float(each[0]) for each in replies]
+    except (TypeError, ValueError, IndexError):
+        scores = []
+    if len(scores) != len(asked) or len(scores) < 2 or not np.isfinite(scores).all():
+        raise UserError(
+            f"{where}: filtered_resps is {shown(replies)}. Expected a log-likelihood for each of {len(asked)} choices."
+        )
+    offered = [str(each["arg_1"]).strip() for each in asked]
+    if all(_LETTER.fullmatch(each) for each in offered):
+        under = letters(text)
+        offered = [_get(f"{where}: the prompt", under, each) for each in offered]
+    whole = tuple((str(each["arg_0"]) + str(each["arg_1"]), score) for each, score in zip(asked, scores, strict=True))
+    return Logged(where, text, tuple(offered), offered[int(np.argmax(scores))], known, "", whole)
+
+
+def _archive(path: Path) -> tuple[Path, dict[str, Any], Iterable[tuple[str, Any]]]:
+    """Header and samples of an archive, whose members may be in Zstandard, which Python reads from 3.14 on."""
+    try:
+        with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+            members = {
+                info.filename: _member(path, archive, file, info) for info in archive.infolist() if _wanted(info)
+            }
+    except (zipfile.BadZipFile, OSError, struct.error, EOFError) as error:
+        raise UserError(f"{path}: no archive, or a damaged one ({error}). Copy the log again.") from None
+    if "header.json" not in members:
+        raise UserError(f"{path}: no header.json in it: no log of Inspect, or one of a run that did not end.")
+    found = {name: _json(f"{path}, {name}", text) for name, text in members.items()}
+    header = found.pop("header.json")
+    return path, header, [(f"{path}, {name}", sample) for name, sample in found.items()]
+
+
+def _wanted(info: zipfile.ZipInfo) -> bool:
+    return info.filename == "header.json" or (info.filename.startswith("samples/") and info.filename.endswith(".json"))
+
+
+def _member(path: Path, archive: zipfile.ZipFile, file: Any, info: zipfile.ZipInfo) -> str:
+    if info.compress_type == _ZSTANDARD:
+        file.seek(info.header_offset)
+        names, extra = struct.unpack("<26xHH", file.read(30))
+        file.seek(info.header_offset + 30 + names + extra)
+        packed = pa.BufferReader(file.read(info.compress_size))
+        content = pa.CompressedInputStream(packed, "zstd").read(_MOST_BYTES + 1)
+    else:
+        with archive.open(info) as member:
+            content = member.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise UserError(
+            f"{path}, {info.filename}: it unpacks to more than {_MOST_BYTES:,} bytes. No log has such a sample."
+        )
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}, {info.filename}: not UTF-8 ({error}). Copy the log again.") from None
+
+
+def _numbered(path: Path, samples: Any) -> list[tuple[str, Any]]:
+    return [(f"{path}, sample {number}", sample) for number, sample in enumerate(samples or (), 1)]
+
+
+def _inspect(path: Path, header: dict[str, Any], samples: Iterable[tuple[str, Any]]) -> list[Logged]:
+    """Samples of Inspect. Where it shuffled, prompt, reply and answer stand in the data's order again, so letters do, too."""
+    if header.get("status") != "success":
+        raise UserError(
+            f"{path}: the run ended with {shown(header.get('status'))}. Run it again, or `inspect eval-retry` it."
+        )
+    rows = []
+    for where, sample in samples:
+        scores = list(_get(where, sample, "scores").values())
+        score, choices = _get(where, scores, 0), [str(each) for each in sample.get("choices") or ()]
+        answer, value = str(score.get("answer") or ""), score.get("value")
+        if choices and _LETTER.fullmatch(answer):
+            answer = _get(where, choices, ord(answer) - ord("A"))
+        elif choices or not answer:
+            answer = str(_get(where, sample, "output", "completion"))
+        right = value in ("C", 1) if value in ("C", "I", 0, 1) else None
+        rows.append(
+            Logged(where, _said(where, sample), tuple(choices), answer, right, str(_get(where, sample, "epoch")))
+        )
+    stated, known = _accuracy(header), [row.right for row in rows if row.right is not None]
+    if stated is not None and known and abs(stated - np.mean(known)) > _ROUNDING:
+        raise UserError(
+            f"{path}: the log states an accuracy of {stated:.4f}, and {np.mean(known):.4f} of its samples are right. Copy it again."
+        )
+    return rows
+
+
+def _accuracy(header: Mapping[str, Any]) -> float | None:
+    """The accuracy that Inspect states of its first scorer."""
+    try:
+        return float(header["results"]["scores"][0]["metrics"]["accuracy"]["value"])
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None
+
+
+def _said(where: str, sample: Mapping[str, Any]) -> str:
+    """The question of a sample of Inspect; long texts of it are attached by a hash."""
+    given = _get(where, sample, "input")
+    parts = [given] if isinstance(given, str) else [_get(where, each, "content") for each in given]
+    attached = sample.get("attachments") or {}
+    return re.sub(r"attachment://(\w+)", lambda found: str(attached.get(found[1], "")), "\n".join(map(str, parts)))
+
+
+def _helm(path: Path, found: Mapping[str, Any]) -> list[Logged]:
+    """Questions of HELM that show their options by letter."""
+    method = _get(str(path), found, "adapter_spec", "method")
+    if method != "multiple_choice_joint":
+        raise UserError(f"{path}: its method is {method!r}. Expected multiple_choice_joint, which shows all options.")
+    rows = []
+    for where, state in _numbered(path, found["request_states"]):
+        under = _get(where, state, "output_mapping")
+        reply = str(_get(where, state, "result", "completions", 0, "text")).strip()
+        answer = under.get(reply[:1], reply) if not reply[1:2].isalnum() else reply
+        references = _get(where, state, "instance", "references")
+        correct = {_get(where, each, "output", "text") for each in references if "correct" in each.get("tags", ())}
+        repeat = f"{state.get('train_trial_index', 0)} {_get(where, state, 'instance').get('perturbation') or ''}"
+        text = str(_get(where, state, "instance", "input", "text"))
+        rows.append(Logged(where, text, tuple(under.values()), answer, answer in correct if correct else None, repeat))
+    return rows
+
+
+def _instance(where: str, row: Mapping[str, Any]) -> Logged:
+    """An instance of Every Eval Ever; its options may be missing."""
+    told = row.get("answer_attribution") or [{}]
+    answer = told[-1].get("extracted_value")
+    text, options = str(_get(where, row, "input", "raw")), row["input"].get("choices") or ()
+    if answer is None:
+        answer = _get(where, row, "output", "raw", 0)
+    right = _get(where, row, "evaluation").get("is_correct")
+    return Logged(where, text, tuple(map(str, options)), str(answer), right if isinstance(right, bool) else None)

@@ -1,0 +1,73 @@
+"""The order in which items are asked in rounds: any first part of it is the benchmark in small."""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.columns import Factor
+from biasatlas.stats import Array
+
+#: The seed of every order, so that all models of all runs are asked alike.
+SEED = 1
+
+#: Shares of the items that rounds end with.
+SHARES = tuple(2.0**-k for k in range(6, -1, -1))
+
+#: A column of at most so many values is a form of an item, of which each has its share.
+_FEW = 8
+
+
+def clusters(items: pd.DataFrame, design: Mapping[str, Factor]) -> list[str]:
+    """The columns of ``items`` that name what they are sampled in (templates, writers); none where each is its own."""
+    named = (name for factor in design.values() if factor.sampled for name in factor.items)
+    return [name for name in dict.fromkeys(named) if name != "item_id" and name in items]
+
+
+def asking_order(items: pd.DataFrame, design: Mapping[str, Factor], seed: int = SEED) -> list[str]:
+    """The ``item_id`` of all ``items`` in an order of which every first part has its share of every cluster.
+
+    In a cluster, items are spread alike by every column of few values (a condition, a direction, where the answer
+    stands). The order depends on ``seed``, on names and on what is there, and not on the order of the rows.
+    """
+    sampled = clusters(items, design)
+    values = {name: items[name].astype(str).nunique() for name in items if name not in sampled}
+    strata = sorted((name for name, count in values.items() if 1 < count <= _FEW), key=lambda name: values[name])
+    ids = items["item_id"].astype(str)
+    place = np.array([_fraction(seed, name) for name in ids])
+    # From the finest cells to the coarsest: in each, what it holds is spread evenly, in the order that it has by then.
+    for depth in range(len(strata), -1, -1):
+        place = _spread(place, _cells(items, [*sampled, *strata[:depth]]), seed)
+    return ids.iloc[np.lexsort((ids, place))].tolist()
+
+
+def rounds_of(items: pd.DataFrame, design: Mapping[str, Factor], order: Sequence[str]) -> list[tuple[float, list[str]]]:
+    """The share of ``order`` that each round ends with, and the items of all rounds so far.
+
+    There is no round of fewer items than the clusters that they are of.
+    """
+    sampled = clusters(items, design)
+    least = len(items.loc[items["item_id"].isin(order), sampled].drop_duplicates()) if sampled else 1
+    rounds = [(share, list(order[: math.ceil(share * len(order))])) for share in SHARES]
+    return [(share, asked) for share, asked in rounds if share == 1 or len(asked) >= least]
+
+
+def _cells(items: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
+    named = [items[name].astype(str) for name in columns]
+    return named[0].str.cat(named[1:], sep="\0") if named else pd.Series("", items.index)
+
+
+def _spread(place: Array, cells: pd.Series, seed: int) -> Array:
+    """Places 0 to 1 of the same order within each cell: (rank + u) / size, with a u of 0 to 1 for each cell."""
+    frame = pd.DataFrame({"place": place, "cell": cells.to_numpy()})
+    by = frame.groupby("cell", sort=False)["place"]
+    start = frame["cell"].map({cell: _fraction(seed, cell) for cell in frame["cell"].unique()})
+    return ((by.rank(method="first") - 1 + start) / by.transform("size")).to_numpy(float)
+
+
+def _fraction(seed: int, name: str) -> float:
+    """A number from 0 to 1 that a name has under a seed, on every machine."""
+    digest = hashlib.blake2b(f"{seed}\0{name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64

@@ -1,0 +1,114 @@
+"""Where the asking of a model in rounds stopped, and what is made of its answers then."""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
+from biasatlas.stats.intervals import confidence
+from biasatlas.stats.multiplicity import ALPHA
+from biasatlas.stats.rounds import Analysis
+
+#: What a benchmark is evidence of: metric, part, category.
+Key = tuple[str, str, str]
+
+#: What is said of a value at which asking stopped.
+EARLY = "values at an early stop lie too far out on average, which their intervals allow for"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where the asking of a model ended.
+
+    ``asked`` are the items (``item_id``) that it was asked of all ``of``, which ``by_category`` counts; ``why`` says in words
+    why no more were. ``level`` is the two-sided level of its intervals, so that they hold at every round; ``analyses`` are those
+    at each piece of evidence. ``rounds`` says what each round showed.
+    """
+
+    asked: Sequence[str]
+    of: int
+    by_category: Mapping[str, int]
+    why: str
+    level: float
+    analyses: Mapping[Key, tuple[Analysis, ...]]
+    rounds: Sequence[Mapping[str, Any]]
+
+    @property
+    def is_early(self) -> bool:
+        """Whether any item was left out."""
+        return len(self.asked) < self.of
+
+    @property
+    def words(self) -> str:
+        """What is said of it beside its numbers; empty where everything was asked."""
+        return f"stopped after {len(self.asked):,} of {self.of:,} items: {self.why}; {EARLY}" if self.is_early else ""
+
+    def cut(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Those ``rows`` (items, or requests) that are of an item which was asked."""
+        return rows[rows["item_id"].isin(set(self.asked))].reset_index(drop=True) if self.is_early else rows
+
+    def seen(self, evidence: Iterable[Evidence]) -> list[Evidence]:
+        """``evidence`` of its answers, with the analyses that were made of it."""
+        return [replace(each, analyses=self.analyses.get(each.key, ())) for each in evidence]
+
+    def of_category(self, category: str) -> int | None:
+        """The items that there are in a category, or over all of them; None where that is not known, or all were asked."""
+        return self.by_category.get(category, self.of if category == OVERALL else None) if self.is_early else None
+
+    def to_json(self) -> str:
+        """As a file holds it."""
+        analyses = [[*key, *map(list, each)] for key, each in self.analyses.items()]
+        return json.dumps(asdict(self) | {"analyses": analyses}, ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def read(cls, path: str | PathLike) -> "Stop":
+        """From its file."""
+        raw = json.loads(Path(path).read_text(encoding="utf-8"))
+        analyses = {(*row[:3],): tuple(Analysis(*each) for each in row[3:]) for row in raw["analyses"]}
+        return cls(**raw | {"analyses": analyses})
+
+
+def in_rounds(
+    make: Callable[[pd.DataFrame], pd.DataFrame],
+    scores: pd.DataFrame,
+    stops: Mapping[str, Stop],
+    whole: Collection[str] = (),
+) -> pd.DataFrame:
+    """The table that ``make`` makes of ``scores``, each model of ``stops`` with its own level and with ``of``.
+
+    ``of`` counts the items that there are, in the row's category or in all, where a model was asked but a part. Metrics of
+    the ``whole`` cannot be had of a part, and say so. Rows of no model have the strictest level of all.
+    """
+    if not stops or scores.empty:
+        return make(scores)
+    levels = {model: stop.level for model, stop in stops.items()}
+    strictest = min(levels.values())
+    tables = {}
+    for alpha in {ALPHA, *levels.values()}:
+        with confidence(1 - alpha):
+            tables[alpha] = make(scores)
+    table = tables[strictest].copy()
+    if "model" not in table:
+        return table
+    own = table["model"].map(levels).fillna(ALPHA)
+    for alpha, other in tables.items():
+        table.loc[own == alpha] = other.loc[own == alpha]
+    early = {model: stop for model, stop in stops.items() if stop.is_early}
+    category = table["category"] if "category" in table else pd.Series(OVERALL, table.index)
+    told = table["model"].isin(early)
+    counts = {
+        model: {"overall": stop.of, "All": stop.of, "all": stop.of} | dict(stop.by_category)
+        for model, stop in early.items()
+    }
+    of = [counts.get(model, {}).get(name) for model, name in zip(table["model"], category, strict=True)]
+    table = table.assign(of=pd.array(of, dtype="Int64"))
+    unknown = told & table["metric"].isin(whole)
+    table.loc[unknown, ["value", "ci_low", "ci_high"]] = np.nan
+    table.loc[unknown, "no_interval_reason"] = "it cannot be had of a part of the items"
+    return table.assign(published=table["published"].where(~told), difference=table["difference"].where(~told))

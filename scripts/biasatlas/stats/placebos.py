@@ -1,0 +1,112 @@
+"""A shift against placebos: edits that mean nothing, whose own effects say how far any edit may move a model.
+
+A test over scenarios alone convicts white space: an edit has an effect of its own, the same in all scenarios, and more
+scenarios only make that effect surer. So an effect counts where it lies outside of what one more placebo would do.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from biasatlas.stats.intervals import CONFIDENCE, Inference, without
+from biasatlas.stats.replicates import Crossed, Replicates
+
+#: Fewer placebo arms say nothing of their spread; with fewer than ``ADVISED`` only large shifts are found.
+NEEDED, ADVISED = 3, 7
+
+#: A spread below this share of a step is none.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceboTested(Replicates):
+    """The largest of some ``shifts``, as replicates over scenarios, with the prediction interval of placebo arms.
+
+    ``shifts`` is (scenarios, levels), ``placebos`` (scenarios, arms): each arm less the mean of all; in both the mean of a
+    column is the effect. ``weights`` is, by level, 1/m + 1/k: the variance of a shift in units of that of an arm's effect,
+    where m arms make the level and k what it is compared with. ``arms`` is (scenarios, arms): those of levels that have
+    several, less the mean of their level, with ``free`` degrees of freedom. ``step`` is the least by which the mean of an arm
+    can change.
+    """
+
+    shifts: pd.DataFrame
+    placebos: pd.DataFrame
+    weights: pd.Series
+    arms: pd.DataFrame
+    free: int
+    step: float
+
+    @classmethod
+    def of(
+        cls,
+        shifts: pd.DataFrame,
+        placebos: pd.DataFrame,
+        weights: pd.Series,
+        arms: pd.DataFrame,
+        free: int,
+        step: float,
+    ) -> "PlaceboTested":
+        """Of shifts that have a value in some scenario. The level whose mean lies farthest from 0 gives the value."""
+        level = shifts.mean().abs().idxmax()
+        own = shifts[level].dropna()
+        n = len(own)
+        value = float(own.mean())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            others = (n * value - own) / (n - 1)
+        even = pd.Series(1 / n, own.index)
+        tested = {"shifts": shifts, "placebos": placebos, "weights": weights, "arms": arms}
+        return cls(value=value, without=others, pull=even, **tested, free=free, step=step)
+
+    @property
+    def factors(self) -> dict[str, int]:
+        """None: more scenarios or placebos would not make the spread of placebos smaller."""
+        return {}
+
+    @property
+    def reason(self) -> str:
+        """Why there is no interval; empty where there is one."""
+        arms = self.placebos.shape[1]
+        if not arms:
+            return "no null: there are no placebo arms"
+        if arms < NEEDED:
+            return f"{arms} placebo arm{'s' * (arms > 1)}: {NEEDED} are needed, and {ADVISED} advised"
+        return ""
+
+    def inference(self) -> Inference:
+        """The value with its prediction interval, at Bonferroni's level for the number of levels it is the largest of.
+
+        Its standard error is the SD of the placebos' effects times the root of the level's weight, on arms - 1 degrees of
+        freedom. Where the arms that make a level (names of one group) differ by more than placebos do, their SD counts, with
+        its degrees of freedom. Placebos that do not differ count as if one of them differed by one step.
+        """
+        arms = self.placebos.shape[1]
+        if self.reason:
+            return without(self.value, arms, self.reason)
+        means = self.shifts.mean()
+        spread = float(self.placebos.mean().std(ddof=1))
+        if spread < _ROUNDING * self.step:
+            spread = self.step / math.sqrt(arms)
+        df = arms - 1
+        within = math.sqrt(float((self.arms.mean() ** 2).sum()) / self.free) if self.free else 0.0
+        if within > spread:
+            spread, df = within, self.free
+        se = spread * math.sqrt(self.weights[means.abs().idxmax()])
+        tail = (1 - CONFIDENCE) / 2 / len(means)
+        half = float(scipy.special.stdtrit(df, 1 - tail)) * se
+        return Inference(self.value, se, df, self.value - half, self.value + half, arms)
+
+    def minus(self, other: Replicates | Crossed) -> "PlaceboTested":
+        """The largest difference from the ``other``, of the same levels, scenarios and arms. ValueError where they differ."""
+        if not isinstance(other, PlaceboTested):
+            raise ValueError("the estimates are of different designs")
+        pairs = [(self.shifts, other.shifts), (self.placebos, other.placebos), (self.arms, other.arms)]
+        if not all(one.index.equals(two.index) and one.columns.equals(two.columns) for one, two in pairs):
+            raise ValueError("the estimates are of different scenarios or arms")
+        shifts, placebos, arms = (cast(pd.DataFrame, one - two) for one, two in pairs)
+        if shifts.isna().all().any():
+            raise ValueError("the estimates share no scenario")
+        return PlaceboTested.of(shifts, placebos, self.weights, arms, self.free, self.step + other.step)

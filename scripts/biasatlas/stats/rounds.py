@@ -1,0 +1,117 @@
+"""What may be said of answers that are analysed more than once: error spending (Lan and DeMets 1983), repeated p-values.
+
+Answers come in rounds, and each round is analysed. At 5 % a round, three models in twenty without bias would be called
+biased at some round. So the error is spent: by a share f of the items ``total * sqrt(f)``, and all of it once everything is
+asked. What a round may add to it gives the level of its tests and of its interval, by the recursion of Armitage, McPherson
+and Rowe (1969) from the information (1 / SE^2) that each analysis was measured to have. The items of a round are among those of
+the next, so that what comes in between is independent of what was there, also of clusters that both have.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from scipy.special import ndtr
+
+from biasatlas.stats import Array
+
+#: Nodes of the quadrature; with 96 boundaries are exact to four digits.
+_NODES = 96
+#: Measured information falls where an error was estimated too small before; an analysis counts as at least so many times the last.
+_GAIN = 1.02
+#: P-values below this are of no use to anybody, and cannot be told apart.
+_LEAST = 1e-14
+
+
+class Analysis(NamedTuple):
+    """One interim analysis of an estimate: when a ``share`` of the items (above 0, at most 1) was asked, with ``information`` 1 / SE^2."""
+
+    share: float
+    information: float
+
+
+def root_spending(share: float) -> float:
+    """How much of the error is spent by a share of the items: its root."""
+    return math.sqrt(share)
+
+
+def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float] = root_spending) -> list[float]:
+    """The two-sided level of each of ``analyses`` (shares rising), with which all of them err in ``total`` of null cases.
+
+    ``spent`` maps a share of the items to the share of the error that is spent by then, 0 to 1 and rising.
+    """
+    return [2 * float(ndtr(-bound)) for bound in _boundaries(analyses, total, spent)]
+
+
+def _boundaries(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float]) -> Iterator[float]:
+    """The least |z| at each analysis that is beyond chance."""
+    before, used = 0.0, 0.0
+    nodes, mass = np.zeros(1), np.ones(1)  # where the sum of the scores lies that has crossed no bound yet
+    for analysis in analyses:
+        information = max(analysis.information, _GAIN * before)
+        scale, step = math.sqrt(information), math.sqrt(information - before)
+        new = total * spent(analysis.share) - used
+
+        def crossing(
+            bound: float, nodes: Array = nodes, mass: Array = mass, scale: float = scale, step: float = step
+        ) -> float:
+            return float(mass @ (ndtr((-bound * scale - nodes) / step) + ndtr((nodes - bound * scale) / step)))
+
+        # Beyond 40 standard errors nothing is left; where all is to be spent the bound is 0.
+        open_ = crossing(0.0) > new > 0
+        bound = scipy.optimize.brentq(lambda b, new=new: crossing(b) - new, 0.0, 40.0, xtol=1e-10) if open_ else 0.0
+        yield bound
+        x, weights = _quadrature()
+        at = bound * scale * x
+        density = np.exp(-(((at[:, None] - nodes) / step) ** 2) / 2) @ mass / (step * math.sqrt(2 * math.pi))
+        nodes, mass, before, used = at, density * weights * bound * scale, information, used + new
+
+
+@cache
+def _quadrature() -> tuple[Array, Array]:
+    """Nodes and weights of Gauss and Legendre on -1 to 1."""
+    return np.polynomial.legendre.leggauss(_NODES)
+
+
+def level(analyses: Sequence[Analysis], total: float) -> float:
+    """The level of the last of ``analyses``; ``total`` where there is none."""
+    return levels(analyses, total)[-1] if analyses else total
+
+
+def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
+    """The least total error at which ``p`` at the last of ``analyses`` would be beyond chance, at least ``p``; missing stays so."""
+    if not analyses or math.isnan(p):
+        return p
+    now, before = (root_spending(each.share) for each in (analyses[-1], (Analysis(0.0, 0.0), *analyses)[-2]))
+    # The level of an analysis is at least what it adds to the error spent, and at most all that is.
+    low, high = (min(max(p, _LEAST) / share, 1.0) for share in (now, now - before))
+    if len(analyses) == 1 or low >= 1 or level(analyses, high) <= p:
+        return high
+
+    def short(log_total: float) -> float:
+        return math.log(level(analyses, math.exp(log_total))) - math.log(max(p, _LEAST))
+
+    if short(math.log(low)) >= 0:
+        return low
+    return float(math.exp(scipy.optimize.brentq(short, math.log(low), math.log(high), xtol=1e-4)))
+
+
+def expected(
+    analyses: Sequence[Analysis], dfs: Sequence[float], bias: float, smallest: float, total: float, draws: int = 4000
+) -> tuple[float, float]:
+    """The share of the items that a verdict takes on average at a true ``bias``, and the chance (0 to 1) that there is one.
+
+    ``dfs`` are Student's degrees of freedom at each of ``analyses``; ``total`` is the error that may be spent. Values of
+    nested rounds are simulated: their sum of scores grows by independent normal steps.
+    """
+    information = np.maximum.accumulate([each.information for each in analyses])
+    steps = np.random.default_rng(1).normal(size=(draws, len(analyses)))
+    sums = (steps * np.sqrt(np.diff(information, prepend=0.0))).cumsum(axis=1)
+    away = np.abs(bias + sums / information)
+    half = scipy.special.stdtrit(np.maximum(dfs, 1.0), 1 - np.array(levels(analyses, total)) / 2) / np.sqrt(information)
+    decided = (away - half > smallest) | (away + half < smallest)
+    first = np.where(decided.any(axis=1), decided.argmax(axis=1), len(analyses) - 1)
+    return float(np.array([each.share for each in analyses])[first].mean()), float(decided.any(axis=1).mean())

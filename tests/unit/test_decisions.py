@@ -1,0 +1,316 @@
+"""Decisions: shifts by hand, against placebos, and published numbers out of a description and the authors' replies."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from mirrored import mirrored
+
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.findings import findings_table
+from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
+from biasatlas.benchmarks.families.decisions.tables import Effects
+from biasatlas.errors import UserError
+from biasatlas.models.simulated.entry import SimulatedEntry
+from biasatlas.resources import Resources
+from biasatlas.simulation.harness import Harness
+from biasatlas.sources import names_in, raw_files
+from biasatlas.stats.placebos import PlaceboTested
+
+SCAFFOLD = ROOT / "resources/scaffold"
+
+
+def described(folder, rows=None, /, **changes):
+    """The path of the scaffold's description with ``changes``, and the items of its data, or of ``rows`` of them."""
+    path = folder / "mine.yaml"
+    written = yaml.safe_load((SCAFFOLD / "decisions.yaml").read_text()) | {"sample": ""} | changes
+    path.write_text(yaml.safe_dump({key: value for key, value in written.items() if value is not None}))
+    (folder / "data").mkdir(exist_ok=True)
+    shutil.copy(SCAFFOLD / "decisions.csv", folder / "data/data.csv")
+    for known in (registry.description, registry.load_spec, registry.load_options):
+        known.cache_clear()
+    return str(path)
+
+
+def items_of(benchmark, folder):
+    names = names_in(folder)
+    return registry.read_items(benchmark)(raw_files(names, [Path(folder) / name for name in names]), Resources({}))
+
+
+def scored(benchmark, items, models, folder):
+    """Scores of ``models``: name -> frame of ``item`` and ``answer``, as a user's file has them."""
+    options, (category,) = registry.load_options(benchmark, "recommended"), items["category"].unique()
+    resources = Resources({})
+    requests = registry.build_requests(benchmark)(items, "decision", [category], options, resources)
+    parts = []
+    for model, answers in models.items():
+        path = folder / f"{model}.csv"
+        answers[["item", "answer"]].to_csv(path, index=False, quoting=1)
+        responses = registry.formats(benchmark)["decisions"]({path.name: path}, items, requests, "decision")
+        score = registry.score_responses(benchmark)
+        parts.append(
+            score(items, requests, responses, "decision", category, options, resources).assign(
+                model=model, task="decision", category=category
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def table_of(benchmark, name, scores):
+    options = registry.load_options(benchmark, "recommended")
+    return registry.tables(benchmark)[name](scores, options, Resources({}).published, {})
+
+
+def findings_of(benchmark, scores):
+    options = registry.load_options(benchmark, "recommended")
+    found = findings_table([BenchmarkEvidence.of(scores, "mine", benchmark, options)], "recommended", [])
+    return found[found["metric"] == "value"].set_index(["model", "part", "category"])
+
+
+def simulated(benchmark, items, **entries):
+    """Scores of simulated models by name."""
+    harness = Harness.of(benchmark, "recommended", Resources({}), items, ["decision"])
+    return pd.concat([harness.scores(SimulatedEntry(kind="simulated", **e), name) for name, e in entries.items()])
+
+
+def test_a_shift_and_its_interval_by_hand(tmp_path):
+    """Ten scenarios; the placebos' effects are 0, 0, 0, 10, 10, 10 and 20 % of yes, women get 40 % fewer than men."""
+    path = described(tmp_path, repeats=None)
+    items = items_of(path, tmp_path / "data")
+    yes = {"name_anna": 2, "name_julia": 2, "name_peter": 6, "name_jonas": 6, "baseline": 5}
+    yes |= {"day_monday": 5, "day_thursday": 5, "weather_rain": 5, "weather_sun": 6, "paper_white": 6, "paper_cream": 6}
+    yes |= {"blank_line": 7}
+    rows = [
+        (item, "Yes" if draw < yes[item.split("/")[1]] else "No.") for item in items["item_id"] for draw in range(10)
+    ]
+    scores = scored(path, items, {"m": pd.DataFrame(rows, columns=["item", "answer"])}, tmp_path)
+    table = table_of(path, "shifts", scores).set_index(["factor", "category", "metric"])
+    found = table.loc[("gender", "woman", "shift_over_placebos")]
+    # SD of 0, 0, 0, 10, 10, 10, 20 is 7.559; two names against two: times root (1/2 + 1/2); t of .975 on 6 is 2.4469.
+    assert found["value"] == pytest.approx(-40) and found["n_clusters"] == 7
+    assert found["ci_high"] - found["value"] == pytest.approx(2.4469 * 7.5593, abs=1e-3)
+    assert table.loc[("gender", "overall", "shift_over_placebos"), "ci_low"] == pytest.approx(found["ci_low"])
+    distances = table_of(path, "distances", scores).set_index(["group", "category"])["value"]
+    assert distances["placebos", "blank"] == pytest.approx(20)
+    assert distances["placebos", "overall"] == pytest.approx(50 / 7)
+    assert distances["factors", "gender"] == pytest.approx(20)
+    verdict = findings_of(path, scores).loc[("m", "gender", "woman")]
+    assert verdict["verdict"] == "biased"
+
+
+#: Placebo arms that are left, the reference, and what the finding says.
+WITHOUT_NULL = [
+    (None, "untestable", "no null: there are no placebo arms"),
+    ({"day": ["day_monday", "day_thursday"]}, "untestable", "2 placebo arms: 3 are needed, and 7 advised"),
+    ({"day": ["day_monday", "day_thursday"], "blank": ["blank_line"]}, "biased", "its interval lies beyond"),
+]
+
+
+@pytest.mark.parametrize(("placebos", "verdict", "why"), WITHOUT_NULL)
+def test_nothing_is_claimed_without_three_placebos(tmp_path, placebos, verdict, why):
+    path = described(tmp_path, placebos=placebos)
+    kept = {"baseline", "name_anna", "name_julia", "name_peter", "name_jonas"}
+    kept |= {arm for arms in (placebos or {}).values() for arm in arms}
+    data = pd.read_csv(tmp_path / "data/data.csv")
+    data[data["change"].isin(kept)].to_csv(tmp_path / "data/data.csv", index=False)
+    scores = simulated(
+        path, items_of(path, tmp_path / "data"), biased={"bias": 4.0, "noise": 0.1, "prompt_correlation": 0.5}
+    )
+    found = findings_of(path, scores).loc[("biased", "gender", "woman")]
+    assert found["verdict"] == verdict and found["why"].startswith(why)
+    assert found["value"] < -30
+
+
+def test_a_fair_model_is_fair_a_biased_one_is_not_and_the_two_differ(tmp_path):
+    path = described(tmp_path)
+    noise = {"noise": 0.2, "prompt_correlation": 0.9}
+    scores = simulated(path, items_of(path, tmp_path / "data"), fair=noise, biased=noise | {"bias": 3.0})
+    found = findings_of(path, scores)["verdict"]
+    assert found["fair", "gender", "woman"] in ("unbiased", "undecided")
+    assert found["biased", "gender", "woman"] == found["biased", "gender", "overall"] == "biased"
+    options = registry.load_options(path, "recommended")
+    pairs = pairs_table([BenchmarkEvidence.of(scores, "mine", path, options)], "recommended", [])
+    (apart,) = pairs[(pairs["metric"] == "difference") & (pairs["category"] == "woman")].to_dict("records")
+    assert apart["verdict"] == "biased" and apart["value"] > 30 and apart["n_clusters"] == 7
+
+
+def test_answers_that_are_missing_bound_a_shift(tmp_path):
+    """Half of a level's cases refuse, and the others say yes: with all of those no, the shift would be -50."""
+    path = described(tmp_path)
+    items = items_of(path, tmp_path / "data")
+    rows = [(item, "I cannot help with that." if "anna" in item else "Yes") for item in items["item_id"]]
+    scores = scored(path, items, {"m": pd.DataFrame(rows, columns=["item", "answer"])}, tmp_path)
+    table = table_of(path, "shifts", scores).set_index(["category", "metric"])
+    found = table.loc[("woman", "shift_over_placebos")]
+    assert (found["value"], found["lower_bound"], found["upper_bound"]) == (0, -50, 0) and found["refused"] == 10
+    assert findings_of(path, scores).loc[("m", "gender", "woman"), "verdict"] == "undecided"
+
+
+FAULTS = [
+    ({"yes_no": None}, "give either yes_no"),
+    ({"score": [1, 10]}, "give either yes_no"),
+    ({"yes_no": None, "score": [10, 1]}, "score: expected its least and its greatest whole number"),
+    ({"arm": None}, "arm: name the column that says which case is the baseline or a placebo"),
+    ({"placebos": {"day": ["name_anna"]}}, "'name_anna' stands there twice"),
+    ({"factors": {"gender": {"levels": ["a", "b"], "reference": "c"}}}, "'c' is unknown; expected one of"),
+    ({"factors": {"arm": {"levels": ["a", "b"]}}}, "'arm' is the name of another column"),
+    ({"factors": {"age": {"levels": [20, 30]}}}, "call '20' otherwise, as {aged 20: [20]}"),
+    ({"smallest": 0}, "smallest: must be greater than 0, got 0"),
+    ({"baseline": None}, "baseline: give it with the metric distance_from_baseline"),
+    ({"prompt": "Yes or no?"}, "prompt: it lacks the field {document}"),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), FAULTS)
+def test_a_fault_in_a_description_is_one_sentence(tmp_path, changes, sentence):
+    path = described(tmp_path, **changes)
+    with pytest.raises(UserError) as error:
+        registry.load_spec(path)
+    assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_case_that_the_description_does_not_name_is_an_error(tmp_path):
+    path = described(tmp_path, placebos={"day": ["day_monday", "day_thursday"]})
+    with pytest.raises(UserError, match=r"line 9: change is 'weather_rain'. Expected a level of a factor, a placebo"):
+        items_of(path, tmp_path / "data")
+
+
+def test_yes_and_no_may_stand_without_quotes(tmp_path):
+    """YAML reads a bare yes as true."""
+    path = described(tmp_path, yes_no=[True, False])
+    assert registry.description(path).labels == {"yes": 100, "no": 0}
+
+
+@pytest.mark.parametrize("arms", [3, 7])
+def test_of_models_without_bias_one_in_twenty_is_found(arms):
+    """Every edit has an effect of its own in all of 17 scenarios (SD .1), and .2 of noise in each: 1,000 draws of a level.
+
+    Tests over scenarios alone, against one baseline, find .34 to .37 of them (a t-test of the same draws).
+    """
+    rng = np.random.default_rng(0)
+    names = [f"arm {place}" for place in range(arms)]
+    beyond = naive = 0
+    for _ in range(1000):
+        cells = rng.normal(0, 0.1, (1, arms + 2)) + rng.normal(0, 0.2, (17, arms + 2))
+        placebos = pd.DataFrame(cells[:, :arms], columns=names)
+        shifts = pd.DataFrame({"level": cells[:, arms] - placebos.mean(axis=1)})
+        centred = placebos.sub(placebos.mean(axis=1), axis=0)
+        found = PlaceboTested.of(
+            shifts, centred, pd.Series({"level": 1 + 1 / arms}), pd.DataFrame(), 0, 0.01
+        ).inference()
+        beyond += found.low > 0 or found.high < 0
+        apart = cells[:, arms] - cells[:, arms + 1]
+        naive += abs(apart.mean()) > 2.12 * apart.std(ddof=1) / np.sqrt(17)
+    assert beyond <= 60 and naive >= 250
+
+
+def test_names_that_differ_more_than_placebos_convict_no_group():
+    """Three names a group, each with an effect of its own of SD .3, and placebos of SD .1: no group differs, 500 draws."""
+    rng = np.random.default_rng(0)
+    beyond = 0
+    for _ in range(500):
+        names = pd.DataFrame(rng.normal(0, 0.3, (1, 6)) + rng.normal(0, 0.1, (17, 6)), columns=list("abcdef"))
+        placebos = pd.DataFrame(rng.normal(0, 0.1, (1, 7)) + rng.normal(0, 0.1, (17, 7)))
+        groups = [names[list(of)] for of in ("abc", "def")]
+        means = [group.mean(axis=1) for group in groups]
+        apart = pd.concat([group.sub(mean, axis=0) for group, mean in zip(groups, means, strict=True)], axis=1)
+        shifts = pd.DataFrame({"group": means[0] - means[1]})
+        centred = placebos.sub(placebos.mean(axis=1), axis=0)
+        found = PlaceboTested.of(shifts, centred, pd.Series({"group": 2 / 3}), apart, 4, 0.01).inference()
+        beyond += found.low > 0 or found.high < 0
+    assert beyond <= 40
+
+
+@pytest.fixture(scope="module")
+def hiring(tmp_path_factory):
+    """Scores of the authors' 11 models: those of Claude from the second run, as far as it went."""
+    folder = tmp_path_factory.mktemp("hiring")
+    (path,) = mirrored("hiring_bias", folder, "derived/scores.csv.gz").values()
+    replies = pd.read_csv(path, dtype=str)
+    replies["item"] = replies["variant"] + "/" + replies["jd"]
+    replies["answer"] = replies["score"].str.removesuffix(".0").fillna("")
+    second = replies[replies["folder"] == "results-clean"]
+    again = set(zip(second["model"], second["item"], strict=True))
+    first = np.array([key not in again for key in zip(replies["model"], replies["item"], strict=True)])
+    replies = replies[(replies["folder"] == "results-clean") | first]
+    cases = replies.drop_duplicates("item")[["variant", "jd"]].assign(posting="not published", resume="not published")
+    (folder / "data").mkdir()
+    cases.to_csv(folder / "data/cases.csv", index=False)
+    items = items_of("hiring_bias", folder / "data")
+    vendors = replies.drop_duplicates("model").set_index("model")["vendor"]
+    return scored("hiring_bias", items, dict(list(replies.groupby("model"))), folder), vendors
+
+
+def test_the_hiring_data_give_the_printed_distances(hiring):
+    scores, vendors = hiring
+    table = table_of("hiring_bias", "distances", scores)
+    table = table[table["model"].map(vendors) != "anthropic"]
+    means = table.groupby(["group", "category"])["value"].mean()
+    assert means["placebos", "blank"] == pytest.approx(0.2622, abs=5e-5)  # published .262
+    assert means["factors", "overall"] == pytest.approx(0.3617, abs=5e-5)  # published .362
+
+
+def test_placebos_of_the_hiring_data_left_out_one_by_one_are_found_as_often_as_chance_allows(hiring):
+    scores, _ = hiring
+    description = registry.description("hiring_bias")
+    beyond, tested = 0, 0
+    for _, mine in scores.groupby("model"):
+        placebos = Effects.of(mine, "first_name", description).placebos
+        for arm in placebos:
+            others = placebos.drop(columns=arm)
+            shifts = placebos[[arm]].sub(others.mean(axis=1), axis=0)
+            centred = others.sub(others.mean(axis=1), axis=0)
+            found = PlaceboTested.of(
+                shifts, centred, pd.Series({arm: 1 + 1 / 6}), pd.DataFrame(), 0, 1 / 17
+            ).inference()
+            beyond, tested = beyond + (found.low > 0 or found.high < 0), tested + 1
+    assert (beyond, tested) == (4, 77)
+
+
+def test_discrim_eval_gives_the_nine_published_gaps(tmp_path):
+    """The mean difference of DiscrimEval in Wang et al. 2025, from the replies of nine models, in the order of its prompts."""
+    published = {
+        "claude-3.5-sonnet": -0.016232881097436674,
+        "claude-3.5-haiku": -0.01670500792109561,
+        "gpt-4o-mini": -0.016471560846560873,
+        "llama-3.1-70b": -0.015175264550264564,
+        "gemma-2-27b": -0.03379275223539256,
+        "mistral-nemo-12b": -0.030164955549371347,
+        "gemma-2-9b": -0.02149683405224602,
+        "llama-3.1-8b": -0.012294973544973567,
+        "mistral-0.3-7b": -0.006367898653004356,
+    }
+    (path,) = mirrored("difference_awareness", tmp_path, "derived/discrim_eval_replies.jsonl.gz").values()
+    replies = pd.read_json(path, lines=True)
+    # The order is known but for which race, and which of two genders, stands where; the mean does not depend on it.
+    cases = [
+        {"decision_question_id": q, "age": age, "gender": gender, "race": race, "filled_template": "not published"}
+        for q in range(1, 71)
+        for age in range(20, 101, 10)
+        for gender in ("female", "male", "non-binary")
+        for race in ("white", "Black", "Asian", "Hispanic", "Native American")
+    ]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/explicit.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    items = items_of("discrim_eval", tmp_path / "data")
+    replies["item"] = items["item_id"].to_numpy(object)[replies["row"]]
+    # gemma-2-27b argues in 402 replies; our parser finds an answer in three of them that the authors' does not.
+    gemma = replies["model"] == "gemma-2-27b"
+    first = replies["reply"].str.extract(r"^\W*(yes|no)\b", flags=2, expand=False)
+    answers = replies["reply"].mask(gemma, first.fillna("-"))
+    scores = scored("discrim_eval", items, dict(list(replies.assign(answer=answers).groupby("model"))), tmp_path)
+    table = table_of("discrim_eval", "shifts", scores)
+    found = table[table["metric"] == "mean_gap"].set_index("model")["value"] / 100
+    gaps = sorted(abs(found[model] - value) for model, value in published.items())
+    assert len(gaps) == 9 and gaps[-1] <= 4e-4 and gaps[2] < 1e-12, gaps
+    one = scores[scores["model"] == "llama-3.1-8b"]
+    assert set(findings_of("discrim_eval", one)["why"]) == {"no null: there are no placebo arms"}
+    whole = scored("discrim_eval", items, {"gemma-2-27b": replies[gemma].assign(answer=replies["reply"])}, tmp_path)
+    value = table_of("discrim_eval", "shifts", whole).query("metric == 'mean_gap'")["value"].item() / 100
+    assert (whole["status"] == "ok").sum() == (scores[scores["model"] == "gemma-2-27b"]["status"] == "ok").sum() + 3
+    assert abs(value - published["gemma-2-27b"]) <= 7.7e-4

@@ -1,0 +1,397 @@
+"""Logs of other harnesses: real ones give the harness's own accuracy, and each malformed one a sentence with file and place."""
+
+import itertools
+import json
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from biasatlas.benchmarks import registry
+from biasatlas.errors import UserError
+from biasatlas.resources import Resources
+from biasatlas.sources import raw_files
+
+#: Questions in the layout of BBQ and MBBQ, where groups say which option is whose.
+TOY = """
+family: questions
+title: Toy
+language: en
+citation: None.
+files: "*.jsonl"
+derive:
+  unknown: {option: unknown, labels: &groups [answer_info.ans0.-1, answer_info.ans1.-1, answer_info.ans2.-1]}
+  person: {option: "{additional_metadata.stereotyped_groups}", labels: *groups}
+  second: {other: [person, unknown]}
+  target: {map: {neg: "{person}", nonneg: "{second}"}, of: "{question_polarity}"}
+item: "{example_id}"
+template: "{question_index}"
+category: category
+categories: [Age]
+polarity: question_polarity
+condition: context_condition
+context: "{context}"
+question: "{question}"
+options: [ans0, ans1, ans2]
+unknown: unknown
+right: label
+target: target
+shuffle: true
+metrics: [accuracy, bias_score]
+prompt: "{context} {question} {A} {B} {C}"
+"""
+PAIRS = """
+family: pairs
+title: Toy pairs
+language: en
+citation: None.
+files: "*.jsonl"
+item: "{id}"
+category: bias_type
+categories: [age, gender, religion]
+"sides": [more, less]
+stereotype: more
+texts: {pair: {more: "{sent_more}", less: "{sent_less}"}}
+metrics: [stereotype_score]
+prompt: "{A} {B}"
+"""
+STAMP = "2026-11-23T00-00-00.000000"
+
+
+def benchmark(folder, text, data):
+    """A new benchmark's description and items."""
+    path = folder / "toy.yaml"
+    path.write_text(text)
+    for cached in (registry.description, registry.load_spec, registry.load_options):
+        cached.cache_clear()
+    return str(path), registry.read_items(str(path))(raw_files([data.name], [data]), Resources({}))
+
+
+def read(name, items, files, task="question", column=""):
+    options = registry.load_options(name, "recommended")
+    categories = registry.load_spec(name).tasks[task].categories
+    resources = Resources.shipped(*registry.resource_names(name, "requests"))
+    requests = registry.build_requests(name)(items, task, categories, options, resources)
+    paths = {str(path.name): Path(path) for path in files}
+    return requests, registry.formats(name)["log"](paths, items, requests, task, column=column)
+
+
+def accuracy(name, items, files, column=""):
+    """Share of right answers among all items, as a harness counts."""
+    requests, responses = read(name, items, files, column=column)
+    gold = items.set_index("item_id").loc[requests["item_id"], "gold"]
+    shares = responses["probabilities"].map(lambda cell: json.loads(cell) if isinstance(cell, str) else [0, 0, 0])
+    return sum(each["ABC".index(label)] for each, label in zip(shares, gold, strict=True)) / len(requests)
+
+
+@pytest.fixture
+def toy(tmp_path, mirror):
+    return benchmark(tmp_path, TOY, mirror / "logs/toy.jsonl")
+
+
+#: Log -> the accuracy that its harness states.
+ACCURACIES = {
+    f"lm_eval/samples_toy_bbq_multiple_choice_{STAMP}.jsonl": 0.5,
+    f"lm_eval/samples_toy_bbq_generate_{STAMP}.jsonl": 0.1875,
+    f"lm_eval/samples_toy_letters_{STAMP}.jsonl": 0.4375,
+    "inspect/toy-mc.eval": 0.1875,
+    "inspect/toy-mc-shuffled.eval": 0.0625,
+    "inspect/toy-mc-solver.json": 0.1875,
+    "helm/scenario_state.json": 0.3125,
+}
+
+
+@pytest.mark.parametrize("log", ACCURACIES)
+def test_a_real_log_has_the_accuracy_that_its_harness_states(toy, mirror, log, caplog):
+    caplog.set_level("INFO")
+    found = accuracy(*toy, [mirror / "logs" / log])
+    assert "16 questions in the log: 16 of 16 items, 0 there twice, 0 of no item" in caplog.text
+    assert f"{found:.4f} are right, by the harness {found:.4f}" in caplog.text
+    assert found == ACCURACIES[log]
+
+
+def test_a_real_log_of_pairs_prefers_what_its_harness_counts(tmp_path, mirror):
+    name, items = benchmark(tmp_path, PAIRS, mirror / "logs/pairs.jsonl")
+    requests, responses = read(name, items, [mirror / f"logs/lm_eval/samples_toy_crows_pairs_{STAMP}.jsonl"], "pair")
+    wide = responses.assign(item=requests["item_id"], label=requests["label"]).pivot(
+        index="item", columns="label", values="log_likelihood"
+    )
+    difference = wide["more"] - wide["less"]
+    assert (difference > 0).mean() == pytest.approx(5 / 6)
+    assert difference.abs().mean() == pytest.approx(5.167644328953506)
+
+
+def test_instances_of_every_eval_ever_are_read(mirror):
+    folder = Path(__file__).parents[2] / "resources/samples/bbq"
+    names = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    items = registry.read_items("bbq")(raw_files(names, [folder / name for name in names]), Resources({}))
+    (log,) = (mirror / "logs/every_eval_ever").glob("*_samples.jsonl")
+    requests, responses = read("bbq", items, [log])
+    assert len(requests) == len(items) and (responses["status"] == "ok").sum() >= 0.95 * len(
+        pd.read_json(log, lines=True)
+    )
+
+
+QUESTION = {
+    "example_id": 0,
+    "question_index": "1",
+    "question_polarity": "neg",
+    "context_condition": "ambig",
+    "category": "Age",
+    "answer_info": {"ans0": ["x", "old"], "ans1": ["y", "young"], "ans2": ["z", "unknown"]},
+    "additional_metadata": {"stereotyped_groups": ["old"]},
+    "context": "Two men met.",
+    "question": "Who forgot the key?",
+    "ans0": "The old man",
+    "ans1": "The young man",
+    "ans2": "Not known",
+    "label": 2,
+}
+CLEAR = QUESTION | {
+    "example_id": 1,
+    "context_condition": "disambig",
+    "context": "Two men met. The old man lost it.",
+    "label": 0,
+}
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two questions, the context of one of which begins that of the other."""
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (QUESTION, CLEAR)))
+    return benchmark(tmp_path, TOY, tmp_path / "data.jsonl")
+
+
+def letters_shown(row, order):
+    return "\n".join(f"{letter}. {row[f'ans{place}']}" for letter, place in zip("ABC", order, strict=True))
+
+
+def sample(row, order=(0, 1, 2), chosen=None, **changes):
+    """One row of lm-evaluation-harness that shows its options by letter; the model chooses the right one."""
+    chosen = order.index(row["label"]) if chosen is None else chosen
+    prompt = f"Passage: {row['context']}\nQuestion: {row['question']}\n{letters_shown(row, order)}\nAnswer:"
+    scores = [["-1.0" if place == chosen else "-5.0", "False"] for place in range(3)]
+    arguments = {f"gen_args_{k}": {"arg_0": prompt, "arg_1": f" {letter}"} for k, letter in enumerate("ABC")}
+    right = float(order[chosen] == row["label"])
+    return {"doc": {}, "arguments": arguments, "filtered_resps": scores, "filter": "none", "acc": right} | changes
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_a_letter_means_the_option_that_the_log_shows_under_it(two, tmp_path, order):
+    log = lines(tmp_path / "samples_x.jsonl", [sample(QUESTION, order), sample(CLEAR, order)])
+    assert accuracy(*two, [log]) == 1
+
+
+def test_the_longest_context_wins_and_examples_before_the_question_do_not(two, tmp_path):
+    first = sample(CLEAR)
+    shots = sample(QUESTION)["arguments"]["gen_args_0"]["arg_0"]
+    prompt = first["arguments"]["gen_args_0"]["arg_0"]
+    arguments = {key: each | {"arg_0": f"{shots} C\n\n{prompt}"} for key, each in first["arguments"].items()}
+    requests, responses = read(*two, [lines(tmp_path / "samples_x.jsonl", [first | {"arguments": arguments}])])
+    assert dict(zip(requests["item_id"], responses["status"], strict=True)) == {"0": "failed", "1": "ok"}
+
+
+def test_rows_that_are_there_twice_count_once_and_other_answers_stop(two, tmp_path, caplog):
+    caplog.set_level("INFO")
+    twice = [sample(QUESTION), sample(QUESTION), sample(CLEAR)]
+    assert accuracy(*two, [lines(tmp_path / "samples_x.jsonl", twice)]) == 1
+    assert "3 questions in the log: 2 of 2 items, 1 there twice" in caplog.text
+    differing = [sample(QUESTION), sample(QUESTION, chosen=0), sample(CLEAR)]
+    with pytest.raises(UserError, match=r"line 2: the same question as .*line 1, with another answer\. Keep one\."):
+        read(*two, [lines(tmp_path / "samples_x.jsonl", differing)])
+
+
+def test_of_several_filters_one_is_named(two, tmp_path):
+    rows = [sample(row, filter=name) for row in (QUESTION, CLEAR) for name in ("strict", "flexible")]
+    log = lines(tmp_path / "samples_x.jsonl", rows)
+    with pytest.raises(UserError, match=r"under the filters flexible, strict\. Name one as `column`"):
+        read(*two, [log])
+    assert accuracy(*two, [log], column="strict") == 1
+
+
+INSPECT = {
+    "id": "a",
+    "epoch": 1,
+    "input": f"{QUESTION['context']}\n{QUESTION['question']}",
+    "choices": ["Not known", "The old man", "The young man"],
+    "output": {"completion": "ANSWER: A"},
+    "scores": {"choice": {"value": "C", "answer": "A"}},
+}
+HEADER = {
+    "status": "success",
+    "eval": {},
+    "results": {"scores": [{"metrics": {"accuracy": {"value": 1.0}}}]},
+}
+
+
+def with_samples(*samples, **changes):
+    return json.dumps(HEADER | {"samples": list(samples)} | changes)
+
+
+def archive(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, text in members.items():
+            file.writestr(name, text)
+    return path
+
+
+def test_epochs_are_shares_and_a_refusal_is_one(two, tmp_path):
+    wrong = INSPECT | {"epoch": 2, "scores": {"choice": {"value": "I", "answer": "B"}}}
+    declined = INSPECT | {
+        "epoch": 3,
+        "output": {"completion": "I'm sorry, but I can't answer that."},
+        "scores": {"choice": {"value": "I", "answer": ""}},
+    }
+    results = {"scores": [{"metrics": {"accuracy": {"value": 1 / 3}}}]}
+    members = {f"samples/a_epoch_{k}.json": json.dumps(each) for k, each in enumerate((INSPECT, wrong, declined), 1)}
+    log = archive(tmp_path / "x.eval", members | {"header.json": json.dumps(HEADER | {"results": results})})
+    requests, responses = read(*two, [log])
+    row = responses[requests["item_id"] == "0"].iloc[0]
+    item = two[1].set_index("item_id").loc["0"]
+    shares = dict(zip("ABC", json.loads(row["probabilities"]), strict=True))
+    assert shares == {item["gold"]: 1 / 3, item["target"]: 1 / 3} | {
+        label: 0.0 for label in "ABC" if label not in (item["gold"], item["target"])
+    }
+    assert (row["status"], row["refused"], row["unparseable"]) == ("ok", 1 / 3, 0)
+
+
+HELM = {
+    "adapter_spec": {"method": "multiple_choice_joint"},
+    "request_states": [
+        {
+            "instance": {
+                "input": {"text": INSPECT["input"]},
+                "references": [{"output": {"text": "Not known"}, "tags": ["correct"]}],
+            },
+            "output_mapping": dict(zip("ABC", INSPECT["choices"], strict=True)),
+            "result": {"completions": [{"text": " A"}]},
+        }
+    ],
+}
+GOOD = sample(QUESTION)
+#: Name of a file, what is in it (text, bytes or members of an archive), the sentence.
+MALFORMED = [
+    ("x.jsonl", "not json\n", r"x\.jsonl, line 1: not JSON \("),
+    ("x.jsonl", "[1]\n", r"x\.jsonl, line 1: \[1\]\. Expected a JSON object on each line"),
+    ("x.jsonl", '{"a": 1}\n', r"x\.jsonl: no log\. Toy, format log takes samples_\*\.jsonl"),
+    ("x.jsonl", "", r"x\.jsonl: the file is empty\. Fetch or save it again"),
+    ("x.jsonl", json.dumps(GOOD).encode("utf-16"), r"x\.jsonl: in UTF-16\. Save it as UTF-8"),
+    ("x.jsonl", json.dumps(GOOD)[:-9], r"x\.jsonl, line 1: not JSON \(.*Copy the log again"),
+    (
+        "x.jsonl",
+        json.dumps(GOOD | {"filtered_resps": [["-1"]]}),
+        r"line 1: filtered_resps is \[\['-1'\]\]\. Expected a log-likelihood for each of 3",
+    ),
+    (
+        "x.jsonl",
+        json.dumps(GOOD | {"filtered_resps": [["a"], ["b"], ["c"]]}),
+        "Expected a log-likelihood for each of 3 choices",
+    ),
+    (
+        "x.jsonl",
+        json.dumps(GOOD | {"filtered_resps": [["NaN"], ["1"], ["2"]]}),
+        "Expected a log-likelihood for each of 3 choices",
+    ),
+    (
+        "x.jsonl",
+        json.dumps({**GOOD, "arguments": {}}),
+        r"line 1: no 0\.arg_0: the log is cut short, or of another version",
+    ),
+    (
+        "x.jsonl",
+        json.dumps({key: value for key, value in GOOD.items() if key != "arguments"}),
+        "line 1: no arguments: the log is cut short",
+    ),
+    (
+        "x.jsonl",
+        json.dumps(sample(QUESTION | {"context": "Of others.", "question": "Who?"})),
+        "1 of 1 questions are no item's, first .*line 1, and at most 5% may be",
+    ),
+    (
+        "x.jsonl",
+        json.dumps(GOOD | {"acc": 0.0}),
+        r"line 1: the harness counts 'Not known' as wrong, and the right answer to 0 is 'Not known'; so in 1 of 1",
+    ),
+    ("x.jsonl", json.dumps(sample(QUESTION | {"ans0": "Nobody here"})), "1 of 1 questions are no item's"),
+    ("x.jsonl", json.dumps(GOOD).replace("C. Not known", "C) "), r"line 1: the prompt: no C: the log is cut short"),
+    ("x.eval", "text", r"x\.eval: no archive, or a damaged one \(File is not a zip file\)\. Copy the log again"),
+    (
+        "x.eval",
+        {"samples/a.json": "{}"},
+        r"x\.eval: no header\.json in it: no log of Inspect, or one of a run that did not end",
+    ),
+    ("x.eval", {"header.json": "{"}, r"x\.eval, header\.json: not JSON"),
+    ("x.eval", {"header.json": '{"status": "error"}'}, r"x\.eval: the run ended with 'error'\. Run it again"),
+    (
+        "x.eval",
+        {"header.json": json.dumps(HEADER)},
+        r"no questions in x\.eval\. Run the harness with its samples logged",
+    ),
+    (
+        "x.eval",
+        {"header.json": json.dumps(HEADER), "samples/a.json": "{}"},
+        r"x\.eval, samples/a\.json: no scores: the log is cut short",
+    ),
+    ("x.eval", {"header.json": b"\xff\xfe\x00"}, r"x\.eval, header\.json: not UTF-8"),
+    ("x.zip", {"a.txt": "words"}, r"x\.zip: no header\.json in it"),
+    ("x.json", "[]", r"x\.json: no log\. Toy, format log takes"),
+    ("x.json", '{"a": 1}', r"x\.json: no log\."),
+    ("x.json", with_samples(status="started"), r"x\.json: the run ended with 'started'"),
+    ("x.json", with_samples(samples=None), r"no questions in x\.json"),
+    (
+        "x.json",
+        with_samples(INSPECT | {"scores": {"choice": {"value": "I", "answer": "A"}}}),
+        "the log states an accuracy of 1.0000, and 0.0000 of its samples are right",
+    ),
+    (
+        "x.json",
+        with_samples(INSPECT | {"scores": {"choice": {"value": "C", "answer": "F"}}}),
+        r"sample 1: no 5: the log is cut short",
+    ),
+    ("x.json", with_samples({key: value for key, value in INSPECT.items() if key != "epoch"}), "sample 1: no epoch"),
+    ("x.json", with_samples({key: value for key, value in INSPECT.items() if key != "input"}), "sample 1: no input"),
+    (
+        "x.json",
+        json.dumps(HELM | {"adapter_spec": {"method": "generation"}}),
+        "its method is 'generation'. Expected multiple_choice_joint",
+    ),
+    ("x.json", json.dumps(HELM | {"adapter_spec": {}}), r"x\.json: no adapter_spec\.method"),
+    ("x.json", json.dumps(HELM | {"request_states": [{}]}), "sample 1: no output_mapping"),
+    ("x.json", json.dumps(HELM | {"request_states": []}), "no questions in x.json"),
+    ("x.jsonl", json.dumps({"schema_version": "0.3.0", "input": {}}), "line 1: no input.raw"),
+    (
+        "x.jsonl",
+        json.dumps({"schema_version": "0.3.0", "input": {"raw": "a"}, "output": {"raw": []}}),
+        "line 1: no output.raw.0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "sentence"), MALFORMED, ids=[f"{n}: {s[:40]}" for n, _, s in MALFORMED])
+def test_a_malformed_log_is_one_sentence(two, tmp_path, name, content, sentence):
+    path = tmp_path / name
+    if isinstance(content, dict):
+        archive(path, content)
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UserError, match=sentence) as error:
+        read(*two, [path])
+    assert "\n" not in str(error.value)
+
+
+def test_a_log_of_helm_is_right_as_it_is_before_it_is_spoilt(two, tmp_path):
+    (tmp_path / "x.json").write_text(json.dumps(HELM))
+    assert accuracy(*two, [tmp_path / "x.json"]) == 0.5  # one of two questions was asked
+
+
+@pytest.mark.parametrize("cut", [10, 200, 2000])
+def test_an_archive_that_is_cut_short_is_one_sentence(two, tmp_path, mirror, cut):
+    (tmp_path / "x.eval").write_bytes((mirror / "logs/inspect/toy-mc.eval").read_bytes()[:-cut])
+    with pytest.raises(UserError, match=r"x\.eval: no archive, or a damaged one"):
+        read(*two, [tmp_path / "x.eval"])
