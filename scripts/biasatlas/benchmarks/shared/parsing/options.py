@@ -250,14 +250,11 @@ def _is_letter(text: str, match: re.Match[str]) -> bool:
         return not (letter in "aI" and re.match(r"\s[a-z]", after) and not verb.match(after))
     if blocked.search(before.rstrip("\"'(")) or behind.match(after):
         return False
-    initial = re.search(r"(?:^|\s)[A-Z]\.\s?$", before)
-    if letter.isupper() and re.match(r"\.\s?[A-Z]\.|\.\s[A-Z][a-z]+\s?$|[:=]\s?\d|\.\d", after):
-        return bool(re.match(r"\.\s[A-Z][a-z]+\s?$", after) and not initial)
-    if initial and after[:1] == ".":
+    if re.match(r"\.\s?[A-Z]\.|[:=]\s?\d|\.\d", after):  # "B. F. Skinner", "B: 0.7"
         return False
     opened, closed = before[-1:] in tuple("([\"'<"), bool(match["close"])
     if letter.islower():
-        pair = re.match(r"\s?(?:or|and|/|&|,|>|and/or)\s?[\"'(]?[a-e]\b", after) or re.search(
+        pair = re.match(r"\s?(?:or|and|/|&|,|>)\s?[\"'(]?[a-e]\b", after) or re.search(
             r"\b[a-e][\"')]?\s?(?:or|and|/|&|,|>)\s?[\"'(]?$", before
         )
         alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (not before.strip(" \"'([-*") or before[-1:] == "\n")
