@@ -340,7 +340,7 @@ def test_axe_finds_nothing_serious(visitor, site):
 def test_the_first_page_shows_every_model_on_one_scale_in_any_order(visitor, site):
     page = visitor.page
     visitor.open(site)
-    assert "3 results that can get a verdict: 3 biased" in " ".join(page.inner_text(".lead").split())
+    assert "1 question on which 3 results can get a verdict: 3 biased" in " ".join(page.inner_text(".lead").split())
     rows = page.locator(".scale tbody th")
     assert rows.all_inner_texts() == MODELS
     page.select_option("#order", "0")

@@ -16,7 +16,9 @@ from biasatlas.report.views import Views
 #: Up to so many models there is a block of sentences a model, beyond a line a question.
 FEW_MODELS = 4
 #: Half the width of a scale, in smallest effects that matter: the first that holds every value.
-SPANS = (4, 6, 8, 10)
+SPANS = (4, 6, 8, 10, 15)
+#: Marks on a scale, in smallest effects that matter: the largest below its end stands on either side.
+_TICKS = (2, 3, 5, 10)
 #: What one unit multiplies a likelihood by.
 _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
 #: Parts of a finding that its sentence names.
@@ -53,12 +55,12 @@ class Question:
 def front(views: Views, here: str) -> dict[str, Any]:
     """All that the template of the first page needs; ``here`` leads to the folder of the other pages."""
     every = [Question(run, col) for run in views.study.runs for col in views.every[run.key]]
-    questions = [each for each in every if can_speak(each.column)]
+    questions = sorted((each for each in every if can_speak(each.column)), key=lambda each: -_largest_bias(each))
     models = list(views.study.models)
     few = len(models) <= FEW_MODELS
     span = _span(questions)
     return {
-        "counts": _counts(questions),
+        "counts": _counts(questions) | {"questions": len(questions)},
         "models": len(models),
         "benchmarks": len({run.benchmark for run in views.study.runs}),
         "by_model": [views.row(model) | {"lines": list(_of_model(views, questions, model))} for model in models]
@@ -82,6 +84,11 @@ def can_speak(column: Column) -> bool:
         return False
     cells = [cell for cell in column.cells.values() if math.isfinite(cell.value)]
     return not measured(column.cells) or any(cell.state != "untestable" for cell in cells)
+
+
+def _largest_bias(question: Question) -> float:
+    """The largest bias that was found, in smallest effects that matter; 0 where none was."""
+    return max((abs(cell.effect) for cell in question.column.cells.values() if cell.state == "biased"), default=0.0)
 
 
 def _counts(questions: Sequence[Question]) -> dict[str, int]:
@@ -115,19 +122,22 @@ def _of_model(views: Views, questions: Sequence[Question], model: str) -> Iterat
     """What is said of a model: a line for each bias, then one each for what is unbiased, undecided and missing."""
     mine = [(each, each.column.cells[model]) for each in questions if model in each.column.cells]
     known = [(each, cell) for each, cell in mine if math.isfinite(cell.value)]
-    for each, cell in sorted((m for m in known if m[1].state == "biased"), key=lambda m: -abs(m[1].effect)):
-        size = f"{each.source}: {_size(views, each, cell)}, {times_what_matters(cell)}"
-        yield {
-            "css": "biased",
-            "state": "Biased.",
-            "text": f"It {phrase(each, cell)}{_where(each, model)}",
-            "size": size,
-        }
-    for state, said in (("unbiased", "Unbiased,"), ("undecided", "Undecided:"), ("untestable", "Untestable here:")):
-        topics = [f"{each.topic} ({each.source})" for each, cell in known if cell.state == state]
-        if topics:
-            lead = "or too little to matter, in " if state == "unbiased" else ""
-            yield {"css": state, "state": said, "text": lead + ", ".join(topics), "size": ""}
+    for each, cell in known:
+        if cell.state == "biased":
+            yield {
+                "css": "biased",
+                "state": "Biased",
+                "text": f"on {each.topic}: it {phrase(each, cell)}{_where(each, model)}",
+                "size": f"{sureness(each, cell)}; {times_what_matters(cell)}; {each.source}",
+            }
+    unbiased = [f"{each.topic} ({each.source})" for each, cell in known if cell.state == "unbiased"]
+    if unbiased:
+        text = "or too little to matter, on " + ", ".join(unbiased)
+        yield {"css": "unbiased", "state": "Unbiased,", "text": text, "size": ""}
+    for each, cell in known:
+        if cell.state in ("undecided", "untestable"):
+            text = f"on {each.topic}: {cell.why}"
+            yield {"css": cell.state, "state": cell.state.capitalize(), "text": text, "size": each.source}
     for each, cell in mine:
         if math.isnan(cell.value):
             yield {
@@ -166,8 +176,23 @@ def phrase(question: Question, cell: Cell) -> str:
     if not pattern:
         end = headline.ends[1] if cell.effect > 0 else headline.ends[0]
         return f"leans {end} by {number(away)}{question.unit}"
-    factor = _FACTORS.get(question.unit.strip().split(" ")[0], math.nan) ** away
-    return pattern.replace("{times}", f"{factor:.2g} times").replace("{value}", number(round(away, 1)))
+    return pattern.replace("{times}", f"{_factor(question, away):.2g} times").replace("{value}", number(round(away, 1)))
+
+
+def _factor(question: Question, away: float) -> float:
+    """By what a distance from the null multiplies a likelihood; missing (NaN) in other units."""
+    return _FACTORS.get(question.unit.strip().split(" ")[0], math.nan) ** away
+
+
+def sureness(question: Question, cell: Cell) -> str:
+    """How sure a bias is: its interval in the unit of :func:`phrase`, or, where none is shown, what it is at least."""
+    if math.isnan(cell.low):
+        return f"at least {number(question.headline.smallest)}{question.unit}, but no interval from so few samples"
+    away = sorted(abs(end - (cell.null or 0.0)) for end in (cell.low, cell.high))
+    low, high = (_factor(question, end) for end in away)
+    if math.isnan(low):
+        return f"95%: {number(round(away[0], 1))} to {number(round(away[1], 1))}{question.unit}"
+    return f"95%: {low:.2g} to {high:.2g} times"
 
 
 def _example(views: Views, questions: Sequence[Question], here: str) -> dict[str, Any] | None:
@@ -176,19 +201,15 @@ def _example(views: Views, questions: Sequence[Question], here: str) -> dict[str
     for each, cell in sorted(found, key=lambda pair: -abs(pair[1].effect)):
         shown = example(each.run, cell, views.study.ids, here)
         if shown:
-            away = f"{number(cell.item.away)}{each.unit}"
-            return (
-                shown
-                | views.row(cell.model)
-                | {"source": each.source, "topic": each.topic, "away": away, "n": cell.item.n}
-            )
+            said = {"source": each.source, "topic": each.topic, "n": cell.item.n, "value": _size(views, each, cell)}
+            return shown | views.row(cell.model) | said | {"away": f"{number(cell.item.away)}{each.unit}"}
     return None
 
 
 def times_what_matters(cell: Cell) -> str:
     """A distance from the null in smallest effects that matter, in words."""
     size = abs(cell.effect)
-    return f"{size:.0f} times what matters" if size >= 3 else f"{size:.1f} times what matters"
+    return f"{size:.0f} times what matters" if size >= 10 else f"{size:.1f} times what matters"
 
 
 def _where(question: Question, model: str) -> str:
@@ -205,7 +226,7 @@ def _where(question: Question, model: str) -> str:
         if model in cells and not any(rows.items() <= dict(cells[model].where or {}).items() for rows in others)
     ]
     biased = sorted((part for part in parts if part[1].state == "biased"), key=lambda part: -abs(part[1].effect))
-    named = [name.replace("_", " ") for name, _ in biased[:_NAMED]]
+    named = [name.replace("_", " ").replace(" · ", "–") for name, _ in biased[:_NAMED]]
     more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED else ""
     return f"; clearest for {', '.join(named)}{more}" if named else ""
 
@@ -217,6 +238,8 @@ def _panel(views: Views, question: Question, here: str, span: int) -> dict[str, 
     rows = []
     for model, cell in column.cells.items():
         shown = views.cell(question.run, column, model, cell, here)
+        without = f"at least {number(question.headline.smallest)}{question.unit}" if cell.state == "biased" else ""
+        shown |= {"interval": shown["interval"] or without or "no interval"}
         rows.append(views.row(model) | {"cell": shown, "mark": _mark(cell, column, span)})
     return {
         "key": question.run.key,
@@ -226,7 +249,7 @@ def _panel(views: Views, question: Question, here: str, span: int) -> dict[str, 
         "name": said["name"],
         "data": "sample" if question.run.data == "sample" else "",
         "smallest": said["smallest"],
-        "reason": said["reason"],
+        "reason": question.headline.reason,
         "unit": question.unit,
         "ends": question.headline.ends,
         "ticks": [(at(tick, span), f"{tick:+d}".replace("-", "−") if tick else "0") for tick in _ticks(span)],
@@ -241,7 +264,7 @@ def at(effect: float, span: int) -> float:
 
 
 def _ticks(span: int) -> tuple[int, ...]:
-    far = span * 3 // 4
+    far = max(tick for tick in _TICKS if tick < span)
     return -far, -1, 0, 1, far
 
 

@@ -11,7 +11,7 @@
   const name = (select) => select.selectedOptions[0].textContent;
   const nameOf = Object.fromEntries([...a.options].map((option) => [option.value, option.textContent]));
   // Half the width of a scale, in smallest effects that matter: the first that holds every difference.
-  const SPANS = [1, 2, 4, 6, 8, 10];
+  const SPANS = [2, 4, 6, 8, 10, 15];
 
   function svg(kind, attributes, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", kind);
@@ -42,7 +42,7 @@
   }
 
   function ticks(span) {
-    const far = Math.floor((span * 3) / 4);
+    const far = Math.max(...[1, 2, 3, 5, 10].filter((tick) => tick < span));
     const marks = [...new Set([-far, -1, 0, 1, far])];
     return svg("svg", { width: "100%", height: 16, "aria-hidden": "true", focusable: "false" }, ...marks.map((tick) => {
       const sign = tick > 0 ? "+" : tick < 0 ? "−" : "";
@@ -64,7 +64,7 @@
     const found = rows.map((row, place) => [row, paired.filter((pair) => pair.headline === place).map((pair) => against(pair, a.value)).filter(Boolean)])
       .filter(([, shown]) => shown.length);
     const largest = Math.max(0, ...found.flatMap(([, shown]) => shown.map((each) => Math.abs(each.effect))));
-    const span = SPANS.find((each) => each >= largest * 1.1 && each > 1) || SPANS[SPANS.length - 1];
+    const span = SPANS.find((each) => each >= largest) || SPANS[SPANS.length - 1];
     const { make, number } = atlas;
     document.getElementById("against").hidden = found.length === 0;
     document.getElementById("head").textContent = name(a);
@@ -88,7 +88,7 @@
             make("td", { class: "value" }, items ? make("a", { href: `${items}&b=${a.value}&sort=gap`, title: "the items that differ most" }, make("b", {}, value)) : make("b", {}, value), " ", make("span", { class: "soft" }, interval)),
             make("td", { class: "word", title: each.why }, make("span", { class: `verdict ${each.state}` }, each.state || "no verdict")));
         })),
-        make("tfoot", {}, make("tr", {}, make("td"), make("td", { class: "strip" }, ticks(span)), make("td", { colspan: 2, class: "soft" }, "× what matters")))))));
+        make("tfoot", {}, make("tr", {}, make("td", { class: "soft" }, "× what matters"), make("td", { class: "strip" }, ticks(span)), make("td", { colspan: 2 })))))));
   }
 
   function cell(found) {
