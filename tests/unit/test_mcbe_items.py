@@ -203,6 +203,14 @@ def test_sizes_against_table_6():
         check_items(items_of(sizes | {"gender": 751}), resources)
 
 
+def test_words_that_another_mark_joins_are_told(edited):
+    """As one word they would make every answer about them the same."""
+    items = edited(cell(5, 3, "女人、男人"), categories=["gender"])
+    assert json.loads(items.set_index("item_id").loc["gender-5", "words"]) == ["女人、男人"]
+    remark, _ = check_items(items, RESOURCES["items"], categories=["gender"], skip_invalid=True)
+    assert "gender-5: its words are joined by 、 and count as one" in remark
+
+
 def test_the_sample_is_not_the_published_data():
     with pytest.raises(UserError, match="not the workbooks that the paper counts"):
         check_items(sample_items(), RESOURCES["items"])

@@ -80,11 +80,17 @@ def check_items(step: Step) -> list[str]:
     """Hold the number of instances of each category of the run against Table 6 (4,077 in all), for the data as published.
 
     Returns a remark for each accepted difference: 269 for Religion and 270 for Health, which the printed scores imply,
-    and with ``skip_invalid`` any. Raises :class:`UserError` for any other.
+    and with ``skip_invalid`` any; and one where words are joined by 、. Raises :class:`UserError` for any other.
     """
     counts = step.items["category"].value_counts()
     sizes = published_sizes(step.resources)
     remarks, faults = [], []
+    joined = step.items.loc[step.items["words"].str.contains("、"), "item_id"]
+    if len(joined):
+        remarks.append(
+            f"{joined.iloc[0]}: its words are joined by 、 and count as one (instances of this kind: {len(joined)}). If they "
+            f"are several, separate them by {_SEPARATOR!r}"
+        )
     for category in _wanted(step):
         count = int(counts.get(category, 0))
         if count == sizes[category]:

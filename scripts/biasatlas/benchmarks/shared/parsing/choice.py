@@ -1,4 +1,14 @@
-"""One of several options: by letter, by name or by what it says. docs/replies.md has the order of evidence."""
+"""One of several options: by letter, by name or by what it says. The first of these that says anything decides:
+
+1. the key of a JSON object that names an answer (``_from_json``);
+2. the last explicit mark, such as a box (``_from_mark``);
+3. all of the reply, where that is an option and no more (``_whole``);
+4. its sentences (``_evidence``). A sentence gives its surest mention (``_SUREST``) of those that it does not deny
+   (``_standing``), and none of several that it joins (``_foremost``);
+5. of sentences (``_decided``) a letter with another option's text makes the reply ambiguous; else what they all give
+   counts, or of several options the last, if it corrects or concludes;
+6. that the reply declines; then the one option that it mentions at all.
+"""
 
 import itertools
 import re
@@ -25,14 +35,6 @@ _MARKED = re.compile(
 
 #: Between a letter and the text of its option.
 _BEHIND_LETTER = re.compile(r"[ \t.):,'\"\-—–]{0,5}")
-
-
-def _answers(line: str, options: Options) -> bool:
-    """Whether a line is an answer by itself."""
-    said = list(_evidence(line, options))
-    return len(said) == 1 and said[0].option is not None and said[0].kind != "mention"
-
-
 #: How a sentence may give an option, the surest first.
 _SUREST = ("whole", "announced", "better", "head", "mention")
 
@@ -58,13 +60,16 @@ def parse_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
     return _decided(body, list(_evidence(body, options)), options)
 
 
+def _answers(line: str, options: Options) -> bool:
+    """Whether a line is an answer by itself."""
+    said = list(_evidence(line, options))
+    return len(said) == 1 and said[0].option is not None and said[0].kind != "mention"
+
+
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
     """Patterns around a mention: those before it end at it, those behind it begin there."""
-    answers = {
-        key: either("answers", key)
-        for key in ("cue", "topic", "better", "worse", "not", "lead", "less", "even", "perhaps")
-    }
+    answers = {key: either("answers", key) for key in ("cue", "topic", "better", "worse", "not", "lead")}
     return {
         "cue": re.compile(rf".*(?P<cue>{answers['cue']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
         "topic": re.compile(rf".*(?P<cue>{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
@@ -80,10 +85,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "not": re.compile(rf"{answers['not']}\s{{0,2}}[\"'(\[]{{0,2}}$", re.I),
         "better": re.compile(rf"[\"')\].,]?\s{{0,2}}{answers['better']}", re.I),
         "worse": re.compile(rf"[\"')\]]?:?\s{{0,2}}[✅✓✔❌✗]?\s?{answers['worse']}", re.I),
-        "less": re.compile(rf"[\"')\]]?:?\s{{0,2}}[✅✓✔❌✗]?\s?{answers['less']}", re.I),
         "lead": re.compile(rf"(?:[\W_]|{answers['lead']}|\d(?=[.)、]))*$", re.I),
-        "even": re.compile(answers["even"], re.I),
-        "perhaps": re.compile(answers["perhaps"], re.I),
         "unknown": re.compile(rf"[\s.):,\"']{{0,4}}{either('labels', 'unknown')}", re.I),
         "joined": re.compile(
             r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?", re.I
@@ -164,75 +166,53 @@ def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Menti
 def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[int | None, str] | None:
     """The option that a sentence gives and how; None of several; nothing where it only rules options out."""
     mentions = [mention for mention in mentions if mention.lettered] or mentions
-    alive, kinds, ruled_out, less = _standing(sentence, mentions, options)
+    alive, kinds = _standing(sentence, mentions, options)
     if any(mention.option < 0 for mention in alive):
         return None, "contradiction"
-    if not alive:
-        left = set(range(len(options))) - ruled_out
-        return (left.pop(), "other") if less and len(options) == 2 and len(left) == 1 else None
-    through = len(options) > 2 and [mention.option for mention in alive] == list(range(len(options)))
-    if through and set(kinds) <= {"mention", "head"}:
-        return None, "mentions"
-    return _foremost(sentence, alive, kinds)
+    return _foremost(sentence, alive, kinds) if alive else None
 
 
-def _standing(
-    sentence: str, mentions: Sequence[Mention], options: Options
-) -> tuple[list[Mention], list[str], set[int], bool]:
-    """The mentions that a sentence does not deny and what kind each is; what it denies, and whether as less likely."""
-    patterns = _patterns()
+def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[list[Mention], list[str]]:
+    """The mentions that a sentence does not deny, and of what kind each is: "neither A nor B" denies both."""
+    joined = _patterns()["joined"]
     alive: list[Mention] = []
     kinds: list[str] = []
-    ruled_out: set[int] = set()
-    less = denied = False
     for i, mention in enumerate(mentions):
-        begin = mentions[i - 1].end if i else 0
-        before, after = sentence[begin : mention.start][-60:], sentence[mention.end : mention.end + 60]
-        kind = _kind(before, after, mention, i == 0, options.letters)
-        joined = i and patterns["joined"].fullmatch(before)
-        if joined and denied and before.strip() != ",":
-            kind = "not"
-        denied = kind in ("not", "less")
-        if denied:
-            while joined and alive and alive[-1] is mentions[i - 1] and kinds[-1] in ("mention", "head"):
-                ruled_out.add(alive.pop().option)
-                kinds.pop()
-                i -= 1
-                joined = i and patterns["joined"].fullmatch(sentence[mentions[i - 1].end : mentions[i].start])
-            ruled_out.add(mention.option)
-            less = less or kind == "less"
-        else:
+        before = sentence[mentions[i - 1].end if i else 0 : mention.start]
+        kind = _kind(before[-60:], sentence[mention.end : mention.end + 60], mention, i == 0, options.letters)
+        if kind != "not":
             alive.append(mention)
             kinds.append(kind)
-    return alive, kinds, ruled_out, less
+            continue
+        while i and alive and alive[-1] is mentions[i - 1] and kinds[-1] in ("mention", "head"):
+            if not joined.fullmatch(sentence[alive[-1].end : mentions[i].start]):
+                break
+            alive.pop()
+            kinds.pop()
+            i -= 1
+    return alive, kinds
 
 
 def _foremost(sentence: str, alive: Sequence[Mention], kinds: Sequence[str]) -> tuple[int | None, str]:
     """The option that mentions of these ``kinds`` put first, None where they do not."""
-    patterns = _patterns()
-
-    def contrasts(a: Mention, b: Mention) -> bool:
-        return bool(patterns["contrast"].search(sentence[a.end : b.start]))
-
-    best = min(kinds, key=_SUREST.index)
-    chosen = [mention for mention, kind in zip(alive, kinds, strict=True) if kind == best]
-    if len(alive) > 1 and kinds[-1] in _SUREST[:3] and contrasts(alive[-2], alive[-1]):
-        return alive[-1].option, kinds[-1]
+    patterns, best, last = _patterns(), min(kinds, key=_SUREST.index), alive[-1]
+    turns = len(alive) > 1 and patterns["contrast"].search(sentence[alive[-2].end : last.start])
+    if turns and kinds[-1] in _SUREST[:3]:
+        return last.option, kinds[-1]
     if len({mention.option for mention in alive}) == 1:
-        return alive[0].option, best
-    if best != "better":
-        even = patterns["even"].search(sentence) or len(patterns["perhaps"].findall(sentence)) > 1
-        joined = any(
-            a.option != b.option and patterns["joined"].fullmatch(sentence[a.end : b.start])
-            for a, b in itertools.pairwise(alive)
-            if a in chosen or b in chosen
-        )
-        if joined or (even and not contrasts(alive[0], chosen[-1])):
-            return None, "tie"
-    if best in ("mention", "head"):
-        return (None, "mentions") if best == "mention" else (alive[0].option, best)
-    one = len({mention.option for mention in chosen}) == 1 or contrasts(chosen[-2], chosen[-1])
-    return (chosen[-1].option, best) if one else (None, "tie")
+        return last.option, best
+    chosen = [mention for mention, kind in zip(alive, kinds, strict=True) if kind == best]
+    joined = any(
+        a.option != b.option and patterns["joined"].fullmatch(sentence[a.end : b.start])
+        for a, b in itertools.pairwise(alive)
+        if a in chosen or b in chosen
+    )
+    if best != "better" and (joined or finds("answers", "even").search(sentence)):
+        return None, "tie"
+    if best == "mention":
+        return None, "mentions"
+    one = best == "head" or len({mention.option for mention in chosen}) == 1
+    return (chosen[0].option, best) if one else (None, "tie")
 
 
 def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool) -> str:
@@ -241,8 +221,6 @@ def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool)
     unknown = mention.lettered and patterns["unknown"].match(after)
     if unknown and leads:
         return "head"
-    if patterns["less"].match(after):
-        return "less"
     if patterns["not"].search(before[-40:]) or (patterns["worse"].match(after) and not unknown):
         return "not"
     closed = patterns["closed"].match(after)
@@ -264,10 +242,11 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
     """The answer from all ``said``, in its order."""
     if any(evidence.kind == "contradiction" for evidence in said):
         return Parsed(AMBIGUOUS, "contradiction")
-    strong = [evidence for evidence in said if evidence.kind not in ("mention", "mentions", "other")]
+    strong = [evidence for evidence in said if evidence.kind not in ("mention", "mentions")]
     if any(evidence.lettered and evidence.option is not None for evidence in strong):
         strong = [evidence for evidence in strong if evidence.lettered]
-    strong = _without_enumeration(strong)
+    if [evidence.option for evidence in strong if evidence.kind == "head"][:2] == [0, 1]:  # the options, restated
+        strong = [evidence for evidence in strong if evidence.kind != "head"] or strong
     given: set[int] = {evidence.option for evidence in strong if evidence.option is not None}
     if len(given) == 1 and strong[-1].option is not None:
         return Parsed(given.pop(), strong[-1].kind)
@@ -287,20 +266,9 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
     finished = (len(said) == 1 and len(body) < 30) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
     if finished and len(named) == 1 and not any(evidence.kind == "mentions" for evidence in said):
         return Parsed(named.pop(), "mention")
-    if len(said) == 1 and said[0].kind == "other" and said[0].option is not None:
-        return Parsed(said[0].option, "other")
     if not said and re.fullmatch(rf"(?:{either('answers', 'open')})[.。!！]?", body, re.I):
         return Parsed(AMBIGUOUS, "several")
     return Parsed(AMBIGUOUS if named or said else UNPARSEABLE, "mentions" if said else "nothing")
-
-
-def _without_enumeration(strong: list[Evidence]) -> list[Evidence]:
-    """``strong`` without heads that go through the options one by one, if anything else is left."""
-    heads = [i for i, each in enumerate(strong) if each.kind == "head"]
-    through = [strong[i].option for i in heads]
-    if len(set(through)) < 2 or through[0] != 0 or through[:2] != [0, 1]:
-        return strong
-    return [each for each in strong if each.kind != "head"] or strong
 
 
 def _declines(body: str, options: Options) -> bool:
@@ -360,15 +328,10 @@ def _whole(text: str, options: Options) -> Answer | None:
     """The option that all of ``text`` is: its letter, its text, or both; "ambiguous": a letter and another option's
     text."""
     text = text.strip()
-    if len(text) > 400 or not text:
-        return None
     if options.letters and re.fullmatch(rf"[{''.join(options.labels)}]{{2,9}}", text) and len(set(text)) > 1:
         return AMBIGUOUS
     lettered = _LETTERED.fullmatch(text)
     if lettered and (content := options.content(lettered[2].strip())) is not None and len(lettered[2].strip(" .)")) > 1:
         letter = options.exact.get(lettered[1].casefold()) if options.letters else content
         return content if letter == content else AMBIGUOUS if letter is not None else None
-    bare = text.strip(" \t\n\"'()[]<>.。:!,;-—")
-    if options.letters and re.fullmatch(r"[A-Za-z]", bare):
-        return options.exact.get(bare.casefold())
-    return options.content(text) if len(bare) > 1 else None
+    return options.content(text)

@@ -37,29 +37,12 @@ _TO = re.compile(
     re.I,
 )
 _SUM = re.compile(rf"(?:{_DIGITS}\s?分?\s?[+×*]\s?){{1,20}}{_DIGITS}\s?分?\s?[=]")
-#: Keys of the score of the whole, where there are several scores.
-_TOTAL = r"total.*|overall.*|final.*|总.*|合计|最终.*|综合.*"
 _UNIT = re.compile(r"\s{0,2}(?:分(?!析|别|钟|之|明|类|享|歧|工|数|为|成)|points?|marks?|stars?|颗?星|级)", re.I)
 
 
 _ENUMERATED = re.compile(
     r"^[ \t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?(?:$|\n))",
     re.M,
-)
-
-
-_SUPPOSES = re.compile(
-    r"(?:如果|若是?|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:if|had)\b(?!.{0,12}(?:must|had to|have to|forced))"
-    r"|(?:might|would|could) have|last one|unlike",
-    re.I,
-)
-
-
-_DENIED = re.compile(r"(?:not|不是|而非|n't|没有)\s?(?:an? )?$", re.I)
-_IS_RIGHT = re.compile(
-    r"\s{0,2}分?\s{0,2}(?:is|would be|seems|更|比较|较为?)\s{0,2}(?:more |most |the )?(?:better|appropriate|fair\w*"
-    r"|accurate|right|合适|恰当|妥当|合理|准确)",
-    re.I,
 )
 
 
@@ -106,7 +89,7 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | No
         found = {_from_json(part, low, high) for part in parts} - {None}
         return found.pop() if len(found) == 1 else AMBIGUOUS
     pairs = [(str(key).strip(), value) for each in json_objects(parts[0]) for key, value in each.items()]
-    for key in (either("numbers", "total_key"), either("numbers", "key"), _TOTAL):
+    for key in (either("numbers", "total_key"), either("numbers", "key")):
         given = {_value(value, low, high) for name, value in pairs if re.fullmatch(key, name, re.I)} - {None}
         if len(given) == 1:
             return given.pop()
@@ -153,7 +136,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             re.I,
         ),
         "heading": re.compile(
-            rf"^([^\w\n]{{0,4}}(?:{total}|score|rating|grade|[最终后]?[得评]分|分数|打分)[^\n\d]{{0,6}})\n+(?=\W{{0,4}}\d)",
+            rf"^([^\w\n]{{0,4}}(?:{total}|score|rating|grade|得分|评分|分数|打分)[^\n\d]{{0,6}})\n+(?=\W{{0,4}}\d)",
             re.I | re.M,
         ),
         "keyed": re.compile(rf"(?:^|\n)\W{{0,4}}(?:具体)?{key}\s?:\s{{0,3}}$", re.I),
@@ -179,8 +162,8 @@ def _blanked(body: str) -> str:
 
 def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number that the words of ``body`` give."""
-    body = re.sub(r"\d{7,}", "#", body)  # on no scale
     body = first_item(body, lambda line: bool(_patterns()["line"].fullmatch(line)))
+    body = re.sub(r"\d{7,}", "#", body)  # on no scale
     body = _patterns()["heading"].sub(r"\1: ", body)
     text = _blanked(body)
     found = _stated(text, high) or (_stated(body, high) if re.match(r"\(?\d+\s?[=(.]", body) else [])
@@ -210,7 +193,8 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Sile
     if not later:
         return None
     last, between = later[-1], text[former.start : later[-1].start]
-    if corrections := list(finds("answers", "correct").finditer(between)):
+    corrections = list(finds("answers", "correct").finditer(between))
+    if corrections and not re.search(r"如果|若|要是|假如|\b(?:if|had)\b", between, re.I):
         return AMBIGUOUS if finds("answers", "retract").fullmatch(corrections[-1][0]) and last.rank > 2 else last.value
     others = [each for each in later if each.value != former.value]
     sentence = re.split(r"[。!?\n]", text[former.start :], maxsplit=1)[0]
@@ -243,16 +227,11 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
             != high
         ):
             continue
-        before, rank = text[max(0, match.start() - 60) : match.start()], _rank(text, match, over)
+        rank = _rank(text, match, over)
         if found and found[-1].value != value and len(between) < 24 and _TO.fullmatch(between):
             found[-1] = found[-1]._replace(several=True, rank=min(found[-1].rank, rank))
             continue
-        supposed = (
-            re.search(r"[.。!?\n]", between) is not None
-            and _SUPPOSES.search(re.split(r"[。!?\n]|\.\s", before)[-1]) is not None
-            and not _SUPPOSES.search(text[: found[0].start])
-        )
-        if not (supposed or (match["word"] and rank == 5) or _DENIED.search(before)):
+        if not (match["word"] and rank == 5):
             found.append(_Stated(value, rank, match.start(), False))
     return found
 
@@ -272,10 +251,6 @@ def _rank(text: str, match: re.Match[str], over: object) -> int:
     if closed and match.start() < 24 and not re.search(r"\w", patterns["lead"].sub("", before)):
         return 1
     if patterns["announce"].search(sentence) and (closed or unit):
-        return 2 if re.search(r"[a-z]{2}|[\u3400-\u9fff]", sentence, re.I) else 3
-    if _IS_RIGHT.match(rest) or (
-        not line.strip() and re.match(r"\s{0,3}(?:[.。]?\s{0,3}$|\n)", rest) and not (unit or over)
-    ):
         return 2
     return 3 if unit or over else 5
 

@@ -18,8 +18,6 @@ _ALIKE, _AHEAD = 92, 6
 #: Characters of a form that are looked for in a text.
 _LONGEST_FORM = 300
 _HAN = re.compile(r"[\u3400-\u9fff]")
-#: Chinese names of so many characters are meant wherever they stand.
-_WHOLE_NAME = 4
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ def _begins(form: str, key: str) -> bool:
     """Whether ``key`` is a beginning of ``form``: whole words, or cut off after most of it."""
     if len(key) >= len(form) or not form.startswith(key):
         return False
-    return form[len(key)] == " " or len(key) > 0.6 * len(form) or bool(_HAN.match(key[-1]) and len(key) >= _WHOLE_NAME)
+    return form[len(key)] == " " or len(key) > 0.6 * len(form)
 
 
 def _pattern(form: str) -> str:
@@ -198,12 +196,6 @@ def _pattern(form: str) -> str:
     return rf"(?<![^\W\u3400-\u9fff])(?:(?:the|an?)\s)?{text}(?:e?s)?(?![^\W\u3400-\u9fff])"
 
 
-@cache
-def _beside() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    before, behind = either("labels", "before"), either("labels", "follows")
-    return re.compile(rf"(?:^|[^\u3400-\u9fff]|{before})$"), re.compile(rf"(?:$|[^\u3400-\u9fff]|{behind})")
-
-
 #: What may stand before an ordinary word that is meant as an option.
 _NAMED_BEFORE = re.compile(
     r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose|pick))\s{0,3}[\"'(]?$"
@@ -226,12 +218,8 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
             return False
         return bool(_NAMED_BEFORE.search(before) and re.match(r"\s{0,3}(?:$|[^\w\s]|\n|[类的])", after))
     if not _HAN.match(form):
-        bound = re.search(r"(?:\w[-']|\b(?:each|any|every|no|some) )$", before)
-        return not bound and not re.match(r"-(?!related|based|type)\w|'\w(?!s? )", after)
-    if len(form) >= _WHOLE_NAME:
-        return True
-    left, right = _beside()
-    return bool(left.search(before) and right.match(after))
+        return not re.search(r"(?:\w[-']|\b(?:any|no) )$", before)
+    return True
 
 
 _LETTER = re.compile(
@@ -262,14 +250,11 @@ def _is_letter(text: str, match: re.Match[str]) -> bool:
         return not (letter in "aI" and re.match(r"\s[a-z]", after) and not verb.match(after))
     if blocked.search(before.rstrip("\"'(")) or behind.match(after):
         return False
-    initial = re.search(r"(?:^|\s)[A-Z]\.\s?$", before)
-    if letter.isupper() and re.match(r"\.\s?[A-Z]\.|\.\s[A-Z][a-z]+\s?$|[:=]\s?\d|\.\d", after):
-        return bool(re.match(r"\.\s[A-Z][a-z]+\s?$", after) and not initial)
-    if initial and after[:1] == ".":
+    if re.match(r"\.\s?[A-Z]\.|[:=]\s?\d|\.\d", after):  # "B. F. Skinner", "B: 0.7"
         return False
     opened, closed = before[-1:] in tuple("([\"'<"), bool(match["close"])
     if letter.islower():
-        pair = re.match(r"\s?(?:or|and|/|&|,|>|and/or)\s?[\"'(]?[a-e]\b", after) or re.search(
+        pair = re.match(r"\s?(?:or|and|/|&|,|>)\s?[\"'(]?[a-e]\b", after) or re.search(
             r"\b[a-e][\"')]?\s?(?:or|and|/|&|,|>)\s?[\"'(]?$", before
         )
         alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (not before.strip(" \"'([-*") or before[-1:] == "\n")

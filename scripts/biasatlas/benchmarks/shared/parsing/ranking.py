@@ -32,7 +32,8 @@ _NUMBERED = re.compile(
 )
 _PLACE = re.compile(r"\s?:\s?(?:第|rank )?\s?(\d{1,2})\s?(?:名|位|$|st|nd|rd|th)")
 _TELLS = re.compile(
-    r"最|其次|然后|再|第[一二三]|优于|排|比|更|followed|best|top|prefer|beats|most|worst|least|then|next|first|second|last|rank|better",
+    r"最|其次|然后|再|第[一二三]|优于|排|比|更|followed|best|top|prefer|beats|most|worst|least|then|next|first|second|last"
+    r"|rank|better",
     re.I,
 )
 _TIED = re.compile(r"tied?\b|equal|并列|难分|同样|一样|差不多|都|不相上下|either", re.I)

@@ -42,7 +42,7 @@ def _declining(sentence: str) -> int | None:
 
 
 def _says_after_all(rest: list[str]) -> bool:
-    """Whether what was asked for follows a declining clause: behind a contrast or a colon, or announced."""
+    """Whether what was asked for follows a declining clause: behind a contrast or a colon."""
     contrast, offer, gives = finds("answers", "contrast"), finds("refusals", "offer"), finds("refusals", "gives")
     for i, sentence in enumerate(rest):
         length = sum(map(len, rest[i + 1 :]))
@@ -51,7 +51,5 @@ def _says_after_all(rest: list[str]) -> bool:
         if turn and (gives.match(behind) or not offer.match(behind)) and len(behind) + length > 12:
             return True
         if re.search(r"[:：]\s{0,3}$", sentence) and length > 20 and gives.search(sentence):
-            return True
-        if i and length and gives.match(sentence) and re.match(r"here|改写|以下", sentence, re.I):
             return True
     return False
