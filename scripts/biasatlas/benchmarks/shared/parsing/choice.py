@@ -11,6 +11,7 @@
 """
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -285,7 +286,9 @@ def _from_json(body: str, options: Options) -> Parsed | None:
         masses = {
             option: value
             for key, value in each.items()
-            if isinstance(value, int | float) and (option := options.content(str(key))) is not None
+            if isinstance(value, int | float)
+            and math.isfinite(value)
+            and (option := options.content(str(key))) is not None
         }
         if len(masses) > 1 and (most := max(masses.values())) and list(masses.values()).count(most) == 1:
             return Parsed(next(option for option, mass in masses.items() if mass == most), "key")

@@ -117,7 +117,8 @@ def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | No
     if isinstance(value, bool | dict) or value is None:
         return None
     try:
-        return Decimal(str(value).strip())
+        number = Decimal(str(value).strip())
+        return number if number.is_finite() else None
     except InvalidOperation:
         found = _from_text(plain(str(value)), low, high)
         return None if found == UNPARSEABLE else found
