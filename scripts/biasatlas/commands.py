@@ -69,6 +69,7 @@ def check(configfile: str, options: list[str]) -> int:
     from biasatlas.workflow.config.files import check_files
     from biasatlas.workflow.paths import Paths
     from biasatlas.workflow.preflight import check_preflight, missing_keys
+    from biasatlas.workflow.selection import in_rounds
 
     check_files([configfile])
     config = load_config(read_yaml(configfile), [configfile])
@@ -78,7 +79,8 @@ def check(configfile: str, options: list[str]) -> int:
     if status := _run_and_print(configfile, options, ["check"], ["check.txt"]):
         return status
     paths = Paths(config.results, config.data)
-    said, kept = budgets(read_csv(paths.check), config.models, lambda model: spent(Path(paths.stores, model)))
+    rounds = in_rounds(config)
+    said, kept = budgets(read_csv(paths.check), config.models, lambda model: spent(Path(paths.stores, model)), rounds)
     print(said)
     return 0 if kept else 1
 

@@ -104,7 +104,7 @@ def test_known_prices_without_the_package_say_what_to_install(monkeypatch):
 def test_a_check_holds_each_bound_against_its_budget():
     table = pd.DataFrame(
         {"model": ["a", "a", "b"], "currency": "USD", "calls": 5, "cost": [2.0, 3.13, 1.0], "minutes": 1.0}
-    )
+    ).assign(benchmark=["x", "y", "x"])
     priced = {"price_input_per_million": 1}
     models = {"a": entry(budget=5, **priced), "b": entry(**priced)}
     said, kept = check.budgets(table, models, {"a": 0.5, "b": 0.25}.get)
@@ -114,6 +114,9 @@ def test_a_check_holds_each_bound_against_its_budget():
     ]
     assert not kept
     assert check.budgets(table, models | {"a": entry(budget=6, **priced)}, lambda _: 0.0)[1]
+    said, kept = check.budgets(table, models, lambda _: 0.0, rounds=["y"])
+    assert "the budget of 5 ends the rounds" in said and kept
+    assert not check.budgets(table, models | {"a": entry(budget=1, **priced)}, lambda _: 0.0, rounds=["y"])[1]
 
 
 @pytest.mark.parametrize(

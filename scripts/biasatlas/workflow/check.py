@@ -1,6 +1,6 @@
 """The requests of a run and their highest cost, before any is sent: a row for each model, benchmark and task."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -128,24 +128,27 @@ def accept(table: pd.DataFrame, limit: float) -> None:
         )
 
 
-def budgets(table: pd.DataFrame, models: Mapping[str, Entry], spent: Callable[[str], float]) -> tuple[str, bool]:
+def budgets(
+    table: pd.DataFrame, models: Mapping[str, Entry], spent: Callable[[str], float], rounds: Sequence[str] = ()
+) -> tuple[str, bool]:
     """A line for each endpoint of a run, its highest cost against its budget and what was ``spent``; whether all are kept.
 
-    Answers that are in the store are counted as if they had to be paid for again.
+    Answers that are in the store are counted as if they had to be paid for again. Benchmarks that are asked in ``rounds``
+    end where the budget does.
     """
     lines, kept = [], True
     of_model = costs(table)
+    in_full = table[~table["benchmark"].isin(rounds)].groupby("model")["cost"].sum()
     for model, cost, currency in of_model.loc[of_model["model"] != "all", ["model", "cost", "currency"]].itertuples(
         index=False
     ):
         entry = cast(ApiEntry, models[model])
         line = f"{model}: spent so far {spent(model):.4f} {currency}"
         if entry.budget is not None:
-            within = cost <= entry.budget
+            within = in_full.get(model, 0.0) <= entry.budget
             kept &= within
-            line += (
-                f", at most {cost:.2f} in all; the budget of {entry.budget:g} {'holds' if within else 'cannot be kept'}"
-            )
+            told = "holds" if cost <= entry.budget else "ends the rounds" if within else "cannot be kept"
+            line += f", at most {cost:.2f} in all; the budget of {entry.budget:g} {told}"
         lines.append(line)
     return "\n".join(lines), kept
 
