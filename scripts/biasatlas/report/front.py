@@ -239,7 +239,9 @@ def _panel(views: Views, question: Question, here: str, span: int) -> dict[str, 
     for model, cell in column.cells.items():
         shown = views.cell(question.run, column, model, cell, here)
         without = f"at least {number(question.headline.smallest)}{question.unit}" if cell.state == "biased" else ""
+        times = _factor(question, abs(cell.value - (cell.null or 0.0)))
         shown |= {"interval": shown["interval"] or without or "no interval"}
+        shown |= {"times": "" if math.isnan(times) else f"{times:.2g} times"}
         rows.append(views.row(model) | {"cell": shown, "mark": _mark(cell, column, span)})
     return {
         "key": question.run.key,

@@ -10,6 +10,8 @@
     size: "largest effect", high: "highest score", low: "lowest score", data: "order of the data",
     flips: "flips first", gap: "largest difference", "b-high": "highest score of B", "b-low": "lowest score of B",
   };
+  // An item of more fields has them folded.
+  const FEW_FIELDS = 8;
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
   let store; let grid; let rows; let a; let b; let view; let current = -1; let decimals = 2;
 
@@ -290,9 +292,11 @@
     const step = (by, text) => make("button", { type: "button", disabled: rows[place + by] === undefined, on: { click: () => { open(rows[place + by], "step"); } } }, text);
     const copy = make("button", { type: "button", on: { click: async () => { try { await navigator.clipboard.writeText(location.href); copy.textContent = "Copied"; } catch { copy.textContent = "Copy the address above"; } } } }, "Copy link");
     const close = make("button", { type: "button", "aria-label": "Close the item", title: "Escape", on: { click: shut } }, "Close");
-    const numbers = make("table", { class: "data" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "score"), ...chosen.map((model) => make("th", { scope: "col", class: "number" }, nameOf[model])))),
-      make("tbody", {}, make("tr", {}, make("td", {}, "counts as"), ...[a, b].filter(Boolean).map((model) => make("td", { class: "number" }, score(model, row)))),
-        ...[...new Set(scores.flatMap(Object.keys))].map((name) => make("tr", {}, make("td", {}, name.replaceAll("_", " ")), ...scores.map((told) => make("td", { class: "number" }, number(told[name])))))));
+    const scoreTable = (...lines) => make("table", { class: "data" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "score"), ...chosen.map((model) => make("th", { scope: "col", class: "number" }, nameOf[model])))),
+      make("tbody", {}, ...lines.map(([name, ...values]) => make("tr", {}, make("td", {}, name), ...values.map((value) => make("td", { class: "number" }, value))))));
+    const counted = scoreTable(["counts as", ...[a, b].filter(Boolean).map((model) => score(model, row))]);
+    const madeFrom = [...new Set(scores.flatMap(Object.keys))].map((name) => [name.replaceAll("_", " "), ...scores.map((told) => number(told[name]))]);
+    const fields = fieldList(parts);
     const blocks = parts.flatMap((part, which) => part.asked.map((request, index) => {
       const twin = parts.length > 1 ? parts[1 - which].asked[index] : undefined;
       return requestBlock(part, request, twin && { ...twin, second: which === 0 }, chosen);
@@ -303,8 +307,11 @@
       said("the judge", answered(grade, grade.labels ? JSON.parse(grade.labels) : []))))));
     const settings = parts[0]?.settings ? Object.entries(parts[0].settings).filter(([, value]) => value !== null && value !== "") : [];
     element("item").replaceChildren(make("h2", {}, view.row.replaceAll("|", " · ")), make("div", { class: "steps" }, step(-1, "Previous"), step(1, "Next"), copy, close),
-      numbers, fieldList(parts), make("h3", {}, "What was asked, and answered"), ...blocks,
+      make("h3", {}, "What was asked, and answered"), ...blocks,
       ...(judged.length ? [make("h3", {}, "A judge's grades"), ...judged] : []),
+      make("h3", {}, "How it counts"), make("p", { class: "soft" }, `${place + 1} of ${rows.length} in this order`), counted,
+      ...(madeFrom.length ? [make("details", {}, make("summary", {}, "What the score is made from"), scoreTable(...madeFrom))] : []),
+      make("details", { open: fields.children.length <= 2 * FEW_FIELDS }, make("summary", {}, "The item's fields"), fields),
       ...(settings.length ? [make("p", { class: "soft" }, settings.map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", "))] : []));
     element("item").scrollTop = 0;
     const pressed = [...element("item").querySelectorAll(".steps button")].find((button) => button.textContent === held && !button.disabled);
