@@ -4,6 +4,7 @@
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
+from snakemake.logging import logger
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.errors import UserError
 from biasatlas.workflow import failures, selection
@@ -91,7 +92,7 @@ onstart:
 
 onsuccess:
     if workflow.is_main_process and os.path.exists(PATHS.report):
-        print(f"The report: {PATHS.report}. Click a number to see the sentences behind it.", file=sys.stderr)
+        logger.info(f"The report: {PATHS.report}. Click a number to see the sentences behind it.")
 
 
 onerror:

@@ -8,6 +8,7 @@ import os
 import runpy
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from multiprocessing.reduction import DupFd
 from pathlib import Path
@@ -20,6 +21,10 @@ FORKS.set_forkserver_preload(
         *("nbformat", "scipy.stats", "matplotlib.pyplot"),
     ]
 )
+
+
+#: Jobs are started by threads.
+_STARTING = threading.Lock()
 
 
 def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path, forks: bool) -> None:
@@ -55,7 +60,10 @@ def _execute_script(self, fname: str, edit: bool = False) -> None:
     env = os.environ | (dict.fromkeys(("TMPDIR", "TMP", "TEMP", "TEMPDIR"), folder) if folder else {})
     given = (fname, DupFd(sys.stdout.fileno()), env, os.getcwd(), os.getpgrp())
     process = FORKS.Process(target=_run_script, args=given)
-    process.start()
+    with _STARTING:
+        process.start()
+        # Starting another process, in another thread, would read the status of this one, which can be read but once.
+        multiprocessing.process._children.discard(process)
     with benchmarked(process.pid, self.bench_record) if self.bench_record else contextlib.nullcontext():
         process.join()
     if process.exitcode:

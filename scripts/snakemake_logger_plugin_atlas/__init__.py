@@ -14,11 +14,15 @@ from snakemake_interface_logger_plugins.common import LogEvent
 _ASKING = {
     "answer_requests": "answered",
     "answer_shard": "answered a part",
+    "answer_in_rounds": "answered in rounds",
     "judge_responses": "judged",
     "train_planted": "trained",
     "order_contexts": "ordered",
     "parse_with_model": "parsed again",
 }
+
+#: What messages of Snakemake itself begin with that are shown.
+_SHOWN = ("Nothing to be done", "The report: ")
 
 
 class LogHandler(LogHandlerBase):
@@ -58,9 +62,7 @@ class LogHandler(LogHandlerBase):
             self._finish(record.job_id)
         elif event == LogEvent.JOB_ERROR:
             self._fail(record)
-        elif event is None and (
-            record.levelno >= logging.WARNING or record.getMessage().startswith("Nothing to be done")
-        ):
+        elif event is None and (record.levelno >= logging.WARNING or record.getMessage().startswith(_SHOWN)):
             self._print(record.getMessage())
         self._status()
 

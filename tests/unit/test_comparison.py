@@ -18,7 +18,10 @@ PUBLISHED = Resources.shipped("published/dbb_*.csv").published
 
 
 def row(metric, value, **keys):
-    return table_row({"model": "mine", **keys}, metric, Estimate(value, value - 1, value + 1, 10), Counts(refused=2))
+    estimated = table_row(
+        {"model": "mine", **keys}, metric, Estimate(value, value - 1, value + 1, 10), Counts(refused=2)
+    )
+    return estimated | {"of": None}  # as read from a file
 
 
 @pytest.fixture
