@@ -147,8 +147,8 @@ def budgets(
         if entry.budget is not None:
             within = in_full.get(model, 0.0) <= entry.budget
             kept &= within
-            told = "holds" if cost <= entry.budget else "ends the rounds" if within else "cannot be kept"
-            line += f", at most {cost:.2f} in all; the budget of {entry.budget:g} {told}"
+            state = "holds" if cost <= entry.budget else "ends the rounds" if within else "cannot be kept"
+            line += f", at most {cost:.2f} in all; the budget of {entry.budget:g} {state}"
         lines.append(line)
     return "\n".join(lines), kept
 
