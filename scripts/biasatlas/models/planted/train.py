@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers.utils.logging import disable_progress_bar
 
 from biasatlas.engine import plan
 from biasatlas.engine.masks import tree_visible
@@ -74,6 +75,7 @@ def train(
             batch_size,
             grammar.learning_rate,
         )
+    disable_progress_bar()  # a log is no terminal
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
