@@ -6,21 +6,29 @@ from urllib.parse import quote, urlencode
 
 import pandas as pd
 
+from biasatlas.benchmarks.contract import Headline
 from biasatlas.files import read_repeated, read_scores
 from biasatlas.report.explorer import joined, shown_of
-from biasatlas.report.run import Run
+from biasatlas.report.run import Run, TaskRun
+from biasatlas.report.tested import about_row
 from biasatlas.report.text import visible
 from biasatlas.report.verdicts import Cell
 
 
-def example(run: Run, cell: Cell, ids: Mapping[str, str], here: str) -> dict[str, Any] | None:
+def asked_for(run: Run, headline: Headline, cell: Cell) -> list[TaskRun]:
+    """The tasks that a cell of ``headline`` is made from: those that it names, else all. Tasks may share their items."""
+    parts, _ = about_row(headline, cell.where or {})
+    return [asked for asked in run.asked if asked.task in parts] or list(run.asked)
+
+
+def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], here: str) -> dict[str, Any] | None:
     """The median item behind ``cell`` for the first page; None where there is none, or its rows are not at hand.
 
     ``ids`` are models' names in files, ``here`` leads to the folder of the pages.
     """
     if not cell.item.name:
         return None
-    for asked in run.asked:
+    for asked in asked_for(run, headline, cell):
         shown = shown_of(run.spec, asked.task)
         for answered in asked.answers:
             if answered.model != cell.model:

@@ -199,7 +199,7 @@ def _example(views: Views, questions: Sequence[Question], here: str) -> dict[str
     """The median item behind the largest bias that was found; None where none was found, or no item has a side."""
     found = [(each, cell) for each in questions for cell in each.column.cells.values() if cell.state == "biased"]
     for each, cell in sorted(found, key=lambda pair: -abs(pair[1].effect)):
-        shown = example(each.run, cell, views.study.ids, here)
+        shown = example(each.run, each.headline, cell, views.study.ids, here)
         if shown:
             said = {"source": each.source, "topic": each.topic, "n": cell.item.n, "value": _size(views, each, cell)}
             return shown | views.row(cell.model) | said | {"away": f"{number(cell.item.away)}{each.unit}"}
