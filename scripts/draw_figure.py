@@ -8,6 +8,8 @@ from biasatlas.workflow.job import job
 
 with job(snakemake) as this, style():
     figure = snakemake.wildcards.figure
-    tables = {name: read_csv(path) for name, path in this.given("tables").items()}
-    drawn = registry.figures(this.benchmark)[figure](tables, styles(list(this.config.models)))
+    names = this.step["drawn_as"]
+    tables = {name: read_csv(path).replace({"model": names}) for name, path in this.given("tables").items()}
+    looks = {names.get(model, model): look for model, look in styles(list(this.config.models)).items()}
+    drawn = registry.figures(this.benchmark)[figure](tables, looks)
     save(drawn, snakemake.output.figure)

@@ -279,5 +279,5 @@ def _model_legend(drawing: Figure, styles: Styles) -> None:
 
 
 def _legend(drawing: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    columns = int(drawing.get_figwidth() / (0.5 + 0.075 * max(map(len, names))))
+    columns = int(drawing.get_figwidth() / (0.65 + 0.075 * max(map(len, names))))
     drawing.legend(handles, names, loc="outside upper center", ncols=max(1, columns), frameon=False)
