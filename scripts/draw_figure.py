@@ -10,6 +10,6 @@ with job(snakemake) as this, style():
     figure = snakemake.wildcards.figure
     names = this.step["drawn_as"]
     tables = {name: read_csv(path).replace({"model": names}) for name, path in this.given("tables").items()}
-    looks = {names.get(model, model): look for model, look in styles(list(this.config.models)).items()}
-    drawn = registry.figures(this.benchmark)[figure](tables, looks)
+    shown = {names.get(model, model): style_of for model, style_of in styles(list(this.config.models)).items()}
+    drawn = registry.figures(this.benchmark)[figure](tables, shown)
     save(drawn, snakemake.output.figure)

@@ -298,7 +298,7 @@ def test_figures_of_many_models_stay_on_a_page_and_a_model_keeps_its_look(name, 
     if title := figure._suptitle:
         assert title.get_text().startswith("Perplexity after a swap") and "no verdict" in title.get_text()
         box = title.get_window_extent()
-        assert 0 <= box.x0 and box.x1 <= width * figure.dpi
+        assert box.x0 >= 0 and box.x1 <= width * figure.dpi
     if name in ("p_values_by_prompt", "gender_attributes"):  # the others have a panel for each model
         assert drawn == set(styles.styles(range(models)).values())
 
