@@ -126,8 +126,8 @@ def twice(device: str, shape: str) -> None:
     import numpy as np
 
     from biasatlas.engine.generate import Prompt, generate
-    from biasatlas.engine.likelihood import log_likelihoods
     from biasatlas.engine.memory import Memory
+    from biasatlas.engine.routes import log_likelihoods
     from biasatlas.engine.sampling import Sampling
 
     model = engine.make_model(shape, torch.float32 if device == "cpu" else torch.bfloat16, device)

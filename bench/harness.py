@@ -27,8 +27,8 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING  
 from workloads import dbb_multiple_choice, make_tokenizer, templates_of_five, twbias_female  # noqa: E402
 
 from biasatlas.engine.encode import encode_pairs  # noqa: E402
-from biasatlas.engine.likelihood import log_likelihoods  # noqa: E402
 from biasatlas.engine.memory import Memory  # noqa: E402
+from biasatlas.engine.routes import log_likelihoods  # noqa: E402
 from biasatlas.engine.selfcheck import choose_route  # noqa: E402
 
 MODELS = {"qwen2": "", "gemma2": "<bos>", "mamba2": ""}

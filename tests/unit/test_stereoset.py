@@ -13,6 +13,7 @@ from simulated_models import choose, prefer
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import styles
+from biasatlas.benchmarks.stereoset.requests import swapped, swaps
 from biasatlas.benchmarks.stereoset.spec import (
     DOMAINS,
     ITEM_COLUMNS,
@@ -21,7 +22,6 @@ from biasatlas.benchmarks.stereoset.spec import (
     SCORE_COLUMNS,
     SENTENCES,
 )
-from biasatlas.benchmarks.stereoset.swaps import swapped, swaps
 from biasatlas.benchmarks.stereoset.tables import term_means
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
