@@ -38,14 +38,13 @@ from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item, make_tok
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.engine import plain, plan
-from biasatlas.engine.choice import Question, answer_probabilities
+from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
 from biasatlas.engine.encode import encode_pairs, encode_texts
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.layers import compile_layers, through_onednn
 from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import Memory, default_budget, keep_freed
 from biasatlas.engine.sampling import Sampling
-from biasatlas.engine.token_parser import TokenParser
 from biasatlas.engine.tree import ROW_WORTH, WIDEST, Tree
 
 SHAPES = {  # hidden, layers, heads, key-value heads, intermediate, tied embeddings
