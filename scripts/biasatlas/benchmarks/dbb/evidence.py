@@ -77,7 +77,7 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
 
     Their test is over random signs. An item lies away from neutral by its shift.
     """
-    for task, asked in step.scores.groupby("task", sort=False):
+    for task, asked in step.scores[step.scores["task"] != "names"].groupby("task", sort=False):
         for (category, rows), (name, shifts) in product(
             [*asked.groupby("category", sort=False), (OVERALL, asked)], _SHIFTS.items()
         ):
