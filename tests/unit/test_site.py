@@ -16,12 +16,12 @@ from biasatlas.benchmarks.contract import Headline, Metric
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.styles import COLOURS, MARKERS, styles
 from biasatlas.files import read_csv
+from biasatlas.report.account import spent
 from biasatlas.report.answers import with_tokens
 from biasatlas.report.cells import shown_cell, shown_style
 from biasatlas.report.charts import chart
 from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown
 from biasatlas.report.packing import pack, pack_floats, to_script
-from biasatlas.report.pages import spent
 from biasatlas.report.tested import Judging
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import column as made_column

@@ -14,6 +14,7 @@ from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv, write_text
+from biasatlas.report.account import cost, data_sets
 from biasatlas.report.cards import sentence
 from biasatlas.report.cells import shown_style
 from biasatlas.report.charts import chart
@@ -53,11 +54,8 @@ class Site:
         }
         self.views = Views(study, model_styles, self.tables)
         self.pictures = Pictures()
-        nav = [
-            (run.key, run.title + ("" if run.protocol == "recommended" else f" · {run.protocol}")) for run in study.runs
-        ]
-        nav = [("numbers", "All numbers"), *nav]
-        nav += [("compare", "Compare"), ("items", "Items"), ("replication", "Printed"), ("validity", "Validity")]
+        nav = [("numbers", "All numbers"), ("compare", "Compare"), ("items", "Items"), ("data", "Data")]
+        nav += [("cost", "Cost"), ("replication", "Printed"), ("validity", "Validity")]
         self.pages = Pages(study, nav)
 
     def write(self, index: Path) -> None:
@@ -81,6 +79,8 @@ class Site:
         self._page("compare", "compare.html", ["datatables", "tables", "compare"], **self._compare())
         self._page("replication", "replication.html", ["datatables", "tables"], **self._replication())
         self._page("validity", "validity.html", [], **self.views.validity())
+        self._page("data", "data.html", [], benchmarks=data_sets(self.study))
+        self._page("cost", "cost.html", [], **cost(self.study))
         self._page("items", "items.html", ["datatables", "diff", "items", "grid"])
         self._page("numbers", "numbers.html", ["datatables", "numbers"], **self.views.numbers())
         write_text(self.pages.index(["front"], (), PAGES, **front(self.views, f"{PAGES}/")), index)

@@ -12,7 +12,7 @@ from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv
 from biasatlas.report.cards import sentence
 from biasatlas.report.cells import badge, items_link, shown_cell, shown_style
-from biasatlas.report.pages import counted, spent, what_model_is
+from biasatlas.report.pages import counted, what_model_is
 from biasatlas.report.run import Run, Study
 from biasatlas.report.tested import Judging
 from biasatlas.report.text import number
@@ -112,7 +112,6 @@ class Views:
             "rows": rows,
             "states": STATES,
             "left_out": list(dict.fromkeys(left_out)),
-            "spent": [spent(model, answers) for model, answers in self.study.paid.items()],
         }
 
     def _cells(self, model: str) -> list[dict[str, Any]]:
