@@ -20,7 +20,7 @@ from biasatlas.report.cells import shown_style
 from biasatlas.report.charts import chart
 from biasatlas.report.claims import FAILS, claims_report, read_claims
 from biasatlas.report.explorer import write_task
-from biasatlas.report.exports import FORMATS, Said, shortened, write_exports
+from biasatlas.report.exports import Said, shortened, write_exports
 from biasatlas.report.front import Question, can_speak, front
 from biasatlas.report.packing import pack, put
 from biasatlas.report.pages import HERE, Pages, shown_table
@@ -158,9 +158,9 @@ class Site:
     def _table(self, label: str, name: str, caption: str, citation: str, table: pd.DataFrame) -> dict[str, Any]:
         """A table's exports, its data for the grid, and what the page shows of it."""
         said = Said(caption, citation, f"Bias Atlas {self.study.version}", label)
-        write_exports(table, said, self.folder / "exports")
+        formats = write_exports(table, said, self.folder / "exports")
         table = shortened(table)
-        shown = shown_table(table, caption, name, label, FORMATS, f"tables/{label}")
+        shown = shown_table(table, caption, name, label, formats, f"tables/{label}")
         if shown["key"] and shown["total"] > len(shown["rows"]):
             put(self.data, shown["key"], {"rows": len(table), "columns": pack(table)})
         else:
@@ -195,7 +195,8 @@ class Site:
                     | {"unit": question.unit, "smallest": number(col.headline.smallest), "ends": col.headline.ends}
                 )
         put(self.data, "headlines", rows)
-        put(self.data, "paired", self._paired(places))
+        paired = pd.DataFrame(self._paired(places))
+        put(self.data, "paired", {"rows": len(paired), "columns": pack(paired)})
         tables, figures = [], []
         for part in self.study.comparisons:
             label = f"comparison.{part.protocol}.{part.name}"
@@ -231,7 +232,7 @@ class Site:
                     "said": words(row["verdict"], row["smallest"], row["unit"], pair=True)
                     if isinstance(row["verdict"], str)
                     else "",
-                    "about": [*about, part.protocol],
+                    "about": " · ".join(about + [part.protocol] * (part.protocol != "recommended")).replace("_", " "),
                     "n": int(row["n"]),
                     "flipped": _finite(flipped.get(key, math.nan)),
                     "state": _DIFFERENCES.get(row["verdict"], row["verdict"])

@@ -215,8 +215,7 @@ SPEC = Spec(
     headlines=(
         Headline(
             name="ethnic",
-            question="Is an ethnic stereotype likelier about its own group? "
-            "(indigenous peoples and Waishengren)",
+            question="Is an ethnic stereotype likelier about its own group? (indigenous peoples and Waishengren)",
             table="own_group",
             rows={"group": "indigenous", "other_group": "waishengren", "over": "terms"},
             metric="own_group_advantage",
