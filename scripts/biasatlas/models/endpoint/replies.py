@@ -8,7 +8,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -267,7 +267,18 @@ Reply = TypeVar("Reply", ChatReply, EchoReply)
 
 
 class BadReply(ValueError):
-    """A reply with status 200 that is no answer; it may be asked again."""
+    """A reply with status 200 that is no answer; it may be asked again.
+
+    One that came whole and says what nobody knows is ``unknown``: it may be about its prompt.
+    """
+
+    unknown = False
+
+
+def _unknown(text: str) -> BadReply:
+    error = BadReply(text)
+    error.unknown = True
+    return error
 
 
 def read_reply(content: bytes, wants: Wants, thinks: bool = False) -> list[dict | None]:
@@ -278,17 +289,17 @@ def read_reply(content: bytes, wants: Wants, thinks: bool = False) -> list[dict 
     """
     reply = _read(content, EchoReply) if wants == "prompt" else _read(content, ChatReply)
     records: list[dict | None] = []
-    fault = "no answer: no choice"
+    fault = BadReply("no answer: no choice")
     choices: Sequence[ChatChoice | EchoChoice | None] = reply.choices
     for choice in choices:
         try:
             records.append(_record(choice, wants, thinks))
         except BadReply as error:
             records.append(None)
-            fault = str(error)
+            fault = error
     answers = [record for record in records if record is not None]
     if not answers:
-        raise BadReply(fault)
+        raise fault
     usage = reply.usage or _Usage()
     for place, record in enumerate(answers):
         record |= {
@@ -348,8 +359,10 @@ def _record(choice: ChatChoice | EchoChoice | None, wants: Wants, thinks: bool) 
         return record | {"status": "filtered"}
     if message.refusal or kind == "refused":
         return record | {"status": "refused"}
+    if kind == "retry" and not services().breaks_off(finish):
+        raise _unknown(f"nobody knows the finish reason {finish}" if finish else "no finish reason")
     if kind == "retry":
-        raise BadReply(f"the endpoint broke off: finish reason {finish}" if finish else "no finish reason")
+        raise BadReply(f"the endpoint broke off: finish reason {finish}")
     if wants == "first_token":
         try:
             (position, *_) = ChatLogprobs.model_validate(choice.logprobs).content
@@ -385,12 +398,14 @@ class Outcome:
     """What a response comes to, with the ``reason`` where there is no answer.
 
     ``records`` are what the store keeps, None for a choice that is no answer: those of a reply's choices, or one for an
-    error that ends the matter.
+    error that ends the matter. A "retry" that is ``unknown`` came whole, but says what nobody knows: it may be about the
+    prompt alone.
     """
 
     kind: Kind
     reason: str = ""
     records: tuple[dict | None, ...] = ()
+    unknown: bool = False
 
 
 def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "", thinks: bool = False) -> Outcome:
@@ -403,14 +418,14 @@ def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "
         try:
             records = read_reply(content, wants, thinks)
         except BadReply as error:
-            return _no_answer(content, str(error), service)
+            return _no_answer(content, error, service)
         first = next(record for record in records if record)
         return Outcome(first["status"], records=tuple(records))
     text = said(_json(content))
     return _error(services().of_error(status, text, service), f"{status} {text}")
 
 
-def _no_answer(content: bytes, fault: str, service: str) -> Outcome:
+def _no_answer(content: bytes, fault: BadReply, service: str) -> Outcome:
     """What a reply of status 200 comes to that is none: an error, nothing at all where a service says so, or broken."""
     body = _json(content)
     error = body.get("error") if isinstance(body, dict) else None
@@ -418,9 +433,10 @@ def _no_answer(content: bytes, fault: str, service: str) -> Outcome:
         code = error.get("code")
         status = code if isinstance(code, int) else int(code) if isinstance(code, str) and code.isdigit() else 500
         return _error(services().of_error(status, said(error), service), f"{status} {said(error)}")
-    if service and isinstance(body, dict) and body.get("choices") == []:
-        return _error(services().services[service].empty_choices, fault)
-    return Outcome("retry", fault)
+    if isinstance(body, dict) and body.get("choices") == []:
+        found = _error(services().services[service].empty_choices if service else "retry", "no answer: no choice")
+        return replace(found, unknown=found.kind == "retry")
+    return Outcome("retry", str(fault), unknown=fault.unknown)
 
 
 def _error(kind: Kind, reason: str) -> Outcome:
