@@ -169,7 +169,8 @@ def test_an_endpoint_that_does_not_say_how_long_to_wait_is_hardly_asked_in_vain(
 
 
 @pytest.mark.parametrize(
-    ("cap", "seconds", "answers", "asked_s", "most"), [(3, 1, 150, 1, 1.2), (3, 1, 150, 0.3, 1.2), (20, 60, 60, 20, 1.6)]
+    ("cap", "seconds", "answers", "asked_s", "most"),
+    [(3, 1, 150, 1, 1.2), (3, 1, 150, 0.3, 1.2), (20, 60, 60, 20, 1.6)],
 )
 def test_an_endpoint_that_says_how_long_to_wait_is_asked_no_more_than_one_that_does_not(
     monkeypatch, cap, seconds, answers, asked_s, most

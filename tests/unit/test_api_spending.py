@@ -177,8 +177,12 @@ def test_a_service_that_charges_beyond_what_was_asked_for_is_stopped_early(tmp_p
     """Where its calls have a price; with tokens of its own for thinking the bound holds."""
     requests, paid = requests_for(map(str, range(100))), {"price_output_per_million": 10, "concurrency": 4}
     with Ponderous() as server:
-        with pytest.raises(UserError, match=r"charges 0\.0594 USD for the first 20 calls, which .* at most 0\.0032: it thinks"):
-            Endpoint(entry(base_url=server.url, **paid), found=Found()).answer(requests, "", ResponseStore(tmp_path / "a"))
+        with pytest.raises(
+            UserError, match=r"charges 0\.0594 USD for the first 20 calls, which .* at most 0\.0032: it thinks"
+        ):
+            Endpoint(entry(base_url=server.url, **paid), found=Found()).answer(
+                requests, "", ResponseStore(tmp_path / "a")
+            )
         assert server.calls["/chat/completions"] <= 24
         for settings in ({"thinking": {"budget": 300}} | paid, {"prices": "free"}):
             asked = entry(base_url=server.url, **settings)

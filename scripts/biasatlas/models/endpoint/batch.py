@@ -22,8 +22,8 @@ from biasatlas.errors import UserError
 from biasatlas.files import write_text
 from biasatlas.models.endpoint.calls import PATHS, Call, Wants
 from biasatlas.models.endpoint.entry import ApiEntry, service_of
+from biasatlas.models.endpoint.outcomes import outcome
 from biasatlas.models.endpoint.prices import cost
-from biasatlas.models.endpoint.replies import outcome
 from biasatlas.models.endpoint.services import Kind
 from biasatlas.models.endpoint.spending import Job
 from biasatlas.models.endpoint.transport import (

@@ -366,8 +366,8 @@ class Job:
             self.check_passed()
 
     def check_passed(self) -> None:
-        """Stop the job if the endpoint would not answer anything that it was asked."""
-        if self.unanswered and not self.passed and not self.stop and self.entry.max_failed_share < 1:
+        """Stop the job if the endpoint would not answer anything that it was asked, and most of that not for a fault that passes."""
+        if len(self.unanswered) > len(self.failed) / 2 and not self.passed and not self.stop:
             reason, count = self.reasons.most_common(1)[0]
             self.stop = UserError(
                 f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests ({count} x "
