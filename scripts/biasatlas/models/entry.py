@@ -57,7 +57,7 @@ class Thinking(StagedModel):
 
 def _as_thinking(value: Any) -> Any:
     """Words for a mapping; YAML reads `off` and `on` as false and true."""
-    words = {False: None, "off": None, "none": None, True: {}, "on": {}}
+    words: dict[Any, Any] = {False: None, "off": None, "none": None, True: {}, "on": {}}
     return words.get(value, value) if isinstance(value, str | bool) else value
 
 
