@@ -213,7 +213,8 @@ def _download_file(
             answer = f"{error.response.status_code} {error.response.reason}"
             raise UserError(f"{url}: the server answers {answer}. Is the address right?") from error
         except requests.RequestException as error:
-            raise UserError(_unreachable(url, error)) from error
+            # Which is wrapped twice, with the address each time.
+            raise UserError(_unreachable(url, str(error).rpartition("): ")[2].removesuffix('"))'))) from error
     else:
         raise UserError(_unreachable(url, f"it was interrupted {_RESUMPTIONS} times"))
     content = part.read_bytes()
