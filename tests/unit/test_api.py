@@ -103,7 +103,7 @@ def test_each_fault_is_got_over(tmp_path, kind):
         ("truncated", "RemoteProtocolError: "),
         ("garbled", "BadReply: no answer: the reply: Invalid JSON"),
         ("html", "BadReply: no answer: the reply: Invalid JSON"),
-        ("empty_choices", "BadReply: no answer: choices: List should have at least 1 item"),
+        ("empty_choices", "BadReply: no answer: no choice"),
         ("wrong_type", "BadReply: no answer: a choice without a message that can be read"),
     ],
 )
@@ -171,6 +171,45 @@ def test_what_an_endpoint_will_not_answer_is_a_row_and_ends_no_job(tmp_path):
     assert frame["detail"].iloc[-1] == "403 forbidden Not this prompt"
     assert metadata["failed"] == 25
     pd.testing.assert_frame_equal(frame, again)
+
+
+BLOCKED = {"index": 0, "message": {"role": "assistant", "content": "Blocked."}, "finish_reason": "guardrail_intervened"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "reason"),
+    [([BLOCKED], "nobody knows the finish reason guardrail_intervened"), ([], "no answer: no choice")],
+)
+def test_a_reply_that_nobody_knows_is_a_row_and_ends_no_job(tmp_path, choices, reason):
+    """One prompt in fifty, of a service that nobody has described: never `ok`, and not paid for ten times."""
+    prompts = [f"{index}" for index in range(49)] + ["FLAGGED"]
+    with Server() as server:
+        answer = server.answer
+
+        def flagged(path, body):
+            return (200, {"choices": choices}) if "FLAGGED" in json.dumps(body) else answer(path, body)
+
+        server.answer = flagged
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
+        assert server.calls["/chat/completions"] == 49 + 3
+    assert frame["status"].tolist() == ["ok"] * 49 + ["failed"]
+    assert frame["detail"].iloc[-1] == f"BadReply: {reason}"
+
+
+def test_a_filtered_answer_alone_in_its_reply_is_no_sign_of_a_service_without_n(tmp_path):
+    """Else each repeat of all prompts behind it would pay for its prompt again."""
+    with Server(answers=8) as server:
+        answer = server.answer
+
+        def alone(path, body):
+            status, reply = answer(path, body)
+            return status, reply | {"choices": reply["choices"][:1]} if "CUT" in json.dumps(body) else reply
+
+        server.answer = alone
+        requests = requests_for(["CUT", *"abcdefghi"], repeats=4)
+        frame, _ = ask(server, requests, tmp_path / "store", concurrency=1)
+        assert server.calls["/chat/completions"] == 4 + 9
+    assert frame["status"].tolist() == ["filtered"] * 4 + ["ok"] * 36
 
 
 @pytest.mark.parametrize("count", [3, 200])

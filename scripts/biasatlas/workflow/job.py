@@ -98,6 +98,7 @@ class Job:
                 parser_version=registry.parser_version(self.benchmark) if self.benchmark else "",
                 benchmark=self.benchmark,
                 items=Path(given.items_file) if given.get("items_file") else None,
+                log=Path(self._snakemake.log[0]).with_suffix(".server.log"),
             )
         )
 
