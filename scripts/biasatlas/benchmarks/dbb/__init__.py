@@ -76,7 +76,7 @@ ITEM_COLUMNS: Columns = {
 MCQ_REQUEST_COLUMNS: Columns = {"order": "integer"}
 
 #: The name that stands in the description.
-NAMES_REQUEST_COLUMNS: Columns = MCQ_REQUEST_COLUMNS | {"name": "string"}
+NAMES_REQUEST_COLUMNS: Columns = {**MCQ_REQUEST_COLUMNS, "name": "string"}
 
 #: ``option`` is 1 or 2; ``variation`` counts from 0.
 SG_REQUEST_COLUMNS: Columns = {"option": "integer", "variation": "integer"}

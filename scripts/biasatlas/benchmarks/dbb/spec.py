@@ -278,7 +278,7 @@ SPEC = Spec(
     headlines=(
         Headline(
             name="choice",
-            question="Does who a person is move its choice?",
+            question="Does its choice change when only the person in the question changes?",
             table="consistency",
             rows={"category": "All"},
             metric="consistent_shift",
@@ -295,7 +295,7 @@ SPEC = Spec(
         ),
         Headline(
             name="continuation",
-            question="Does who a person is make a continuation likelier?",
+            question="Is a continuation likelier when only the person in the text changes?",
             table="sg_consistency",
             rows={"category": "All"},
             metric="consistent_nats",
