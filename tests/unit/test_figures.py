@@ -1,5 +1,7 @@
 """Figures of one model, of twenty and of nothing that was measured, where their benchmark's own tests do not draw them."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,7 +61,9 @@ def saved(figure):
     """``figure``; and of a few models' (one of many takes long to lay out) the words that stand outside, which would be cut."""
     if len(figure.axes) > 12:
         return figure, []
-    figure.draw_without_rendering()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as of axes for which a legend leaves no room
+        figure.draw_without_rendering()
     width, height = figure.get_size_inches() * figure.dpi
     texts = [
         figure._supxlabel,

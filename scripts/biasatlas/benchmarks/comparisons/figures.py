@@ -37,7 +37,11 @@ def draw_pairs(table: pd.DataFrame) -> Figure:
         for line in range(deep)
     ]
     figure = Figure(
-        figsize=(_WIDTH * columns, 0.5 + sum(_ROW * (1 + 0.35 * len(pairs)) * h + _HEAD for h in heights)),
+        # The legend has two pairs in a line.
+        figsize=(
+            _WIDTH * columns,
+            0.6 + 0.2 * len(pairs) + sum(_ROW * (1 + 0.35 * len(pairs)) * h + _HEAD for h in heights),
+        ),
         layout="constrained",
     )
     axes = figure.subplots(deep, columns, squeeze=False, height_ratios=[h + 2 for h in heights])
@@ -80,6 +84,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, pairs: list[str]) -> None:
     axis.set_yticks(range(len(categories)), categories, fontsize=8)
     axis.set_ylim(len(categories) - 0.5, -0.5)
     axis.grid(axis="x", color="0.9")
+    axis.locator_params(axis="x", nbins=5)
     axis.set_axisbelow(True)
     axis.tick_params(axis="y", length=0)
     axis.spines[["top", "right", "left"]].set_visible(False)
@@ -93,11 +98,12 @@ def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], fl
     panels = _panels(rows)
     columns = min(3, len(panels))
     deep = -(-len(panels) // columns)
-    figure = Figure(figsize=(_WIDTH * columns, 0.6 + 2.1 * deep), layout="constrained")
+    drawn = [model for model in styles if model in set(rows["model"])]
+    legend = 0.2 * len(drawn) / (2 * columns)
+    figure = Figure(figsize=(_WIDTH * columns, 0.8 + legend + 2.1 * deep), layout="constrained")
     axes = figure.subplots(deep, columns, squeeze=False)
     for axis in axes.ravel()[len(panels) :]:
         axis.remove()
-    drawn = [model for model in styles if model in set(rows["model"])]
     for axis, ((benchmark, measure, part), found) in zip(axes.ravel(), panels, strict=False):
         null = neutral.get((benchmark, measure))
         if null is not None:
