@@ -107,10 +107,10 @@ def declared(bench: Harness, scores: pd.DataFrame) -> list[Evidence]:
     return [each for each in given[1](scores, bench.options) if each.declared and each.declared.neutral is not None]
 
 
-def row(evidence: Evidence, seed: int, truth: float = np.nan) -> dict[str, Any]:
-    """A row of an experiment; without a ``truth`` none is known."""
+def row(evidence: Evidence, seed: int, ground_truth: float = np.nan) -> dict[str, Any]:
+    """A row of an experiment; without a ``ground_truth`` none is known."""
     of = ", ".join(filter(None, [evidence.part, *evidence.category.split("-")]))
-    return {"metric": evidence.metric, "of": of, "seed": seed, **_estimate(evidence), "ground_truth": truth}
+    return {"metric": evidence.metric, "of": of, "seed": seed, **_estimate(evidence), "ground_truth": ground_truth}
 
 
 def _estimate(evidence: Evidence) -> dict[str, float]:
