@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, model_validator
 
+from biasatlas.benchmarks.shared.framing_design import MOST, Framing, framings
 from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown
@@ -17,6 +18,48 @@ def _data(value: str) -> str:
     if value not in _NAMED and "/" not in value:
         raise ValueError(f"{shown(value)} is none of {', '.join(_NAMED)}; write a folder with a slash, as ./{value}")
     return value
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be empty; the protocol's own way is asked in any case")
+    return value
+
+
+class Framings(StagedModel):
+    """Other ways to ask a benchmark's questions. What a key lists stands beside the protocol's own way, and keys are crossed."""
+
+    system: list[Annotated[str, AfterValidator(_text)]] = field(
+        "answers", [], description="System prompts, before any that the protocol has."
+    )
+    persona: list[Annotated[str, AfterValidator(_text)]] = field(
+        "answers", [], description="Sentences before the question, as `I am a nurse.`"
+    )
+    option_order: list[Literal["reversed", "rotated"]] = field(
+        "answers", [], description="Orders of the lettered options: `reversed`, or `rotated` by one place."
+    )
+    items: float | None = field(
+        "answers",
+        None,
+        gt=0,
+        le=1,
+        description="The share of the items that each framing asks. If not given, all framings together ask about as much as "
+        "the protocol does, each at least 200 items.",
+    )
+
+    @model_validator(mode="after")
+    def _checked(self) -> "Framings":
+        """Refuse a section that asks in no other way, in one way twice, or in too many ways."""
+        keys = Framing._fields[1:]
+        if not any(getattr(self, key) for key in keys):
+            raise ValueError(f"it has no other way to ask; list some under {', '.join(keys)}, or leave the key out")
+        for key in keys:
+            listed = getattr(self, key)
+            if twice := [value for place, value in enumerate(listed) if value in listed[:place]]:
+                raise ValueError(f"{key}: {shown(twice[0])} is listed twice; name it once")
+        if (count := len(framings(self.model_dump()))) > MOST:
+            raise ValueError(f"its balanced fraction has {count} framings, and at most {MOST} are asked; list fewer")
+        return self
 
 
 class Run(StagedModel):
@@ -53,6 +96,11 @@ class Run(StagedModel):
         "all",
         description="`all` asks everything. `rounds` asks a part, each template or writer with its share, then twice as "
         "much, and so on, and stops where every verdict over all categories is there (docs/rounds.md).",
+    )
+    framings: Framings | None = field(
+        "answers",
+        None,
+        description="Other ways to ask the same, and whether the verdicts hold under them (docs/framings.md).",
     )
     judge: str | None = field(
         "judgements",

@@ -1,0 +1,137 @@
+"""Framings: requests asked in other ways, and their answers put back into the order of the protocol's own."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from biasatlas.benchmarks.shared.framing_design import FRAMED, Framing
+from biasatlas.benchmarks.shared.order import first_part
+from biasatlas.columns import Columns, Factor
+from biasatlas.errors import UserError
+
+#: Columns of requests: which framing it is, and (JSON) for each label the place of the option that it shows among those
+#: that the protocol's own request shows; missing where that is the same.
+COLUMNS: Columns = {"framing": "string", "shown": "string"}
+
+#: Together the framings ask about as many items as the protocol does; each asks so many, where there are as many.
+_LEAST = 200
+
+
+def framed(
+    requests: pd.DataFrame,
+    items: pd.DataFrame,
+    design: Mapping[str, Factor],
+    ways: Sequence[Framing],
+    share: float | None,
+) -> pd.DataFrame:
+    """``requests`` of one task under each of the ``ways``, of the same part of the ``items``.
+
+    ``share`` is that part, 0 to 1; if not given, all ways together ask about as much as the protocol. Raises UserError where
+    a prompt does not show its options as an order needs it.
+    """
+    items = items[items["item_id"].isin(requests["item_id"])]
+    least = min(_LEAST, len(items)) / max(len(items), 1)
+    asked = first_part(items, design, share if share is not None else max(1 / len(ways), least))
+    part = requests[requests["item_id"].isin(asked)]
+    return pd.concat([_framed(part, place, way) for place, way in enumerate(ways, 1)], ignore_index=True)
+
+
+def _framed(requests: pd.DataFrame, place: int, way: Framing) -> pd.DataFrame:
+    rows = requests.assign(
+        request_id=requests["request_id"] + _mark(place),
+        framing=way.name,
+        shown=pd.Series(None, requests.index, object),
+    )
+    changes: list[_Shown | None] = [None] * len(rows)
+    if way.option_order:
+        known = zip(rows["request_id"], map(json.loads, rows["labels"]), map(json.loads, rows["options"]), strict=True)
+        shown = [_Shown(request, labels, options, way.option_order) for request, labels, options in known]
+        rows["options"] = [json.dumps(each.options, ensure_ascii=False) for each in shown]
+        rows["shown"] = [json.dumps(each.order) for each in shown]
+        changes = [*shown]
+    given = zip(rows["messages"], rows["prefix"], changes, strict=True)
+    texts = [_asked(messages, prefix, change, way) for messages, prefix, change in given]
+    return rows.assign(messages=[text for text, _ in texts], prefix=[text for _, text in texts])
+
+
+def _mark(place: int) -> str:
+    return f"{FRAMED}{place}"
+
+
+class _Shown:
+    """The options of a request in another ``order``: for each label the place of the option that it shows."""
+
+    def __init__(self, request: str, labels: Sequence[str], options: Sequence[str | list[str]], word: str):
+        places = list(range(len(labels)))
+        self.order = places[::-1] if word == "reversed" else places[1:] + places[:1]
+        self.request, self.labels = request.partition(FRAMED)[0], labels
+        self.before = [text if isinstance(text, str) else text[0] for text in options]
+        self.options = [options[place] for place in self.order]
+        self.after = [self.before[place] for place in self.order]
+
+    def __call__(self, text: str) -> str:
+        """``text`` with each option behind another label."""
+        spans = []
+        for label, before, after in zip(self.labels, self.before, self.after, strict=True):
+            places = list(re.finditer(rf"(?<!\w){re.escape(label)}\W{{1,3}}({re.escape(before.strip())})", text))
+            if label == before or not places:
+                raise UserError(
+                    f"framings.option_order: the prompt of {self.request!r} does not show {shown_option(label, before)} behind "
+                    "its letter, so that options cannot change places; leave the key out, or name other tasks."
+                )
+            spans.append((*places[-1].span(1), after.strip()))
+        for start, end, after in sorted(spans, reverse=True):
+            text = text[:start] + after + text[end:]
+        return text
+
+
+def shown_option(label: str, text: str) -> str:
+    """An option in words."""
+    return f"the option {label!r}" + (f" ({text!r})" if text != label else "")
+
+
+def _asked(
+    messages: str | None, prefix: str | None, change: _Shown | None, way: Framing
+) -> tuple[str | None, str | None]:
+    """``messages`` and ``prefix`` of a request in another way."""
+    if not isinstance(messages, str):
+        text = prefix or ""
+        return None, "\n\n".join(filter(None, (way.system, way.persona, change(text) if change else text)))
+    chat = json.loads(messages)
+    user = next(turn for turn in chat if turn["role"] == "user")
+    last = [turn for turn in chat if turn["role"] == "user"][-1]
+    if change:
+        last["content"] = change(last["content"])
+    user["content"] = "\n\n".join(filter(None, (way.persona, user["content"])))
+    if way.system:
+        said = chat.pop(0)["content"] if chat[0]["role"] == "system" else ""
+        chat.insert(0, {"role": "system", "content": "\n\n".join(filter(None, (way.system, said)))})
+    return json.dumps(chat), prefix
+
+
+def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> "list[tuple[str, pd.DataFrame, pd.DataFrame]]":
+    """Each framing's name, with its requests and responses as the protocol's own would be: same ids, options in its order."""
+    found = []
+    for name, part in requests.groupby("framing", sort=False):
+        ids = part.set_index("request_id")["shown"]
+        said = responses[responses["request_id"].isin(ids.index)]
+        if ids.notna().any() and "probabilities" in said:
+            orders = said["request_id"].map(ids)
+            put_back = [
+                json.dumps([p for _, p in sorted(zip(json.loads(order), json.loads(known), strict=True))])
+                if isinstance(order, str) and isinstance(known, str)
+                else known
+                for order, known in zip(orders, said["probabilities"], strict=True)
+            ]
+            said = said.assign(probabilities=pd.Series(put_back, said.index, object))
+        own, answered = (each.assign(request_id=_without_mark(each["request_id"])) for each in (part, said))
+        found.append(
+            (str(name), own.drop(columns=list(COLUMNS)).reset_index(drop=True), answered.reset_index(drop=True))
+        )
+    return found
+
+
+def _without_mark(ids: pd.Series) -> pd.Series:
+    return ids.str.rpartition(FRAMED)[0]
