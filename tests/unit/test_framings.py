@@ -37,9 +37,9 @@ def test_every_two_levels_meet_equally_often(sizes, rows):
 
 def test_three_ways_of_two_levels_take_three_framings_beside_the_own():
     assert [way.name for way in framings(WAYS)] == [
-        "system 1, option_order reversed",
-        "persona 1, option_order reversed",
-        "system 1, persona 1",
+        "system 1 + option_order reversed",
+        "persona 1 + option_order reversed",
+        "system 1 + persona 1",
     ]
 
 

@@ -44,7 +44,7 @@ def fraction(sizes: Sequence[int]) -> list[tuple[int, ...]]:
 def framings(section: Mapping[str, Sequence[str]]) -> list[Framing]:
     """The framings of a section of the configuration, without the protocol's own.
 
-    A level of an order is named by its word, a text by its number, as "system 1, option_order reversed".
+    A level of an order is named by its word, a text by its number, as "system 1 + option_order reversed".
     """
     factors = [name for name in Framing._fields[1:] if section[name]]
     found = []
@@ -52,5 +52,5 @@ def framings(section: Mapping[str, Sequence[str]]) -> list[Framing]:
         chosen = {name: level for name, level in zip(factors, row, strict=True) if level}
         values = {name: section[name][level - 1] for name, level in chosen.items()}
         words = [f"{name} {values[name] if name == 'option_order' else level}" for name, level in chosen.items()]
-        found.append(Framing(", ".join(words), **values))
+        found.append(Framing(" + ".join(words), **values))
     return found
