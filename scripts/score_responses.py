@@ -20,7 +20,7 @@ with job(snakemake) as this:
     columns = registry.spec_view(this.benchmark, "score_responses", task=task).tasks[task].scores
     score, resources = registry.score_responses(this.benchmark), this.resources
     items, asked, responses = answers
-    framed = list(by_framing(asked, responses)) if "framing" in asked else []
+    framed = [*by_framing(asked, responses)] if "framing" in asked else []
     for category, path in zip(this.step["categories"], snakemake.output.scores, strict=True):
         if framed:
             parts = [

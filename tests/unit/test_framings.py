@@ -15,7 +15,7 @@ from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
 from biasatlas.benchmarks.shared.framing_design import FRAMED, Framing, fraction, framings
 from biasatlas.benchmarks.shared.framings import by_framing, framed
 from biasatlas.benchmarks.shared.order import first_part
-from biasatlas.columns import Factor
+from biasatlas.columns import MASSES, Factor
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.stats.verdict import Verdict
@@ -66,7 +66,8 @@ def answers(requests):
         [says[text if isinstance(text, str) else text[0]] for text in json.loads(options)]
         for options in requests["options"]
     ]
-    return pd.DataFrame({"request_id": requests["request_id"], "probabilities": list(map(json.dumps, chances))})
+    columns = {"request_id": requests["request_id"], "probabilities": list(map(json.dumps, chances))}
+    return pd.DataFrame(columns | dict.fromkeys(MASSES, 0.0) | {"replies": None})
 
 
 @pytest.mark.parametrize("order", ["reversed", "rotated"])
@@ -79,6 +80,21 @@ def test_answers_to_options_in_another_order_are_put_back(order):
     ((name, own, said),) = by_framing(made, answers(made))
     assert name == "other" and own["request_id"].tolist() == ["q1", "q2"]
     assert said["probabilities"].tolist() == answers(requests)["probabilities"].tolist()
+
+
+def test_sampled_answers_are_drawn_again_as_far_from_their_shares_as_these_from_the_truth():
+    """Five draws of shares .6, .3 and .1 vary by p (1 - p) / 5; 400 items."""
+    rng, truth = np.random.default_rng(1), np.array([0.6, 0.3, 0.1])
+    first = rng.multinomial(5, truth, 400) / 5
+    ids = [f"q{n}{FRAMED}1" for n in range(400)]
+    requests = pd.DataFrame({"request_id": ids, "item_id": ids, "framing": "system 1", "shown": None})
+    said = pd.DataFrame(
+        {"request_id": ids, "probabilities": list(map(json.dumps, first.tolist())), "replies": "[1, 2, 3, 4, 5]"}
+    )
+    (_, _, own), (name, _, again) = by_framing(requests, said.assign(**dict.fromkeys(MASSES, 0.0)))
+    assert name == "system 1 (drawn again)" and own["request_id"][0] == "q0"
+    moved = np.array([json.loads(p) for p in again["probabilities"]]) - first
+    assert (moved**2).mean(axis=0) == pytest.approx(truth * (1 - truth) / 5, rel=0.2)
 
 
 def test_a_system_prompt_and_a_persona_stand_before_the_question():
@@ -123,9 +139,9 @@ def test_a_part_has_whole_scenarios_where_their_cases_are_compared():
 
 
 def test_components_hold_what_was_put_in():
-    """Three models, four framings, 40 clusters; 300 draws: the intervals hold model, framing and items 19 times in 20."""
+    """Three models, four framings, 40 clusters; 300 draws: the intervals hold each source 19 times in 20."""
     rng = np.random.default_rng(0)
-    true = {"model": 1.0, "framing": 1.25, "items": (1 + 0.25 + 4) / 40}
+    true = {"model": 1.0, "framing": 1.25, "items": (1 + 0.25 + 4) / 40 - 0.01, "draw": 0.01}
     held, values = Counter(), []
     for _ in range(300):
         draw = [
@@ -139,7 +155,7 @@ def test_components_hold_what_was_put_in():
                 (2, (3, 4, 40)),
             )
         ]
-        found = components(sum(draw), 40)
+        found = components(sum(draw), rng.normal(0, 0.1, 12), 40)
         values.append([value for value, _, _ in found.values()])
         held.update(source for source, (_, low, high) in found.items() if low <= true[source] <= high)
     assert all(276 <= held[source] <= 300 for source in true)
@@ -197,7 +213,7 @@ def test_a_model_that_a_persona_turns_around_moves_with_the_framing():
     run = BenchmarkEvidence.of(own, "mine", "crows_pairs", options)
     turned = pd.concat([scores_of(0.9, 1).assign(framing="system 1"), scores_of(0.1, 2).assign(framing="persona 1")])
     found = FramedEvidence.of(run, turned[turned["item_id"] < "p3"])
-    assert found.by_framing.keys() == {OWN, "system 1", "persona 1"}
+    assert found.found.keys() == {OWN, "system 1", "persona 1"}
     cards = [
         {
             "benchmark": "crows_pairs",

@@ -147,19 +147,19 @@ def findings_table(
     for (model, name, evidence, stop), verdict in zip(about_them, judge(claims), strict=True):
         keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
         framed = (robustness or {}).get((model, name, evidence.key))
-        if said := framed.words(verdict) if framed else "":
-            keys["why"] = f"{verdict.why}; {said}"
+        if framed and (words := framed.words(verdict)):
+            keys["why"] = f"{verdict.why}; {words}"
         item, away, leaning = median_item(evidence, verdict.value - verdict.neutral)
         reason, clusters = evidence.no_interval_reason(), evidence.inference().n_clusters
-        told = verdict_rows(keys | {"item": item}, "value", verdict, reason, len(evidence.items), clusters)
+        said = verdict_rows(keys | {"item": item}, "value", verdict, reason, len(evidence.items), clusters)
         if item:
-            told.append(
+            said.append(
                 row(keys | {"item": item}, "median_item", Estimate(away, n=leaning, n_clusters=clusters), _NOTHING_LOST)
             )
         if stop and stop.is_early:
             why = verdict.why if verdict.state == "untestable" else f"{verdict.why}; {stop.words}"
-            told = [each | {"of": stop.of_category(evidence.category), "why": why} for each in told]
-        rows += told
+            said = [each | {"of": stop.of_category(evidence.category), "why": why} for each in said]
+        rows += said
     return make_table(KEYS, rows).astype({"of": "Int64"})
 
 

@@ -6,7 +6,7 @@ from biasatlas.benchmarks.contract import Metric
 CAPTIONS = {
     "pairs": "Every two models on the same items: the difference of each metric, and how many answers differ in direction",
     "findings": "What is said of each model once all tests of the run are counted",
-    "framings": "Each number under other framings of the questions, and how much of it is the model, the framing, the items",
+    "framings": "Each number under other framings of the questions, and how much of it is the model, the framing, the items, the draw",
     "reliability": "How far each metric tells models apart, would come out again, and which metrics rank models alike",
 }
 FIGURE_CAPTION = "Differences of two models on the same items, with intervals"

@@ -7,6 +7,9 @@ from typing import NamedTuple
 #: What a protocol that is asked under its framings has behind its name. A file of a protocol cannot have it.
 FRAMED = "+framings"
 
+#: Behind the name of a framing: the same answers, drawn again from what they were.
+AGAIN = " (drawn again)"
+
 #: More framings than this are a mistake.
 MOST = 32
 

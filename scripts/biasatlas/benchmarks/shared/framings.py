@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.shared.framing_design import FRAMED, Framing
+from biasatlas.benchmarks.shared.framing_design import AGAIN, FRAMED, Framing
 from biasatlas.benchmarks.shared.order import first_part
-from biasatlas.columns import Columns, Factor
+from biasatlas.columns import MASSES, Columns, Factor
 from biasatlas.errors import UserError
 
 #: Columns of requests: which framing it is, and (JSON) for each label the place of the option that it shows among those
@@ -111,27 +112,36 @@ def _asked(
     return json.dumps(chat), prefix
 
 
-def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> "list[tuple[str, pd.DataFrame, pd.DataFrame]]":
-    """Each framing's name, with its requests and responses as the protocol's own would be: same ids, options in its order."""
-    found = []
+def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Each framing's name, with its requests and responses as the protocol's own would be: same ids, options in its order.
+
+    Of choices that were sampled several times each stands twice, the second time :func:`_drawn_again`.
+    """
     for name, part in requests.groupby("framing", sort=False):
-        ids = part.set_index("request_id")["shown"]
-        said = responses[responses["request_id"].isin(ids.index)]
-        if ids.notna().any() and "probabilities" in said:
-            orders = said["request_id"].map(ids)
-            put_back = [
-                json.dumps([p for _, p in sorted(zip(json.loads(order), json.loads(known), strict=True))])
-                if isinstance(order, str) and isinstance(known, str)
-                else known
-                for order, known in zip(orders, said["probabilities"], strict=True)
-            ]
-            said = said.assign(probabilities=pd.Series(put_back, said.index, object))
-        own, answered = (each.assign(request_id=_without_mark(each["request_id"])) for each in (part, said))
-        found.append(
-            (str(name), own.drop(columns=list(COLUMNS)).reset_index(drop=True), answered.reset_index(drop=True))
-        )
-    return found
+        said = responses[responses["request_id"].isin(part["request_id"])].reset_index(drop=True)
+        orders = said["request_id"].map(part.set_index("request_id")["shown"])
+        for place in said.index[orders.notna() & said["probabilities"].notna()]:
+            pairs = zip(json.loads(orders[place]), json.loads(said.at[place, "probabilities"]), strict=True)
+            said.at[place, "probabilities"] = json.dumps([p for _, p in sorted(pairs)])
+        own, said = (each.assign(request_id=each["request_id"].str.rpartition(FRAMED)[0]) for each in (part, said))
+        own = own.drop(columns=list(COLUMNS)).reset_index(drop=True)
+        yield str(name), own, said
+        again = _drawn_again(said)
+        if again is not None:
+            yield str(name) + AGAIN, own, again
 
 
-def _without_mark(ids: pd.Series) -> pd.Series:
-    return ids.str.rpartition(FRAMED)[0]
+def _drawn_again(responses: pd.DataFrame) -> pd.DataFrame | None:
+    """``responses`` drawn once more from their own shares, one draw fewer: so they vary about these as these about the truth.
+
+    None where no choice was sampled more than once.
+    """
+    draws = responses["replies"].map(lambda replies: len(json.loads(replies)), na_action="ignore").fillna(0).astype(int)
+    rng, made = np.random.default_rng(0), responses.copy()
+    for place in responses.index[(draws > 1) & responses["probabilities"].notna()]:
+        named = json.loads(responses.at[place, "probabilities"])
+        shares = np.nan_to_num(np.array([*named, *responses.loc[place, list(MASSES)]], float))
+        drawn = rng.multinomial(draws[place] - 1, shares / shares.sum()) / (draws[place] - 1)
+        made.at[place, "probabilities"] = json.dumps(drawn[: len(named)].tolist())
+        made.loc[place, list(MASSES)] = drawn[len(named) :]
+    return made if (draws > 1).any() else None

@@ -20,45 +20,37 @@ def _data(value: str) -> str:
     return value
 
 
-def _text(value: str) -> str:
-    if not value.strip():
-        raise ValueError("must not be empty; the protocol's own way is asked in any case")
-    return value
+def _ways(listed: list[str]) -> list[str]:
+    if twice := [value for place, value in enumerate(listed) if value in listed[:place]]:
+        raise ValueError(f"{shown(twice[0])} is listed twice; name it once")
+    if not all(map(str.strip, listed)):
+        raise ValueError("one is empty; the protocol's own way is asked in any case")
+    return listed
 
 
 class Framings(StagedModel):
     """Other ways to ask a benchmark's questions. What a key lists stands beside the protocol's own way, and keys are crossed."""
 
-    system: list[Annotated[str, AfterValidator(_text)]] = field(
-        "answers", [], description="System prompts, before any that the protocol has."
-    )
-    persona: list[Annotated[str, AfterValidator(_text)]] = field(
+    system: Annotated[list[str], AfterValidator(_ways)] = field("answers", [], description="System prompts.")
+    persona: Annotated[list[str], AfterValidator(_ways)] = field(
         "answers", [], description="Sentences before the question, as `I am a nurse.`"
     )
-    option_order: list[Literal["reversed", "rotated"]] = field(
-        "answers", [], description="Orders of the lettered options: `reversed`, or `rotated` by one place."
+    option_order: Annotated[list[Literal["reversed", "rotated"]], AfterValidator(_ways)] = field(
+        "answers", [], description="Orders of lettered options."
     )
     items: float | None = field(
-        "answers",
-        None,
-        gt=0,
-        le=1,
-        description="The share of the items that each framing asks. If not given, all framings together ask about as much as "
-        "the protocol does, each at least 200 items.",
+        "answers", None, gt=0, le=1, description="The share of the items that each asks (docs/framings.md)."
     )
 
     @model_validator(mode="after")
-    def _checked(self) -> "Framings":
-        """Refuse a section that asks in no other way, in one way twice, or in too many ways."""
-        keys = Framing._fields[1:]
-        if not any(getattr(self, key) for key in keys):
-            raise ValueError(f"it has no other way to ask; list some under {', '.join(keys)}, or leave the key out")
-        for key in keys:
-            listed = getattr(self, key)
-            if twice := [value for place, value in enumerate(listed) if value in listed[:place]]:
-                raise ValueError(f"{key}: {shown(twice[0])} is listed twice; name it once")
-        if (count := len(framings(self.model_dump()))) > MOST:
-            raise ValueError(f"its balanced fraction has {count} framings, and at most {MOST} are asked; list fewer")
+    def _few(self) -> "Framings":
+        """Refuse a section that asks in no other way, or in too many."""
+        if not 0 < (count := len(framings(self.model_dump()))) <= MOST:
+            said = f"its balanced fraction has {count} framings, and at most {MOST} are asked; list fewer"
+            nothing = (
+                f"it has no other way to ask; list some under {', '.join(Framing._fields[1:])}, or leave the key out"
+            )
+            raise ValueError(said if count else nothing)
         return self
 
 
