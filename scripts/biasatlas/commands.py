@@ -275,6 +275,20 @@ def test_benchmark(name: str, data: str) -> int:
     return int(not right)
 
 
+def validate_benchmark(name: str, data: str, seeds: int) -> None:
+    """Measure what a benchmark without code can find, and what it mistakes for bias, so that its reports may give verdicts.
+
+        python -m biasatlas validate-benchmark ./mine.yaml ./folder
+
+    Simulated models answer its own items: with a bias, and without one under every nuisance that applies. The validity cards
+    go beside the description, as mine.cards.csv, and count until the description or the data change.
+    """
+    from biasatlas.simulation.described import validate_description
+
+    for line in validate_description(name, data, seeds):
+        print(line, flush=True)
+
+
 def benchmark_page(name: str) -> None:
     """Write docs/NAME.md from the description of a benchmark without code."""
     from biasatlas.benchmarks.page import write_page

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.contract import ReadingStep
 from biasatlas.benchmarks.families.decisions.spec import DecisionsDescription
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources
@@ -20,6 +21,7 @@ RESPONDERS = {
     "half unreadable": SimulatedEntry(kind="simulated", unreadable=0.5, noise=0.0),
     "unknown": SimulatedEntry(kind="simulated", unknown=1000.0, noise=0.0),
 }
+_READ: tuple[ReadingStep, ...] = ("requests", "scores", "tables")
 #: How far a score may be from theory, in its unit: what rounding makes.
 _TOLERANCE = 1e-4
 
@@ -63,9 +65,7 @@ def validate_against_theory(benchmark: str, items: pd.DataFrame, protocol: str =
     is no score.
     """
     spec = registry.load_spec(benchmark)
-    names = {name for step in ("requests", "scores", "tables") for name in registry.resource_names(benchmark, step)}
-    resources = Resources.shipped(*names) if names else Resources({})
-    bench = Harness.of(benchmark, protocol, resources, items, list(spec.tasks))
+    bench = Harness.of(benchmark, protocol, shipped_for(benchmark), items, list(spec.tasks))
     made: dict[tuple[str, str], pd.DataFrame] = {}
     scores: dict[str, pd.DataFrame] = {}
     rows = []
@@ -83,6 +83,11 @@ def validate_against_theory(benchmark: str, items: pd.DataFrame, protocol: str =
             rows.append((*expected[:3], responder, wanted, found, right))
     columns = ["table", "condition", "metric", "responder", "theory", "found", "right"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def shipped_for(benchmark: str) -> Resources:
+    """The shipped files that requests, scores and tables of a benchmark read."""
+    return Resources.shipped(*(name for step in _READ for name in registry.resource_names(benchmark, step)))
 
 
 def _theory(benchmark: str, items: pd.DataFrame) -> Iterator[Expected]:
