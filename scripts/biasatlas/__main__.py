@@ -71,7 +71,7 @@ def _add_results(verbs: Any) -> None:
     )
     verb = _verb(verbs, commands.export_results)
     verb.add_argument("configfile", help="configuration of a finished run")
-    verb.add_argument("formats", nargs="+", help="eee, hf")
+    verb.add_argument("formats", nargs="+", help="eee, hf, rocrate, croissant")
     verb = _verb(verbs, commands.check_store)
     verb.add_argument("folder", help="folder with the store of a model, or of all: results/store")
     verb.add_argument("--repair", action="store_true", help="take damaged lines out of their files")

@@ -203,12 +203,14 @@ def export_token_logprobs(configfile: str, items: int) -> None:
 
 
 def export_results(configfile: str, formats: list[str]) -> None:
-    """Write a finished run's numbers in formats that others read, to export/ below the results.
+    """Write a finished run in formats that others read.
 
-        python -m biasatlas export-results config.yaml eee hf
+        python -m biasatlas export-results config.yaml eee hf rocrate croissant
 
-    `eee`: Every Eval Ever, each number with its interval, n, protocol and distance from neutral. `hf`: `model-index`, the
-    results of a model card on the Hugging Face hub, a file for each model.
+    To export/ below the results: `eee`, Every Eval Ever, each number with its interval, n, protocol and distance from neutral;
+    `hf`, `model-index`, the results of a model card on the Hugging Face hub, a file for each model. Into the results, which
+    they describe file by file: `rocrate`, a Workflow Run RO-Crate (tables, data, models, versions), and `croissant`, the
+    tables and constructed questions as a data set.
     """
     from biasatlas.validation import read_yaml
     from biasatlas.workflow.config import load_config
