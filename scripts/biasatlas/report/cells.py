@@ -4,6 +4,7 @@ import math
 from typing import Any
 from urllib.parse import quote
 
+from biasatlas.benchmarks.comparisons.cards import CHANGED
 from biasatlas.benchmarks.contract import Metric, Spec
 from biasatlas.benchmarks.shared.styles import Style
 from biasatlas.report.run import Run
@@ -93,10 +94,11 @@ def badge(column: Column, data: str) -> dict[str, str]:
         return {"css": "passed", "text": "compared with placebos of this run"}
     if not column.cards:
         return {"css": "none", "text": "not measured in simulations"}
-    elsewhere = any(card["verdict"] == "undecided" and isinstance(card["reason"], str) for card in column.cards)
+    reasons = {str(card["reason"]) for card in column.cards if card["verdict"] == "undecided"}
+    elsewhere = "under another protocol" if any("under the protocol" in each for each in reasons) else "on few models"
     words = {
         "descriptive": "descriptive",
-        "undecided": f"measured {'under another protocol' if elsewhere else 'on few models'}",
+        "undecided": f"measured {'before its data changed' if CHANGED in reasons else elsewhere}",
         "passed": "passed in simulations",
     }
     others = {card["data"] for card in column.cards} - {data}

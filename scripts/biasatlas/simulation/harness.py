@@ -107,9 +107,13 @@ class Harness:
         """One model's ``scores`` under a nuisance of data."""
         if self.nuisance is None or self.nuisance.form != "scores":
             return scores
+        return self.nuisance.act(scores, self.cluster, seed)
+
+    @property
+    def cluster(self) -> str:
+        """The column of scores whose levels are sampled."""
         design = registry.spec_view(self.benchmark, "studies").design
-        sampled = next(factor for factor in design.values() if factor.sampled and factor.scores)
-        return self.nuisance.act(scores, sampled.scores[0], seed)
+        return next(factor for factor in design.values() if factor.sampled and factor.scores).scores[0]
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
