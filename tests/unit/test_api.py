@@ -13,7 +13,7 @@ from conftest import ROOT
 
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import OutOfBudget, UserError
-from biasatlas.models.endpoint import spending, transport
+from biasatlas.models.endpoint import batch, spending, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.services import Services
@@ -25,6 +25,7 @@ from biasatlas.models.store import ResponseStore
 def quick(monkeypatch, tmp_path):
     """Short back-offs, and limits of this test's own."""
     monkeypatch.setattr(transport, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(batch, "POLL_S", 0.01)
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
@@ -253,23 +254,25 @@ def test_a_model_that_only_thinks_stops_the_job_after_its_first_replies(tmp_path
     assert metadata["warnings"] == ["of 30 answers 28 are thinking alone: it took all tokens"]
 
 
-@pytest.mark.parametrize("batch", [False, True])
-def test_thinking_is_asked_for_kept_and_never_read(tmp_path, batch):
+@pytest.mark.parametrize("batched", [False, True])
+def test_thinking_is_asked_for_kept_and_never_read(tmp_path, batched):
     """With tokens of its own beside those of the answer, which a choice is sampled for."""
     store = ResponseStore(tmp_path / "store")
     with Server(reply=lambda *_: "Perhaps A, or </think>B") as server:
-        entry = ApiEntry(kind="api", base_url=server.url, model=MODEL, dialect="glm" if batch else "vllm", batch=batch)
+        entry = ApiEntry(
+            kind="api", base_url=server.url, model=MODEL, dialect="glm" if batched else "vllm", batch=batched
+        )
         plain = entry.model_copy(update={"top_logprobs": 5})
         entry = ApiEntry(**plain.model_dump() | {"thinking": {"budget": 100}, "extra_body": {"top_a": 0}})
         asked = requests_for(["one"], "choice", labels='["A", "B"]', parser="letter", repeats=3)
         frame, metadata = Endpoint(entry, parsers=PARSERS).answer(asked, "task", store)
         sent = (
             [json.loads(line)["body"] for line in next(iter(server.files.values())).splitlines()]
-            if batch
+            if batched
             else [body for body in server.bodies if "ten random" not in str(body)]
         )
     assert [body["max_tokens"] for body in sent] == [116] * 3
-    asks = {"thinking": {"type": "enabled"}} if batch else {"thinking_token_budget": 100}
+    asks = {"thinking": {"type": "enabled"}} if batched else {"thinking_token_budget": 100}
     assert all(body.items() >= asks.items() and "logprobs" not in body for body in sent)
     assert json.loads(frame["probabilities"][0]) == [0, 1]
     assert {value["thinking"] for value in store.values()} == {"Perhaps A, or"}

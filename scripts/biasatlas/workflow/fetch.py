@@ -179,7 +179,9 @@ def _wrong_bytes(origin: object, file: SourceFile, content: bytes) -> str:
 def _download(source: Source, files: list[SourceFile], folder: Path) -> None:
     with (
         requests.Session() as session,
-        tqdm(total=sum(file.bytes for file in files), unit="B", unit_scale=True, desc=source.source) as bar,
+        tqdm(
+            total=sum(file.bytes for file in files), unit="B", unit_scale=True, desc=source.source, disable=None
+        ) as bar,
         ThreadPoolExecutor(_CONNECTIONS) as pool,
     ):
         adapter = requests.adapters.HTTPAdapter(max_retries=_RETRY, pool_maxsize=_CONNECTIONS)

@@ -20,9 +20,8 @@ from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling
 from biasatlas.models.batches import Keep
 from biasatlas.models.entry import Thinking
-from biasatlas.models.local.inputs import counts, not_finite, samplings, why_unanswerable
+from biasatlas.models.local.inputs import counts, groups, not_finite, samplings, switch_length, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
-from biasatlas.models.local.rotary import groups, switch_length
 from biasatlas.models.local.serve import Server
 from biasatlas.models.sampled_choice import sampled_choice
 
