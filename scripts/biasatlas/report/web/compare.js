@@ -73,7 +73,7 @@
     document.getElementById("head").textContent = name(a);
     document.getElementById("panels").classList.toggle("many", a.options.length > 4);
     document.getElementById("panels").replaceChildren(...found.map(([row, shown], place) => make("section", { class: "panel" },
-      make("h3", {}, row.question),
+      make("h2", {}, row.question),
       make("p", { class: "soft" }, make("a", { href: row.page }, row.benchmark), `, ${row.name} · what matters: ±${row.smallest}${row.unit}`),
       make("table", { class: "scale" },
         make("caption", { class: "sr" }, row.question),
