@@ -277,8 +277,7 @@ def test_benchmark(name: str, data: str) -> int:
 
 def benchmark_page(name: str) -> None:
     """Write docs/NAME.md from the description of a benchmark without code."""
-    from biasatlas.benchmarks.page import write_page
-    from biasatlas.benchmarks.scaffold import check_described
+    from biasatlas.benchmarks.scaffold import check_described, write_page
 
     check_described(name)
     print(write_page(name))

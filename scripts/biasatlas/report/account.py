@@ -55,9 +55,14 @@ def cost(study: Study) -> dict[str, Any]:
                 stored.setdefault(answered.model, {})[answered.responses] = read_metadata(answered.responses)
         for model, files in stored.items():
             tasks = [task for metadata in files.values() for task in metadata.values() if "calls" in task]
-            about = {"model": model, "benchmark": run.title, "protocol": run.protocol, "page": f"{run.key}.html"}
-            counts = {"requests": requests[model], "answers": sum(map(count_rows, files))}
-            rows.append(about | counts | {"paid": spent(model, tasks) if tasks else None})
+            taken: dict[str, Any] = {
+                "model": model,
+                "benchmark": run.title,
+                "protocol": run.protocol,
+                "page": f"{run.key}.html",
+            }
+            taken |= {"requests": requests[model], "answers": sum(map(count_rows, files))}
+            rows.append(taken | {"paid": spent(model, tasks) if tasks else None})
     return {"paid": [spent(model, answers) for model, answers in study.paid.items()], "rows": rows}
 
 
