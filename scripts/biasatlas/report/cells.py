@@ -36,7 +36,7 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     value, low, high = (_fixed(one, decimals) for one in (cell.value, cell.low, cell.high))
     interval = f"[{low}, {high}]" if math.isfinite(cell.low) else ""
     said = [cell.said if cell.state == "biased" else "", interval and f"95%: {low} to {high}{unit}"]
-    said.append(f"n {cell.n}" + (f" in {cell.n_clusters} independent item sets" if cell.n_clusters > 1 else ""))
+    said.append(f"n {cell.n}" + (f" in {cell.n_clusters} independent sets" if cell.n_clusters > 1 else ""))
     if cell.unparsed >= _FEW:
         said.append(f"{_percent(cell.unparsed)} refused or unparsed")
     if cell.published:
