@@ -21,6 +21,8 @@ MODELS = ["constructor", "toString", "plain"]
 SPEC = load_spec("crows_pairs")
 #: The pairs of the first model all go one way, those of the second the other way in half.
 COUNT = 2 * len(HOSTILE)
+#: What the answers of the model "plain" took.
+TOOK = {"calls": 40, "failed": 6, "prompt_tokens": 900, "completion_tokens": 34, "cost": 0.25, "currency": "USD"}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def write_site(folder, models, texts, lost=()):
             probabilities=masses, refused=0.0, ambiguous=0.0, unparseable=0.0, unresolved=0.0, replies=replies
         )
         path = folder / f"{model}.parquet"
-        write_responses({"pair_choice": (responses, "choice", {})}, path)
+        write_responses({"pair_choice": (responses, "choice", TOOK if model == "plain" else {})}, path)
         scores = items[["item_id", "direction", "writer"]].assign(
             status=statuses, stereotyped=shares, tie=0.0, more=shares
         )
@@ -108,7 +110,10 @@ def write_site(folder, models, texts, lost=()):
     ]
     entries = {model: {"kind": "hf", "source": HOSTILE[0], "revision": "1"} for model in models}
     card = CARD | {"benchmark": "crows_pairs", "metric": "stereotype_score", "of": "pair_choice, overall"}
-    study = Study([run], entries, compared, missing=[HOSTILE[0]], cards=[card], version=HOSTILE[3], date="2026-01-01")
+    paid = {"plain": [TOOK]} if "plain" in models else {}
+    study = Study(
+        [run], entries, compared, paid, missing=[HOSTILE[0]], cards=[card], version=HOSTILE[3], date="2026-01-01"
+    )
     Site(study, styles(models), folder / "report" / PAGES).write(folder / "report" / "index.html")
     return folder / "report" / "index.html"
 
@@ -190,6 +195,18 @@ def test_all_models_are_compared_with_the_chosen_one(visitor, site):
     rows.first.locator("td > a").click()
     visitor.ready()
     assert "sort=gap" in page.url and "b=m1" in page.url
+
+
+def test_data_and_cost_say_what_was_asked_and_paid(visitor, site):
+    page = visitor.page
+    visitor.open(site.parent / PAGES / "data.html")
+    assert f"{COUNT // 2} of {COUNT} items are there twice, in the same words: " in page.inner_text("main")
+    assert f"{COUNT} requests a model" in page.inner_text("main")
+    visitor.open(site.parent / PAGES / "cost.html")
+    assert page.inner_text(".lead").strip() == "plain: 0.25 USD for 40 calls, 6 of them failed."
+    rows = page.locator("tbody tr").all_inner_texts()
+    assert rows[0].split() == ["constructor", "CrowS-Pairs", str(COUNT), str(COUNT)]
+    assert rows[2].split()[2:] == [str(COUNT), str(COUNT), "40", "6", "900", "34", "0.25", "USD"]
 
 
 def test_the_first_page_shows_the_median_item_and_leads_to_it(visitor, site):

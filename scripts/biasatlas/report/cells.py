@@ -14,6 +14,8 @@ from biasatlas.report.verdicts import Cell, Column
 _STRIP, _SPAN = 100, 5
 #: Shares below this are not worth a word.
 _FEW = 0.005
+#: Okabe and Ito's black cannot be seen on black; both themes show this instead.
+GREY = "#7d8590"
 #: A marker, as the outline of an SVG of 12 by 12.
 _SHAPES = {
     "o": "M6 1a5 5 0 1 0 .01 0z",
@@ -24,8 +26,8 @@ _SHAPES = {
 
 
 def shown_style(model: str, look: Style) -> dict[str, str]:
-    """How a model's name is shown: its colour and marker before it. Black, which the dark theme hides, is left to the text's colour."""
-    colour = "currentColor" if look.colour == "#000000" else look.colour
+    """How a model's name is shown: its colour and marker before it. Black, which the dark theme hides, is grey."""
+    colour = GREY if look.colour == "#000000" else look.colour
     return {"name": model, "colour": colour, "path": _SHAPES[look.marker]}
 
 
