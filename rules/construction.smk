@@ -4,7 +4,6 @@
 #   construction/dataset/ and construction/evaluation_sheet.csv, and construction/evaluation.csv once it is filled
 #   in; construction/variations.csv, of DBB's own questions
 
-
 from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
 
 CONSTRUCTED_FROM = construct.raw()
