@@ -11,12 +11,12 @@ from matplotlib.lines import Line2D
 
 from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.dbb import CATEGORIES, IDENTITIES
-from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars, model_legend
+from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars, model_legend, panel_grid
 from biasatlas.benchmarks.shared.styles import Style, Styles
 from biasatlas.benchmarks.shared.styles import styles as styles_of
 
-#: Panels side by side at most, and inches that they share.
-_COLUMNS, _WIDTH = 4, 11
+#: Inches that panels share which are as wide as their models take.
+_WIDTH = 11
 #: Points that a range of bias scores holds.
 _RANGE = 10
 #: Where axes and colours of shares begin: one instance in ten thousand.
@@ -35,7 +35,10 @@ def distribution_by_category(step: Step) -> Figure:
         return empty_figure(_NO_VALUE)
     models, categories = list(table["model"].unique()), _present(("All", *CATEGORIES), table["category"])
     # As wide as the models take that stand side by side in each range.
-    drawing, axes = _panels(len(categories), width=2.2 + 0.34 * len(models), height=2.0)
+    width = 2.2 + 0.34 * len(models)
+    drawing, axes = panel_grid(
+        len(categories), width, 2.0, max(1, min(4, int(_WIDTH / width))), sharex=True, sharey=True
+    )
     offsets = (np.arange(len(models)) - (len(models) - 1) / 2) * 0.8 * _RANGE / max(len(models), 4)
     for axis, category in zip(axes, categories, strict=True):
         for model, offset in zip(models, offsets, strict=True):
@@ -67,7 +70,7 @@ def distribution_as_printed(step: Step) -> Figure:
     if table["value"].isna().all():
         return empty_figure(_NO_VALUE)
     models = list(table["model"].unique())
-    drawing, axes = _panels(len(models), width=2.4, height=1.5)
+    drawing, axes = panel_grid(len(models), 2.4, 1.5, sharex=True, sharey=True)
     for axis, model in zip(axes, models, strict=True):
         rows = table[table["model"] == model]
         colour = step.styles[model].colour
@@ -136,7 +139,7 @@ def distribution_by_type(step: Step) -> Figure:
     if table["value"].isna().all():
         return empty_figure(_NO_VALUE)
     models, types = list(table["model"].unique()), _present(IDENTITIES, table["type"])
-    drawing, axes = _panels(len(models), width=2.4, height=0.4 + 0.16 * len(types))
+    drawing, axes = panel_grid(len(models), 2.4, 0.4 + 0.16 * len(types), sharex=True, sharey=True)
     for axis, model in zip(axes, models, strict=True):
         rows = table[table["model"] == model]
         shares = rows.pivot(index="type", columns="score_low", values="value").reindex(types)
@@ -158,7 +161,7 @@ def noise_floor(step: Step) -> Figure:
     if table["value"].isna().all():
         return empty_figure(_NO_VALUE)
     models, types = list(table["model"].unique()), _present(IDENTITIES, table["type"])
-    drawing, axes = _panels(len(models), width=2.4, height=0.4 + 0.17 * len(types))
+    drawing, axes = panel_grid(len(models), 2.4, 0.4 + 0.17 * len(types), sharex=True, sharey=True)
     for axis, model in zip(axes, models, strict=True):
         wide = table[table["model"] == model].pivot(index="type", columns="metric").reindex(types)
         _draw_noise_floor(axis, wide, step.styles[model])
@@ -197,7 +200,7 @@ def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
     models, categories = list(table["model"].unique()), list(table["category"].unique())
     if not models:
         return empty_figure("no concept is in both benchmarks")
-    drawing, axes = _panels(len(models), width=2.6, height=2.4)
+    drawing, axes = panel_grid(len(models), 2.6, 2.4, sharex=True, sharey=True)
     category_styles = styles_of(categories)
     for axis, model in zip(axes, models, strict=True):
         wide = table[table["model"] == model].pivot(index=_MATCH_KEYS, columns="metric", values="value").reset_index()
@@ -221,7 +224,7 @@ def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
     models = list(table["model"].unique())
     if not models:
         return empty_figure("no concept is in both benchmarks")
-    drawing, axes = _panels(len(models), width=2.4, height=1.7)
+    drawing, axes = panel_grid(len(models), 2.4, 1.7, sharex=True, sharey=True)
     for axis, model in zip(axes, models, strict=True):
         for bbq, left, colour in (("no bias", 0.0, "0.25"), ("bias", _RANGE / 2, "0.75")):
             rows = table[(table["model"] == model) & (table["bbq"] == bbq)]
@@ -241,19 +244,6 @@ def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
 def _present(names: Sequence[str] | Mapping[str, object], column: pd.Series) -> list[str]:
     """Those of ``names`` that ``column`` holds, in their order."""
     return [name for name in names if name in set(column)]
-
-
-def _panels(count: int, width: float, height: float) -> tuple[Figure, Sequence[Axes]]:
-    """A figure with ``count`` panels of that size in inches, which share their axes, in rows of at most four."""
-    rows = -(-count // max(1, min(_COLUMNS, int(_WIDTH / width))))
-    columns = -(-count // rows)
-    drawing = Figure(figsize=(max(4.5, 0.9 + width * columns), 1.0 + height * rows), layout="constrained")
-    grid = drawing.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    for axis in grid[count:]:
-        axis.remove()
-    for axis in grid[:count][-columns:]:  # those above a removed one have no other to carry the labels
-        axis.tick_params(labelbottom=True)
-    return drawing, grid[:count]
 
 
 def _type_axis(axis: Axes, types: Sequence[str], empty: pd.Series) -> None:

@@ -13,7 +13,7 @@ from wordcloud import WordCloud
 
 from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, TASKS
-from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure
+from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, panel_grid
 from biasatlas.benchmarks.shared.style import CJK_FONT
 from biasatlas.benchmarks.shared.styles import Style, Styles
 
@@ -130,10 +130,7 @@ def _by_size(table: pd.DataFrame, by: str, order: Sequence[str]) -> Figure:
     if table["value"].isna().all():
         return empty_figure("no two models of one family in different sizes have scores")
     panels = [name for name in order if name in set(table[by])]
-    columns = min(_COLUMNS, len(panels))
-    rows = -(-len(panels) // columns)
-    chart = Figure(figsize=(1.2 + 2.4 * columns, 0.9 + 2.0 * rows))
-    axes = chart.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    chart, axes = panel_grid(len(panels), 2.4, 2.0, _COLUMNS, sharex=True, sharey=True)
     families = list(table["family"].unique())
     # Not the palette's colours, which stand for models.
     shades = dict(zip(families, colormaps["viridis"](np.linspace(0, 0.85, len(families))), strict=True))
@@ -146,10 +143,8 @@ def _by_size(table: pd.DataFrame, by: str, order: Sequence[str]) -> Figure:
     axes[0].set(xscale="log")
     axes[0].set_xticks(ticks, [f"{size:g}" for size in ticks])
     axes[0].minorticks_off()
-    for axis in axes[len(panels) :]:
-        axis.remove()
-    for axis in axes[: len(panels)][-columns:]:
-        axis.tick_params(axis="x", labelbottom=True, rotation=60 if len(ticks) > 4 else 0)
+    for axis in axes:
+        axis.tick_params(axis="x", rotation=60 if len(ticks) > 4 else 0)
     chart.supxlabel("Parameters (billions)", fontsize="medium")
     chart.supylabel("Mean score (0 to 100), 95 % interval", fontsize="medium")
     named = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))

@@ -98,6 +98,21 @@ def grouped_bars(axis: Axes, values: pd.DataFrame, styles: Styles) -> pd.DataFra
     return middles
 
 
+def panel_grid(
+    count: int, width: float, height: float, most: int = _COLUMNS, **shared: bool
+) -> tuple[Figure, list[Axes]]:
+    """A figure of ``count`` panels, at most ``most`` in a row, each ``width`` by ``height`` inches."""
+    columns = min(count, most)
+    rows = -(-count // columns)
+    drawing = Figure(figsize=(1.5 + width * columns, 0.9 + height * rows), layout="constrained")
+    axes = drawing.subplots(rows, columns, squeeze=False, **shared).ravel()
+    for axis in axes[count:]:
+        axis.remove()
+    for axis in axes[max(count - columns, 0) : count]:  # those above a removed panel have no other below them
+        axis.tick_params(labelbottom=True)
+    return drawing, list(axes[:count])
+
+
 def empty_figure(reason: str) -> Figure:
     """A small figure that says why there is nothing to draw."""
     text = textwrap.fill(f"Nothing to draw: {reason}.", 90)
@@ -131,7 +146,7 @@ def model_legend(figure: Figure, styles: Styles, others: Mapping[str, Line2D]) -
     }
     handles = {**models, **others}
     if handles:
-        columns = int(figure.get_figwidth() / (0.4 + _text_width(handles)))
+        columns = int(figure.get_figwidth() / (0.55 + _text_width(handles)))
         columns = min(max(1, columns), len(handles))
         figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=columns, frameon=False)
 

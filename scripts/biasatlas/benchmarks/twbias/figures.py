@@ -13,7 +13,7 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 
 from biasatlas.benchmarks.contract import Step, figure
-from biasatlas.benchmarks.shared.plots import empty_figure, grouped_bars, model_legend
+from biasatlas.benchmarks.shared.plots import empty_figure, grouped_bars, model_legend, panel_grid
 from biasatlas.benchmarks.shared.styles import MARKERS, Style, Styles
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES
 
@@ -75,7 +75,7 @@ def p_values_as_printed(step: Step) -> Figure:
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about women were scored")
     models = list(table["model"].unique())
-    drawing, axes = _panel_grid(len(models), 2.6 if len(models) > 1 else 4.5, 1.9, sharex=True, sharey=True)
+    drawing, axes = panel_grid(len(models), 2.6 if len(models) > 1 else 4.5, 1.9, sharex=True, sharey=True)
     for axis, model in zip(axes, models, strict=True):
         values = table[table["model"] == model].pivot(index="prompt_type", columns="model", values="value")
         values = values.reindex(list(PROMPT_TYPES))
@@ -138,7 +138,7 @@ def _row_per_category(effects: pd.DataFrame, models: Sequence[str], styles: Styl
 
 def _panel_per_category(effects: pd.DataFrame, models: Sequence[str], styles: Styles) -> Figure:
     panels = [(group, *category) for group in GENDERS for category in _attribute_categories(effects, group).items()]
-    drawing, axes = _panel_grid(len(panels), 2.1, 0.45 + 0.11 * len(models), _MANY, sharex=True, sharey=True)
+    drawing, axes = panel_grid(len(panels), 2.1, 0.45 + 0.11 * len(models), _MANY, sharex=True, sharey=True)
     numbers = {model: number for number, model in enumerate(models)}
     for axis, (group, category, n) in zip(axes, panels, strict=True):
         rows = effects[(effects["target_group"] == group) & (effects["attribute_category"] == category)]
@@ -178,7 +178,7 @@ def gender_attributes_as_printed(step: Step) -> Figure:
     colours = ScalarMappable(
         Normalize(*(np.array([-1, 1]) * _colour_limit(table[table["metric"] == "effect_size"]))), "RdBu_r"
     )
-    drawing, axes = _panel_grid(
+    drawing, axes = panel_grid(
         len(models), 2.4 if len(models) > 1 else 4.0, 0.5 + 0.16 * len(categories), sharex=True, sharey=True
     )
     for axis, model in zip(axes, models, strict=True):
@@ -210,7 +210,7 @@ def ethnic_grid(step: Step) -> Figure:
     models = list(table["model"].unique())
     groups = (*ETHNIC_GROUPS[1:], "indigenous")  # the last row, as in print, whose text speaks of it
     references = (*groups, "han")
-    drawing, axes = _panel_grid(len(models), 3.1, 2.5, sharey=True)
+    drawing, axes = panel_grid(len(models), 3.1, 2.5, sharey=True)
     limit = _colour_limit(table[table["metric"] == "effect_size"])
     for axis, model in zip(axes, models, strict=True):
         rows = table[table["model"] == model]
@@ -300,7 +300,7 @@ def ethnic_attributes_as_printed(step: Step) -> Figure:
         )
     models, categories = list(table["model"].unique()), _attribute_categories(table, "indigenous")
     references = [reference for reference in (*ETHNIC_GROUPS, "han") if reference != "indigenous"]
-    drawing, axes = _panel_grid(2 * len(models), 2.2, 0.75 + 0.17 * len(categories), _MANY, sharex=True, sharey=True)
+    drawing, axes = panel_grid(2 * len(models), 2.2, 0.75 + 0.17 * len(categories), _MANY, sharex=True, sharey=True)
     limit = _colour_limit(table[table["metric"] == "effect_size"])
     for number, model in enumerate(models):
         rows = table[table["model"] == model]
@@ -386,21 +386,6 @@ def _heat_map(
 def _short_name(group: str) -> str:
     """A group's name on an axis."""
     return GROUP_NAMES[group].removesuffix(" Peoples")
-
-
-def _panel_grid(
-    count: int, width: float, height: float, most: int = _SIDE_BY_SIDE, **shared: bool
-) -> tuple[Figure, list[Axes]]:
-    """A figure of ``count`` panels, at most ``most`` in a row, each ``width`` by ``height`` inches."""
-    columns = min(count, most)
-    rows = -(-count // columns)
-    drawing = Figure(figsize=(1.5 + width * columns, 0.9 + height * rows))
-    axes = drawing.subplots(rows, columns, squeeze=False, **shared).ravel()
-    for axis in axes[count:]:
-        axis.remove()
-    for axis in axes[max(count - columns, 0) : count]:  # those above a removed panel have no other below them
-        axis.tick_params(labelbottom=True)
-    return drawing, list(axes[:count])
 
 
 def _colour_bar(drawing: Figure, image: ScalarMappable, axes: Sequence[Axes], label: str) -> None:
