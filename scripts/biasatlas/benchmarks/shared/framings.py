@@ -132,7 +132,7 @@ def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> Iterator[tupl
 
 
 def _drawn_again(responses: pd.DataFrame) -> pd.DataFrame | None:
-    """``responses`` drawn once more from their own shares, one draw fewer: so they vary about these as these about the truth.
+    """``responses`` drawn once more from their own shares, one draw fewer: so they vary about these as these about those they are of.
 
     None where no choice was sampled more than once.
     """
