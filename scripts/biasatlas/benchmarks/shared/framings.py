@@ -40,14 +40,17 @@ def framed(
 
 
 def _framed(requests: pd.DataFrame, place: int, way: Framing) -> pd.DataFrame:
+    lacking = [name for name in ("messages", "prefix", "options") if name not in requests]
     rows = requests.assign(
+        **dict.fromkeys(lacking),
         request_id=requests["request_id"] + _mark(place),
         framing=way.name,
         shown=pd.Series(None, requests.index, object),
     )
     changes: list[_Shown | None] = [None] * len(rows)
     if way.option_order:
-        known = zip(rows["request_id"], map(json.loads, rows["labels"]), map(json.loads, rows["options"]), strict=True)
+        options = rows["options"].fillna(rows["labels"])
+        known = zip(rows["request_id"], map(json.loads, rows["labels"]), map(json.loads, options), strict=True)
         shown = [_Shown(request, labels, options, way.option_order) for request, labels, options in known]
         rows["options"] = [json.dumps(each.options, ensure_ascii=False) for each in shown]
         rows["shown"] = [json.dumps(each.order) for each in shown]
@@ -76,7 +79,7 @@ class _Shown:
         """``text`` with each option behind another label."""
         spans = []
         for label, before, after in zip(self.labels, self.before, self.after, strict=True):
-            places = list(re.finditer(rf"(?<!\w){re.escape(label)}\W{{1,3}}({re.escape(before.strip())})", text))
+            places = list(re.finditer(rf"(?<!\w)(?i:{re.escape(label)})\W{{1,3}}({re.escape(before.strip())})", text))
             if label == before or not places:
                 raise UserError(
                     f"framings.option_order: the prompt of {self.request!r} does not show {shown_option(label, before)} behind "
