@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 SLURM := $(VENV)/.slurm
 SITE := $(VENV)/.site
 
-.PHONY: demo check plan test pytest slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark benchmark-page
+.PHONY: demo check plan test pytest storage slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark validate-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	PYTHONPATH=scripts $(BIN)/snakemake --logger atlas --cores $(CORES)
@@ -44,6 +44,11 @@ test: $(SLURM) ## every test; those on real data run where MIRROR (or BIASATLAS_
 pytest: $(SLURM) ## the tests without lint
 	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
+storage: $(READY) ## the tests on object storage, after installing the server that stands for it
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-s3.txt
+	$(BIN)/python -c "import boto3, flask, moto, snakemake_storage_plugin_s3"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 0 tests/workflow/test_storage.py
+
 slurm: $(SLURM) ## install what runs on a SLURM cluster need beside
 
 new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs, questions, decisions or contexts: a description, and a few rows of data
@@ -51,6 +56,9 @@ new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs, quest
 
 test-benchmark: $(READY) ## validate a described benchmark against theory: NAME=..., on its sample or DATA=folder
 	@$(ATLAS) test-benchmark "$(NAME)" "$(DATA)"
+
+validate-benchmark: $(READY) ## what its headlines find and what fools them, for verdicts: NAME=... or a description's path, on its sample or DATA=folder
+	@$(ATLAS) validate-benchmark "$(NAME)" "$(DATA)"
 
 benchmark-page: $(READY) ## write docs/NAME.md from the description of NAME=...
 	@$(ATLAS) benchmark-page "$(NAME)"

@@ -40,7 +40,7 @@ except UserError as error:
 
 find = Lookup(targets, unchanged=ancient, local=local)
 construct = ConstructionLookup(find)
-CARDS = find.shipped("simulation/cards.csv")  # what simulation studies say of each metric
+CARDS = find.cards()  # what simulation studies say of each metric
 # What figures write Chinese in.
 FONT = find.shipped("fonts/*.otf")
 jobs = ModelJobs(CONFIG, PATHS, unchanged=ancient, local=local)

@@ -87,7 +87,7 @@ rule compare_models:
             "compare_models",
             runs=find.evidence,
             options=find.evidence_options,
-            shipped=find.digest(CARDS),
+            cards=CARDS,
             models=list(CONFIG.models),  # in the order of the rows
             seeds=find.seeds(),
         ),

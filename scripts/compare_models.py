@@ -1,13 +1,14 @@
 """Compare every two models on the same items; say what is found among all tests (rule compare_models)."""
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.cards import read_cards
 from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.framings import FramedEvidence, framings_table
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, are_asked_alike, pairs_table
 from biasatlas.benchmarks.comparisons.reliability import reliability_table
 from biasatlas.benchmarks.shared.stops import Stop
-from biasatlas.files import read_csv, read_scores, write_table
+from biasatlas.files import read_scores, write_table
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
@@ -22,7 +23,7 @@ with job(snakemake) as this:
         )
         for run in this.given("runs")
     ]
-    cards = read_csv(snakemake.input.cards[0]).to_dict("records")
+    cards = read_cards(this.given("cards"))
     framed = [
         FramedEvidence.of(run, read_scores(given["framed"]))
         for run, given in zip(runs, this.given("runs"), strict=True)

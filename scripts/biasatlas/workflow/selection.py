@@ -146,7 +146,7 @@ def missing_templates(config: Config, benchmark: str, protocol: str) -> str:
     for need in needs(config, benchmark, protocol):
         if need.file and need.file not in run.files:
             return (
-                f"it asks in the paper's own words, which do not ship. Copy {need.copied} into a YAML file and set "
+                f"it asks in words that do not ship. Copy {need.copied} into a file of yours and set "
                 f"`benchmarks.{benchmark}.files.{need.file}`; docs/{run.benchmark}.md says under which names."
             )
     return ""

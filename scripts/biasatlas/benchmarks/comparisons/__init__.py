@@ -2,6 +2,7 @@
 
 ``metrics``      what the tables hold
 ``pairs``        the difference of two models, item by item
+``cards``        what simulation studies say of each metric
 ``findings``     what is found once all tests of a run are counted
 ``reliability``  which numbers tell models apart, and which rank them alike
 ``framings``     the same numbers under other framings of the questions

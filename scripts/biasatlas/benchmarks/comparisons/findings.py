@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from biasatlas.benchmarks.comparisons.cards import Card
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, median_item
 from biasatlas.stats.verdict import Claim, Verdict, judge, untestable
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why", "item")
 
 _NOTHING_LOST = Counts()
-
-#: A validity card, as a mapping of its columns.
-Card = Mapping[str, Any]
 
 #: What evidence is of (:attr:`Evidence.key`).
 Key = tuple[str, str, str]
@@ -77,10 +75,13 @@ def worst(cards: Sequence[Card]) -> str:
     return "passed" if verdicts == {"passed"} else "undecided"
 
 
-def closed_by(cards: Sequence[Card]) -> str:
-    """Why the validity cards of a metric let nothing be claimed of it, in words; empty where all have passed."""
+def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
+    """Why the validity cards of a metric let nothing be claimed of it, in words; empty where all have passed.
+
+    Where placebos of the run say what else moves it (``own_null``) no card is needed, and only one that has failed counts.
+    """
     said = worst(cards)
-    if said == "passed":
+    if said == "passed" or (own_null and said != "descriptive"):
         return ""
     known = [str(card["reason"]) for card in cards if isinstance(card["reason"], str) and card["reason"]]
     whys = "; ".join(dict.fromkeys(known)).replace("_", " ")
@@ -92,11 +93,10 @@ def closed_by(cards: Sequence[Card]) -> str:
 
 
 def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evidence) -> str:
-    """The same of what a benchmark's ``evidence`` is of; nothing where placebos of the run say what else moves it."""
-    if evidence.declared and evidence.declared.own_null:
-        return ""
+    """The same of what a benchmark's ``evidence`` is of."""
     parts = [evidence.part] if evidence.part else []
-    return closed_by(about(of_benchmark(cards, benchmark, protocol), evidence.metric, parts, evidence.category))
+    mine = about(of_benchmark(cards, benchmark, protocol), evidence.metric, parts, evidence.category)
+    return closed_by(mine, evidence.declared is not None and evidence.declared.own_null)
 
 
 def verdict_keys(verdict: Verdict, evidence: Evidence) -> dict[str, object]:

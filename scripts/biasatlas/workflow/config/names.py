@@ -180,8 +180,8 @@ def _unfit_second_parser(config: "Config", name: str) -> Iterator[str]:
 
 def _unusable_data(run: "Run", name: str, spec: "Spec") -> Iterator[str]:
     """A sentence for data that a benchmark does not have, or a choice about them that it does not take."""
-    if run.skip_invalid and "skip_invalid" not in spec.reads:
-        yield f"benchmarks.{name}.skip_invalid: {run.benchmark} has no such choice; leave the key out"
+    for key in {"skip_invalid", "cells"} & run.model_fields_set - set(spec.reads):
+        yield f"benchmarks.{name}.{key}: {run.benchmark} has no such choice; leave the key out"
     if run.data == "sample" and not spec.sample:
         yield f"benchmarks.{name}.data: {run.benchmark} has no sample; leave the key out, or name a folder as ./data"
     if run.is_published and run.data != "full" and run.data not in spec.datasets:

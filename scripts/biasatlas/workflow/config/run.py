@@ -112,7 +112,13 @@ class Run(StagedModel):
         "answers",
         False,
         description="McBE: instances that break the format, and other numbers of instances than were published, do not stop "
-        "the run: the instances are `failed`, and counted so in every table.",
+        "the run: the instances are `failed` in the tasks that their fault matters to, and counted so in every table.",
+    )
+    cells: Literal["strict", "as_authors"] = field(
+        "answers",
+        "strict",
+        description="McBE: `strict` tells of cells that are not as the paper describes them; `as_authors` reads them as the "
+        "authors' code does: a list with another comma is one word, a sentence may lack its placeholder, an explanation its text.",
     )
     files: dict[str, FilePath] = field(
         "answers",
