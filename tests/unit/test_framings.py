@@ -113,9 +113,7 @@ def test_a_system_prompt_and_a_persona_stand_before_the_question():
 def test_options_that_are_words_of_the_question_have_no_order():
     requests, items = asked()
     requests["options"] = requests["labels"] = json.dumps(["Yes", "No"])
-    with pytest.raises(
-        UserError, match=r"framings\.option_order: the prompt of 'q1' does not show the option 'Yes' behind"
-    ):
+    with pytest.raises(UserError, match=r"framings\.option_order: the prompt of 'q1' does not show 'Yes' behind"):
         framed(requests, items, {}, [Framing("other", option_order="reversed")], None)
 
 

@@ -43,7 +43,7 @@ def _framed(requests: pd.DataFrame, place: int, way: Framing) -> pd.DataFrame:
     lacking = [name for name in ("messages", "prefix", "options") if name not in requests]
     rows = requests.assign(
         **dict.fromkeys(lacking),
-        request_id=requests["request_id"] + _mark(place),
+        request_id=requests["request_id"] + f"{FRAMED}{place}",
         framing=way.name,
         shown=pd.Series(None, requests.index, object),
     )
@@ -58,10 +58,6 @@ def _framed(requests: pd.DataFrame, place: int, way: Framing) -> pd.DataFrame:
     given = zip(rows["messages"], rows["prefix"], changes, strict=True)
     texts = [_asked(messages, prefix, change, way) for messages, prefix, change in given]
     return rows.assign(messages=[text for text, _ in texts], prefix=[text for _, text in texts])
-
-
-def _mark(place: int) -> str:
-    return f"{FRAMED}{place}"
 
 
 class _Shown:
@@ -82,18 +78,13 @@ class _Shown:
             places = list(re.finditer(rf"(?<!\w)(?i:{re.escape(label)})\W{{1,3}}({re.escape(before.strip())})", text))
             if label == before or not places:
                 raise UserError(
-                    f"framings.option_order: the prompt of {self.request!r} does not show {shown_option(label, before)} behind "
+                    f"framings.option_order: the prompt of {self.request!r} does not show {before!r} behind "
                     "its letter, so that options cannot change places; leave the key out, or name other tasks."
                 )
             spans.append((*places[-1].span(1), after.strip()))
         for start, end, after in sorted(spans, reverse=True):
             text = text[:start] + after + text[end:]
         return text
-
-
-def shown_option(label: str, text: str) -> str:
-    """An option in words."""
-    return f"the option {label!r}" + (f" ({text!r})" if text != label else "")
 
 
 def _asked(
