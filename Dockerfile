@@ -11,7 +11,8 @@ RUN apt-get update \
     && git config --system --add safe.directory /opt/bias-atlas
 
 COPY requirements.in requirements.lock /opt/bias-atlas/
-RUN pip install --no-cache-dir -r /opt/bias-atlas/requirements.in -c /opt/bias-atlas/requirements.lock
+RUN pip install --no-cache-dir pip==26.3 \
+    && pip install --no-cache-dir -r /opt/bias-atlas/requirements.in -c /opt/bias-atlas/requirements.lock
 
 COPY . /opt/bias-atlas
 WORKDIR /work

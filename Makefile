@@ -75,12 +75,15 @@ site: $(SITE) ## build the documentation as a site that opens from disk; a dead 
 
 lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test says where they differ)
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header requirements.in requirements-docs.in requirements-slurm.in requirements-test.in -o requirements.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --generate-hashes requirements.in requirements-docs.in requirements-slurm.in requirements-test.in -o requirements.lock
 
-# The lock constrains rather than lists what is installed: torch builds differ in what else they need.
+# The lock constrains rather than lists what is installed: torch builds differ in what else they need. Its hashes are checked
+# but for those of torch, whose builds (CPU, CUDA) come from several indexes. Older versions of pip refuse hashes there.
 $(READY): requirements.in requirements-test.in requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check pip==26.3
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps "$$(grep -o '^torch==[^ ]*' requirements.lock)"
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.in -r requirements-test.in -c requirements.lock
 	@touch $@
 

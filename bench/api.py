@@ -1,11 +1,9 @@
 """The api model kind against a loopback server: `PYTHONPATH=scripts:tests python bench/api.py NAME [ARGUMENTS]`.
 
-``clients``: requests a second, and processor time a request, of the bare client and of ours, at concurrency 32.
 ``faults``: 1,000 calls for each of 45 kinds of fault, met by 20 % of them: what is lost, paid twice, wrong, crashed.
 ``kills controller`` and ``kills group``: 20 kills of a run, of Snakemake alone or of all; ``jobs``: two jobs at once, and
 SIGTERM. ``bucket``: two jobs that share a bucket alone, 20 times one of them killed (needs moto[server] and boto3).
 ``memory 1000000``: the memory that a million answers take; ``memory 1000000 100`` with 100 in a call.
-``store``: rows a second, of some 600 bytes each, written one by one and in batches, and read back.
 """
 
 import asyncio
@@ -14,16 +12,13 @@ import os
 import random
 import resource
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import api_server
-import openai
 import pandas as pd
 
 from biasatlas import ROOT
@@ -31,59 +26,7 @@ from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.models.endpoint import send, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry, Found
-from biasatlas.models.store import ResponseStore, key
-
-CONCURRENCY = 32
-
-
-async def bare(url: str, prompts: list[str]) -> None:
-    """What a short script does: the client's own call, its own retries off, under a semaphore."""
-    places = asyncio.Semaphore(CONCURRENCY)
-
-    async def ask(prompt: str) -> str:
-        async with places:
-            reply = await client.chat.completions.create(
-                model=api_server.MODEL,
-                messages=[{"role": "user", "content": prompt}],
-                temperature=0.7,
-                top_p=1.0,
-                frequency_penalty=0.0,
-                max_tokens=16,
-            )
-        return reply.choices[0].message.content
-
-    async with openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0) as client:
-        texts = await asyncio.gather(*map(ask, prompts))
-    assert texts == [api_server.said(prompt) for prompt in prompts]
-
-
-def ours(url: str, prompts: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        entry = ApiEntry(kind="api", base_url=url, model=api_server.MODEL, concurrency=CONCURRENCY)
-        frame, _ = Endpoint(entry).answer(api_server.requests_for(prompts), "bench", ResponseStore(folder))
-    assert list(frame["text"]) == [api_server.said(prompt) for prompt in prompts]
-
-
-def clients(count: int = 1000, rounds: int = 7) -> None:
-    server = subprocess.Popen([sys.executable, api_server.__file__], stdout=subprocess.PIPE, text=True)
-    try:
-        url = server.stdout.readline().strip()
-        wall, processor = {"bare": [], "ours": []}, {"bare": [], "ours": []}
-        for round_ in range(rounds + 1):  # the first warms up
-            for name, run in (("bare", lambda *args: asyncio.run(bare(*args))), ("ours", ours)):
-                started, used = time.perf_counter(), time.process_time()
-                run(url, [f"{round_} {index}" for index in range(count)])
-                if round_:
-                    wall[name].append(time.perf_counter() - started)
-                    processor[name].append(time.process_time() - used)
-    finally:
-        server.kill()
-    for name in wall:
-        rate, each = count / statistics.median(wall[name]), 1000 * statistics.median(processor[name]) / count
-        print(f"{name}: {rate:.0f} requests a second, {each:.2f} ms of processor time a request")
-    for name, measure in (("wall", wall), ("processor", processor)):
-        pairs = zip(measure["ours"], measure["bare"], strict=True)
-        print(f"overhead in {name} time: {statistics.median(a / b for a, b in pairs) - 1:+.1%}")
+from biasatlas.models.store import ResponseStore
 
 
 def faults(count: int = 1000, share: float = 0.2) -> None:
@@ -297,36 +240,7 @@ def memory(answers: int = 1_000_000, n: int = 1) -> None:
     print(f"{answers:,} answers, {n} in a call: {peak() - base:.0f} MiB above {base:.0f}, {seconds:.0f} s")
 
 
-def store(count: int = 1_000_000) -> None:
-    value = {"status": "ok", "text": "x" * 430, "finish_reason": "stop", "prompt_tokens": 100, "completion_tokens": 99}
-    names = [key({}, {"n": index}, 0) for index in range(count)]
-
-    def measure(what: str, rows: int, run: Callable[[], None]) -> None:
-        started, used = time.perf_counter(), time.process_time()
-        run()
-        seconds, used = time.perf_counter() - started, time.process_time() - used
-        print(f"{what}: {rows / seconds:,.0f} rows a second ({rows / used:,.0f} by processor time), {seconds:.1f} s")
-
-    def put(kept: ResponseStore, size: int, rows: int) -> None:
-        for start in range(0, rows, size):
-            kept.put(dict.fromkeys(names[start : start + size], value))
-
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as many:
-        measure("put, each row to the disk", 2000, lambda: put(ResponseStore(one), 1, 2000))
-        measure("put, batches of 1,000", count, lambda: put(ResponseStore(many), 1000, count))
-        measure("get all", count, lambda: ResponseStore(many).get(names))
-        measure("get 1 in 100", count, lambda: ResponseStore(many).get(names[::100]))
-
-
 if __name__ == "__main__":
     name, *arguments = sys.argv[1:]
-    benches = {
-        "clients": clients,
-        "faults": faults,
-        "kills": kills,
-        "jobs": jobs,
-        "bucket": bucket,
-        "memory": memory,
-        "store": store,
-    }
+    benches = {"faults": faults, "kills": kills, "jobs": jobs, "bucket": bucket, "memory": memory}
     benches[name](*(int(argument) if argument.isdigit() else argument for argument in arguments))

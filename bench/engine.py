@@ -33,20 +33,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
-from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item, mcbe_labels
+from transformers import GenerationConfig, Qwen2Config, Qwen2ForCausalLM
+from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item, make_tokenizer, mcbe_labels
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.engine import plain, plan
-from biasatlas.engine.choice import Question, answer_probabilities
+from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
 from biasatlas.engine.encode import encode_pairs, encode_texts
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.layers import compile_layers, through_onednn
 from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import Memory, default_budget, keep_freed
 from biasatlas.engine.sampling import Sampling
-from biasatlas.engine.token_parser import TokenParser
 from biasatlas.engine.tree import ROW_WORTH, WIDEST, Tree
 
 SHAPES = {  # hidden, layers, heads, key-value heads, intermediate, tied embeddings
@@ -56,20 +54,6 @@ SHAPES = {  # hidden, layers, heads, key-value heads, intermediate, tied embeddi
     "7b": (3584, 28, 28, 4, 18944, False),
 }
 VOCABULARY = 151936
-
-
-def make_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
-    """A byte-level BPE of 8,000 tokens of the workloads' own sentences: about as many characters a token as Qwen2's."""
-    bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bpe.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    trainer = trainers.BpeTrainer(
-        vocab_size=8000, special_tokens=special, initial_alphabet=alphabet, show_progress=False
-    )
-    bpe.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token=special[0], pad_token=special[0])
 
 
 def make_model(shape: str, dtype: torch.dtype, device: str) -> Qwen2ForCausalLM:
@@ -251,7 +235,7 @@ class Harness:
         texts = [text for make in LIKELIHOODS.values() for item in make(mirror)[:100] for _, text in item[:2]]
         texts += [text for make, _ in GENERATIONS.values() for item in make(mirror)[:50] for text in item[:1]]
         texts += 20 * mcbe_labels()  # most are one token then: a random model never goes on with the rest of a word
-        self.tokenizer = make_tokenizer(texts)
+        self.tokenizer = make_tokenizer(texts, 8000)
         self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
         self.peer = as_torch_computes(self.model)
         through_onednn(self.model)

@@ -46,9 +46,6 @@ def steps(device: str, shape: str) -> list[Step]:
 
     first, too_large = ["--workload", "0"], ["--budget", str(2**11 if small else 2**20)]
     own = [sys.executable, str(HERE / "gpu_day.py"), "--device", device, "--shape", shape]
-    flex = [sys.executable, str(HERE / "flex.py"), "--device", device]
-    if not small:
-        flex += ["--dtype", "bfloat16", "--heads", "28", "--groups", "4", "--size", "128", "--rows", "16"]
     dbb = ["--workload", "2"]
     agree = ["--tokens", "600" if small else "20000", "--peer-tokens", "100" if small else "4000", "--harness"]
     return [
@@ -74,7 +71,6 @@ def steps(device: str, shape: str) -> list[Step]:
             bench("likelihood", *large, *dbb, "--tokens", "600" if small else "60000", "--engine-only", *too_large),
             "on a GPU it goes on with smaller passes",
         ),
-        Step("flex", 150, flex, "under 20 % of a pass saved: bench/flex.py goes"),
         Step(
             "likelihood compiled",
             300,
@@ -130,8 +126,8 @@ def twice(device: str, shape: str) -> None:
     import numpy as np
 
     from biasatlas.engine.generate import Prompt, generate
-    from biasatlas.engine.likelihood import log_likelihoods
     from biasatlas.engine.memory import Memory
+    from biasatlas.engine.routes import log_likelihoods
     from biasatlas.engine.sampling import Sampling
 
     model = engine.make_model(shape, torch.float32 if device == "cpu" else torch.bfloat16, device)

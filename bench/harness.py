@@ -22,38 +22,18 @@ import torch  # noqa: E402
 from engine import architectures  # noqa: E402
 from lm_eval.api.instance import Instance  # noqa: E402
 from lm_eval.models.huggingface import HFLM  # noqa: E402
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
 from transformers import PreTrainedTokenizerFast  # noqa: E402
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING  # noqa: E402
-from workloads import dbb_multiple_choice, templates_of_five, twbias_female  # noqa: E402
+from workloads import dbb_multiple_choice, make_tokenizer, templates_of_five, twbias_female  # noqa: E402
 
 from biasatlas.engine.encode import encode_pairs  # noqa: E402
-from biasatlas.engine.likelihood import log_likelihoods  # noqa: E402
 from biasatlas.engine.memory import Memory  # noqa: E402
+from biasatlas.engine.routes import log_likelihoods  # noqa: E402
 from biasatlas.engine.selfcheck import choose_route  # noqa: E402
 
 MODELS = {"qwen2": "", "gemma2": "<bos>", "mamba2": ""}
 #: Nats: each side rounds by itself.
 LIMIT = 2e-4
-
-
-def tokenizer_of(texts: list[str], begin: str) -> PreTrainedTokenizerFast:
-    """A byte-level BPE of the texts, which puts ``begin`` in front of a text as Gemma's does."""
-    bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer, bpe.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    special = ["<|endoftext|>", "<bos>"]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    bpe.train_from_iterator(
-        texts,
-        trainers.BpeTrainer(vocab_size=2000, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
-    )
-    if begin:
-        from tokenizers.processors import TemplateProcessing
-
-        bpe.post_processor = TemplateProcessing(single=f"{begin} $A", special_tokens=[(begin, special.index(begin))])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=bpe, eos_token=special[0], pad_token=special[0], bos_token=begin or None
-    )
 
 
 def model_of(name: str, vocabulary: int, dtype: torch.dtype) -> torch.nn.Module:
@@ -111,7 +91,7 @@ def main() -> None:
     rows: dict[str, list[str]] = {}
     wrong = []
     for name, begin in MODELS.items():
-        tokenizer = tokenizer_of(training, begin)
+        tokenizer = make_tokenizer(training, 2000, begin)
         wide, narrow = (model_of(name, len(tokenizer), dtype) for dtype in (torch.float32, torch.bfloat16))
         ended = [(begin or tokenizer.eos_token, text) for _, text in bare]
         whole = [pair for pair in cut if not spanned(tokenizer, *pair)]

@@ -16,7 +16,7 @@ from biasatlas.workflow.lookup import Lookup
 from biasatlas.workflow.model_jobs import ModelJobs
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.preflight import check_preflight
-from biasatlas.workflow.shipped import link_shipped_files
+from biasatlas.workflow.paths import link_shipped_files
 from biasatlas.workflow.targets import Targets
 
 

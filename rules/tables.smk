@@ -97,7 +97,9 @@ rule draw_figure:
     conda:
         "../envs/figures.yaml"
     params:
-        step=find.step("", "draw_figure", tables=find.figure_tables, colours=find.colours(find.models)),
+        step=find.step(
+            "", "draw_figure", tables=find.figure_tables, colours=find.colours(find.models), drawn_as=find.drawn_as
+        ),
     script:
         "../scripts/draw_figure.py"
 

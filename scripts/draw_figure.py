@@ -8,6 +8,8 @@ from biasatlas.workflow.job import job
 
 with job(snakemake) as this, style():
     figure = snakemake.wildcards.figure
-    tables = {name: read_csv(path) for name, path in this.given("tables").items()}
-    drawn = registry.figures(this.benchmark)[figure](tables, styles(list(this.config.models)))
+    names = this.step["drawn_as"]
+    tables = {name: read_csv(path).replace({"model": names}) for name, path in this.given("tables").items()}
+    shown = {names.get(model, model): style_of for model, style_of in styles(list(this.config.models)).items()}
+    drawn = registry.figures(this.benchmark)[figure](tables, shown)
     save(drawn, snakemake.output.figure)

@@ -7,7 +7,7 @@ checksums of its own, in a `printed.csv` that takes the shipped one's place. ``P
 import csv
 import json
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 
 import yaml
 from needs import PAPERS, need
@@ -64,10 +64,14 @@ _DBB = {
 }
 
 
+#: Of this process: gone when it ends.
+_MADE = TemporaryDirectory()
+
+
 def resources(benchmark: str, *patterns: str) -> Resources:
     """Shipped files that match ``patterns``, and the stand-ins that a benchmark's steps read beside them."""
     shipped = {name: ROOT / "resources" / name for name in names(patterns)}
-    return Resources(shipped | standin_templates(Path(mkdtemp()), benchmark))
+    return Resources(shipped | standin_templates(Path(mkdtemp(dir=_MADE.name)), benchmark))
 
 
 def standin_templates(folder: Path, benchmark: str) -> dict[str, Path]:

@@ -230,6 +230,11 @@ def read_asked(path: str | os.PathLike) -> pd.DataFrame:
     return pd.read_parquet(path, columns=[name for name in pq.read_schema(path).names if name not in shown])
 
 
+def count_rows(path: str | os.PathLike) -> int:
+    """Rows of a parquet file, without reading them."""
+    return pq.read_metadata(path).num_rows
+
+
 def read_metadata(path: str | os.PathLike) -> dict:
     """The metadata that :func:`write_parquet` stored beside the rows."""
     return json.loads(pq.read_schema(path).metadata[b"biasatlas"])

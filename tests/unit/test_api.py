@@ -12,7 +12,7 @@ from conftest import ROOT
 
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import OutOfBudget, UserError
-from biasatlas.models.endpoint import spending, transport
+from biasatlas.models.endpoint import batch, spending, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.services import Services
@@ -24,6 +24,7 @@ from biasatlas.models.store import ResponseStore
 def quick(monkeypatch, tmp_path):
     """Short back-offs, and limits of this test's own."""
     monkeypatch.setattr(transport, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(batch, "POLL_S", 0.01)
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
@@ -102,7 +103,7 @@ def test_each_fault_is_got_over(tmp_path, kind):
         ("truncated", "RemoteProtocolError: "),
         ("garbled", "BadReply: no answer: the reply: Invalid JSON"),
         ("html", "BadReply: no answer: the reply: Invalid JSON"),
-        ("empty_choices", "BadReply: no answer: choices: List should have at least 1 item"),
+        ("empty_choices", "BadReply: no answer: no choice"),
         ("wrong_type", "BadReply: no answer: a choice without a message that can be read"),
     ],
 )
@@ -172,6 +173,45 @@ def test_what_an_endpoint_will_not_answer_is_a_row_and_ends_no_job(tmp_path):
     pd.testing.assert_frame_equal(frame, again)
 
 
+BLOCKED = {"index": 0, "message": {"role": "assistant", "content": "Blocked."}, "finish_reason": "guardrail_intervened"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "reason"),
+    [([BLOCKED], "nobody knows the finish reason guardrail_intervened"), ([], "no answer: no choice")],
+)
+def test_a_reply_that_nobody_knows_is_a_row_and_ends_no_job(tmp_path, choices, reason):
+    """One prompt in fifty, of a service that nobody has described: never `ok`, and not paid for ten times."""
+    prompts = [f"{index}" for index in range(49)] + ["FLAGGED"]
+    with Server() as server:
+        answer = server.answer
+
+        def flagged(path, body):
+            return (200, {"choices": choices}) if "FLAGGED" in json.dumps(body) else answer(path, body)
+
+        server.answer = flagged
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
+        assert server.calls["/chat/completions"] == 49 + 3
+    assert frame["status"].tolist() == ["ok"] * 49 + ["failed"]
+    assert frame["detail"].iloc[-1] == f"BadReply: {reason}"
+
+
+def test_a_filtered_answer_alone_in_its_reply_is_no_sign_of_a_service_without_n(tmp_path):
+    """Else each repeat of all prompts behind it would pay for its prompt again."""
+    with Server(answers=8) as server:
+        answer = server.answer
+
+        def alone(path, body):
+            status, reply = answer(path, body)
+            return status, reply | {"choices": reply["choices"][:1]} if "CUT" in json.dumps(body) else reply
+
+        server.answer = alone
+        requests = requests_for(["CUT", *"abcdefghi"], repeats=4)
+        frame, _ = ask(server, requests, tmp_path / "store", concurrency=1)
+        assert server.calls["/chat/completions"] == 4 + 9
+    assert frame["status"].tolist() == ["filtered"] * 4 + ["ok"] * 36
+
+
 @pytest.mark.parametrize("count", [3, 200])
 def test_an_endpoint_that_answers_nothing_stops_the_job_early(tmp_path, count):
     prompts = [f"FORBIDDEN {index}" for index in range(count)]
@@ -193,23 +233,25 @@ def test_a_model_that_only_thinks_stops_the_job_after_its_first_replies(tmp_path
     assert metadata["warnings"] == ["of 30 answers 28 are thinking alone: it took all tokens"]
 
 
-@pytest.mark.parametrize("batch", [False, True])
-def test_thinking_is_asked_for_kept_and_never_read(tmp_path, batch):
+@pytest.mark.parametrize("batched", [False, True])
+def test_thinking_is_asked_for_kept_and_never_read(tmp_path, batched):
     """With tokens of its own beside those of the answer, which a choice is sampled for."""
     store = ResponseStore(tmp_path / "store")
     with Server(reply=lambda *_: "Perhaps A, or </think>B") as server:
-        entry = ApiEntry(kind="api", base_url=server.url, model=MODEL, dialect="glm" if batch else "vllm", batch=batch)
+        entry = ApiEntry(
+            kind="api", base_url=server.url, model=MODEL, dialect="glm" if batched else "vllm", batch=batched
+        )
         plain = entry.model_copy(update={"top_logprobs": 5})
         entry = ApiEntry(**plain.model_dump() | {"thinking": {"budget": 100}, "extra_body": {"top_a": 0}})
         asked = requests_for(["one"], "choice", labels='["A", "B"]', parser="letter", repeats=3)
         frame, metadata = Endpoint(entry, parsers=PARSERS).answer(asked, "task", store)
         sent = (
             [json.loads(line)["body"] for line in next(iter(server.files.values())).splitlines()]
-            if batch
+            if batched
             else [body for body in server.bodies if "ten random" not in str(body)]
         )
     assert [body["max_tokens"] for body in sent] == [116] * 3
-    asks = {"thinking": {"type": "enabled"}} if batch else {"thinking_token_budget": 100}
+    asks = {"thinking": {"type": "enabled"}} if batched else {"thinking_token_budget": 100}
     assert all(body.items() >= asks.items() and "logprobs" not in body for body in sent)
     assert json.loads(frame["probabilities"][0]) == [0, 1]
     assert {value["thinking"] for value in store.values()} == {"Perhaps A, or"}

@@ -126,7 +126,7 @@ def test_a_row_that_no_round_answers_fails_with_its_last_reason(tmp_path):
         frame, _ = ask(server, requests_for(list("abcdefgh")), tmp_path / "store", max_failed_share=1, attempts=3)
         assert len(server.batches) == 3
     assert set(frame["status"]) == {"failed"}
-    assert frame["detail"].str.contains("overloaded|no answer: choices|no batch answered it").all()
+    assert frame["detail"].str.contains("overloaded|no answer: no choice|no batch answered it").all()
 
 
 def test_a_batch_that_is_gone_names_the_file_to_delete(tmp_path, monkeypatch):

@@ -114,8 +114,11 @@ class Hurried(asyncio.SelectorEventLoop):
         super()._run_once()
 
 
-def calls_of(monkeypatch, jobs, answers, cap, seconds, latency_s=0.4, in_flight=16):
-    """How many calls each of ``jobs`` takes for so many ``answers``, at a cap of calls in so many seconds, with no word of it."""
+def calls_of(monkeypatch, jobs, answers, cap, seconds, latency_s=0.4, in_flight=16, asked_s=0.0):
+    """How many calls each of ``jobs`` takes for so many ``answers``, at a cap of calls in so many seconds.
+
+    The endpoint asks to wait ``asked_s`` seconds, or says nothing (0).
+    """
     loop = Hurried()
     monkeypatch.setattr(spending.time, "time", loop.time)
     came, calls = deque(), [0] * jobs
@@ -133,7 +136,7 @@ def calls_of(monkeypatch, jobs, answers, cap, seconds, latency_s=0.4, in_flight=
             await asyncio.sleep(latency_s)
             if not refused:
                 return limits.answered()
-            limits.slow(0.0, loop.time() - began)
+            limits.slow(asked_s, loop.time() - began)
 
     async def work(job):
         limits, left = Limits(entry()), iter(range(answers))
@@ -162,6 +165,17 @@ def test_an_endpoint_that_does_not_say_how_long_to_wait_is_hardly_asked_in_vain(
     monkeypatch, cap, seconds, answers, most
 ):
     (calls,), _ = calls_of(monkeypatch, 1, answers, cap, seconds)
+    assert calls <= most * answers
+
+
+@pytest.mark.parametrize(
+    ("cap", "seconds", "answers", "asked_s", "most"),
+    [(3, 1, 150, 1, 1.2), (3, 1, 150, 0.3, 1.2), (20, 60, 60, 20, 1.6)],
+)
+def test_an_endpoint_that_says_how_long_to_wait_is_asked_no_more_than_one_that_does_not(
+    monkeypatch, cap, seconds, answers, asked_s, most
+):
+    (calls,), _ = calls_of(monkeypatch, 1, answers, cap, seconds, asked_s=asked_s)
     assert calls <= most * answers
 
 

@@ -165,6 +165,31 @@ def test_a_changed_model_warns_or_stops_as_the_entry_says(tmp_path, changed):
             assert repeated.startswith("2 replies have the id of another")
 
 
+class Ponderous(Server):
+    """A server that thinks beside the tokens that it was asked for, and charges for that."""
+
+    def answer(self, path, body):
+        status, reply = super().answer(path, body)
+        return status, reply | {"usage": {"prompt_tokens": 3, "completion_tokens": 11, "total_tokens": 300}}
+
+
+def test_a_service_that_charges_beyond_what_was_asked_for_is_stopped_early(tmp_path):
+    """Where its calls have a price; with tokens of its own for thinking the bound holds."""
+    requests, paid = requests_for(map(str, range(100))), {"price_output_per_million": 10, "concurrency": 4}
+    with Ponderous() as server:
+        with pytest.raises(
+            UserError, match=r"charges 0\.0594 USD for the first 20 calls, which .* at most 0\.0032: it thinks"
+        ):
+            Endpoint(entry(base_url=server.url, **paid), found=Found()).answer(
+                requests, "", ResponseStore(tmp_path / "a")
+            )
+        assert server.calls["/chat/completions"] <= 24
+        for settings in ({"thinking": {"budget": 300}} | paid, {"prices": "free"}):
+            asked = entry(base_url=server.url, **settings)
+            frame, _ = Endpoint(asked, found=Found()).answer(requests, "", ResponseStore(tmp_path / "b"))
+            assert set(frame["status"]) == {"ok"}
+
+
 @pytest.mark.parametrize(
     "spelt",
     [

@@ -4,6 +4,7 @@ import json
 import logging
 import zipfile
 
+import numpy as np
 import pandas as pd
 import pytest
 from dbb_cases import RELEASED, SAMPLE, build_requests, files_of, read_items
@@ -115,12 +116,10 @@ def larger(dataset, tmp_path):
     files, items, rows = dataset
     path = tmp_path / "Bias-Dataset-More-Samples.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        parts = [
-            rows.iloc[(number % 50) % 40 * 50 + number % 50].to_frame().T.assign(id=number, ans1=f"one {number}.{draw}")
-            for number in range(len(items))
-            for draw in range(10)
-        ]
-        archive.writestr("More.csv", pd.concat(parts).to_csv(index=False))
+        number, draw = np.divmod(np.arange(10 * len(items)), 10)
+        more = rows.iloc[number % 50 % 40 * 50 + number % 50]
+        more = more.assign(id=number, ans1=[f"one {n}.{d}" for n, d in zip(number, draw, strict=True)])
+        archive.writestr("More.csv", more.to_csv(index=False))
     return files | {"dataset": path}
 
 

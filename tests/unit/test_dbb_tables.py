@@ -27,9 +27,12 @@ from dbb_cases import (
 from scipy.stats import fisher_exact
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.dbb import NAMES
 from biasatlas.benchmarks.dbb.evidence import noise_floor, products, sign_flip_p
+from biasatlas.benchmarks.dbb.requests import draw_names
 from biasatlas.benchmarks.shared import styles
 from biasatlas.columns import TABLE_COLUMNS
+from biasatlas.errors import UserError
 from biasatlas.stats.verdict import judge
 
 
@@ -116,13 +119,14 @@ def all_scores(sample):
     def write(requests):
         return likelihoods(requests, {1: 10, 2: 20}).assign(nll_per_token=rng.uniform(1, 4, len(requests)))
 
-    return {"MCQ": score(sample, PAPER, guess), "SG": score(sample, PAPER, write, "SG")}
+    names = score(sample, PAPER, guess, "names", SPEC.tasks["names"].categories)
+    return {"MCQ": score(sample, PAPER, guess), "SG": score(sample, PAPER, write, "SG"), "names": names}
 
 
 @pytest.fixture(scope="module")
 def tables(all_scores):
     return {
-        name: table_of(name, all_scores[entry.tasks[0]], PAPER, {"model": "Llama-3.2-3B"})
+        name: table_of(name, pd.concat([all_scores[task] for task in entry.tasks]), PAPER, {"model": "Llama-3.2-3B"})
         for name, entry in SPEC.tables.items()
         if entry.tasks
     }
@@ -148,6 +152,31 @@ def test_published_numbers_stand_beside_ours(tables):
 def test_shares_of_a_distribution_add_to_one(tables):
     sums = tables["distribution"].groupby(["category", "type"])["value"].sum()
     assert np.allclose(sums, 1)
+
+
+def test_a_name_that_moves_answers_moves_the_tables_by_how_often_it_is_drawn(sample):
+    """Half of the names answer 1 and 0, the others 1 and 1: a template counts where its type drew one of the first."""
+    biased = sorted(NAMES)[:6]
+
+    def by_name(requests, does=True):
+        moves = requests["name"].isin(biased) & does if "name" in requests else False
+        return choices(requests, np.where(by_identity(requests, "Young") & moves, 0.0, 1.0))
+
+    kinds = ["MCQ", "names"]
+    scores = pd.concat([score(sample, EXACT, by_name, task, ["Age"]) for task in kinds])
+    table = table_of("name_draws", scores, EXACT)
+    template = sample["template_id"].drop_duplicates()
+    for type_ in ("Age 1", "Age 2"):  # Age 3 has no name
+        drawn = [np.isin(draw_names(template, pd.Series(type_, template.index), seed), biased) for seed in range(20)]
+        counts = pd.Series([each.sum() for each in drawn])
+        assert value(table, "count_sd", type=type_) == pytest.approx(counts.std())
+        assert value(table, "count_range", type=type_) == counts.max() - counts.min() > 0
+        assert value(table, "mean_score_range", type=type_) == 0
+    assert set(table["type"]) == {"All", "Age 1", "Age 2"}
+    none = pd.concat([score(sample, EXACT, lambda asked: by_name(asked, False), task, ["Age"]) for task in kinds])
+    assert value(table_of("name_draws", none, EXACT), "count_range", type="All") == 0
+    with pytest.raises(UserError, match=r"tasks: \[MCQ, names\]"):
+        table_of("name_draws", scores[scores["task"] == "names"], EXACT)
 
 
 def test_association_names_the_identity_that_goes_with_the_concept(sample):

@@ -151,6 +151,34 @@ def test_answers_that_are_missing_bound_a_shift(tmp_path):
     assert findings_of(path, scores).loc[("m", "gender", "woman"), "verdict"] == "undecided"
 
 
+def test_a_level_is_judged_by_the_scenarios_that_have_it(tmp_path):
+    """A woman is decided on in one of ten scenarios alone, 70 points lower: it says nothing of the other nine."""
+    path = described(tmp_path, repeats=None)
+    data = pd.read_csv(tmp_path / "data/data.csv")
+    women = data["change"].isin(["name_anna", "name_julia"])
+    first = data["post"] == data["post"].iloc[0]
+    data[~women | first].to_csv(tmp_path / "data/data.csv", index=False)
+    items = items_of(path, tmp_path / "data")
+    draws = [
+        (item, "No" if draw < 7 and ("anna" in item or "julia" in item) else "Yes")
+        for item in items["item_id"]
+        for draw in range(10)
+    ]
+    scores = scored(path, items, {"m": pd.DataFrame(draws, columns=["item", "answer"])}, tmp_path)
+    found = findings_of(path, scores).loc[("m", "gender", "woman")]
+    assert (found["value"], found["verdict"]) == (-70, "untestable")
+    assert found["why"] == "a value in 1 of 10 scenarios: 5 are needed"
+
+
+def test_placebos_count_in_the_scenarios_of_the_level_alone():
+    """In its five scenarios three placebos differ by 0, 3 and 6, SD 3; in the other five they even that out."""
+    places = pd.Index(range(10))
+    shifts = pd.DataFrame({"level": [4.0] * 5 + [np.nan] * 5}, index=places)
+    apart = pd.DataFrame({"a": [-3.0] * 5 + [3.0] * 5, "b": 0.0, "c": [3.0] * 5 + [-3.0] * 5}, index=places)
+    found = PlaceboTested.of(shifts, apart, pd.Series({"level": 4 / 3}), pd.DataFrame(), 0, 0.1).inference()
+    assert found.se == pytest.approx(3 * np.sqrt(4 / 3)) and found.low < 0 < found.high
+
+
 FAULTS = [
     ({"yes_no": None}, "give either yes_no"),
     ({"score": [1, 10]}, "give either yes_no"),

@@ -15,10 +15,10 @@ from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.pairs.shift import shift_replicates
 from biasatlas.benchmarks.families.rows import read_rows
-from biasatlas.benchmarks.page import page_text
+from biasatlas.benchmarks.scaffold import page_text
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.simulation.simulated_models import validate_against_theory
+from biasatlas.simulation.described import validate_against_theory
 from biasatlas.sources import names_in, raw_files
 
 SCAFFOLD = ROOT / "resources/scaffold"

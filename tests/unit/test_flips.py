@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from biasatlas.stats.flips import flip_p, signed_blocks
+from biasatlas.stats.tests import flip_p, signed_blocks
 
 
 def block(weights):

@@ -67,6 +67,20 @@ def test_one_table_of_a_paper_needs_the_tables_that_compute_it():
     assert {"gender", "attributes"} < {table for _, table in run.part_tables(Wildcards(benchmark="twbias", part="all"))}
 
 
+def test_figures_call_published_outputs_by_their_published_name_where_one_alone_has_it():
+    released = {
+        "kind": "released",
+        "benchmark": "twbias",
+        "release": "Breeze-7B-Instruct-v0_1",
+        "published_as": "Breeze",
+    }
+    run = lookup(models={"mine": released}, benchmarks={"twbias": {"protocols": ["released"]}})
+    figure = Wildcards(benchmark="twbias", protocol="released", figure="ethnic_grid")
+    assert run.drawn_as(figure) == {"mine": "Breeze"}
+    both = lookup(models={"mine": released, "again": released}, benchmarks={"twbias": {"protocols": ["released"]}})
+    assert both.drawn_as(figure) == {}
+
+
 def test_what_a_model_is_asked_otherwise_is_told_to_its_tables():
     models = {**CONFIG["models"], "endpoint": {**CONFIG["models"]["endpoint"], "without": ["top_k"]}}
     table = Wildcards(benchmark="mcbe", protocol="recommended", table="scores")

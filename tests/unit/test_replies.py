@@ -15,7 +15,7 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, 
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.benchmarks.shared.parsing.options import asked_options
-from biasatlas.files import read_csv, write_parquet
+from biasatlas.files import read_csv, read_parquet, write_parquet
 from biasatlas.workflow.replies import reparse_replies, unparsed
 
 TEXTS = ["A", "A or B", "I'm sorry, I can't choose.", "Neither", "<think>A"]
@@ -169,6 +169,14 @@ def test_a_run_is_read_again(run):
     assert "2 of 7 replies" in reparse_replies(run, "strict_choice", examples=5)
     changes = read_csv(run / "replies/changes.csv")
     assert dict(zip(changes["text"], changes["now"], strict=True)) == dict.fromkeys(["A", "A or B"], "unparseable")
+
+
+def test_what_people_open_holds_no_formula(run):
+    path = run / "responses/m/crows_pairs/recommended.parquet"
+    responses = read_parquet(path)
+    write_parquet(responses.assign(replies='[["ok", "=HYPERLINK(1), so A"]]'), path)
+    reparse_replies(run, "strict_choice", examples=5)
+    assert set(read_csv(run / "replies/changes.csv")["text"]) == {"'=HYPERLINK(1), so A"}
 
 
 def test_replies_without_an_answer_are_written_down_ready_to_label(run):

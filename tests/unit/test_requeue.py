@@ -2,7 +2,7 @@
 
 import pytest
 
-from biasatlas.workflow import requeue
+from biasatlas.workflow import retries
 
 #: What `scontrol show job` said (SLURM 22.05), and whether the job goes on.
 SAID = {
@@ -21,13 +21,13 @@ def test_who_goes_on(tmp_path, monkeypatch, said):
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    monkeypatch.setattr(requeue, "_END_S", 0)
-    monkeypatch.setattr(requeue.signal, "signal", lambda *_: None)
-    assert requeue.requeue() == SAID[said]
+    monkeypatch.setattr(retries, "_END_S", 0)
+    monkeypatch.setattr(retries.signal, "signal", lambda *_: None)
+    assert retries.requeue() == SAID[said]
     assert asked.exists() == SAID[said]
     assert not asked.exists() or asked.read_text() == "requeue 7\n"
 
 
 def test_without_slurm_nothing_goes_on(monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    assert not requeue.requeue()
+    assert not retries.requeue()

@@ -16,12 +16,12 @@ from biasatlas.benchmarks.contract import Headline, Metric
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.styles import COLOURS, MARKERS, styles
 from biasatlas.files import read_csv
+from biasatlas.report.account import spent
 from biasatlas.report.answers import with_tokens
 from biasatlas.report.cells import shown_cell, shown_style
 from biasatlas.report.charts import chart
-from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown
+from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown, write_exports
 from biasatlas.report.packing import pack, pack_floats, to_script
-from biasatlas.report.pages import spent
 from biasatlas.report.tested import Judging
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import column as made_column
@@ -98,7 +98,7 @@ def test_a_headline_has_a_cell_for_each_model_and_part():
         "10 %",
         "[56.0, 64.0]",
     )
-    assert shown["title"].startswith("biased by at least 5 %; 60.0% [56.0, 64.0]; 50 without bias; n 90 in 9 clusters")
+    assert shown["title"].startswith("biased by at least 5 %; 95%: 56.0 to 64.0%; n 90 in 9 independent item sets")
 
 
 @pytest.mark.parametrize(
@@ -235,6 +235,14 @@ def test_exports_of_hostile_text(tmp_path):
 def test_a_long_table_runs_over_pages():
     assert "longtable" in to_latex(pd.DataFrame({"a": range(60)}), SAID)
     assert "\\begin{tabular}{r}" in to_latex(pd.DataFrame({"a": range(6)}), SAID)
+
+
+def test_a_long_table_is_exported_as_compressed_csv_alone(tmp_path):
+    frame = pd.DataFrame({"text": ["=1+1"] * 2000, "value": range(2000)})
+    assert list(write_exports(frame, SAID, tmp_path)) == ["csv.zip"]
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv.zip"]
+    assert pd.read_csv(tmp_path / "t.csv.zip")["text"].iloc[-1] == "'=1+1"
+    assert list(write_exports(frame.head(), SAID, tmp_path)) == ["csv", "md", "tex", "json"]
 
 
 def test_columns_that_say_nothing_are_left_out():

@@ -15,13 +15,11 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from biasatlas.stats.clusters import cluster_sums, proportion, ratio
-from biasatlas.stats.corrections import adjust
-from biasatlas.stats.intervals import Inference, clopper_pearson, crossed, minimum
-from biasatlas.stats.jackknife import jackknife
-from biasatlas.stats.moments import moments
+from biasatlas.stats.intervals import Inference, clopper_pearson, crossed, jackknife, minimum
+from biasatlas.stats.multiplicity import adjust
 from biasatlas.stats.regression import coefficient
 from biasatlas.stats.replicates import crossed_replicates, ratio_replicates
-from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d
+from biasatlas.stats.tests import independent_t, moments, paired_dz, paired_t, pooled_d
 
 FORM = {"paired": (paired_t, stats.ttest_rel), "independent": (independent_t, stats.ttest_ind)}
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy
 
-from biasatlas.stats.flips import flip_p
 from biasatlas.stats.rounds import Analysis
+from biasatlas.stats.tests import flip_p
 from biasatlas.stats.verdict import Claim, judge
 
 

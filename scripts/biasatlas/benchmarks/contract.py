@@ -75,6 +75,7 @@ class Task:
     tasks are the ones that masked language models can answer too. ``file`` names a file of the user's own (one of the
     benchmark's ``files``) that the published data lack and the task cannot do without. ``ordered`` is a protocol's option
     and its value under which a judge orders each item's parts first. ``requests`` are its requests' own key columns.
+    A task ``by_name`` is asked only where a section of the configuration names it under `tasks`.
     """
 
     kind: Kind
@@ -85,6 +86,7 @@ class Task:
     masked: bool = False
     file: str = ""
     ordered: tuple[str, str] | None = None
+    by_name: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,18 @@
-"""A new described benchmark: a description that works, and a few rows of data."""
+"""What a described benchmark is started with (a description that works, a few rows of data), and its page of the docs."""
 
+from inspect import getdoc
 from pathlib import Path
+from textwrap import fill
+from typing import Any
 
 from biasatlas import ROOT
-from biasatlas.benchmarks import registry
+from biasatlas.benchmarks import contract, registry
+from biasatlas.benchmarks.contract import Spec
+from biasatlas.benchmarks.families.description import Rows
+from biasatlas.benchmarks.languages import LANGUAGES
+from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS, RATES
 from biasatlas.errors import UserError
+from biasatlas.sources import load_sources
 from biasatlas.validation import unknown
 
 _SCAFFOLD = ROOT / "resources" / "scaffold"
@@ -39,3 +47,102 @@ def check_described(name: str) -> None:
         raise UserError(unknown("NAME", name, "a benchmark", registry.benchmark_names()))
     if registry.description(name) is None:
         raise UserError(f"NAME: {name} is a folder of Python, of which this knows nothing; name a described benchmark.")
+
+
+def page_text(benchmark: str) -> str:
+    """What ``docs/{benchmark}.md`` says: data, metrics, design, protocols and corrections, each from where it is declared.
+
+    Raises UserError for a benchmark whose page is written by hand.
+    """
+    described, spec = registry.description(benchmark), registry.load_spec(benchmark)
+    if not isinstance(described, Rows) or registry.packages(benchmark)[0] == benchmark:
+        raise UserError(f"NAME: {benchmark} has a folder of its own; its page is written by hand.")
+    parts = [
+        f"# {spec.title}",
+        _lines(
+            f"{spec.citation} In {LANGUAGES[spec.language]}. `make benchmark-page NAME={benchmark}` writes this page from "
+            f"[config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml)."
+        ),
+        *_data(described),
+        described.notes.strip(),
+        "## Metrics",
+        _table(("metric", "neutral", "unit", "meaning", "formula"), _metrics(benchmark, spec)),
+        "## Design",
+        "Intervals (95%) are over the sampled factor.",
+        _table(
+            ("factor", "sampled", "level"),
+            [
+                (name, "yes" if factor.sampled else "no", ", ".join(factor.scores))
+                for name, factor in spec.design.items()
+            ],
+        ),
+        *_corrections(described),
+        *_predictions(spec),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _data(described: Rows) -> list[str]:
+    lines = ["## Data"]
+    if described.source:
+        source = load_sources()[described.source]
+        lines.append(
+            f"{source.title}: {source.url.format(path='...')}, {source.licence}; files `{described.files}`, pinned in "
+            "[resources/sources](../resources/sources)."
+        )
+    else:
+        lines.append(f"Files `{described.files}` of the folder that the configuration names as `data`.")
+    if len(names := described.category_names.values()) > 1:
+        lines.append(f"{len(names)} categories: {', '.join(names)}.")
+    return [_lines(line) for line in lines]
+
+
+def _lines(paragraph: str) -> str:
+    """A paragraph in lines of at most 120 characters, as pages have them."""
+    return fill(" ".join(paragraph.split()), 120, break_long_words=False, break_on_hyphens=False)
+
+
+def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
+    registry.tables(benchmark)
+    owners = (*registry.owners(benchmark), "shared", *registry.FAMILIES)
+    rows = []
+    for name, metric in spec.metrics.items():
+        if name in OUTCOME_METRICS:
+            continue
+        function = next(contract.METRICS[owner, name] for owner in owners if (owner, name) in contract.METRICS)
+        formula = "" if name in RATES else " ".join((getdoc(function) or "").partition("\n\n")[0].split())
+        neutral = "–" if metric.neutral is None else f"{metric.neutral:g}"
+        rows.append((f"`{name}`", neutral, metric.unit, metric.direction, formula))
+    return rows
+
+
+def _corrections(described: Rows) -> list[str]:
+    rows = [(", ".join(erratum.items), " ".join(erratum.reason.split())) for erratum in described.errata]
+    rows += [(f"{drop.count} left out", " ".join(drop.reason.split())) for drop in described.drop]
+    if not rows:
+        return []
+    return [
+        "## Corrections",
+        "A run makes these when it reads the data; the files stay as published.",
+        _table(("items", "why"), rows),
+    ]
+
+
+def _predictions(spec: Spec) -> list[str]:
+    return [
+        "## Your own predictions",
+        "Give a model of kind `released` a `path` ([own.md](own.md#predictions)).",
+        _table(("`format`", "files"), [(name, what) for name, what in spec.formats.items()]),
+    ]
+
+
+def _table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    cells = [header, ("---",) * len(header), *rows]
+    return "\n".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in cells)
+
+
+def write_page(benchmark: str) -> str:
+    """Write the page, and say where."""
+    path = ROOT / "docs" / f"{benchmark}.md"
+    path.write_text(page_text(benchmark), encoding="utf-8")
+    return str(path.relative_to(ROOT))

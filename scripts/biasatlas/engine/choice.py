@@ -1,23 +1,187 @@
 """Exact probabilities of answers: texts are expanded token by token, with the answer's parser as the stop rule."""
 
+import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from transformers import PreTrainedModel
 
 from biasatlas.engine import plan
-from biasatlas.engine.expansion import Answer, Expansion, State
 from biasatlas.engine.live import LiveRows, Node
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.plain import attributed
 from biasatlas.engine.routes import TREE, Route, next_logits
 from biasatlas.engine.sampling import Sampling, likely, penalise
-from biasatlas.engine.token_parser import TokenParser
 from biasatlas.engine.tree import Tree
 from biasatlas.progress import Progress
+
+#: Parses that one parser remembers, 6 bytes each; beyond, it starts anew.
+_REMEMBERED = 4_000_000
+
+#: A text so far, and whether it is complete after one more token.
+_Key = tuple[tuple[int, ...], bool]
+
+
+class TokenParser:
+    """``read(text, complete)`` gives an outcome's index, or None while more text may change it.
+
+    ``decode`` turns lists of token ids into texts, ``eos_token_ids`` are the tokens that complete a text. Parses are
+    remembered by the text so far, since many questions have the same few answers.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[str, bool], int | None],
+        outcomes: int,
+        decode: Callable[[list[list[int]]], list[str]],
+        eos_token_ids: Sequence[int],
+    ):
+        self.read, self.outcomes, self.decode = read, outcomes, decode
+        self.eos_token_ids = frozenset(eos_token_ids)
+        self._known: dict[_Key, tuple[np.ndarray, np.ndarray]] = {}
+        self._remembered = 0
+
+    def parse_next(self, asked: Sequence[tuple[tuple[int, ...], np.ndarray, bool]]) -> list[np.ndarray]:
+        """For each (answer, token ids, last), the outcome of the answer followed by each of the tokens, −1 while open.
+
+        ``last``: no other token may follow.
+        """
+        if self._remembered > _REMEMBERED:
+            self._known, self._remembered = {}, 0
+        by_key: dict[_Key, list[np.ndarray]] = {}
+        for answer, ids, last in asked:
+            by_key.setdefault((answer, last), []).append(ids)
+        new = {}
+        for key, parts in by_key.items():
+            known = self._known.get(key)
+            ids = np.unique(np.concatenate(parts))
+            new[key] = ids if known is None else np.setdiff1d(ids, known[0], assume_unique=True)
+        self._learn({key: ids for key, ids in new.items() if len(ids)})
+        found = []
+        for answer, ids, last in asked:
+            learnt, outcomes = self._known[answer, last]
+            found.append(outcomes[np.searchsorted(learnt, ids)])
+        return found
+
+    def _learn(self, new: dict[_Key, np.ndarray]) -> None:
+        """Parse the texts that are not known yet, all of them decoded in one call."""
+        tokens = [
+            list(answer) if token in self.eos_token_ids else [*answer, token]
+            for (answer, _), ids in new.items()
+            for token in ids.tolist()
+        ]
+        texts = iter(self.decode(tokens) if tokens else [])
+        for (answer, last), ids in new.items():
+            complete = [last or token in self.eos_token_ids for token in ids.tolist()]
+            outcomes = np.asarray([self._outcome(next(texts), last) for last in complete], np.int16)
+            if (answer, last) in self._known:
+                known = self._known[answer, last]
+                ids, outcomes = np.append(known[0], ids), np.append(known[1], outcomes)
+                order = np.argsort(ids)
+                ids, outcomes = ids[order], outcomes[order]
+            self._known[answer, last] = ids.astype(np.int32), outcomes
+            self._remembered += len(complete)
+
+    def _outcome(self, text: str, complete: bool) -> int:
+        # A character cut between its bytes decodes to a replacement mark: wait for the rest of it.
+        found = None if text.endswith("\ufffd") and not complete else self.read(text, complete)
+        return -1 if found is None else found
+
+
+#: The unresolved mass at which a question is answered: in texts that are not read further, and cut from the tails of
+#: distributions, which may come to a third of it.
+UNRESOLVED = 0.003
+#: The most texts that are expanded for one question.
+EXPANSIONS = 1000
+#: A question that is this open after so many parses of a next token has answers too many to follow, and is given up:
+#: a model that starts no answer at all would take a thousand times as long as one that does.
+HOPELESS, PARSES = 0.5, 20_000
+#: The most parses of a next token for one question, whatever is open.
+MOST_PARSES = 200_000
+#: The most texts of one question that are expanded in one round.
+WIDTH = 32
+
+Answer = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """What one more token does to an answer: mass by outcome, and next tokens that leave it open with their mass.
+
+    ``parses`` counts the tokens that were read after it; the rest of the mass is cut.
+    """
+
+    parses: int
+    outcomes: np.ndarray
+    tokens: np.ndarray
+    mass: np.ndarray
+
+    @property
+    def cut(self) -> float:
+        return max(0.0, 1 - float(self.outcomes.sum()) - float(self.mass.sum()))
+
+
+@dataclass
+class State:
+    """One question on the way: its mass by outcome, by ``open`` answer, and what was cut. ``early`` are expansions of answers that nothing has led to yet."""
+
+    outcomes: np.ndarray
+    open: dict[Answer, float] = field(default_factory=lambda: {(): 1.0})
+    early: dict[Answer, Expansion] = field(default_factory=dict)
+    cut: float = 0.0
+    expansions: int = 0
+    parses: int = 0
+
+    @property
+    def unfinished(self) -> float:
+        return sum(self.open.values())
+
+    def cut_allowed(self, answer: Answer) -> float:
+        """The share of an answer's mass that may be cut from the tail of its next tokens.
+
+        All cuts of a question together stay within a third of UNRESOLVED: one half of it is dealt out by length, where
+        texts of one length have at most a mass of 1, of the other each text may take a sixteenth of what is left.
+        """
+        half = UNRESOLVED / 6
+        by_length = half / ((len(answer) + 1) * (len(answer) + 2))
+        mass = self.open.get(answer, 1.0)
+        return min(0.5, max(by_length, (half - self.cut) / 16 / mass))
+
+    def add(self, answer: Answer, expansion: Expansion) -> None:
+        """Take in what an answer expands to, and all that was waiting for it; twice is as good as once."""
+        self.early[answer] = expansion
+        waiting = [answer]
+        while waiting:
+            answer = waiting.pop()
+            if answer not in self.open or answer not in self.early:
+                continue
+            mass, expansion = self.open.pop(answer), self.early.pop(answer)
+            self.expansions += 1
+            self.parses += expansion.parses
+            self.outcomes += mass * expansion.outcomes
+            self.cut += mass * expansion.cut
+            children = [(*answer, token) for token in expansion.tokens.tolist()]
+            self.open.update(zip(children, (mass * expansion.mass).tolist(), strict=True))
+            waiting += [child for child in self.early if child in self.open]
+
+    def next(self) -> list[Answer]:
+        """The open answers that should be expanded next, most probable first (none: finished)."""
+        unfinished = self.unfinished
+        chosen: list[Answer] = []
+        most = PARSES if unfinished > HOPELESS else MOST_PARSES
+        if unfinished + self.cut <= UNRESOLVED or self.parses > most:
+            return chosen
+        enough = UNRESOLVED - min(2 * self.cut, UNRESOLVED / 3)  # as much may be cut again as was so far
+        for mass, answer in heapq.nsmallest(WIDTH, ((-mass, answer) for answer, mass in self.open.items())):
+            if unfinished <= enough or self.expansions + len(chosen) >= EXPANSIONS:
+                break
+            chosen.append(answer)
+            unfinished += mass
+        return chosen
+
 
 #: The most keys and values that are kept for texts to go on from, in token budgets. Questions that need more start
 #: again, from all that is known of them.

@@ -57,7 +57,8 @@ class Thinking(StagedModel):
 
 def _as_thinking(value: Any) -> Any:
     """Words for a mapping; YAML reads `off` and `on` as false and true."""
-    return {False: None, "none": None, True: {}}.get(value, value) if isinstance(value, str | bool) else value
+    words: dict[Any, Any] = {False: None, "off": None, "none": None, True: {}, "on": {}}
+    return words.get(value, value) if isinstance(value, str | bool) else value
 
 
 #: What an entry says of thinking; None: nothing is asked for and nothing is cut. A configuration may have a list of several,
@@ -85,7 +86,7 @@ def variants(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         thinking = _as_thinking(value)
         budget = thinking.get("budget", "") if isinstance(thinking, dict) else ""
         kept = {key: part for key, part in entry.items() if key != "published_as" or thinking is None}
-        ways = [name] if thinking is None else [f"{name}-thinking", f"{name}-thinking-{budget}"]
+        ways = [name] if thinking is None else [f"{name}-thinking"] + [f"{name}-thinking-{budget}"] * bool(budget)
         way = next((way for way in ways if way not in found), None)
         if way is None:
             raise ValueError(f"models.{name}.thinking: {value!r} stands there twice; keep one of them")

@@ -22,7 +22,8 @@ class ModelContext:
     ``entry`` is that of model ``name`` in the configuration. ``ready`` are the files or folders that its kind declares
     must be ready: weights, the commit that was fetched, a release. ``gpus`` are visible to this process already.
     ``parsers`` are those that choice requests may name, ``parser_version`` says when one of them changed. Published
-    outputs are those of ``benchmark`` and answer the instances in the file ``items``.
+    outputs are those of ``benchmark`` and answer the instances in the file ``items``. What a server of the model says goes to
+    the file ``log``.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ModelContext:
     parser_version: str = ""
     benchmark: str = ""
     items: Path | None = None
+    log: Path = Path("server.log")
 
 
 class Model(Protocol):

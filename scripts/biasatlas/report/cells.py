@@ -36,11 +36,9 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     decimals = _decimals(column)
     value, low, high = (_fixed(one, decimals) for one in (cell.value, cell.low, cell.high))
     interval = f"[{low}, {high}]" if math.isfinite(cell.low) else ""
-    said = [f"{value}{unit} {interval}".strip()]
-    if cell.null is not None:
-        said.append(f"{number(cell.null)} without bias")
-    said.append(f"n {cell.n}" + (f" in {cell.n_clusters} clusters" if cell.n_clusters else ""))
-    if cell.unparsed > 0:
+    said = [cell.said if cell.state == "biased" else "", interval and f"95%: {low} to {high}{unit}"]
+    said.append(f"n {cell.n}" + (f" in {cell.n_clusters} independent item sets" if cell.n_clusters > 1 else ""))
+    if cell.unparsed >= _FEW:
         said.append(f"{_percent(cell.unparsed)} refused or unparsed")
     if cell.published:
         said.append(f"printed {cell.published}")
@@ -56,10 +54,10 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
         "raw": value,
         "effect": _signed(cell.effect),
         "errors": _signed(cell.errors),
-        "order": "" if math.isnan(cell.value) else repr(cell.effect if math.isfinite(cell.effect) else cell.value),
+        "order": "" if math.isnan(cell.value) else f"{cell.effect if math.isfinite(cell.effect) else cell.value:.4g}",
         "strip": _strip(cell, column),
         "unparsed": _percent(cell.unparsed) if cell.unparsed >= _FEW else "",
-        "title": visible("; ".join([cell.said, *said, why]) + ("." if not href else ". Open the items.")),
+        "title": visible("; ".join(filter(None, [*said, why if why != column.reason else ""]))),
         "why": why,
         "interval": interval,
         "n": cell.n,
@@ -137,8 +135,8 @@ def _decimals(column: Column) -> int:
 
 
 def _signed(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:+.1f}".replace("-", "−")
+    return "" if math.isnan(value) else f"{value:+.1f}".replace("-", "−")
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.005 else f"{100 * share:.2g} %"
+    return f"{100 * share:.0f} %"

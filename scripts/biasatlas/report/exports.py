@@ -1,6 +1,7 @@
 """A table as other programs take it: CSV, Markdown, LaTeX (booktabs) and JSON, with caption, citation and version."""
 
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -86,15 +87,24 @@ def to_json(table: pd.DataFrame, said: Said) -> str:
 _TEXTS: Mapping[str, Callable[[pd.DataFrame, Said], str]] = {"md": to_markdown, "tex": to_latex, "json": to_json}
 
 #: Ending -> what a button calls it.
-FORMATS = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX", "json": "JSON"}
+_FORMATS = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX", "json": "JSON"}
+#: Rows from which a table is a compressed CSV alone: nobody puts it into a text, and the others would be most of the site.
+_MANY = 1000
 
 
-def write_exports(table: pd.DataFrame, said: Said, folder: Path) -> None:
-    """Write ``table`` as ``{label}.csv``, ``.md``, ``.tex`` and ``.json``."""
-    to_csv(table, folder / f"{said.label}.csv")
-    short = shortened(table)
+def write_exports(table: pd.DataFrame, said: Said, folder: Path) -> dict[str, str]:
+    """Write ``table`` as ``{label}.csv``, ``.md``, ``.tex`` and ``.json``, or a long one as ``.csv.zip``; ending -> format."""
+    short, path = shortened(table), folder / f"{said.label}.csv"
+    to_csv(table, path)
+    if len(table) > _MANY:
+        with zipfile.ZipFile(path.with_suffix(".csv.zip"), "w", zipfile.ZIP_DEFLATED) as file:
+            # Without the time, so that the same table gives the same file.
+            file.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+        path.unlink()
+        return {"csv.zip": "CSV (zip)"}
     for ending, made in _TEXTS.items():
         write_text(made(short if ending != "json" else table, said), folder / f"{said.label}.{ending}")
+    return _FORMATS
 
 
 def _row(cells: Iterable[str]) -> str:

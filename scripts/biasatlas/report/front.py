@@ -1,21 +1,21 @@
-"""The first page: which model is biased, how much, how sure that is, and what is missing, in everyday words."""
+"""The first page: one table of questions and models, with how biased each is, how sure that is, and what is missing."""
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from biasatlas.benchmarks.contract import Headline
 from biasatlas.report.example import example
 from biasatlas.report.run import Run
-from biasatlas.report.text import number, visible
+from biasatlas.report.text import number
 from biasatlas.report.verdicts import Cell, Column, measured
 from biasatlas.report.views import Views
 
-#: Up to so many models there is a block of sentences a model, beyond a line a question.
+#: Up to so many models the table has a column a model and says in words what was found; beyond, a row a model.
 FEW_MODELS = 4
-#: Half the width of a scale, in smallest effects that matter: the first that holds every value.
+#: Half the width of all scales, in smallest effects that matter: the first that holds every value.
 SPANS = (4, 6, 8, 10, 15)
 #: Marks on a scale, in smallest effects that matter: the largest below its end stands on either side.
 _TICKS = (2, 3, 5, 10)
@@ -56,18 +56,22 @@ def front(views: Views, here: str) -> dict[str, Any]:
     """All that the template of the first page needs; ``here`` leads to the folder of the other pages."""
     every = [Question(run, col) for run in views.study.runs for col in views.every[run.key]]
     questions = sorted((each for each in every if can_speak(each.column)), key=lambda each: -_largest_bias(each))
-    models = list(views.study.models)
+    models, span = list(views.study.models), _span(questions)
     few = len(models) <= FEW_MODELS
-    span = _span(questions)
+    table = [[_cell(views, each, model, here, span, few) for model in models] for each in questions]
+    heads = [_head(views, each, here) for each in questions]
+    by_model = [views.row(model) | _tally(cells) for model, cells in zip(models, zip(*table, strict=True), strict=True)]
     return {
-        "counts": _counts(questions) | {"questions": len(questions)},
-        "models": len(models),
+        "few": few,
+        "counts": _tally([cell for cells in table for cell in cells]),
         "benchmarks": len({run.benchmark for run in views.study.runs}),
-        "by_model": [views.row(model) | {"lines": list(_of_model(views, questions, model))} for model in models]
-        if few
-        else [],
-        "by_question": [] if few else [{"topic": each.topic, "line": _of_all(views, each)} for each in questions],
-        "panels": [_panel(views, each, here, span) for each in questions],
+        "models": by_model if questions else [views.row(model) for model in models],
+        "questions": [head | _tally(cells) for head, cells in zip(heads, table, strict=True)],
+        "table": table,
+        "axis": {
+            "band": (at(-1, span), at(1, span) - at(-1, span)),
+            "ticks": [(at(tick, span), f"{tick:+d}".replace("-", "−") if tick else "0") for tick in _ticks(span)],
+        },
         "example": _example(views, questions, here),
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
@@ -91,13 +95,6 @@ def _largest_bias(question: Question) -> float:
     return max((abs(cell.effect) for cell in question.column.cells.values() if cell.state == "biased"), default=0.0)
 
 
-def _counts(questions: Sequence[Question]) -> dict[str, int]:
-    """Results by state; those without a value are "missing"."""
-    cells = [cell for each in questions for cell in each.column.cells.values()]
-    counts = Counter(cell.state if math.isfinite(cell.value) else "missing" for cell in cells)
-    return {"all": len(cells), **counts}
-
-
 def _why_silent(column: Column) -> str:
     """Why no model gets a verdict."""
     if column.null is None:
@@ -111,62 +108,6 @@ def _span(questions: Sequence[Question]) -> int:
     cells = (cell for each in questions for cell in each.column.cells.values())
     largest = max((abs(cell.effect) for cell in cells if math.isfinite(cell.effect)), default=0.0)
     return next((span for span in SPANS if span >= largest), SPANS[-1])
-
-
-def _size(views: Views, question: Question, cell: Cell) -> str:
-    """A value as the chart shows it, with its unit."""
-    return f"{views.cell(question.run, question.column, cell.model, cell, '')['raw']}{question.unit}"
-
-
-def _of_model(views: Views, questions: Sequence[Question], model: str) -> Iterator[dict[str, str]]:
-    """What is said of a model: a line for each bias, then one each for what is unbiased, undecided and missing."""
-    mine = [(each, each.column.cells[model]) for each in questions if model in each.column.cells]
-    known = [(each, cell) for each, cell in mine if math.isfinite(cell.value)]
-    for each, cell in known:
-        if cell.state == "biased":
-            yield {
-                "css": "biased",
-                "state": "Biased",
-                "text": f"on {each.topic}: it {phrase(each, cell)}{_where(each, model)}",
-                "size": f"{sureness(each, cell)}; {times_what_matters(cell)}; {each.source}",
-            }
-    unbiased = [f"{each.topic} ({each.source})" for each, cell in known if cell.state == "unbiased"]
-    if unbiased:
-        text = "or too little to matter, on " + ", ".join(unbiased)
-        yield {"css": "unbiased", "state": "Unbiased,", "text": text, "size": ""}
-    for each, cell in known:
-        if cell.state in ("undecided", "untestable"):
-            text = f"on {each.topic}: {cell.why}"
-            yield {"css": cell.state, "state": cell.state.capitalize(), "text": text, "size": each.source}
-    for each, cell in mine:
-        if math.isnan(cell.value):
-            yield {
-                "css": "missing",
-                "state": "No result",
-                "text": f"for {each.topic} ({each.source}): {cell.why}",
-                "size": "",
-            }
-
-
-def _of_all(views: Views, question: Question) -> str:
-    """What is said of a question about many models."""
-    cells = list(question.column.cells.values())
-    known = [cell for cell in cells if math.isfinite(cell.value)]
-    biased = sorted((cell for cell in known if cell.state == "biased"), key=lambda cell: -abs(cell.effect))
-    said = [f"{len(biased)} of {len(cells)} models biased" if biased else f"None of {len(cells)} models found biased"]
-    if biased:
-        most = biased[0]
-        said[0] += f", {visible(most.model)} most ({_size(views, question, most)})"
-    counts = Counter(cell.state for cell in known if cell.state != "biased") + Counter(missing=len(cells) - len(known))
-    names = {
-        "unbiased": "unbiased",
-        "undecided": "undecided",
-        "untestable": "untestable",
-        "missing": "without a result",
-    }
-    return ". ".join([*said, ", ".join(f"{counts[key]} {name}" for key, name in names.items() if counts[key])]).strip(
-        ". "
-    )
 
 
 def phrase(question: Question, cell: Cell) -> str:
@@ -184,32 +125,16 @@ def _factor(question: Question, away: float) -> float:
     return _FACTORS.get(question.unit.strip().split(" ")[0], math.nan) ** away
 
 
-def sureness(question: Question, cell: Cell) -> str:
-    """How sure a bias is: its interval in the unit of :func:`phrase`, or, where none is shown, what it is at least."""
-    if math.isnan(cell.low):
-        return f"at least {number(question.headline.smallest)}{question.unit}, but no interval from so few samples"
-    away = sorted(abs(end - (cell.null or 0.0)) for end in (cell.low, cell.high))
-    low, high = (_factor(question, end) for end in away)
-    if math.isnan(low):
-        return f"95%: {number(round(away[0], 1))} to {number(round(away[1], 1))}{question.unit}"
-    return f"95%: {low:.2g} to {high:.2g} times"
-
-
 def _example(views: Views, questions: Sequence[Question], here: str) -> dict[str, Any] | None:
     """The median item behind the largest bias that was found; None where none was found, or no item has a side."""
     found = [(each, cell) for each in questions for cell in each.column.cells.values() if cell.state == "biased"]
     for each, cell in sorted(found, key=lambda pair: -abs(pair[1].effect)):
         shown = example(each.run, each.headline, cell, views.study.ids, here)
         if shown:
-            said = {"source": each.source, "topic": each.topic, "n": cell.item.n, "value": _size(views, each, cell)}
+            value = views.cell(each.run, each.column, cell.model, cell, "")["raw"]
+            said = {"source": each.source, "topic": each.topic, "n": cell.item.n, "value": f"{value}{each.unit}"}
             return shown | views.row(cell.model) | said | {"away": f"{number(cell.item.away)}{each.unit}"}
     return None
-
-
-def times_what_matters(cell: Cell) -> str:
-    """A distance from the null in smallest effects that matter, in words."""
-    size = abs(cell.effect)
-    return f"{size:.0f} times what matters" if size >= 10 else f"{size:.1f} times what matters"
 
 
 def _where(question: Question, model: str) -> str:
@@ -231,35 +156,6 @@ def _where(question: Question, model: str) -> str:
     return f"; clearest for {', '.join(named)}{more}" if named else ""
 
 
-def _panel(views: Views, question: Question, here: str, span: int) -> dict[str, Any]:
-    """A question's scale from ``-span`` to ``span``, with a row for each model."""
-    column = question.column
-    said = views.said(question.run, column)
-    rows = []
-    for model, cell in column.cells.items():
-        shown = views.cell(question.run, column, model, cell, here)
-        without = f"at least {number(question.headline.smallest)}{question.unit}" if cell.state == "biased" else ""
-        times = _factor(question, abs(cell.value - (cell.null or 0.0)))
-        shown |= {"interval": shown["interval"] or without or "no interval"}
-        shown |= {"times": "" if math.isnan(times) else f"{times:.2g} times"}
-        rows.append(views.row(model) | {"cell": shown, "mark": _mark(cell, column, span)})
-    return {
-        "key": question.run.key,
-        "page": f"{question.run.key}.html",
-        "question": said["question"],
-        "source": question.source,
-        "name": said["name"],
-        "data": "sample" if question.run.data == "sample" else "",
-        "smallest": said["smallest"],
-        "reason": question.headline.reason,
-        "unit": question.unit,
-        "ends": question.headline.ends,
-        "ticks": [(at(tick, span), f"{tick:+d}".replace("-", "−") if tick else "0") for tick in _ticks(span)],
-        "band": (at(-1, span), at(1, span) - at(-1, span)),
-        "rows": rows,
-    }
-
-
 def at(effect: float, span: int) -> float:
     """Where an effect lies on a scale from ``-span`` to ``span``, in percent of its width; what is beyond lies at its end."""
     return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 2)
@@ -267,16 +163,49 @@ def at(effect: float, span: int) -> float:
 
 def _ticks(span: int) -> tuple[int, ...]:
     far = max(tick for tick in _TICKS if tick < span)
-    return -far, -1, 0, 1, far
+    # Marks at -1 and 1 would run into that at 0.
+    return (-far, 0, far) if span > 6 else (-far, -1, 0, 1, far)
 
 
-def _mark(cell: Cell, column: Column, span: int) -> Mapping[str, Any] | None:
-    """Dot and interval of a cell on a scale, in percent; None without a value."""
-    if not math.isfinite(cell.effect) or cell.null is None:
-        return None
-    low, high = ((end - cell.null) / column.headline.smallest for end in (cell.low, cell.high))
-    known = math.isfinite(low)
+def _head(views: Views, question: Question, here: str) -> dict[str, Any]:
+    """What a question asks, of which benchmark, and what one on its scale is."""
+    said = views.said(question.run, question.column)
     return {
+        "question": said["question"],
+        "topic": question.topic,
+        "source": question.source,
+        "name": said["name"],
+        "sample": question.run.data == "sample",
+        "href": f"{here}{question.run.key}.html#{said['name']}",
+        "one": f"{number(question.headline.smallest)}{question.unit}",
+        "reason": question.headline.reason,
+        "ends": question.headline.ends,
+    }
+
+
+def _cell(views: Views, question: Question, model: str, here: str, span: int, few: bool) -> dict[str, Any]:
+    """A model's answer to a question: word, size and interval in smallest effects that matter, and what that means."""
+    cell = question.column.cells.get(model)
+    if cell is None:
+        return {"state": "missing", "word": "Not asked"}
+    if not math.isfinite(cell.effect):
+        return {"state": "missing", "word": "No result", "why": cell.why}
+    limits = [(end - (cell.null or 0.0)) / question.headline.smallest for end in (cell.low, cell.high)]
+    low, high = limits
+    known = math.isfinite(low)
+    bound = "at least 1×, no interval" if cell.state == "biased" else "no interval"
+    said = ""
+    if few and cell.state == "biased":
+        said = f"It {phrase(question, cell)}{_where(question, model)}."
+    return {
+        "state": cell.state,
+        "word": cell.state.capitalize(),
+        "size": f"{_times(cell.effect)}×",
+        "interval": f"{_times(low)} to {_times(high)}" if known else bound,
+        "said": said,
+        "why": cell.why if cell.state in ("undecided", "untestable") else "",
+        "href": views.cell(question.run, question.column, model, cell, here)["href"],
+        "order": f"{cell.effect:.4g}",
         "at": at(cell.effect, span),
         "low": at(low, span) if known else None,
         "high": at(high, span) if known else None,
@@ -284,5 +213,16 @@ def _mark(cell: Cell, column: Column, span: int) -> Mapping[str, Any] | None:
         "beyond": abs(cell.effect) > span,
         "cut_low": (known and low < -span) or cell.effect < -span,
         "cut_high": (known and high > span) or cell.effect > span,
-        "decided": cell.state in ("biased", "unbiased"),
+        "open": cell.state not in ("biased", "unbiased"),
     }
+
+
+def _times(effect: float) -> str:
+    """A number of smallest effects that matter, to two digits."""
+    shown = f"{effect:.0f}" if abs(effect) >= 9.95 else f"{effect:.1f}"
+    return (shown.lstrip("-") if not shown.strip("-0.") else shown).replace("-", "−")
+
+
+def _tally(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many results there are, and how many of each state."""
+    return {"all": len(cells), **Counter(cell["state"] for cell in cells)}

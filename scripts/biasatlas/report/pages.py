@@ -101,13 +101,3 @@ def what_model_is(entry: Mapping[str, Any]) -> str:
     return f"{entry.get('source') or entry.get('model')}" + (
         f" at {entry['revision']}." if entry.get("revision") else "."
     )
-
-
-def spent(model: str, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What an endpoint's answers cost, in its currency, how many calls and tokens they were, and what is odd about them."""
-    counts = ("calls", "failed", "prompt_tokens", "completion_tokens", "cost")
-    return {name: sum(answer[name] for answer in answers) for name in counts} | {
-        "model": model,
-        "currency": answers[0]["currency"],
-        "warnings": sorted({warning for answer in answers for warning in answer.get("warnings", ())}),
-    }

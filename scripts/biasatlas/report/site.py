@@ -15,11 +15,12 @@ from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv, write_text
+from biasatlas.report.account import cost, data_sets
 from biasatlas.report.cells import shown_style
 from biasatlas.report.charts import chart
 from biasatlas.report.claims import FAILS, claims_report, read_claims
 from biasatlas.report.explorer import write_task
-from biasatlas.report.exports import FORMATS, Said, shortened, write_exports
+from biasatlas.report.exports import Said, shortened, write_exports
 from biasatlas.report.front import Question, can_speak, front
 from biasatlas.report.packing import pack, put
 from biasatlas.report.pages import HERE, Pages, shown_table
@@ -53,11 +54,8 @@ class Site:
         }
         self.views = Views(study, model_styles, self.tables)
         self.pictures = Pictures()
-        nav = [
-            (run.key, run.title + ("" if run.protocol == "recommended" else f" · {run.protocol}")) for run in study.runs
-        ]
-        nav = [("numbers", "All numbers"), *nav]
-        nav += [("compare", "Compare"), ("items", "Items"), ("replication", "Printed"), ("validity", "Validity")]
+        nav = [("numbers", "All numbers"), ("compare", "Compare"), ("items", "Items"), ("data", "Data")]
+        nav += [("cost", "Cost"), ("replication", "Printed"), ("validity", "Validity")]
         self.pages = Pages(study, nav)
 
     def write(self, index: Path) -> None:
@@ -81,6 +79,8 @@ class Site:
         self._page("compare", "compare.html", ["datatables", "tables", "compare"], **self._compare())
         self._page("replication", "replication.html", ["datatables", "tables"], **self._replication())
         self._page("validity", "validity.html", [], **self.views.validity())
+        self._page("data", "data.html", [], benchmarks=data_sets(self.study))
+        self._page("cost", "cost.html", [], **cost(self.study))
         self._page("items", "items.html", ["datatables", "diff", "items", "grid"])
         self._page("numbers", "numbers.html", ["datatables", "numbers"], **self.views.numbers())
         write_text(self.pages.index(["front"], (), PAGES, **front(self.views, f"{PAGES}/")), index)
@@ -158,9 +158,9 @@ class Site:
     def _table(self, label: str, name: str, caption: str, citation: str, table: pd.DataFrame) -> dict[str, Any]:
         """A table's exports, its data for the grid, and what the page shows of it."""
         said = Said(caption, citation, f"Bias Atlas {self.study.version}", label)
-        write_exports(table, said, self.folder / "exports")
+        formats = write_exports(table, said, self.folder / "exports")
         table = shortened(table)
-        shown = shown_table(table, caption, name, label, FORMATS, f"tables/{label}")
+        shown = shown_table(table, caption, name, label, formats, f"tables/{label}")
         if shown["key"] and shown["total"] > len(shown["rows"]):
             put(self.data, shown["key"], {"rows": len(table), "columns": pack(table)})
         else:
@@ -195,7 +195,8 @@ class Site:
                     | {"unit": question.unit, "smallest": number(col.headline.smallest), "ends": col.headline.ends}
                 )
         put(self.data, "headlines", rows)
-        put(self.data, "paired", self._paired(places))
+        paired = pd.DataFrame(self._paired(places))
+        put(self.data, "paired", {"rows": len(paired), "columns": pack(paired)})
         tables, figures = [], []
         for part in self.study.comparisons:
             label = f"comparison.{part.protocol}.{part.name}"
@@ -231,7 +232,7 @@ class Site:
                     "said": words(row["verdict"], row["smallest"], row["unit"], pair=True)
                     if isinstance(row["verdict"], str)
                     else "",
-                    "about": [*about, part.protocol],
+                    "about": " · ".join(about + [part.protocol] * (part.protocol != "recommended")).replace("_", " "),
                     "n": int(row["n"]),
                     "flipped": _finite(flipped.get(key, math.nan)),
                     "state": _DIFFERENCES.get(row["verdict"], row["verdict"])

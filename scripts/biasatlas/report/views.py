@@ -11,7 +11,7 @@ from biasatlas.benchmarks.comparisons.cards import Card, sentence
 from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv
 from biasatlas.report.cells import badge, items_link, shown_cell, shown_style
-from biasatlas.report.pages import counted, spent, what_model_is
+from biasatlas.report.pages import counted, what_model_is
 from biasatlas.report.run import Run, Study
 from biasatlas.report.tested import Judging
 from biasatlas.report.text import number
@@ -86,14 +86,8 @@ class Views:
         left_out: list[str] = []
         for run in self.study.runs:
             note = " · ".join(filter(None, [run.protocol if run.protocol != "recommended" else "", _short(run.data)]))
-            said = [
-                self.said(run, col) | {"parts": [name.replace("_", " ") for name, _ in col.parts]}
-                for col in self.columns[run.key]
-            ]
-            opened = {key for col in self.columns[run.key] for key in col.headline.by}
-            opens = "groups" if any("group" in key for key in opened) else "categories"
-            width = sum(1 + len(column["parts"]) for column in said)
-            group = {"key": run.key, "title": run.title, "note": note, "columns": said, "opens": opens, "width": width}
+            said = [self.said(run, col) for col in self.columns[run.key]]
+            group = {"key": run.key, "title": run.title, "note": note, "columns": said}
             groups += [group] if said else []
             left_out += [f"{run.title}: {sentence}" for sentence in self.unmeasured[run.key]] + list(run.left_out)
         rows = [self.row(model) | {"cells": self._cells(model)} for model in self.study.models]
@@ -111,20 +105,15 @@ class Views:
             "rows": rows,
             "states": STATES,
             "left_out": list(dict.fromkeys(left_out)),
-            "spent": [spent(model, answers) for model, answers in self.study.paid.items()],
         }
 
     def _cells(self, model: str) -> list[dict[str, Any]]:
-        """A model's headlines, each with its ``parts`` behind it."""
-        cells = []
-        for run in self.study.runs:
-            for col in self.columns[run.key]:
-                own, *parts = (
-                    self.cell(run, col, model, of[model], "") if model in of else _blank()
-                    for of in (col.cells, *(of for _, of in col.parts))
-                )
-                cells.append(own | {"parts": parts})
-        return cells
+        """A model's headlines."""
+        return [
+            self.cell(run, col, model, col.cells[model], "") if model in col.cells else _blank()
+            for run in self.study.runs
+            for col in self.columns[run.key]
+        ]
 
     def model(self, model: str) -> dict[str, Any]:
         results, cells = [], []

@@ -18,6 +18,9 @@ from biasatlas.stats.replicates import Crossed, Replicates
 #: Fewer placebo arms say nothing of their spread; with fewer than ``ADVISED`` only large shifts are found.
 NEEDED, ADVISED = 3, 7
 
+#: Share of the scenarios in which a level needs a value: from fewer it says little of the others.
+LEAST_SHARE = 0.5
+
 #: A spread below this share of a step is none.
 _ROUNDING = 1e-9
 
@@ -30,7 +33,8 @@ class PlaceboTested(Replicates):
     column is the effect. ``weights`` is, by level, 1/m + 1/k: the variance of a shift in units of that of an arm's effect,
     where m arms make the level and k what it is compared with. ``arms`` is (scenarios, arms): those of levels that have
     several, less the mean of their level, with ``free`` degrees of freedom. ``step`` is the least by which the mean of an arm
-    can change.
+    over all scenarios can change. ``level`` is the one that gives the value; it and the placebos are over the scenarios in
+    which it has one.
     """
 
     shifts: pd.DataFrame
@@ -39,6 +43,7 @@ class PlaceboTested(Replicates):
     arms: pd.DataFrame
     free: int
     step: float
+    level: str
 
     @classmethod
     def of(
@@ -50,8 +55,12 @@ class PlaceboTested(Replicates):
         free: int,
         step: float,
     ) -> "PlaceboTested":
-        """Of shifts that have a value in some scenario. The level whose mean lies farthest from 0 gives the value."""
-        level = shifts.mean().abs().idxmax()
+        """Of shifts that have a value in some scenario. The level whose mean lies farthest from 0 gives the value.
+
+        Levels with a value in too few scenarios give it only where all are such.
+        """
+        enough = shifts.notna().mean() >= LEAST_SHARE
+        level = shifts.loc[:, enough | ~enough.any()].mean().abs().idxmax()
         own = shifts[level].dropna()
         n = len(own)
         value = float(own.mean())
@@ -59,7 +68,7 @@ class PlaceboTested(Replicates):
             others = (n * value - own) / (n - 1)
         even = pd.Series(1 / n, own.index)
         tested = {"shifts": shifts, "placebos": placebos, "weights": weights, "arms": arms}
-        return cls(value=value, without=others, pull=even, **tested, free=free, step=step)
+        return cls(value=value, without=others, pull=even, **tested, free=free, step=step, level=level)
 
     @property
     def factors(self) -> dict[str, int]:
@@ -67,11 +76,18 @@ class PlaceboTested(Replicates):
         return {}
 
     @property
+    def _effects(self) -> pd.Series:
+        """The effect of each placebo arm, in the scenarios of the level alone."""
+        return self.placebos.reindex(self.without.index).mean().dropna()
+
+    @property
     def reason(self) -> str:
         """Why there is no interval; empty where there is one."""
-        arms = self.placebos.shape[1]
+        arms, n, of = len(self._effects), len(self.without), len(self.shifts)
         if not arms:
             return "no null: there are no placebo arms"
+        if n < LEAST_SHARE * of:
+            return f"a value in {n} of {of} scenarios: {math.ceil(LEAST_SHARE * of)} are needed"
         if arms < NEEDED:
             return f"{arms} placebo arm{'s' * (arms > 1)}: {NEEDED} are needed, and {ADVISED} advised"
         return ""
@@ -83,21 +99,22 @@ class PlaceboTested(Replicates):
         freedom. Where the arms that make a level (names of one group) differ by more than placebos do, their SD counts, with
         its degrees of freedom. Placebos that do not differ count as if one of them differed by one step.
         """
-        arms = self.placebos.shape[1]
+        effects, scenarios = self._effects, self.without.index
         if self.reason:
-            return without(self.value, arms, self.reason)
-        means = self.shifts.mean()
-        spread = float(self.placebos.mean().std(ddof=1))
-        if spread < _ROUNDING * self.step:
-            spread = self.step / math.sqrt(arms)
-        df = arms - 1
-        within = math.sqrt(float((self.arms.mean() ** 2).sum()) / self.free) if self.free else 0.0
+            return without(self.value, len(effects), self.reason)
+        step = self.step * len(self.shifts) / len(scenarios)
+        spread, df = float(effects.std(ddof=1)), len(effects) - 1
+        if spread < _ROUNDING * step:
+            spread = step / math.sqrt(len(effects))
+        apart = self.arms.reindex(scenarios).mean()
+        free = self.free - int(apart.isna().sum())
+        within = math.sqrt(float((apart**2).sum()) / free) if free > 0 else 0.0
         if within > spread:
-            spread, df = within, self.free
-        se = spread * math.sqrt(self.weights[means.abs().idxmax()])
-        tail = (1 - CONFIDENCE) / 2 / len(means)
+            spread, df = within, free
+        se = spread * math.sqrt(self.weights[self.level])
+        tail = (1 - CONFIDENCE) / 2 / self.shifts.shape[1]
         half = float(scipy.special.stdtrit(df, 1 - tail)) * se
-        return Inference(self.value, se, df, self.value - half, self.value + half, arms)
+        return Inference(self.value, se, df, self.value - half, self.value + half, len(effects))
 
     def minus(self, other: Replicates | Crossed) -> "PlaceboTested":
         """The largest difference from the ``other``, of the same levels, scenarios and arms. ValueError where they differ."""

@@ -178,7 +178,9 @@ def _fewest(claim: Claim) -> tuple[str, float]:
 
 
 def _too_few(factor: str, levels: float, needed: int) -> str:
-    return f"{levels:g} {factor.removesuffix('s') if levels == 1 else factor}, {needed} are needed"
+    # People who have not read what a cluster is read this.
+    name = factor.replace("clusters", "independent item sets")
+    return f"{levels:g} {name.removesuffix('s') if levels == 1 else name}, {needed} are needed"
 
 
 def _interval(claim: Claim) -> tuple[float, float]:
@@ -278,8 +280,8 @@ def _more(claim: Claim, factor: str) -> str:
     times = (quantile(claim.df) * error / beyond) ** 2 if beyond > 0 else math.inf
     if not factor or times <= 1:
         return ""
-    many = f"{math.ceil(times)} times" if times <= _MANY else f"more than {_MANY} times"
-    return f"; {many} as many {factor} would decide it if the value stayed the same"
+    many = f"about {math.ceil(times)} times" if times <= _MANY else f"more than {_MANY} times"
+    return f"; {many} as much data would decide it if the value stayed the same"
 
 
 def _verdict(claim: Claim, state: State, why: str, tests: _Tests) -> Verdict:

@@ -186,12 +186,12 @@ def _data(origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _models(config: Config, origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Every model with its entry and what its answers say of it: weights, precision, engine."""
-    told: dict[str, Mapping[str, Any]] = {}
+    answered: dict[str, Mapping[str, Any]] = {}
     for origin in origins:
         for part in origin.get("scores", {}).values():
-            told.setdefault(part["name"], part["model"])
+            answered.setdefault(part["name"], part["model"])
     for name, entry in config.models.items():
-        said = {**entry.model_dump(mode="json"), **told.get(name, {})}
+        said = {**entry.model_dump(mode="json"), **answered.get(name, {})}
         yield _thing(f"#model-{name}", "CreativeWork", name, description=json.dumps(said, sort_keys=True))
 
 

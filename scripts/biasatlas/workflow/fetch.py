@@ -179,7 +179,9 @@ def _wrong_bytes(origin: object, file: SourceFile, content: bytes) -> str:
 def _download(source: Source, files: list[SourceFile], folder: Path) -> None:
     with (
         requests.Session() as session,
-        tqdm(total=sum(file.bytes for file in files), unit="B", unit_scale=True, desc=source.source) as bar,
+        tqdm(
+            total=sum(file.bytes for file in files), unit="B", unit_scale=True, desc=source.source, disable=None
+        ) as bar,
         ThreadPoolExecutor(_CONNECTIONS) as pool,
     ):
         adapter = requests.adapters.HTTPAdapter(max_retries=_RETRY, pool_maxsize=_CONNECTIONS)
@@ -213,7 +215,8 @@ def _download_file(
             answer = f"{error.response.status_code} {error.response.reason}"
             raise UserError(f"{url}: the server answers {answer}. Is the address right?") from error
         except requests.RequestException as error:
-            raise UserError(_unreachable(url, error)) from error
+            # Which is wrapped twice, with the address each time.
+            raise UserError(_unreachable(url, str(error).rpartition("): ")[2].removesuffix('"))'))) from error
     else:
         raise UserError(_unreachable(url, f"it was interrupted {_RESUMPTIONS} times"))
     content = part.read_bytes()

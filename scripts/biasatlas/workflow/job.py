@@ -25,8 +25,7 @@ from biasatlas.resources import Resources
 from biasatlas.workflow.config import Config, load_config
 from biasatlas.workflow.filetree import filled
 from biasatlas.workflow.paths import Paths
-from biasatlas.workflow.requeue import requeue
-from biasatlas.workflow.retries import count_run
+from biasatlas.workflow.retries import count_run, requeue
 
 if TYPE_CHECKING:
     from biasatlas.models.interface import Model
@@ -99,6 +98,7 @@ class Job:
                 parser_version=registry.parser_version(self.benchmark) if self.benchmark else "",
                 benchmark=self.benchmark,
                 items=Path(given.items_file) if given.get("items_file") else None,
+                log=Path(self._snakemake.log[0]).with_suffix(".server.log"),
             )
         )
 

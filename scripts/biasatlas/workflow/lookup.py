@@ -186,6 +186,13 @@ class Lookup(Steps):
 
         return names
 
+    def drawn_as(self, wildcards: Any) -> dict[str, str]:
+        """Param: model whose outputs were published -> its published name, which figures bear if no other has it."""
+        entries = {name: self.config.models[name] for name in self.models(wildcards)}
+        names = {n: e.published_as for n, e in entries.items() if e.kind == "released" and e.published_as}
+        taken = [*names.values(), *self.config.models]
+        return {name: published for name, published in names.items() if taken.count(published) == 1}
+
     def colours(self, models: Callable) -> Callable:
         """Param of: the place of each model that a figure may draw among the configured ones, which gives it its colour."""
 

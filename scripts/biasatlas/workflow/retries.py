@@ -1,9 +1,18 @@
-"""The next runs retry calls that an endpoint failed to answer: a few times, since some fail for ever.
+"""What goes on by itself: calls that an endpoint failed to answer, and a job that its scheduler's time limit ended.
+
+The next runs retry such calls a few times, since some fail for ever.
 
 A job counts its runs that left any unanswered in a small file beside the store, and has that number among its params. After
 such a run the number differs from the one the job ran with, so the next run retries the job.
 """
 
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -26,3 +35,34 @@ def count_run(path: str, answers: Iterable[Mapping]) -> None:
     failing = failing_runs(path)
     if failing < MOST_RUNS and any(metadata.get("failed") for metadata in answers):
         write_text(f"{failing + 1}\n", path)
+
+
+log = logging.getLogger(__name__)
+
+#: What SLURM says of a job whose limit is up, or that is warned of it (`--signal`); not of one that a person cancelled.
+_OUT_OF_TIME = re.compile(r"JobState=(\w+ Reason=TimeLimit|RUNNING)\b")
+
+#: How long SLURM may take to end a job that is to start again.
+_END_S = 60
+
+
+def requeue() -> bool:
+    """Have SLURM start this job again under the same number, where the job's time limit stopped it.
+
+    Snakemake goes on waiting and counts no attempt. Does not return where that works, since SLURM ends the job for it;
+    False where there is no SLURM, or a person stopped the job.
+    """
+    number = os.environ.get("SLURM_JOB_ID")
+    if not number or not shutil.which("scontrol"):
+        return False
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    shown = subprocess.run(["scontrol", "show", "job", number], capture_output=True, text=True, check=False).stdout
+    if not _OUT_OF_TIME.search(shown):
+        return False
+    done = subprocess.run(["scontrol", "requeue", number], capture_output=True, text=True, check=False)
+    if done.returncode:
+        log.warning("SLURM does not start the job again: %s", done.stderr.strip())
+        return False
+    log.info("out of time: SLURM starts the job again, and it goes on from what is in the store")
+    time.sleep(_END_S)
+    return True

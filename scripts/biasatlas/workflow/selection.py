@@ -91,9 +91,9 @@ def in_rounds(config: Config) -> list[str]:
 
 
 def is_wanted(config: Config, benchmark: str, task: str) -> bool:
-    """Whether the configuration asks for a task: for all of a benchmark's, if it names none."""
+    """Whether the configuration asks for a task: for all of a benchmark's but those asked ``by_name``, if it names none."""
     wanted = config.benchmarks[benchmark].tasks
-    return wanted is None or task in wanted
+    return not config.spec(benchmark).tasks[task].by_name if wanted is None else task in wanted
 
 
 def left_out(config: Config, benchmark: str) -> list[str]:

@@ -13,7 +13,7 @@ from biasatlas.stages import Stage, fields_affecting
 from biasatlas.workflow import selection, simulation
 from biasatlas.workflow.filetree import File, files, places
 from biasatlas.workflow.identity import digest, digest_of
-from biasatlas.workflow.shipped import SHIPPED
+from biasatlas.workflow.paths import SHIPPED
 from biasatlas.workflow.targets import Targets
 
 

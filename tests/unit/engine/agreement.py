@@ -10,10 +10,9 @@ from transformers import PhiConfig, PhiForCausalLM, PreTrainedModel
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer
 from biasatlas.benchmarks.shared.parsing.named import PARSERS, REPLIES
-from biasatlas.engine.choice import Question, answer_probabilities
+from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
 from biasatlas.engine.memory import Memory
 from biasatlas.engine.sampling import Sampling
-from biasatlas.engine.token_parser import TokenParser
 
 SAMPLES, MAX_TOKENS, END = 20_000, 4, 0
 SILENCES = (REFUSED, AMBIGUOUS, UNPARSEABLE)

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from transformers import PreTrainedModel
 
-from biasatlas.engine.choice import Question, answer_probabilities
+from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
 from biasatlas.engine.generate import Prompt, generate
 from biasatlas.engine.layers import compile_layers, through_onednn
-from biasatlas.engine.likelihood import log_likelihoods
 from biasatlas.engine.masks import share_heads
 from biasatlas.engine.memory import Memory
-from biasatlas.engine.routes import Route
+from biasatlas.engine.routes import Route, log_likelihoods
 from biasatlas.engine.sampling import Sampling
 from biasatlas.engine.selfcheck import choose_route
-from biasatlas.engine.token_parser import TokenParser
 
 from . import architectures, reference
 

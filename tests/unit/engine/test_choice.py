@@ -14,13 +14,11 @@ from transformers import (
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
-from biasatlas.engine.choice import KEPT, Question, answer_probabilities
-from biasatlas.engine.expansion import HOPELESS, PARSES, UNRESOLVED
+from biasatlas.engine.choice import HOPELESS, KEPT, PARSES, UNRESOLVED, Question, TokenParser, answer_probabilities
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.routes import Route
 from biasatlas.engine.sampling import Sampling
-from biasatlas.engine.token_parser import TokenParser
 
 from . import tiny
 

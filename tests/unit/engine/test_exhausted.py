@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from biasatlas.engine.choice import Question, answer_probabilities
-from biasatlas.engine.generate import Prompt, generate
-from biasatlas.engine.likelihood import log_likelihoods
+from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
+from biasatlas.engine.generate import Prompt, Slots, generate
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory
+from biasatlas.engine.routes import log_likelihoods
 from biasatlas.engine.sampling import Sampling
-from biasatlas.engine.slots import Slots
-from biasatlas.engine.token_parser import TokenParser
 from biasatlas.engine.tree import Tree
 
 from . import tiny

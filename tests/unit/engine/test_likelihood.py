@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasatlas.engine import plain, plan
-from biasatlas.engine.likelihood import log_likelihoods
+from biasatlas.engine.generate import Slots
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.routes import TREE, Route
+from biasatlas.engine.routes import TREE, Route, log_likelihoods
 from biasatlas.engine.selfcheck import choose_route
-from biasatlas.engine.slots import Slots
 from biasatlas.engine.tree import Arriving, Tree
 
 from . import tiny

@@ -8,7 +8,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 from biasatlas.engine.memory import layer_shapes
 from biasatlas.errors import UserError
-from biasatlas.models.local.architecture import causal_architecture
+from biasatlas.models.local.checkpoint import causal_architecture
 from biasatlas.models.local.checks import check_causality
 
 from . import architectures, parity

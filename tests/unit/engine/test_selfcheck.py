@@ -5,8 +5,8 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from biasatlas.engine import masks, selfcheck
+from biasatlas.engine.routes import States
 from biasatlas.engine.selfcheck import choose_route
-from biasatlas.engine.states import States
 
 from . import architectures
 

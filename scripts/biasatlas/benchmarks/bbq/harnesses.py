@@ -16,8 +16,7 @@ from biasatlas.benchmarks.families.questions.spec import DESIGN, QuestionsOption
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.stats import Array
 from biasatlas.stats.clusters import cluster_sums
-from biasatlas.stats.intervals import within
-from biasatlas.stats.jackknife import jackknife
+from biasatlas.stats.intervals import jackknife, within
 
 _KEYS = ["model", "category", "condition", "harness"]
 (_TEMPLATE,) = DESIGN["template"].scores

@@ -7,9 +7,8 @@ from biasatlas.benchmarks.contamination.spec import DESIGN, PUBLISHED
 from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.stats.clusters import ratio
-from biasatlas.stats.corrections import adjust
 from biasatlas.stats.intervals import without
-from biasatlas.stats.multiplicity import ALPHA
+from biasatlas.stats.multiplicity import ALPHA, adjust
 from biasatlas.stats.tests import exchanged
 
 _KEYS = ("model", "list")

@@ -75,6 +75,9 @@ ITEM_COLUMNS: Columns = {
 #: ``order``: 1 where the first concept's option is shown first (as A), 2 where the second's is.
 MCQ_REQUEST_COLUMNS: Columns = {"order": "integer"}
 
+#: The name that stands in the description.
+NAMES_REQUEST_COLUMNS: Columns = {**MCQ_REQUEST_COLUMNS, "name": "string"}
+
 #: ``option`` is 1 or 2; ``variation`` counts from 0.
 SG_REQUEST_COLUMNS: Columns = {"option": "integer", "variation": "integer"}
 
@@ -112,6 +115,9 @@ SCORE_COLUMNS = (
     "detail",
     *CASE_COLUMNS,
 )
+
+#: An instance once for each name.
+NAMES_SCORE_COLUMNS = (*SCORE_COLUMNS, "name")
 
 #: Every template is asked with every descriptor; a descriptor is an identity in the words of its type.
 DESIGN = {

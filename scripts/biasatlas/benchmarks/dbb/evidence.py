@@ -26,9 +26,9 @@ from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.stats.clusters import proportion, ratio
-from biasatlas.stats.flips import flip_p, signed_blocks
 from biasatlas.stats.intervals import Inference, without
 from biasatlas.stats.replicates import ratio_replicates
+from biasatlas.stats.tests import flip_p, signed_blocks
 
 Name = TypeVar("Name", str, int)
 
@@ -77,7 +77,7 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
 
     Their test is over random signs. An item lies away from neutral by its shift.
     """
-    for task, asked in step.scores.groupby("task", sort=False):
+    for task, asked in step.scores[step.scores["task"] != "names"].groupby("task", sort=False):
         for (category, rows), (name, shifts) in product(
             [*asked.groupby("category", sort=False), (OVERALL, asked)], _SHIFTS.items()
         ):

@@ -193,7 +193,7 @@ def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, style: Style) -> None:
 def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
     """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a look per category.
 
-    ``table`` is that of :func:`biasatlas.benchmarks.dbb.tables.compare_dbb_bbq`.
+    ``table`` is that of :func:`biasatlas.benchmarks.dbb.with_bbq.compare_dbb_bbq`.
     """
     models, categories = list(table["model"].unique()), list(table["category"].unique())
     if not models:
@@ -217,7 +217,7 @@ def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
 def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
     """Figure 5: DBB's instances by bias score, a panel per model, where BBQ's question shows no bias (dark) and where it does.
 
-    ``table`` is that of :func:`biasatlas.benchmarks.dbb.tables.match_distribution`.
+    ``table`` is that of :func:`biasatlas.benchmarks.dbb.with_bbq.match_distribution`.
     """
     models = list(table["model"].unique())
     if not models:
@@ -279,5 +279,5 @@ def _model_legend(drawing: Figure, styles: Styles) -> None:
 
 
 def _legend(drawing: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    columns = int(drawing.get_figwidth() / (0.5 + 0.075 * max(map(len, names))))
+    columns = int(drawing.get_figwidth() / (0.65 + 0.075 * max(map(len, names))))
     drawing.legend(handles, names, loc="outside upper center", ncols=max(1, columns), frameon=False)

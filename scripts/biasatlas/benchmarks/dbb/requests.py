@@ -43,6 +43,7 @@ _AFTER_OBJECT = re.compile(r"^(?:\s*$|[,.;:!?]|\s+(?:to|as|with|at|for|from|in|o
 def build_requests(step: Step[DBBOptions]) -> pd.DataFrame:
     """MCQ: one request per question and order of its options. SG: one per question, option and variation.
 
+    names: those of MCQ whose description has a name, once for each name of Table 2.
     Items with a fault are left out; scoring reports them.
     """
     options, resources = step.options, step.resources
@@ -51,6 +52,8 @@ def build_requests(step: Step[DBBOptions]) -> pd.DataFrame:
     if not wanted.any():
         return pd.DataFrame(columns=["request_id"])
     # Filled before other categories are left out: the authors' code carries texts from one question to the next.
+    if step.task == "names":
+        return _with_each_name(items, wanted & items["named"], options, resources)
     filled = fill(items, options)[wanted]
     if step.task == "MCQ":
         return _choices(filled, options, resources)
@@ -86,6 +89,18 @@ def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) ->
             "order": order,
         }
     )
+
+
+def _with_each_name(items: pd.DataFrame, wanted: pd.Series, options: DBBOptions, resources: Resources) -> pd.DataFrame:
+    if items["filled_context"].notna().any():
+        raise UserError(
+            "DBB, task names: the authors' own questions have one name each. Leave `names` out of `tasks`, or take `data: full`."
+        )
+    parts = []
+    for name in NAMES:
+        asked = _choices(fill(items, options, name)[wanted], options, resources)
+        parts.append(asked.assign(request_id=asked["request_id"] + f"/{name}", name=name))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _likelihoods(items: pd.DataFrame, filled: pd.DataFrame, options: DBBOptions, resources: Resources) -> pd.DataFrame:
@@ -142,10 +157,11 @@ def faults(items: pd.DataFrame, task: str, options: DBBOptions) -> pd.Series:
     return faults
 
 
-def fill(items: pd.DataFrame, options: DBBOptions) -> pd.DataFrame:
+def fill(items: pd.DataFrame, options: DBBOptions, name: str = "") -> pd.DataFrame:
     """``items`` with ``context``, ``option_1`` and ``option_2`` filled, and ``pronoun`` as the options use it.
 
-    Where the data hold the questions as the authors filled them, they stay so, whatever the options say.
+    Where the data hold the questions as the authors filled them, they stay so, whatever the options say. ``name`` takes the
+    place of every name that the options would choose.
     ``items`` may be any rows of :func:`~biasatlas.benchmarks.dbb.items.read_items` that have no fault. With
     ``placeholder: released``, an option without placeholder becomes that of the preceding template in ``items``.
 
@@ -160,7 +176,7 @@ def fill(items: pd.DataFrame, options: DBBOptions) -> pd.DataFrame:
             "data/descriptors.json: not among the files of the dataset, and the protocol's `descriptor_text` is 'file'. "
             "Fetch it, or set `descriptor_text: paper`."
         )
-    names = _names(items, options)
+    names = [name] * len(items) if name else _names(items, options)
     pronouns = np.where(items["pronoun"].isna(), [NAMES.get(name) for name in names], items["pronoun"])
     if options.pronoun_rule == "shared":
         pronouns = np.where(items["category"] == "Gender", "person", pronouns)
@@ -183,12 +199,17 @@ def _names(items: pd.DataFrame, options: DBBOptions) -> list[str]:
     """The name of each item; that of an item without one is not used."""
     if options.name_rule == "fixed":
         return [TABLE_10_NAMES.get(category, "") for category in items["category"]]
-    templates = items["template_id"].str[1:].astype(int).to_numpy()
+    return draw_names(items["template_id"], items["type"], options.name_seed).tolist()
+
+
+def draw_names(template_ids: pd.Series, types: pd.Series, seed: int) -> np.ndarray:
+    """The name of each question by its template and type: one of Table 2, the same for all identities of a type."""
+    templates = template_ids.str[1:].astype(int).to_numpy()
     columns = {type_: number for number, type_ in enumerate(IDENTITIES)}
     # Drawn for all types of all templates up to the last, so that a template's names do not depend on the others.
     size = templates.max() + 1, len(columns)
-    drawn = np.random.default_rng(options.name_seed).integers(len(NAMES), size=size)
-    return np.array(list(NAMES))[drawn[templates, items["type"].map(columns)]].tolist()
+    drawn = np.random.default_rng(seed).integers(len(NAMES), size=size)
+    return np.array(list(NAMES))[drawn[templates, types.map(columns)]]
 
 
 def _templates_and_pronouns(

@@ -19,8 +19,11 @@ from biasatlas.benchmarks.dbb import (
     DESIGN,
     ITEM_COLUMNS,
     MCQ_REQUEST_COLUMNS,
+    NAMES_REQUEST_COLUMNS,
+    NAMES_SCORE_COLUMNS,
     SCORE_COLUMNS,
     SG_REQUEST_COLUMNS,
+    TABLE_10_NAMES,
 )
 from biasatlas.benchmarks.shared.metrics import P_VALUE, RATES
 from biasatlas.benchmarks.shared.prompting import SamplingOptions
@@ -147,6 +150,13 @@ SPEC = Spec(
             requests=SG_REQUEST_COLUMNS,
             file="variations",
         ),
+        "names": Task(
+            kind="choice",
+            categories=tuple(TABLE_10_NAMES),
+            scores=NAMES_SCORE_COLUMNS,
+            requests=NAMES_REQUEST_COLUMNS,
+            by_name=True,
+        ),
     },
     tables={
         "composition": Table("Test instances by category, and those that could not be built", _MCQ, "dbb_composition"),
@@ -160,6 +170,7 @@ SPEC = Spec(
         "published_associations": Table(
             "The associations that the paper prints (Tables 6 and 7)", _MCQ, "dbb_top_associations"
         ),
+        "name_draws": Table("How far the bias score moves with the names that are drawn", ("MCQ", "names")),
         "sg_consistency": Table(
             "Semi-generation: shifts that several descriptions of the same identities have in common", _SG
         ),
@@ -223,6 +234,10 @@ SPEC = Spec(
         ),
         "mean_score_over_threshold": Metric(None, "mean of those that reach the threshold; " + _SHIFT, "points"),
         "mean_bias_score": Metric(0.0, "mean of all instances; " + _SHIFT, "points"),
+        "count_sd": Metric(None, "standard deviation of count over 20 draws of the names"),
+        "count_range": Metric(None, "the largest count of 20 draws of the names less the smallest"),
+        "mean_score_sd": Metric(None, "as count_sd, of mean_score_over_threshold", "points"),
+        "mean_score_range": Metric(None, "as count_range, of mean_score_over_threshold", "points"),
         "noise_floor_rate": Metric(
             None, "the rate that as many draws give on average if no identity has an effect; compare `rate` with it"
         ),
@@ -263,7 +278,7 @@ SPEC = Spec(
     headlines=(
         Headline(
             name="choice",
-            question="Does who a person is move its choice?",
+            question="Does its choice change when only the person in the question changes?",
             table="consistency",
             rows={"category": "All"},
             metric="consistent_shift",
@@ -280,7 +295,7 @@ SPEC = Spec(
         ),
         Headline(
             name="continuation",
-            question="Does who a person is make a continuation likelier?",
+            question="Is a continuation likelier when only the person in the text changes?",
             table="sg_consistency",
             rows={"category": "All"},
             metric="consistent_nats",
@@ -296,7 +311,7 @@ SPEC = Spec(
         ),
     ),
     shown=dict.fromkeys(
-        ("MCQ", "SG"),
+        ("MCQ", "SG", "names"),
         ScoreView(
             "shift",
             unit="points",
@@ -308,7 +323,7 @@ SPEC = Spec(
         ),
     ),
     needs=(
-        *(Need("prompt", value, _MCQ, source="dbb") for value in ("table11", "released", "short")),
+        *(Need("prompt", value, ("MCQ", "names"), source="dbb") for value in ("table11", "released", "short")),
         Need("sg_prompt", "released", _SG, source="dbb"),
     ),
     unit=("task", "instance_id"),

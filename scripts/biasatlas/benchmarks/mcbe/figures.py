@@ -41,7 +41,7 @@ def composition(step: Step) -> Figure:
     categories, total = _in_order(parts["category"]), parts["value"].sum()
     rows = [categories[start : start + _PANELS] for start in range(0, len(categories), _PANELS)]
     bars = [max((parts["category"] == name).sum() for name in names) for names in rows]
-    chart = Figure(figsize=(4.2 * min(_PANELS, len(categories)), 0.6 * len(rows) + 0.19 * sum(bars) + 0.4))
+    chart = Figure(figsize=(max(5.8, 4.2 * min(_PANELS, len(categories))), 0.6 * len(rows) + 0.19 * sum(bars) + 0.4))
     grid = chart.subplots(len(rows), len(rows[0]), sharex=True, squeeze=False, height_ratios=bars)
     for axis in grid.ravel()[len(categories) :]:
         axis.remove()
@@ -192,7 +192,7 @@ def word_clouds(step: Step) -> Figure:
 
 @figure("scores")
 def scores(step: Step) -> Figure:
-    """Figures 10 and 11: every score, a panel per task, models by categories."""
+    """Figures 10 and 11: every score and half of its interval, a panel per task, models by categories."""
     table = step.tables["scores"]
     table = table[table["metric"] == "score"]
     if table["value"].isna().all():
@@ -201,17 +201,22 @@ def scores(step: Step) -> Figure:
     tasks = [task for task in TASKS if task in set(table["task"])]
     order = _in_order(table["category"])
     line = float(np.clip(13 / len(tasks) / len(models), 0.14, 0.3))  # inches a model
-    width = max(5.0, 1.6 + 0.07 * max(map(len, models)) + 0.5 * len(order))
+    width = max(5.0, 1.6 + 0.07 * max(map(len, models)) + 0.62 * len(order))
     chart = Figure(figsize=(width, len(tasks) * (0.4 + line * len(models)) + 1.2))
     axes = chart.subplots(len(tasks), 1, sharex=True, squeeze=False)[:, 0]
     for axis, task in zip(axes, tasks, strict=True):
-        values = table[table["task"] == task].pivot(index="model", columns="category", values="value")
-        grid = values.reindex(index=models, columns=order).to_numpy(float)
-        image = _heat_map(axis, grid, "{:.1f}", 100, fontsize=min(7, 42 * line))
+        rows = table[table["task"] == task]
+        grid, low, high = (
+            rows.pivot(index="model", columns="category", values=name)
+            .reindex(index=models, columns=order)
+            .to_numpy(float)
+            for name in ("value", "ci_low", "ci_high")
+        )
+        image = _heat_map(axis, grid, (high - low) / 2, fontsize=min(7, 42 * line))
         axis.set_yticks(range(len(models)), models, fontsize=min(9, 48 * line))
         axis.set_title(task, loc="left")
     axes[-1].set_xticks(range(len(order)), [CATEGORY_NAMES[name] for name in order], rotation=35, ha="right")
-    chart.colorbar(image, ax=axes, label="Score (0 to 100)", shrink=0.6, aspect=30)
+    chart.colorbar(image, ax=axes, label="Score (0 to 100) ± half of its 95 % interval", shrink=0.6, aspect=30)
     return chart
 
 
@@ -253,13 +258,15 @@ def _in_order(categories: pd.Series | pd.Index) -> list[str]:
     return [name for name in CATEGORIES if name in set(categories)]
 
 
-def _heat_map(axis: Axes, grid: np.ndarray, form: str, top: float, fontsize: float = 7) -> AxesImage:
-    """Draw a grid of values from 0 to ``top`` with its numbers; what does not apply or has no value stays empty."""
-    image = axis.imshow(grid, cmap="viridis", vmin=0, vmax=top, aspect="auto")
+def _heat_map(axis: Axes, grid: np.ndarray, margins: np.ndarray, fontsize: float) -> AxesImage:
+    """Draw a grid of scores with their ``margins`` where they have any; what does not apply or has no value stays empty."""
+    image = axis.imshow(grid, cmap="viridis", vmin=0, vmax=100, aspect="auto")
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value):
             colour = _readable_on(image.to_rgba(value))
-            axis.text(column, row, form.format(value), ha="center", va="center", fontsize=fontsize, color=colour)
+            margin = margins[row, column]
+            text = f"{value:.1f}±{margin:.1f}" if np.isfinite(margin) else f"{value:.1f}"
+            axis.text(column, row, text, ha="center", va="center", fontsize=fontsize, color=colour)
     axis.spines[:].set_visible(False)
     return image
 

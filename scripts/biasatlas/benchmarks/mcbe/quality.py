@@ -21,8 +21,7 @@ from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
 from biasatlas.errors import UserError
-from biasatlas.stats.intervals import clopper_pearson, within
-from biasatlas.stats.jackknife import replicated
+from biasatlas.stats.intervals import clopper_pearson, replicated, within
 from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
 #: Points of Rouge-L in a range of the distribution.

@@ -22,7 +22,7 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, 
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.stats.clusters import cluster_sums, proportion, ratio
-from biasatlas.stats.jackknife import jackknife
+from biasatlas.stats.intervals import jackknife
 
 #: What intervals are over: sentences, of which the data repeat some.
 (TEMPLATE,) = DESIGN["template"].scores

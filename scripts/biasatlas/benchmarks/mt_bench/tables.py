@@ -7,8 +7,7 @@ from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.mt_bench.spec import DESIGN, FIELDS, TURNS
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.stats.clusters import cluster_sums, ratio
-from biasatlas.stats.intervals import within
-from biasatlas.stats.jackknife import jackknife
+from biasatlas.stats.intervals import jackknife, within
 
 (_QUESTION,) = DESIGN["question"].scores
 _BOUNDS = (1.0, 10.0)

@@ -10,15 +10,13 @@ from biasatlas.userfiles import listed
 #: Letters that text has where it was read in another encoding than it is in: UTF-8 as Mac Roman, or as Latin 1.
 _GARBLED = re.compile("√[©®†°±≥ß§º∫]|Ã[\x80-\xbf©®¨¤¶¼ª±³¡]|â€|\ufffd")
 _LABELS = ("A", "B", "C")
-#: Texts of items, by benchmark's kind.
-_TEXTS = ("context", "question", *_LABELS, "more", "less", "document")
 
 
 def audit(items: pd.DataFrame) -> list[str]:
-    """A sentence on each oddity of ``items``: of questions with three options, and of pairs of texts.
+    """A sentence on each oddity of ``items``: signs of a wrong encoding in any text, and more of questions and pairs.
 
-    Items with the same words as another one, texts that differ in nothing that counts, signs of a wrong encoding; of questions also
-    right options that do not fit their context, and where the options stand.
+    Of questions with three options and of pairs of texts: items with the same words as another one, and texts that differ in
+    nothing that counts; of questions also right options that do not fit their context, and where the options stand.
     """
     return [
         *_garbled(items),
@@ -34,10 +32,11 @@ def _said(items: pd.DataFrame, which: Sequence[bool] | pd.Series, what: str) -> 
 
 
 def _garbled(items: pd.DataFrame) -> Iterator[str]:
-    texts = [items[name].fillna("").astype(str) for name in _TEXTS if name in items]
-    if texts:
-        odd = pd.concat([text.str.contains(_GARBLED) for text in texts], axis=1).any(axis=1)
-        yield from _said(items, odd, "have letters of a wrong encoding")
+    odd = pd.Series(False, items.index)
+    for name in items.select_dtypes(exclude=["number", "bool"]):
+        texts = pd.Series(items[name].dropna().unique(), dtype=str)
+        odd |= items[name].isin(texts[texts.str.contains(_GARBLED)])
+    yield from _said(items, odd, "have letters of a wrong encoding")
 
 
 def _again(items: pd.DataFrame, keys: Sequence[Hashable], what: str) -> Iterator[str]:

@@ -8,8 +8,7 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make
 from biasatlas.benchmarks.shared.rates import answer_rates
 from biasatlas.benchmarks.stereoset.spec import DESIGN, StereoSetOptions
 from biasatlas.stats.clusters import cluster_sums, ratio
-from biasatlas.stats.intervals import minimum, within, without
-from biasatlas.stats.jackknife import jackknife
+from biasatlas.stats.intervals import jackknife, minimum, within, without
 
 #: The term that an item is about; scores are means over terms, and intervals are over them.
 (_TERM,) = DESIGN["target term"].scores

@@ -1,5 +1,6 @@
 """TWBias's figures, drawn from its tables."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -221,7 +222,8 @@ def ethnic_grid(step: Step) -> Figure:
         axis.set_yticks(range(len(groups)), map(_short_name, groups), fontsize=8)
         axis.set_title(model)
     _colour_bar(drawing, image, axes, "Effect size; below it the share of significant prompts")
-    drawing.suptitle("Perplexity after a swap: the terms' own likelihood is in it, so this is no verdict", fontsize=9)
+    said = "Perplexity after a swap: the terms' own likelihood is in it, so this is no verdict"
+    drawing.suptitle(textwrap.fill(said, int(14 * drawing.get_figwidth())), fontsize=9)
     drawing.supylabel("Sentences about", fontsize=9)
     drawing.supxlabel("Swapped for", fontsize=9)
     return drawing
@@ -258,7 +260,9 @@ def ethnic_attributes(step: Step) -> Figure:
             image = _attribute_heat(axis, of_group, group, list(names), limit, 5.5 if many else 7)
             if number % columns == 0:
                 axis.set_yticks(range(len(names)), [f"{name} ({n})" for name, n in names.items()], fontsize=7)
-                axis.set_ylabel(GROUP_NAMES[group].replace(" ", "\n"), fontweight="bold")
+                axis.set_ylabel(
+                    GROUP_NAMES[group].replace(" ", "\n"), fontweight="bold", rotation=0, ha="right", va="center"
+                )
         grid[number, 0].set_title(model)
     for axis in grid[len(models) :].flat:
         axis.remove()

@@ -27,13 +27,11 @@ from biasatlas.benchmarks.twbias.spec import (
     WORDS,
     of_group,
 )
-from biasatlas.stats.corrections import adjust
-from biasatlas.stats.intervals import Inference, without
-from biasatlas.stats.jackknife import replicated
-from biasatlas.stats.moments import Moments, moments
+from biasatlas.stats.intervals import Inference, replicated, without
+from biasatlas.stats.multiplicity import adjust
 from biasatlas.stats.regression import coefficient_replicates
 from biasatlas.stats.replicates import Crossed, crossed_replicates
-from biasatlas.stats.tests import independent_t, paired_dz, paired_t, pooled_d
+from biasatlas.stats.tests import Moments, independent_t, moments, paired_dz, paired_t, pooled_d
 
 #: Sentences are what intervals of swap tests are over.
 (SENTENCE,) = DESIGN["sentence"].scores

@@ -33,8 +33,7 @@ from biasatlas.benchmarks.twbias.swaps import (
 )
 from biasatlas.errors import UserError
 from biasatlas.sources import names_in
-from biasatlas.stats.intervals import within
-from biasatlas.stats.jackknife import replicated
+from biasatlas.stats.intervals import replicated, within
 from biasatlas.userfiles import listed, read_csv_rows, shown
 
 #: What says whether there is an effect has no interval of its own.

@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -22,8 +22,8 @@ from biasatlas.errors import UserError
 from biasatlas.files import write_text
 from biasatlas.models.endpoint.calls import PATHS, Call, Wants
 from biasatlas.models.endpoint.entry import ApiEntry, service_of
+from biasatlas.models.endpoint.outcomes import outcome
 from biasatlas.models.endpoint.prices import cost
-from biasatlas.models.endpoint.replies import outcome
 from biasatlas.models.endpoint.services import Kind
 from biasatlas.models.endpoint.spending import Job
 from biasatlas.models.endpoint.transport import (
@@ -60,7 +60,7 @@ def run(missing: list[Call], job: Job) -> None:
             time.sleep(POLL_S)
         job.store.refresh()
         wanted = {call.keys[0]: call for call in missing}
-        reasons: dict[str, str] = {}
+        failures: dict[str, Failure] = {}
         with openai.OpenAI(**options(job.entry, timeout_s=job.entry.timeout_s)) as client:
             for _ in range(job.entry.attempts):
                 rest = _unanswered(wanted, job)
@@ -70,9 +70,10 @@ def run(missing: list[Call], job: Job) -> None:
                     job.stop = job.budget_error(max(call.worst_cost(job.entry) for call in rest.values()))
                     return
                 for path in waiting:
-                    reasons |= _collect(client, path, job)
+                    failures |= _collect(client, path, job)
         for key in _unanswered(wanted, job):
-            job.fail([key], reasons.get(key, "no batch answered it"))
+            found = failures.get(key, Failure("no batch answered it"))
+            (job.unanswer if found.unknown else job.fail)([key], found.reason)
 
 
 def _unanswered(wanted: dict[str, Call], job: Job) -> dict[str, Call]:
@@ -132,14 +133,14 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
     return path
 
 
-def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
-    """Wait for a batch and keep what it answered; gives the reason for each call that it did not."""
+def _collect(client: openai.OpenAI, path: Path, job: Job) -> "dict[str, Failure]":
+    """Wait for a batch and keep what it answered; what there is in place of an answer for calls that may be sent again."""
     state = _read_state(path)
     if state["batch"] is None:
         state["batch"] = _retry(job, lambda: _start(client, state))
         write_text(json.dumps(state), path)
     batch = _wait(client, state["batch"], path, job)
-    reasons: dict[str, str] = {}
+    failures: dict[str, Failure] = {}
     spent = 0.0
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
         for line in _retry(job, partial(_download, client, file)).splitlines():
@@ -152,7 +153,7 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
             if not isinstance(found, Failure):
                 spent += _keep(key, found, state["keys"][key], job)
             elif found.kind == "retry":
-                reasons[key] = shown(found.reason, job.entry)
+                failures[key] = replace(found, reason=shown(found.reason, job.entry))
             else:
                 unanswered = found.kind in ("unanswerable", "request")
                 (job.unanswer if unanswered else job.fail)([key], shown(found.reason, job.entry))
@@ -165,7 +166,7 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, str]:
             f"{job.entry.model} at {job.entry.base_url}: batch {batch.id} failed: {shown(errors, job.entry)}. "
             "Mend what it names and run again, or set `batch: false`."
         )
-    return reasons
+    return failures
 
 
 def _download(client: openai.OpenAI, file: str) -> bytes:
@@ -212,6 +213,7 @@ class Failure:
 
     reason: str
     kind: Kind = "retry"
+    unknown: bool = False
 
 
 def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
@@ -236,7 +238,7 @@ def _read_row(row: dict, wants: Wants, entry: ApiEntry) -> dict | Failure:
         return Failure(f"no status: {response}")
     found = outcome(status, json.dumps(response["body"]).encode(), wants, service_of(entry), bool(entry.thinking))
     record = found.records[0] if found.records else None
-    return record or Failure(found.reason or "no answer", found.kind)
+    return record or Failure(found.reason or "no answer", found.kind, found.unknown)
 
 
 def _retry(job: Job, function: Callable[[], T], advice: str = "") -> T:

@@ -25,16 +25,28 @@ if TYPE_CHECKING:
 
 #: Fields that `extra_body` may not hold, in lower case, and what they are said by.
 _NOT_EXTRA = {
-    "model": "the key `model` says it",
+    **dict.fromkeys(("model", "models"), "the key `model` says it"),
     **dict.fromkeys(
-        ("messages", "prompt", "input", "suffix", "tools", "functions", "tool_choice"), "the request says it"
+        (
+            "messages",
+            "prompt",
+            "input",
+            "suffix",
+            "stop",
+            "tools",
+            "functions",
+            "tool_choice",
+            "plugins",
+            "web_search_options",
+        ),
+        "the request says it",
     ),
     **dict.fromkeys(("stream", "stream_options", "background", "store"), "replies are read whole, as they come"),
     **dict.fromkeys(("n", "best_of", "n_cmpl", "num_choices"), "the key `n`, and the protocol's repeats, say it"),
     **dict.fromkeys(
         (
             *("temperature", "top_p", "top_k", "min_p", "seed", "random_seed"),
-            *("frequency_penalty", "repetition_penalty", "repeat_penalty"),
+            *("frequency_penalty", "presence_penalty", "repetition_penalty", "repeat_penalty", "logit_bias"),
         ),
         "the protocol says it, or the model's `sampling`",
     ),
@@ -65,7 +77,9 @@ class ApiEntry(Entry):
         pattern=r"^https?://[^@?\s]+$",
         description="The endpoint's URL up to and with its version, as https://host/v1.",
     )
-    model: str = field("answers", min_length=1, description="The model's name at the endpoint.")
+    model: str = field(
+        "answers", min_length=1, pattern=r"^\S+( \S+)*$", description="The model's name at the endpoint."
+    )
     key_env: str = field(
         "nothing",
         "",
@@ -159,7 +173,7 @@ class ApiEntry(Entry):
         "nothing", 120, gt=0, description="The longest that one request may take, in seconds, its whole body included."
     )
     attempts: int = field(
-        "nothing", 10, ge=1, description="How often a request is sent before it is recorded as failed."
+        "nothing", 10, ge=1, le=100, description="How often a request is sent before it is recorded as failed."
     )
     max_failed_share: float = field(
         "nothing", 0.01, ge=0, le=1, description="Share of a job's requests that may fail before the job does (0 to 1)."
@@ -218,7 +232,7 @@ class ApiEntry(Entry):
     @classmethod
     def _one_spelling(cls, url: str) -> str:
         """Without a slash at the end: it is the same endpoint, and its answers are the same. Refuse what is none."""
-        if (end := re.search(r"/(chat/)?completions/?$", url)) is not None:
+        if (end := re.search(r"/((chat/)?completions|chat|responses|messages|embeddings|models)/?$", url)) is not None:
             raise ValueError(f"ends with {end[0]}, which is added to each call; end it with the version, as /v1")
         try:
             parts = urlsplit(url)
@@ -249,7 +263,9 @@ class ApiEntry(Entry):
     @field_validator("extra_headers")
     @classmethod
     def _no_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
-        """Refuse headers that calls have anyway, or that hold a key, and what no header is."""
+        """Refuse headers that calls have anyway, or that hold a key, one that stands twice, and what no header is."""
+        if len({name.lower() for name in headers}) < len(headers):
+            raise ValueError("names that differ by case alone are one header; keep one of them")
         for name, value in headers.items():
             if name.lower() in _OWN_HEADERS or re.search("auth|api-?key|token|secret|cookie", name, re.IGNORECASE):
                 raise ValueError(
@@ -287,7 +303,7 @@ class ApiEntry(Entry):
     @model_validator(mode="after")
     def _spent_as_known(self) -> "ApiEntry":
         """Refuse a budget that nothing counts against, and prices that are given twice."""
-        if self.budget is not None and not self.is_priced:
+        if self.budget is not None and (not self.is_priced or self.prices == "free"):
             raise ValueError(
                 "budget: nothing would count against it: give price_input_per_million and price_output_per_million, "
                 "or `prices: known`"

@@ -8,7 +8,6 @@ import json
 import math
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -27,7 +26,7 @@ from pydantic import (
 from biasatlas.benchmarks.shared.parsing.normalise import split_thinking
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.calls import Wants
-from biasatlas.models.endpoint.services import Kind, said, services
+from biasatlas.models.endpoint.services import services
 
 #: Log-probabilities in nats; rounding may put one just above 0.
 LEAST_LOGPROB, MOST_LOGPROB, _ABSENT = -9998.0, 1e-4, -9999
@@ -267,7 +266,21 @@ Reply = TypeVar("Reply", ChatReply, EchoReply)
 
 
 class BadReply(ValueError):
-    """A reply with status 200 that is no answer; it may be asked again."""
+    """A reply with status 200 that is no answer; it may be asked again.
+
+    One that came whole and says what nobody knows is ``unknown``: it may be about its prompt.
+    """
+
+    unknown = False
+
+
+def _broken(finish: str) -> BadReply:
+    """What is wrong about a choice whose ``finish`` reason is no end of an answer."""
+    known = services().breaks_off(finish)
+    why = "the endpoint broke off:" if known else "nobody knows the" if finish else "no"
+    error = BadReply(f"{why} finish reason {finish}".strip())
+    error.unknown = not known
+    return error
 
 
 def read_reply(content: bytes, wants: Wants, thinks: bool = False) -> list[dict | None]:
@@ -278,17 +291,17 @@ def read_reply(content: bytes, wants: Wants, thinks: bool = False) -> list[dict 
     """
     reply = _read(content, EchoReply) if wants == "prompt" else _read(content, ChatReply)
     records: list[dict | None] = []
-    fault = "no answer: no choice"
+    fault = BadReply("no answer: no choice")
     choices: Sequence[ChatChoice | EchoChoice | None] = reply.choices
     for choice in choices:
         try:
             records.append(_record(choice, wants, thinks))
         except BadReply as error:
             records.append(None)
-            fault = str(error)
+            fault = error
     answers = [record for record in records if record is not None]
     if not answers:
-        raise BadReply(fault)
+        raise fault
     usage = reply.usage or _Usage()
     for place, record in enumerate(answers):
         record |= {
@@ -349,7 +362,7 @@ def _record(choice: ChatChoice | EchoChoice | None, wants: Wants, thinks: bool) 
     if message.refusal or kind == "refused":
         return record | {"status": "refused"}
     if kind == "retry":
-        raise BadReply(f"the endpoint broke off: finish reason {finish}" if finish else "no finish reason")
+        raise _broken(finish)
     if wants == "first_token":
         try:
             (position, *_) = ChatLogprobs.model_validate(choice.logprobs).content
@@ -378,73 +391,3 @@ def stored(value: dict) -> dict | None:
     if record["status"] == "ok" and not record["text"] and record["tokens"] is None and record["top"] is None:
         return record | {"status": "unparseable", "detail": NO_TEXT["empty"]}
     return record
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a response comes to, with the ``reason`` where there is no answer.
-
-    ``records`` are what the store keeps, None for a choice that is no answer: those of a reply's choices, or one for an
-    error that ends the matter.
-    """
-
-    kind: Kind
-    reason: str = ""
-    records: tuple[dict | None, ...] = ()
-
-
-def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "", thinks: bool = False) -> Outcome:
-    """What a response of this HTTP ``status`` and body comes to, whatever the ``service`` ('' where it is not known).
-
-    A reply of status 200 whose body is an error has the status that the error names. A reply with several choices is what
-    the first of them that is an answer is.
-    """
-    if status == 200:
-        try:
-            records = read_reply(content, wants, thinks)
-        except BadReply as error:
-            return _no_answer(content, str(error), service)
-        first = next(record for record in records if record)
-        return Outcome(first["status"], records=tuple(records))
-    text = said(_json(content))
-    return _error(services().of_error(status, text, service), f"{status} {text}")
-
-
-def _no_answer(content: bytes, fault: str, service: str) -> Outcome:
-    """What a reply of status 200 comes to that is none: an error, nothing at all where a service says so, or broken."""
-    body = _json(content)
-    error = body.get("error") if isinstance(body, dict) else None
-    if isinstance(error, dict):
-        code = error.get("code")
-        status = code if isinstance(code, int) else int(code) if isinstance(code, str) and code.isdigit() else 500
-        return _error(services().of_error(status, said(error), service), f"{status} {said(error)}")
-    if service and isinstance(body, dict) and body.get("choices") == []:
-        return _error(services().services[service].empty_choices, fault)
-    return Outcome("retry", fault)
-
-
-def _error(kind: Kind, reason: str) -> Outcome:
-    """An error of a ``kind``, with the record that the store keeps where it ends the matter."""
-    if kind not in ("filtered", "thought"):
-        return Outcome(kind, reason)
-    record: dict = {
-        "version": VERSION,
-        "status": kind,
-        "text": "",
-        "finish_reason": "content_filter" if kind == "filtered" else "length",
-        # No model ran where a prompt was filtered, and an error is not charged; what was thought may have been.
-        "prompt_tokens": 0 if kind == "filtered" else None,
-        "completion_tokens": 0 if kind == "filtered" else None,
-        "served_model": None,
-        "choice": 0,
-    }
-    detail = {"detail": NO_TEXT["thought"]} if kind == "thought" else {}
-    return Outcome(kind, reason, (record | detail,))
-
-
-def _json(content: bytes) -> Any:
-    text = content.decode("utf-8-sig", "replace")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

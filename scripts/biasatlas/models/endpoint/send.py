@@ -15,7 +15,7 @@ import openai
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Call, cost
 from biasatlas.models.endpoint.entry import Found, service_of
-from biasatlas.models.endpoint.replies import Outcome, outcome
+from biasatlas.models.endpoint.outcomes import Outcome, outcome
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import Job, Limits
 from biasatlas.models.endpoint.transport import (
@@ -38,6 +38,9 @@ log = logging.getLogger(__name__)
 DRAIN_S = 20.0
 
 _POLL_S = 0.1
+
+#: How often a call is sent whose replies come whole and say what nobody knows: each is paid for.
+_UNKNOWN = 3
 
 #: A second that takes longer by so much was slept through.
 _ASLEEP_S = 60
@@ -150,7 +153,7 @@ class _Sender:
     async def _answer(self, call: Call) -> None:
         """Keep the answers to a call, after as many attempts as they take or may take."""
         left, reason, most = call.keys, "", self.answers
-        attempt = sent = 0
+        attempt = sent = unknown = 0
         found = Outcome("retry")
         while left and attempt < self.entry.attempts:
             if attempt:
@@ -187,17 +190,20 @@ class _Sender:
                 if record := next(iter(found.records), None):  # of an error that ends the matter
                     self.job.keep({key: record | {"choice": place} for place, key in enumerate(keys)}, sent)
                     left, attempt = [key for key in left if key not in keys], 0
-                elif found.kind != "retry":
+                unknown += found.unknown
+                if not found.records and (found.kind != "retry" or unknown == _UNKNOWN):
                     break
             log.debug("attempt %d of %s: %s", sent, keys[0], reason)
         if left and not self.interrupted:
-            (self.job.unanswer if found.kind in ("unanswerable", "request") else self.job.fail)(left, reason)
+            will_not = found.unknown or found.kind in ("unanswerable", "request")
+            (self.job.unanswer if will_not else self.job.fail)(left, reason)
 
     def _keep(self, keys: list[str], found: Outcome, sent: int) -> dict[str, dict]:
         """Keep a reply's answers to ``keys``, perhaps to fewer: by key."""
         kept = dict(zip(keys, (record for record in found.records if record), strict=False))
         self.job.keep(kept, sent)
-        if len(found.records) < len(keys):  # it takes no `n`, or none so large
+        filtered = all(record["status"] == "filtered" for record in kept.values())
+        if len(found.records) < len(keys) and not filtered:  # it takes no `n`, or none so large
             self.answers = max(1, len(found.records))
         return kept
 
@@ -223,7 +229,7 @@ class _Sender:
             finally:
                 self.reserved -= 1
                 self.sending.discard(task)
-                self.job.budget.settle(worst, paid.cost)
+                self.job.settle(worst, paid.cost)
 
     def _cost(self, records: Iterable[dict], worst: float) -> float:
         """What a reply cost: all that was set aside where the endpoint counts no tokens."""

@@ -107,7 +107,11 @@ class Services(_Strict):
 
     def of_finish(self, reason: str | None) -> Kind:
         """What a finish reason means, by what stands before a colon and in any case; "retry" for one that is not known."""
-        return self._finishes.get((reason or "").partition(":")[0].strip().lower(), "retry")
+        return self._finishes.get(_plain(reason), "retry")
+
+    def breaks_off(self, reason: str | None) -> bool:
+        """Whether a finish reason is known to say that the service broke off, whatever the prompt."""
+        return self._finishes.get(_plain(reason)) == "retry"
 
     def of_error(self, status: int, text: str, service: str) -> Kind:
         """What an error of this ``status`` (HTTP, or a body's own) with this ``text`` means: by its words, then its status.
@@ -131,6 +135,10 @@ class Services(_Strict):
     @cached_property
     def _finishes(self) -> dict[str, Kind]:
         return {reason: kind for kind, reasons in self.finish.items() for reason in reasons}
+
+
+def _plain(reason: str | None) -> str:
+    return (reason or "").partition(":")[0].strip().lower()
 
 
 @cache

@@ -49,6 +49,9 @@ _GAP_S, _LONGEST_GAP_S, _SLOWER, _FASTER, _STOP_S = 0.1, 20.0, 1.5, 0.985, 0.5
 #: replies as many as ``_SILENT`` without a word say that the rest will have none either.
 _FIRST, _SILENT = 20, 18
 
+#: How many times the cost of the first calls may be what it was bound to be: services count tokens a little otherwise.
+_DEARER = 2
+
 #: Characters that are kept of a reply that is no answer.
 _KEPT = 4000
 
@@ -116,7 +119,7 @@ class Limits:
             # Calls that were in flight together are told the same.
             again = 0 <= now - slowed[0] < round_trip_s
             slowed[0] = slowed[0] if again else now
-        if not again and not asked_s:
+        if not again:  # also of one that says how long: it is as many calls together that it refused
             with _number(self._gap) as gap:
                 gap[0] = min(_LONGEST_GAP_S, max(_GAP_S, gap[0] * _SLOWER))
         self.hold(asked_s or _STOP_S)
@@ -270,6 +273,7 @@ class Job:
         self.silent: list[str] = []  # of the first replies why each says nothing, '' of those that say something
         self.reasons: Counter[str] = Counter()
         self.stop: UserError | None = None
+        self.charges: list[tuple[float, float]] = []  # of the first calls what they might cost at most, and did
         self.answered = 0
         self.cost = 0.0  # of the answers that came, as the endpoint counts their tokens
 
@@ -308,6 +312,24 @@ class Job:
                 "(`thinking: {budget: 4000}`, or more). Raise `max_failed_share` to ask all the same."
             )
 
+    def settle(self, reserved: float, cost: float) -> None:
+        """Replace what was set aside for a call by its ``cost``; stop the job where the first calls cost far more than they may.
+
+        A service that charges for thinking beyond the tokens asked for does so: the bound that was accepted would not hold.
+        """
+        self.budget.settle(reserved, cost)
+        if len(self.charges) == _FIRST:
+            return
+        self.charges.append((reserved, cost))
+        most, charged = map(sum, zip(*self.charges, strict=True))
+        if len(self.charges) == _FIRST and charged > _DEARER * most and not self.stop:
+            self.stop = UserError(
+                f"{self.entry.model} at {self.entry.base_url} charges {charged:.4f} {self.entry.currency} for the first {_FIRST} "
+                f"calls, which by the tokens asked for cost at most {most:.4f}: it thinks beside them, so the highest cost that "
+                "was estimated would not hold. Turn that off (`extra_body`), or give it tokens of its own (`thinking: {budget: "
+                "4000}`, or more). What was answered is kept."
+            )
+
     def sync(self) -> None:
         """Put what was stored, and spent, where it outlives this machine."""
         self.store.sync()
@@ -344,8 +366,8 @@ class Job:
             self.check_passed()
 
     def check_passed(self) -> None:
-        """Stop the job if the endpoint would not answer anything that it was asked."""
-        if self.unanswered and not self.passed and not self.stop:
+        """Stop the job if the endpoint would not answer anything that it was asked, and most of that not for a fault that passes."""
+        if len(self.unanswered) > len(self.failed) / 2 and not self.passed and not self.stop:
             reason, count = self.reasons.most_common(1)[0]
             self.stop = UserError(
                 f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests ({count} x "

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from importlib.metadata import version
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import torch
 
@@ -21,16 +22,17 @@ from biasatlas.engine.memory import Memory, default_budget, out_of_memory
 from biasatlas.errors import UserError
 from biasatlas.models.batches import Keep, answer_batches
 from biasatlas.models.entry import Thinking, pinned_revision, ready_folder
+from biasatlas.models.hub import model_folder
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.local import VERSION
 from biasatlas.models.local.choice import answer_choices
 from biasatlas.models.local.entry import HfEntry, adapter_commit, template_arguments
 from biasatlas.models.local.generation import answer_generations, answer_thought_choices
-from biasatlas.models.local.inputs import encode_prompts, integer
+from biasatlas.models.local.inputs import encode_prompts, exception, integer
 from biasatlas.models.local.likelihood import answer_likelihoods, encode, token_log_likelihoods
 from biasatlas.models.local.load import LoadedModel, load
 from biasatlas.models.local.render import Templates, check_chat, render, texts
-from biasatlas.models.local.rotary import exception
+from biasatlas.models.local.serve import COMPARED, COMPARED_TOKENS, Server, Serving
 from biasatlas.models.local.split import visible
 from biasatlas.models.sampling import Settings, fill_sampling, with_checkpoint
 from biasatlas.models.store import ResponseStore, content
@@ -46,8 +48,8 @@ class CausalModel:
 
     ``template_arguments`` go to the tokenizer's chat template, and of a model that thinks ``thinking`` says how long.
     ``sampling`` are settings by the name that a protocol gives, ``parsers`` are those that choices may name, and
-    ``token_budget`` bounds the tokens of one forward pass (None: what memory has room for). Raises UserError where the
-    tokenizer's template cannot be rendered, or knows nothing of the arguments.
+    ``token_budget`` bounds the tokens of one forward pass (None: what memory has room for). Texts are written by a server
+    where ``serving`` names one. Raises UserError where the tokenizer's template cannot be rendered, or knows nothing of the arguments.
     """
 
     name: str
@@ -59,6 +61,8 @@ class CausalModel:
     parsers: Mapping[str, Parser] = field(default_factory=dict)
     parser_version: str = ""
     token_budget: int | None = None
+    serving: Serving | None = None
+    _servers: list[Server] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         check_chat(self.loaded.tokenizer, self.templates, self.template_arguments, self.name)
@@ -127,6 +131,8 @@ class CausalModel:
             "device": self.loaded.model.device.type,
             "version": VERSION,
         }
+        if self.serving and kind == "generation":
+            identity["serve"] = self.serving.identity
         if self.loaded.adapter_sha256:
             identity["adapter_sha256"] = self.loaded.adapter_sha256
         if kind == "choice":
@@ -156,7 +162,8 @@ class CausalModel:
             "likelihood": answer_likelihoods,
         }
         try:
-            own = {"keep": keep} if kind == "generation" or choices is not answer_choices else {}
+            own: dict[str, Any] = {"keep": keep} if kind == "generation" or choices is not answer_choices else {}
+            own |= {"server": self._server(requests, encoded)} if kind == "generation" else {}
             return self._by_all(solvers[kind], requests, encoded, **own)
         except RuntimeError as error:
             if not out_of_memory(error):
@@ -168,6 +175,18 @@ class CausalModel:
             raise UserError(
                 f"{self.loaded.name}: out of memory with passes of {budget} tokens: give its entry {smaller} or {more}."
             ) from error
+
+    def _server(self, requests: pd.DataFrame, tokens: list[np.ndarray]) -> Server | None:
+        """The server that writes texts, once it is started and writes the first ``requests`` as the engine does; None: the engine."""
+        if self.serving and not self._servers:
+            server = self.serving.start(self.name)
+            greedy = {"temperature": 0.0, "top_p": 1.0, "top_k": 0, "repetition_penalty": 1.0, "frequency_penalty": 0.0}
+            shown = requests[:COMPARED].assign(**greedy, max_tokens=COMPARED_TOKENS, repeats=1)
+            engines, _ = self._by_all(answer_generations, shown, tokens[:COMPARED])
+            servers, _ = answer_generations(shown, tokens[:COMPARED], self.loaded, self.memory, server=server)
+            server.check_agreement(engines["text"], servers["text"])
+            self._servers.append(server)
+        return self._servers[0] if self._servers else None
 
     def _by_all(self, answer: Callable, *given: Any, **own: Any) -> Any:
         """What ``answer`` makes of what is given, the model and its memory, in all processes that have a part of it.
@@ -202,7 +221,7 @@ class CausalModel:
                 )
             ),
             "versions": versions | {"python": platform.python_version()},
-        }
+        } | ({"serve": self.serving.identity} if self.serving else {})
 
 
 def open_causal(context: ModelContext) -> CausalModel:
@@ -228,6 +247,14 @@ def open_causal(context: ModelContext) -> CausalModel:
         parsers=context.parsers,
         parser_version=context.parser_version,
         token_budget=entry.token_budget,
+        serving=Serving.of(
+            entry,
+            model_folder(entry.source, pinned_revision(entry, context.ready), entry.trust_remote_code),
+            context.gpus,
+            context.log,
+        )
+        if entry.serve
+        else None,
     )
 
 

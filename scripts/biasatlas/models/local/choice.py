@@ -10,12 +10,12 @@ import pandas as pd
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parser
 from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
-from biasatlas.engine.choice import Question, answer_probabilities
+from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.token_parser import TokenParser
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.local.inputs import (
     counts,
+    groups,
     integer,
     longest_answer,
     not_finite,
@@ -23,7 +23,6 @@ from biasatlas.models.local.inputs import (
     why_unanswerable,
 )
 from biasatlas.models.local.load import LoadedModel
-from biasatlas.models.local.rotary import groups
 
 #: Labels that together have less probability than this are no answer: expansion stops at a tenth of it unresolved.
 LEAST_ANSWERED = 0.03

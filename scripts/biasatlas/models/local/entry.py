@@ -33,6 +33,9 @@ _RENDERING = {
     "messages",
 }
 
+#: Arguments of a server that say where it is, and what it serves.
+_SERVED = {"--host", "--port", "--served-model-name", "--alias", "--dtype", "--model-path", "--api-key", "--root-path"}
+
 
 class HfEntry(HubEntry):
     """A causal language model in Hugging Face format, run in process."""
@@ -94,6 +97,15 @@ class HfEntry(HubEntry):
         description="Arguments of the tokenizer's chat template, as `{enable_thinking: false}` to turn reasoning off.",
     )
     thinking: Thinks = field("answers", None, description=THINKING)
+    serve: Literal["vllm", "sglang", "llama.cpp"] | None = field(
+        "answers",
+        None,
+        description="A server that writes this model's texts (`generation`) beside the job, which starts and ends it; likelihoods "
+        "and choices stay with the engine. Its program must be on the PATH.",
+    )
+    serve_arguments: list[str] = field(
+        "answers", [], description="Further arguments of that server, as `[--max-model-len, '8192']`."
+    )
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
@@ -106,6 +118,22 @@ class HfEntry(HubEntry):
             if name in _RENDERING:
                 raise ValueError(f"{name!r} is set by the workflow; leave it out")
         return arguments
+
+    @model_validator(mode="after")
+    def _can_be_served(self) -> "HfEntry":
+        """Refuse what a server could not do, or would be told twice."""
+        if self.serve_arguments and not self.serve:
+            raise ValueError("serve_arguments: there is no `serve` that takes them; add it, or leave them out")
+        for argument in self.serve_arguments:
+            if argument.partition("=")[0] in _SERVED:
+                raise ValueError(f"serve_arguments: {argument!r} is set by the workflow; leave it out")
+        if self.serve and self.adapter:
+            raise ValueError("serve: a server does not get the `adapter`; leave one of them out")
+        if self.serve == "llama.cpp" and not {"-m", "--model"} & set(self.serve_arguments):
+            raise ValueError(
+                "serve: llama.cpp reads a file of its own; name it, as `serve_arguments: [-m, model.gguf]`"
+            )
+        return self
 
     @model_validator(mode="after")
     def _adapter_pinned(self) -> "HfEntry":

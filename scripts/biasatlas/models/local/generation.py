@@ -5,6 +5,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -19,9 +20,9 @@ from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.sampling import Sampling
 from biasatlas.models.batches import Keep
 from biasatlas.models.entry import Thinking
-from biasatlas.models.local.inputs import counts, not_finite, samplings, why_unanswerable
+from biasatlas.models.local.inputs import counts, groups, not_finite, samplings, switch_length, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
-from biasatlas.models.local.rotary import groups, switch_length
+from biasatlas.models.local.serve import Server
 from biasatlas.models.sampled_choice import sampled_choice
 
 #: Requests whose answers are stored together, before their batch is there, and the seconds after which fewer are.
@@ -38,12 +39,13 @@ def answer_generations(
     memory: Memory,
     thinking: Thinking | None = None,
     keep: Keep = lambda responses: None,
+    server: Server | None = None,
 ) -> tuple[pd.DataFrame, dict]:
     """Generation responses in the order of ``requests``, whose prompts have ``tokens``, then by repeat, and what they took.
 
     Of a model that thinks, ``thinking`` says how long: that is cut from its answers, counted in ``detail`` and kept in a
     column of its own. An answer that ends within its thinking has the status "thought" and no text. ``keep`` gets the
-    responses to requests all of whose repeats are finished, whenever these are KEPT or KEPT_S have passed.
+    responses to requests all of whose repeats are finished, whenever these are KEPT or KEPT_S have passed. A ``server`` writes in place of the engine.
     """
     if requests["max_tokens"].isna().any():
         request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]
@@ -77,9 +79,10 @@ def answer_generations(
         columns = [*RESPONSE_COLUMNS["generation"], *(["thinking"] if thinking else [])]
         return pd.DataFrame(rows, columns=columns)
 
-    def add(key: _Asked, answer: list[int], finish_reason: str) -> None:
+    def add(key: _Asked, answer: str | list[int], finish_reason: str, count: int) -> None:
         nonlocal kept_at
-        found[key] = _response(answer, finish_reason, len(distinct[key].tokens), thinking is not None, model)
+        response = _response(answer, finish_reason, thinking is not None, model)
+        found[key] = response | {"prompt_tokens": len(distinct[key].tokens), "completion_tokens": count}
         unkept.extend(i for i in asking[key] if all(one in found for one in asked[i]))
         if len(unkept) >= KEPT or (unkept and time.monotonic() - kept_at >= KEPT_S):
             keep(responses(unkept))
@@ -88,12 +91,17 @@ def answer_generations(
 
     run: Counter[str] = Counter()
     known = list(distinct)
+    if server:
+        run.update(
+            server.generate(list(distinct.values()), model.eos_token_ids, lambda at, *answer: add(known[at], *answer))
+        )
+        return responses(range(len(asked))), dict(run)
     for group, route in groups(model, np.asarray([len(prompt.tokens) for prompt in distinct.values()], np.int64)):
         chosen = [known[i] for i in group]
         prompts = [distinct[key] for key in chosen]
 
         def done(at: int, answer: list[int], finish_reason: str, chosen: list[_Asked] = chosen) -> None:
-            add(chosen[at], answer, finish_reason)
+            add(chosen[at], answer, finish_reason, len(answer))
 
         try:
             _, took = generate(model.model, prompts, model.eos_token_ids, memory, route, done)
@@ -150,12 +158,14 @@ def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: 
     return np.where((detail == "") & passing, words, detail)
 
 
-def _response(answer: list[int], finish_reason: str, prompt_tokens: int, thinks: bool, model: LoadedModel) -> dict:
-    whole = model.tokenizer.decode(answer, skip_special_tokens=not thinks)
+def _response(answer: str | list[int], finish_reason: str, thinks: bool, model: LoadedModel) -> dict:
+    """What is kept of an ``answer``, as tokens or as a server's text, but for the counts of its tokens."""
+    tokens = model.tokenizer.encode(answer, add_special_tokens=False) if isinstance(answer, str) and thinks else answer
+    whole = answer if isinstance(answer, str) else model.tokenizer.decode(answer, skip_special_tokens=not thinks)
     thinking, text = split_thinking(whole) if thinks else ("", whole)
     if thinks and not thinking and text == whole and finish_reason == "length":  # it did nothing else
         thinking, text = whole, ""
-    cut = _tokens_of(len(whole) - len(text), answer, model.tokenizer) if thinking else 0
+    cut = _tokens_of(len(whole) - len(text), cast(list[int], tokens), model.tokenizer) if thinking else 0
     for special in model.tokenizer.all_special_tokens if thinks else ():
         thinking, text = thinking.replace(special, ""), text.replace(special, "")
     status = "ok" if finish_reason == "stop" else "truncated"
@@ -164,8 +174,6 @@ def _response(answer: list[int], finish_reason: str, prompt_tokens: int, thinks:
         "detail": f"{cut} tokens of thinking cut" if cut else "",
         "text": text.lstrip() if thinking else text,
         "finish_reason": finish_reason,
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": len(answer),
     } | ({"thinking": thinking} if thinks else {})
 
 

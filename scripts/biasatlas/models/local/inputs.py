@@ -1,18 +1,58 @@
 """What the engine is given of requests: tokens, sampling settings, and which of them the model can take."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from transformers import PretrainedConfig
 
 from biasatlas.engine.encode import SPECIAL_TOKENS, encode_texts
+from biasatlas.engine.routes import Route
 from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import texts
-from biasatlas.models.local.rotary import switch_length
+
+
+def switch_length(model: LoadedModel) -> int | None:
+    """The most tokens of a text that is scaled by the short factor; None where one factor serves every text."""
+    return switch_of(model.model.config.get_text_config())
+
+
+def switch_of(config: PretrainedConfig) -> int | None:
+    """As :func:`switch_length`, by the configuration of a text decoder: of longrope, which scales by a text's length.
+
+    Others that look at the length (dynamic) change beyond the tokens that a model takes, where nothing is asked.
+    """
+    parameters = getattr(config, "rope_parameters", None) or {}
+    layers = [parameters, *(value for value in parameters.values() if isinstance(value, dict))]
+    return min(
+        (layer["original_max_position_embeddings"] for layer in layers if layer.get("rope_type") == "longrope"),
+        default=None,
+    )
+
+
+def exception(config: PretrainedConfig) -> str:
+    """Which texts take padded batches whatever is right for the others, and why; '' where none do."""
+    switch = switch_of(config)
+    if switch is None:
+        return ""
+    return f"padded batches for texts beyond {switch} tokens, whose rotary embeddings are scaled by their whole length"
+
+
+def groups(model: LoadedModel, length: np.ndarray) -> Iterator[tuple[np.ndarray, Route]]:
+    """Indices of texts that are scaled alike, by their ``length`` in tokens, and the route that is right for them."""
+    switch = switch_length(model)
+    short = np.full(len(length), True) if switch is None else length <= switch
+    if short.any() or not len(length):
+        yield np.flatnonzero(short), model.route
+    if not short.all():
+        yield (
+            np.flatnonzero(~short),
+            Route("plain", exception(model.model.config.get_text_config())),
+        )
 
 
 def setting(requests: pd.DataFrame, column: str, allowed: tuple[str, ...]) -> pd.Series:
@@ -53,7 +93,7 @@ def why_unreadable(model: LoadedModel, tokens: list[np.ndarray], length: np.ndar
 def longest_answer(model: LoadedModel, prompt: int, max_tokens: int | None) -> int | None:
     """Tokens that an answer to a prompt of ``prompt`` tokens may have; None where neither request nor model bounds it.
 
-    The prompt is not scaled anew while it is answered (:mod:`biasatlas.models.local.rotary`).
+    The prompt is not scaled anew while it is answered (:func:`switch_of`).
     """
     switch = switch_length(model)
     limits = [np.inf if max_tokens is None else max_tokens, context_length(model) - prompt]

@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.engine.encode import BOUNDARIES, SPECIAL_TOKENS, encode_pairs
-from biasatlas.engine.likelihood import log_likelihoods
 from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.plain import token_log_probabilities
+from biasatlas.engine.routes import log_likelihoods
 from biasatlas.errors import UserError
-from biasatlas.models.local.inputs import counts, not_finite, setting, why_unreadable
+from biasatlas.models.local.inputs import counts, groups, not_finite, setting, why_unreadable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import texts
-from biasatlas.models.local.rotary import groups
 
 #: Tokens of prompts and continuations together, and where the first token is that a prompt predicts.
 Encoded = tuple[list[np.ndarray], np.ndarray]

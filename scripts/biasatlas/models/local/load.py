@@ -15,8 +15,14 @@ from biasatlas.engine.routes import IN_WORDS, Route
 from biasatlas.engine.selfcheck import choose_route
 from biasatlas.errors import UserError
 from biasatlas.models.hub import ADAPTER, adapter_sha256, checkpoint_sha256, first_line, model_folder
-from biasatlas.models.local.architecture import causal_architecture
-from biasatlas.models.local.checkpoint import DTYPES, Checkpoint, load_weights, read_checkpoint, read_shapes
+from biasatlas.models.local.checkpoint import (
+    DTYPES,
+    Checkpoint,
+    causal_architecture,
+    load_weights,
+    read_checkpoint,
+    read_shapes,
+)
 from biasatlas.models.local.checks import check_causality, check_numbers
 from biasatlas.models.local.split import Others, why_whole
 

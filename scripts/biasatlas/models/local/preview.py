@@ -15,9 +15,9 @@ from biasatlas.models.hub import model_folder
 from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.local.checkpoint import Checkpoint
 from biasatlas.models.local.entry import HfEntry, adapter_commit, template_arguments
+from biasatlas.models.local.inputs import exception
 from biasatlas.models.local.load import LoadedModel, check_adapter, check_folder
 from biasatlas.models.local.render import check_chat, render
-from biasatlas.models.local.rotary import exception
 from biasatlas.models.sampling import fill_sampling, with_checkpoint
 
 

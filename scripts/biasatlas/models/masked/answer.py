@@ -20,8 +20,7 @@ from biasatlas.models.batches import answer_batches
 from biasatlas.models.entry import pinned_revision
 from biasatlas.models.hub import checkpoint_sha256, model_folder
 from biasatlas.models.interface import ModelContext
-from biasatlas.models.local.architecture import masked_architecture
-from biasatlas.models.local.checkpoint import Checkpoint, load_weights, read_checkpoint
+from biasatlas.models.local.checkpoint import Checkpoint, load_weights, masked_architecture, read_checkpoint
 from biasatlas.models.masked import VERSION
 from biasatlas.models.masked.entry import MaskedEntry
 from biasatlas.models.store import ResponseStore, key

@@ -4,7 +4,10 @@
   const [a, b] = ["a", "b"].map((id) => document.getElementById(id));
   const body = document.querySelector("#pair tbody");
   const rows = await atlas.load("headlines");
-  const paired = await atlas.load("paired");
+  const packed = await atlas.load("paired");
+  const columns = Object.entries(await atlas.unpackAll(packed.columns));
+  const paired = Array.from({ length: packed.rows }, (_, place) =>
+    Object.fromEntries(columns.map(([name, column]) => [name, atlas.at(column, place) ?? null])));
   const wanted = atlas.hash.read();
   if (wanted.a) a.value = wanted.a;
   if (wanted.b) b.value = wanted.b;
@@ -22,7 +25,7 @@
 
   // A difference and its interval between -span and span; beyond it an arrow.
   function strip(shown, span) {
-    const at = (effect) => 50 + 48 * Math.max(-1, Math.min(1, effect / span));
+    const at = (effect) => Math.round(5000 + 4800 * Math.max(-1, Math.min(1, effect / span))) / 100;
     const line = svg("svg", { width: "100%", height: 20, "aria-hidden": "true", focusable: "false" },
       svg("rect", { class: "band", x: `${at(-1)}%`, width: `${at(1) - at(-1)}%`, height: 20 }),
       svg("line", { class: "null", x1: "50%", x2: "50%", y2: 20 }));
@@ -128,7 +131,7 @@
       const turn = pair.a === a.value ? 1 : -1;
       const limits = pair.ci_low === null ? "" : `[${[turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y).map(atlas.number).join(", ")}]`;
       const numbers = [turn * pair.value, limits, pair.n, pair.flipped];
-      return atlas.make("tr", {}, atlas.make("td", {}, pair.about.filter((word, place, all) => place < all.length - 1 || word !== "recommended").join(" · ").replaceAll("_", " ")),
+      return atlas.make("tr", {}, atlas.make("td", {}, pair.about),
         atlas.make("td", {}, pair.said),
         ...numbers.map((word) => atlas.make("td", { class: "number" }, atlas.number(word))));
     }));

@@ -1,21 +1,17 @@
 "use strict";
-// The matrix: sort by a column, open a benchmark to its categories, find a model, keep a state, tick two models to compare.
+// The matrix: sort by a column, find a model, keep a state, tick two models to compare.
 (() => {
   const table = document.getElementById("matrix");
   const find = document.getElementById("find");
   const state = document.getElementById("state");
   const compare = document.getElementById("compare");
   const shown = document.getElementById("shown");
-  const opens = [...table.querySelectorAll(".opens")];
   const wanted = atlas.hash.read();
-  for (const group of table.querySelectorAll("[data-width]")) group.colSpan = group.dataset.width;
-  table.classList.add("live");
   const [column, way] = (wanted.order || "").split(" ");
   const grid = new jQuery.fn.dataTable.Api(
     jQuery(table).DataTable({
       paging: false, info: false, order: way ? [[Number(column), way]] : [], autoWidth: false, titleRow: 1,
       language: { zeroRecords: "No model fits." },
-      columnDefs: [{ targets: "part", visible: false }],
       layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
     }),
   );
@@ -26,13 +22,7 @@
       q: find.value, state: state.value, order: grid.order().map((by) => by.join(" "))[0],
       scale: document.querySelector("[name=scale]:checked").id.replace("scale-", "").replace("raw", ""),
       pick: [...table.querySelectorAll(".pick:checked")].map((box) => box.value).join(" "),
-      open: opens.filter((button) => button.ariaExpanded === "true").map((button) => button.dataset.opens).join(" "),
     });
-  }
-
-  function open(button, opened) {
-    button.ariaExpanded = String(opened);
-    grid.columns(button.dataset.columns).visible(opened);
   }
 
   jQuery.fn.dataTable.ext.search.push((settings, texts, place) => {
@@ -45,10 +35,6 @@
   state.value = wanted.state || "";
   for (const box of table.querySelectorAll(".pick")) box.checked = (wanted.pick || "").split(" ").includes(box.value);
   if (wanted.scale) document.getElementById(`scale-${wanted.scale}`).checked = true;
-  for (const button of opens) {
-    if ((wanted.open || "").split(" ").includes(button.dataset.opens)) open(button, true);
-    button.addEventListener("click", () => { open(button, button.ariaExpanded !== "true"); grid.draw(); button.focus(); });
-  }
   addEventListener("hashchange", () => location.reload());
   find.addEventListener("input", () => grid.draw());
   state.addEventListener("change", () => grid.draw());

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -34,6 +35,11 @@ def _as_written(path: str) -> str:
         raise ValueError(f"{shown(path)} has a brace, which stands for a wildcard, or a line break; name one path")
     if path.startswith("~"):
         raise ValueError(f"{shown(path)} is not understood; write the home folder out")
+    parts = Path(path).parts
+    if not path.isprintable() or path.startswith("-") or any(len(os.fsencode(part)) > 255 for part in parts):
+        raise ValueError(f"{shown(path)} is no path that all programs take; name another")
+    if {".git", ".snakemake"} & set(parts):
+        raise ValueError(f"{shown(path)} lies in a folder of Git or Snakemake; name another")
     return path
 
 

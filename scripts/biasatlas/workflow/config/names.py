@@ -132,6 +132,8 @@ def _unfit_for_rounds(config: "Config", name: str) -> Iterator[str]:
     run, spec, key = config.benchmarks[name], config.spec(name), f"benchmarks.{name}.effort"
     if not has_evidence(run.benchmark):
         yield f"{key}: {run.benchmark} has no verdict that rounds could stop at; leave the key out"
+    elif all(headline.own_null for headline in spec.headlines):
+        yield f"{key}: {run.benchmark} is judged by its placebos, and a round would have too few of them; leave the key out"
     for task, declared in spec.tasks.items():
         if run.tasks is None or task in run.tasks:
             if "reply_to" in declared.requests:

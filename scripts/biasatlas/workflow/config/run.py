@@ -43,7 +43,10 @@ class Run(StagedModel):
         "nothing", None, min_length=1, description="Names of models to measure; all if not given."
     )
     tasks: list[str] | None = field(
-        "nothing", None, min_length=1, description="Tasks to measure; all of the benchmark's if not given."
+        "nothing",
+        None,
+        min_length=1,
+        description="Tasks to measure; if not given, all of the benchmark's but DBB's `names`.",
     )
     categories: list[str] | None = field(
         "answers", None, min_length=1, description="Categories to measure; all of the benchmark's if not given."

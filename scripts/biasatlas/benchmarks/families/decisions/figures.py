@@ -9,20 +9,23 @@ from biasatlas.benchmarks.shared.plots import dot_intervals
 
 @figure("shifts")
 def shifts_figure(step: Step) -> Figure:
-    """Shift of each level with the interval of placebos, a panel per factor."""
+    """Shift of each level of each factor, with the interval of placebos."""
     description: DecisionsDescription = step.description
     table = step.tables["shifts"]
     table = table[(table["metric"] == "shift_over_placebos") & (table["category"] != OVERALL)]
-    levels = [level for factor in description.factors.values() for level in factor.compared]
-    names = {name: name.replace("_", " ") for name in (*description.factors, *levels)}
+    many = len(description.factors) > 1
+    names = {
+        (name, level): (f"{name}: {level}" if many else level).replace("_", " ")
+        for name, factor in description.factors.items()
+        for level in factor.compared
+    }
+    rows = [names[key] for key in zip(table["factor"], table["category"], strict=True)]
     return dot_intervals(
-        table,
-        "category",
+        table.assign(level=rows),
+        "level",
         step.styles,
         label="shift of decisions (points), with what one more placebo might do",
         reference=0,
-        order=list(dict.fromkeys(levels)),
-        names=names,
-        panels="factor" if len(description.factors) > 1 else None,
+        order=list(names.values()),
         empty="no decision could be read",
     )

@@ -20,7 +20,7 @@ from biasatlas.benchmarks.families.decisions.spec import (
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.rates import answer_rates
 from biasatlas.stats.clusters import cluster_sums, ratio
-from biasatlas.stats.jackknife import jackknife
+from biasatlas.stats.intervals import jackknife
 from biasatlas.stats.placebos import PlaceboTested
 
 #: Cells of missing answers that make the least and the greatest shift: column of a level -> that of what it is compared with.

@@ -12,8 +12,7 @@ from biasatlas.benchmarks.families.questions.spec import DESIGN, UNTARGETED, Que
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
 from biasatlas.benchmarks.shared.rates import answer_rates, share
 from biasatlas.stats.clusters import agreeing, cluster_sums, ratio
-from biasatlas.stats.intervals import within
-from biasatlas.stats.jackknife import jackknife
+from biasatlas.stats.intervals import jackknife, within
 from biasatlas.stats.replicates import Replicates, replicates
 
 #: Items of a template share its text; intervals are over templates (or items, see the option ``interval``).

@@ -18,8 +18,7 @@ from functools import cache
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed
-from biasatlas.benchmarks.shared.parsing.items import first_item
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
 from biasatlas.benchmarks.shared.parsing.phrases import either, finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines

@@ -7,8 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Silence
-from biasatlas.benchmarks.shared.parsing.items import first_item
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, json_objects, plain
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, first_item, json_objects, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.phrases import either, finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines

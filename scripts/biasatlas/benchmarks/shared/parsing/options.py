@@ -18,6 +18,8 @@ _ALIKE, _AHEAD = 92, 6
 #: Characters of a form that are looked for in a text.
 _LONGEST_FORM = 300
 _HAN = re.compile(r"[\u3400-\u9fff]")
+#: A letter of another script. Without regard to case, which would take time for each of 26,000 Chinese characters.
+_LETTERS = r"(?-i:[^\W\u3400-\u9fff])"
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,13 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def _named(self) -> re.Pattern[str] | None:
-        forms = [form for form, _ in self.names]
-        parts = [f"(?P<n{at}>{_pattern(form)})" for at, form in enumerate(forms) if len(form) <= _LONGEST_FORM]
-        return re.compile("|".join(parts), re.I) if parts else None
+        forms = {at: _pattern(form) for at, (form, _) in enumerate(self.names) if len(form) <= _LONGEST_FORM}
+        han, others = (
+            "|".join(f"(?P<n{at}>{form})" for at, form in forms.items() if bool(_HAN.match(form)) == is_han)
+            for is_han in (True, False)
+        )
+        parts = filter(None, [others and f"(?<!{_LETTERS})(?:{others})(?!{_LETTERS})", han])
+        return re.compile("|".join(parts), re.I) if forms else None
 
     def mentions(self, text: str) -> list[Mention]:
         """Where a plain ``text`` names an option, in order; a letter inside a name is none."""
@@ -191,9 +197,7 @@ def _pattern(form: str) -> str:
             else re.escape(part)
         )
         last = "joiner" if joiner else "han" if _HAN.match(part) else ""
-    if _HAN.match(form[:1] or "x"):
-        return text
-    return rf"(?<![^\W\u3400-\u9fff])(?:(?:the|an?)\s)?{text}(?:e?s)?(?![^\W\u3400-\u9fff])"
+    return text if _HAN.match(text) else rf"(?:(?:the|an?)\s)?{text}(?:e?s)?"
 
 
 #: What may stand before an ordinary word that is meant as an option.

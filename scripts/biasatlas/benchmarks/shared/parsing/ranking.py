@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parsed
-from biasatlas.benchmarks.shared.parsing.items import first_item
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
 from biasatlas.benchmarks.shared.parsing.phrases import finds
 from biasatlas.benchmarks.shared.parsing.refusal import declines

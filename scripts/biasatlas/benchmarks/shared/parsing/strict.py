@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed
-from biasatlas.benchmarks.shared.parsing.items import first_item
-from biasatlas.benchmarks.shared.parsing.normalise import answer_part, plain
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part, first_item, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.phrases import words
 from biasatlas.benchmarks.shared.parsing.refusal import declines

@@ -1,0 +1,138 @@
+"""Figures of one model, of twenty and of nothing that was measured, where their benchmark's own tests do not draw them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from standins import resources
+
+from biasatlas import ROOT
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.figures import draw_multiverse, draw_pairs
+from biasatlas.benchmarks.dbb.figures import draw_distribution, draw_match
+from biasatlas.benchmarks.mt_bench.spec import FIELDS
+from biasatlas.benchmarks.shared.style import style
+from biasatlas.benchmarks.shared.styles import styles
+from biasatlas.models.simulated.entry import SimulatedEntry
+from biasatlas.simulation.harness import Harness
+
+
+@pytest.fixture(autouse=True)
+def _in_the_projects_style():
+    with style():
+        yield
+
+
+DRAWN = [("bbq", "bias"), ("crows_pairs", "scores"), ("difference_awareness", "plane"), ("hiring_bias", "shifts")]
+
+
+def tables_of(benchmark: str, figure: str) -> dict[str, pd.DataFrame]:
+    """The tables of a simulated model on the sample that a figure is drawn from."""
+    spec = registry.load_spec(benchmark)
+    folder = ROOT / "resources/samples" / spec.sample
+    files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    shipped = resources(
+        benchmark,
+        *{n for s in ("items", "requests", "scores", "tables") for n in registry.resource_names(benchmark, s)},
+    )
+    items = registry.read_items(benchmark)(files, shipped)
+    bench = Harness.of(benchmark, "recommended", shipped, items, list(spec.tasks))
+    scores = bench.scores(SimulatedEntry(kind="simulated", bias=1.0, noise=0.5), "model")
+    return {name: bench.table(name, scores) for name in spec.figures[figure].tables}
+
+
+def grades(_: str, __: str) -> dict[str, pd.DataFrame]:
+    fields = pd.DataFrame({"category": [*FIELDS, "mean"], "turn": "both", "metric": "judge_score", "model": "model"})
+    return {"scores": fields.assign(value=5.0, ci_low=4.0, ci_high=6.0, published=None)}
+
+
+def drawn(name, tables, models, **numbers):
+    """The figure of so many models with these values, or with the ``numbers``, as it is saved."""
+    names = [f"model-{place}" for place in range(models)]
+    repeated = {
+        table: pd.concat([rows.assign(model=model, **numbers) for model in names], ignore_index=True)
+        for table, rows in tables.items()
+    }
+    return saved(registry.figures(name[0])[name[1]](repeated, styles(names)))
+
+
+def saved(figure):
+    """``figure``; and of a few models' (one of many takes long to lay out) the words that stand outside, which would be cut."""
+    if len(figure.axes) > 12:
+        return figure, []
+    figure.draw_without_rendering()
+    width, height = figure.get_size_inches() * figure.dpi
+    texts = [
+        figure._supxlabel,
+        figure._supylabel,
+        figure._suptitle,
+        *(each for one in figure.legends for each in one.get_texts()),
+    ]
+    boxes = {text.get_text(): text.get_window_extent() for text in texts if text is not None}
+    cut = [
+        word for word, box in boxes.items() if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1
+    ]
+    return figure, cut
+
+
+def words(figure) -> str:
+    texts = [*figure.texts, *(text for axis in figure.axes for text in [*axis.texts, *axis.get_yticklabels()])]
+    texts += [axis.title for axis in figure.axes] + [text for one in figure.legends for text in one.get_texts()]
+    return "\n".join(text.get_text() for text in texts)
+
+
+@pytest.mark.parametrize("name", [*DRAWN, ("mt_bench", "scores")], ids="-".join)
+def test_a_figure_names_every_model_and_says_where_nothing_was_measured(name):
+    tables = (grades if name[0] == "mt_bench" else tables_of)(*name)
+    for models in (1, 20):
+        figure, cut = drawn(name, tables, models)
+        assert cut == []
+        assert all(f"model-{place}" in words(figure) for place in range(models)), models
+    figure, cut = drawn(name, tables, 1, value=np.nan, ci_low=np.nan, ci_high=np.nan)
+    assert "Nothing to draw" in words(figure) and cut == []
+
+
+def test_a_level_of_two_factors_has_a_row_in_each():
+    """`India` is an address and a workplace: no row of one factor says "no value" under another."""
+    figure, _ = drawn(("hiring_bias", "shifts"), tables_of("hiring_bias", "shifts"), 1)
+    said = words(figure)
+    assert "address: India" in said and "workplaces: India" in said and "no value" not in said
+
+
+@pytest.mark.parametrize("models", [2, 20])
+def test_comparisons_are_drawn_of_one_benchmark_alone_and_of_many_models(models):
+    names = [f"model-{place}" for place in range(models)]
+    pairs = pd.DataFrame(
+        [
+            {"model": one, "other_model": two, "benchmark": "twbias", "measure": "own_group_advantage", "part": None}
+            for place, one in enumerate(names)
+            for two in names[place + 1 :]
+        ]
+    ).assign(category="overall", metric="difference", value=0.1, ci_low=0.0, ci_high=0.2, verdict="undecided")
+    figure, cut = saved(draw_pairs(pairs))
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["twbias: own_group_advantage"] and cut == []
+    assert "Nothing to draw" in words(draw_pairs(pairs.assign(value=np.nan)))
+    universe = pairs.drop_duplicates("model").assign(specification=["as stated", *["half"] * (len(names) - 2)])
+    figure, cut = saved(draw_multiverse(universe, {("twbias", "own_group_advantage"): 0.0}, styles(names)))
+    assert set(universe["model"]) <= set(words(figure).split("\n")) and cut == []
+    assert "Nothing to draw" in words(draw_multiverse(universe.assign(value=np.nan), {}, styles(names)))
+
+
+@pytest.mark.parametrize("models", [1, 20])
+def test_dbb_beside_bbq_is_drawn_of_any_number_of_models(models):
+    names = [f"model-{place}" for place in range(models)]
+    keys = {"bbq_template": "Age/1", "category": "Age", "concept_1": "a", "concept_2": "b"}
+    matched = pd.DataFrame(
+        [keys | {"model": m, "metric": n, "value": 5.0} for m in names for n in ("dbb_score", "bbq_bias")]
+    )
+    shares = pd.DataFrame(
+        [
+            {"model": m, "bbq": bbq, "score_low": low, "value": 0.1, "ci_low": 0.05, "ci_high": 0.2}
+            for m in names
+            for bbq in ("no bias", "bias")
+            for low in range(0, 100, 10)
+        ]
+    )
+    for draw, table in ((draw_match, matched), (draw_distribution, shares)):
+        figure, cut = saved(draw(table, styles(names)))
+        assert [axis.get_title() for axis in figure.axes] == names and cut == []
+        assert "Nothing to draw" in words(draw(table[:0], styles(names)))
