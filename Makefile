@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 SLURM := $(VENV)/.slurm
 SITE := $(VENV)/.site
 
-.PHONY: demo check plan test pytest slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark validate-benchmark benchmark-page
+.PHONY: demo check plan test pytest storage slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark validate-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	PYTHONPATH=scripts $(BIN)/snakemake --logger atlas --cores $(CORES)
@@ -43,6 +43,11 @@ test: $(SLURM) ## every test; those on real data run where MIRROR (or BIASATLAS_
 
 pytest: $(SLURM) ## the tests without lint
 	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+
+storage: $(READY) ## the tests on object storage, after installing the server that stands for it
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-s3.txt
+	$(BIN)/python -c "import boto3, flask, moto, snakemake_storage_plugin_s3"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 0 tests/workflow/test_storage.py
 
 slurm: $(SLURM) ## install what runs on a SLURM cluster need beside
 

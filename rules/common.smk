@@ -74,7 +74,7 @@ def shown(label, category="{benchmark}"):
 wildcard_constraints:
     source=any_of(find.sources),
     benchmark=any_of(CONFIG.benchmarks),
-    protocol=any_of(dict.fromkeys(protocol for _, protocol in targets.runs)),
+    protocol=any_of(dict.fromkeys(protocol for _, protocol in targets.runs + targets.framed)),
     model=any_of(CONFIG.models),
     shard=r"\d+-of-\d+",
     task=any_of(named("tasks")),

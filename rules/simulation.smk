@@ -4,7 +4,6 @@
 #            cards.csv; plan/{benchmark}/{protocol}.csv, plan.csv and plan.txt
 #   WILDCARDS: benchmark, study, setting
 
-
 from biasatlas.workflow import simulation
 
 EXPERIMENTS = simulation.experiment_files(CONFIG, PATHS)

@@ -3,6 +3,7 @@
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.cards import read_cards
 from biasatlas.benchmarks.comparisons.findings import findings_table
+from biasatlas.benchmarks.comparisons.framings import FramedEvidence, framings_table
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, are_asked_alike, pairs_table
 from biasatlas.benchmarks.comparisons.reliability import reliability_table
@@ -23,7 +24,15 @@ with job(snakemake) as this:
         for run in this.given("runs")
     ]
     cards = read_cards(this.given("cards"))
-    write_table(findings_table(runs, this.protocol, cards), snakemake.output.findings, METRICS)
+    framed = [
+        FramedEvidence.of(run, read_scores(given["framed"]))
+        for run, given in zip(runs, this.given("runs"), strict=True)
+        if given["framed"]
+    ]
+    robustness = {key: each for run in framed for key, each in run.robustness(this.protocol, cards).items()}
+    write_table(findings_table(runs, this.protocol, cards, robustness), snakemake.output.findings, METRICS)
+    if snakemake.output.get("framings"):
+        write_table(framings_table(framed, this.protocol, cards), snakemake.output.framings, METRICS)
     write_table(pairs_table(runs, this.protocol, cards), snakemake.output.pairs, METRICS)
     write_table(
         reliability_table(list(filter(are_asked_alike, runs)), this.step["seeds"]),

@@ -78,7 +78,7 @@ NEEDS = {
     "s3": Need(
         "object storage",
         _packages("moto", "flask", "snakemake_storage_plugin_s3", "boto3"),
-        "pip install 'moto[server]' snakemake-storage-plugin-s3",
+        "pip install -r requirements-s3.txt",
     ),
     "transformers serve": Need(
         "an endpoint by `transformers serve`", _packages("fastapi", "uvicorn"), "pip install 'transformers[serving]'"

@@ -1,6 +1,7 @@
 """The api model kind against a loopback server that speaks the protocol and misbehaves on order."""
 
 import asyncio
+import errno
 import json
 import logging
 from types import SimpleNamespace
@@ -171,6 +172,26 @@ def test_what_an_endpoint_will_not_answer_is_a_row_and_ends_no_job(tmp_path):
     assert frame["detail"].iloc[-1] == "403 forbidden Not this prompt"
     assert metadata["failed"] == 25
     pd.testing.assert_frame_equal(frame, again)
+
+
+def test_a_full_disk_costs_what_was_in_flight_and_no_more(tmp_path, monkeypatch):
+    """Its job ends with the error that jobs tell in a sentence; once there is room, the rest is asked for."""
+    prompts, put, kept = [f"{index}" for index in range(60)], ResponseStore.put, []
+
+    def full(store, values, sync=True):
+        if len(kept) >= 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        kept.extend(values)
+        put(store, values, sync)
+
+    with Server() as server:
+        with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+            patched.setattr(ResponseStore, "put", full)
+            ask(server, requests_for(prompts), tmp_path / "store", concurrency=4)
+        lost = server.calls["/chat/completions"] - 20
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
+        assert server.calls["/chat/completions"] == 60 + lost and lost <= 4
+    assert set(frame["status"]) == {"ok"}
 
 
 BLOCKED = {"index": 0, "message": {"role": "assistant", "content": "Blocked."}, "finish_reason": "guardrail_intervened"}

@@ -151,6 +151,8 @@ def test_a_kind_declares_what_a_job_needs(kind, fields, ready, environment):
 
 ANSWERS = {
     "hf": {
+        "serve",
+        "serve_arguments",
         "source",
         "revision",
         "dtype",

@@ -12,6 +12,7 @@ from biasatlas.benchmarks import contract
 from biasatlas.benchmarks.checks import check_spec, resource_patterns
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
+from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS
 from biasatlas.benchmarks.shared.parsing import VERSION, Parser
 from biasatlas.benchmarks.visible import SPEC, View, plain
@@ -167,10 +168,11 @@ def _protocols(benchmark: str) -> Path:
 def load_options(benchmark: str, protocol: str) -> Options:
     """The options of a named protocol, validated: every option has one of its values, none is left out.
 
-    A protocol of a description is ``recommended`` with what the description has otherwise.
+    A protocol of a description is ``recommended`` with what the description has otherwise. Under its framings it is the same.
     """
     described = description(benchmark)
     own = described.protocols if described else {}
+    protocol = protocol.removesuffix(FRAMED)
     path = protocol_file(benchmark, protocol)
     where = f"{benchmark}: protocols.{protocol}" if protocol in own else str(path.relative_to(ROOT))
     raw = read_yaml(path)

@@ -5,6 +5,7 @@
 ``cards``        what simulation studies say of each metric
 ``findings``     what is found once all tests of a run are counted
 ``reliability``  which numbers tell models apart, and which rank them alike
+``framings``     the same numbers under other framings of the questions
 ``multiverse``   other analyses of the same responses
 ``summary``      what is said of one model, in words
 ``figures``      pairs as a picture

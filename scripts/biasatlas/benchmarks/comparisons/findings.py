@@ -13,6 +13,7 @@ from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, median_item
 from biasatlas.stats.verdict import Claim, Verdict, judge, untestable
 
 if TYPE_CHECKING:
+    from biasatlas.benchmarks.comparisons.framings import Robustness
     from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
 
 #: ``neutral`` and ``smallest`` (the smallest effect that matters) have the ``unit``. ``item`` is the median item of those on the
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why", "item")
 
 _NOTHING_LOST = Counts()
+
+#: What evidence is of (:attr:`Evidence.key`).
+Key = tuple[str, str, str]
 
 
 def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str) -> list[Card]:
@@ -120,12 +124,18 @@ def verdict_rows(
     return [row(keys, name, estimate, counts), *(row(keys, part, each, counts) for part, each in tests)]
 
 
-def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
+def findings_table(
+    runs: "Sequence[BenchmarkEvidence]",
+    protocol: str,
+    cards: Sequence[Card],
+    robustness: "Mapping[tuple[str, str, Key], Robustness] | None" = None,
+) -> pd.DataFrame:
     """Every claim of a run under a protocol, judged among all of them.
 
     A family is a model on a benchmark; its members are what it claims by category. What is over all categories is a member
     only where no category can be decided, since opposed effects cancel in it; else it is looked at beside a family that
     survives. Metrics whose validity card has not passed, or that have no known null, are untestable, for a reason in words.
+    ``robustness`` says of some claims, by (model, benchmark's name, key), how they fare under other framings.
     """
     claims, about_them = [], []
     for run in runs:
@@ -136,6 +146,9 @@ def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Se
     rows = []
     for (model, name, evidence, stop), verdict in zip(about_them, judge(claims), strict=True):
         keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
+        framed = (robustness or {}).get((model, name, evidence.key))
+        if framed and (words := framed.words(verdict)):
+            keys["why"] = f"{verdict.why}; {words}"
         item, away, leaning = median_item(evidence, verdict.value - verdict.neutral)
         reason, clusters = evidence.no_interval_reason(), evidence.inference().n_clusters
         said = verdict_rows(keys | {"item": item}, "value", verdict, reason, len(evidence.items), clusters)
