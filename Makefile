@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 SLURM := $(VENV)/.slurm
 SITE := $(VENV)/.site
 
-.PHONY: demo check plan test pytest storage slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark benchmark-page
+.PHONY: demo check plan test pytest storage slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark validate-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	PYTHONPATH=scripts $(BIN)/snakemake --logger atlas --cores $(CORES)
@@ -56,6 +56,9 @@ new-benchmark: $(READY) ## start a benchmark of NAME=... and FAMILY=pairs, quest
 
 test-benchmark: $(READY) ## validate a described benchmark against theory: NAME=..., on its sample or DATA=folder
 	@$(ATLAS) test-benchmark "$(NAME)" "$(DATA)"
+
+validate-benchmark: $(READY) ## what its headlines find and what fools them, for verdicts: NAME=... or a description's path, on its sample or DATA=folder
+	@$(ATLAS) validate-benchmark "$(NAME)" "$(DATA)"
 
 benchmark-page: $(READY) ## write docs/NAME.md from the description of NAME=...
 	@$(ATLAS) benchmark-page "$(NAME)"

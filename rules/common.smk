@@ -40,7 +40,7 @@ except UserError as error:
 
 find = Lookup(targets, unchanged=ancient, local=local)
 construct = ConstructionLookup(find)
-CARDS = find.shipped("simulation/cards.csv")  # what simulation studies say of each metric
+CARDS = find.cards()  # what simulation studies say of each metric
 # What figures write Chinese in.
 FONT = find.shipped("fonts/*.otf")
 jobs = ModelJobs(CONFIG, PATHS, unchanged=ancient, local=local)
@@ -74,7 +74,7 @@ def shown(label, category="{benchmark}"):
 wildcard_constraints:
     source=any_of(find.sources),
     benchmark=any_of(CONFIG.benchmarks),
-    protocol=any_of(dict.fromkeys(protocol for _, protocol in targets.runs)),
+    protocol=any_of(dict.fromkeys(protocol for _, protocol in targets.runs + targets.framed)),
     model=any_of(CONFIG.models),
     shard=r"\d+-of-\d+",
     task=any_of(named("tasks")),

@@ -3,7 +3,6 @@
 #   OUTPUTS: tables/comparison/{protocol}/{comparison}.csv and figures/comparison/{protocol}/{comparison}.svg,
 #            summary/{model}.md, .tex and .json
 
-
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
 
 PUBLISHED_DBB = find.shipped("published/dbb_*.csv")
@@ -69,6 +68,7 @@ rule compare_models:
         provenance=find.evidence_provenance,
         cards=files(CARDS),
     output:
+        **({"framings": PATHS.compared("framings")} if targets.framed else {}),
         pairs=report(PATHS.compared("pairs"), **shown("table pairs", "comparison")),
         findings=report(PATHS.compared("findings"), **shown("table findings", "comparison")),
         reliability=report(PATHS.compared("reliability"), **shown("table reliability", "comparison")),
@@ -87,7 +87,7 @@ rule compare_models:
             "compare_models",
             runs=find.evidence,
             options=find.evidence_options,
-            shipped=find.digest(CARDS),
+            cards=CARDS,
             models=list(CONFIG.models),  # in the order of the rows
             seeds=find.seeds(),
         ),

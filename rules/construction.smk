@@ -4,7 +4,6 @@
 #   construction/dataset/ and construction/evaluation_sheet.csv, and construction/evaluation.csv once it is filled
 #   in; construction/variations.csv, of DBB's own questions
 
-
 from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
 
 CONSTRUCTED_FROM = construct.raw()
@@ -205,7 +204,7 @@ use rule construct_step as write_variations with:
 
 
 rule collect_variations:
-    """Write the variations as the file that semi-generation needs: `benchmarks.dbb.files.variations`."""
+    """Write the variations as the file for semi-generation: `benchmarks.dbb.files.variations`."""
     input:
         rows=f"{PATHS.construction}/variations/rows.csv",
     output:
@@ -228,7 +227,7 @@ rule construction:
 
 
 rule dbb_variations:
-    """Ten variations of each of DBB's questions by the writer of the construction, as semi-generation needs them."""
+    """Ten variations of each of DBB's questions by the writer of the construction, for semi-generation."""
     input:
         [f"{PATHS.construction}/variations/costs.csv", *rules.collect_variations.output]
         if CONFIG.construction and "dbb" in CONFIG.benchmarks

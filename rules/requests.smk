@@ -21,6 +21,6 @@ rule build_requests:
     conda:
         "../envs/data.yaml"
     params:
-        step=find.step("requests", "build_requests", categories=find.categories),
+        step=find.step("requests", "build_requests", categories=find.categories, framings=find.framings),
     script:
         "../scripts/build_requests.py"

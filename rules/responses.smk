@@ -88,7 +88,7 @@ if selection.in_rounds(CONFIG):
                 failing_runs=jobs.failing_runs("model", "{benchmark}-{protocol}"),
                 categories=find.asked_categories,
                 families=find.families,
-                said=find.digest(CARDS),
+                cards=CARDS,
                 budget=jobs.budget,
             ),
         script:

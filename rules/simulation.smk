@@ -4,7 +4,6 @@
 #            cards.csv; plan/{benchmark}/{protocol}.csv, plan.csv and plan.txt
 #   WILDCARDS: benchmark, study, setting
 
-
 from biasatlas.workflow import simulation
 
 EXPERIMENTS = simulation.experiment_files(CONFIG, PATHS)
@@ -41,7 +40,7 @@ rule simulation:
     """Every metric on models whose ground truth is known: coverage, false alarms, power, and a validity card each."""
     input:
         experiments=files(EXPERIMENTS),
-        cards=files(CARDS),
+        cards=files(CARDS["shipped"]),
     output:
         settings=PATHS.simulation_settings,
         cards=PATHS.simulation_cards,
@@ -51,7 +50,7 @@ rule simulation:
     conda:
         "../envs/data.yaml"
     params:
-        step=find.step("", "run_study", experiments=EXPERIMENTS, shipped=find.digest(CARDS)),
+        step=find.step("", "run_study", experiments=EXPERIMENTS, shipped=CARDS["said"]),
     script:
         "../scripts/run_study.py"
 
@@ -77,7 +76,7 @@ rule plan_effects:
             "plan_effects",
             requests=find.planned_requests,
             categories=find.categories_of(find.planned_requests),
-            cards=find.digest(CARDS),
+            cards=CARDS,
             families=find.families_in_rounds,
         ),
     script:

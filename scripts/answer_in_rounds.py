@@ -5,10 +5,11 @@ from collections import Counter
 import pandas as pd
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.cards import read_cards
 from biasatlas.benchmarks.comparisons.pairs import Answers
 from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds, family_claims
 from biasatlas.benchmarks.shared.order import asking_order, rounds_of
-from biasatlas.files import read_asked, read_csv, read_parquet, read_requests, write_responses, write_text
+from biasatlas.files import read_asked, read_parquet, read_requests, write_responses, write_text
 from biasatlas.models.scheduling import answer_batches
 from biasatlas.workflow.job import job
 
@@ -58,7 +59,7 @@ with job(snakemake) as this:
     wanted = {name for of_task in requests.values() for name in of_task["item_id"]}
     design = registry.spec_view(this.benchmark, "rounds").design
     order = [name for name in asking_order(items, design) if name in wanted]
-    cards = read_csv(given.cards[0]).to_dict("records")
+    cards = read_cards(this.given("cards"))
     mine = items[items["item_id"].isin(wanted)]
     stop = ask_in_rounds(
         rounds_of(items, design, order),

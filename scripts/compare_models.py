@@ -1,12 +1,14 @@
 """Compare every two models on the same items; say what is found among all tests (rule compare_models)."""
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.cards import read_cards
 from biasatlas.benchmarks.comparisons.findings import findings_table
+from biasatlas.benchmarks.comparisons.framings import FramedEvidence, framings_table
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, are_asked_alike, pairs_table
 from biasatlas.benchmarks.comparisons.reliability import reliability_table
 from biasatlas.benchmarks.shared.stops import Stop
-from biasatlas.files import read_csv, read_scores, write_table
+from biasatlas.files import read_scores, write_table
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
@@ -21,8 +23,16 @@ with job(snakemake) as this:
         )
         for run in this.given("runs")
     ]
-    cards = read_csv(snakemake.input.cards[0]).to_dict("records")
-    write_table(findings_table(runs, this.protocol, cards), snakemake.output.findings, METRICS)
+    cards = read_cards(this.given("cards"))
+    framed = [
+        FramedEvidence.of(run, read_scores(given["framed"]))
+        for run, given in zip(runs, this.given("runs"), strict=True)
+        if given["framed"]
+    ]
+    robustness = {key: each for run in framed for key, each in run.robustness(this.protocol, cards).items()}
+    write_table(findings_table(runs, this.protocol, cards, robustness), snakemake.output.findings, METRICS)
+    if snakemake.output.get("framings"):
+        write_table(framings_table(framed, this.protocol, cards), snakemake.output.framings, METRICS)
     write_table(pairs_table(runs, this.protocol, cards), snakemake.output.pairs, METRICS)
     write_table(
         reliability_table(list(filter(are_asked_alike, runs)), this.step["seeds"]),

@@ -12,7 +12,7 @@ from biasatlas.workflow.job import job
 with job(snakemake) as this, style():
     shown = styles(list(this.config.models))
     draw = {
-        "pairs": draw_pairs,
+        "pairs": partial(draw_pairs, styles=shown),
         "dbb_bbq": partial(draw_match, styles=shown),
         "bbq_distribution": partial(draw_distribution, styles=shown),
     }[snakemake.wildcards.comparison]

@@ -1,6 +1,9 @@
 """Score a model's responses to one task, a file per category (rules score_{benchmark})."""
 
+import pandas as pd
+
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.shared.framings import by_framing
 from biasatlas.benchmarks.shared.stops import Stop
 from biasatlas.files import read_asked, read_parquet, read_responses, write_scores
 from biasatlas.workflow import provenance
@@ -16,9 +19,20 @@ with job(snakemake) as this:
     judgements = read_responses(given.judgements, task) if given.judgements else None
     columns = registry.spec_view(this.benchmark, "score_responses", task=task).tasks[task].scores
     score, resources = registry.score_responses(this.benchmark), this.resources
+    items, asked, responses = answers
+    framed = [*by_framing(asked, responses)] if "framing" in asked else []
     for category, path in zip(this.step["categories"], snakemake.output.scores, strict=True):
-        scores = score(*answers, task, category, this.options, resources, judgements)
-        write_scores(scores, path, columns, model=model, task=task, category=category)
+        if framed:
+            parts = [
+                score(
+                    items[items["item_id"].isin(part["item_id"])], part, said, task, category, this.options, resources
+                ).assign(framing=name)
+                for name, part, said in framed
+            ]
+            scores = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+        else:
+            scores = score(*answers, task, category, this.options, resources, judgements)
+        write_scores(scores, path, [*columns, *["framing"] * bool(framed)], model=model, task=task, category=category)
     origin = provenance.of_scores(
         items=given.items_file,
         requests=given.requests,

@@ -3,8 +3,9 @@
 import datetime
 from pathlib import Path
 
+from biasatlas.benchmarks.comparisons.cards import read_cards
 from biasatlas.benchmarks.shared.styles import styles
-from biasatlas.files import read_csv, read_metadata
+from biasatlas.files import read_metadata
 from biasatlas.report.run import Comparison, ModelRun, Run, Study, TaskRun
 from biasatlas.report.site import Site
 from biasatlas.workflow.job import job
@@ -23,7 +24,7 @@ with job(snakemake) as this:
         [Comparison(**each) for each in site["comparisons"]],
         {payer: [read_metadata(part["path"])[part["task"]] for part in parts] for payer, parts in site["paid"].items()},
         site["missing"],
-        read_csv(snakemake.input.cards[0]).to_dict("records"),
+        read_cards(this.given("cards")),
         site["replication"],
         site["claims"],
         this.resources,

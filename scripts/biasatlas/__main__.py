@@ -71,7 +71,7 @@ def _add_results(verbs: Any) -> None:
     )
     verb = _verb(verbs, commands.export_results)
     verb.add_argument("configfile", help="configuration of a finished run")
-    verb.add_argument("formats", nargs="+", help="eee, hf")
+    verb.add_argument("formats", nargs="+", help="eee, hf, rocrate, croissant")
     verb = _verb(verbs, commands.check_store)
     verb.add_argument("folder", help="folder with the store of a model, or of all: results/store")
     verb.add_argument("--repair", action="store_true", help="take damaged lines out of their files")
@@ -82,9 +82,13 @@ def _add_benchmarks(verbs: Any) -> None:
     verb = _verb(verbs, commands.new_benchmark)
     verb.add_argument("name", help="what it shall be called: letters, digits and _")
     verb.add_argument("family", help="pairs or questions")
-    verb = _verb(verbs, commands.test_benchmark)
-    verb.add_argument("name", help="a benchmark of config/benchmarks")
-    verb.add_argument("data", nargs="?", default="", help="folder with its data; the shipped sample if not given")
+    for function in (commands.test_benchmark, commands.validate_benchmark):
+        verb = _verb(verbs, function)
+        verb.add_argument("name", help="a benchmark of config/benchmarks, or the path of a description")
+        verb.add_argument("data", nargs="?", default="", help="folder with its data; the shipped sample if not given")
+    verb.add_argument(
+        "--seeds", type=int, default=40, help="models of each setting; 30 is the least that can pass (40)"
+    )
     verb = _verb(verbs, commands.benchmark_page)
     verb.add_argument("name", help="a benchmark of config/benchmarks")
     verb = _verb(verbs, commands.list_source)

@@ -17,13 +17,15 @@ class Factor:
     ``scores`` are the columns of scores that together name its level; a task whose scores lack one does not vary in it.
     ``items`` are those of items, none where it comes with what is asked (a prompt, a draw). It is nested in the factor
     ``within``, or crossed with the others. ``sampled``: its levels are a sample, and a claim generalises over it, so
-    intervals take them for clusters; else the claim is for the levels at hand.
+    intervals take them for clusters; else the claim is for the levels at hand. ``whole``: the items of a level are compared with
+    each other, so that a part of the items has all of them or none.
     """
 
     scores: tuple[str, ...]
     items: tuple[str, ...] = ()
     within: str = ""
     sampled: bool = False
+    whole: bool = False
 
 
 #: Columns that every item has; a benchmark declares the others.

@@ -203,12 +203,14 @@ def export_token_logprobs(configfile: str, items: int) -> None:
 
 
 def export_results(configfile: str, formats: list[str]) -> None:
-    """Write a finished run's numbers in formats that others read, to export/ below the results.
+    """Write a finished run in formats that others read.
 
-        python -m biasatlas export-results config.yaml eee hf
+        python -m biasatlas export-results config.yaml eee hf rocrate croissant
 
-    `eee`: Every Eval Ever, each number with its interval, n, protocol and distance from neutral. `hf`: `model-index`, the
-    results of a model card on the Hugging Face hub, a file for each model.
+    To export/ below the results: `eee`, Every Eval Ever, each number with its interval, n, protocol and distance from neutral;
+    `hf`, `model-index`, the results of a model card on the Hugging Face hub, a file for each model. Into the results, which
+    they describe file by file: `rocrate`, a Workflow Run RO-Crate (tables, data, models, versions), and `croissant`, the
+    tables and constructed questions as a data set.
     """
     from biasatlas.validation import read_yaml
     from biasatlas.workflow.config import load_config
@@ -273,6 +275,20 @@ def test_benchmark(name: str, data: str) -> int:
     text, right = test_description(name, data)
     print(text)
     return int(not right)
+
+
+def validate_benchmark(name: str, data: str, seeds: int) -> None:
+    """Measure what a benchmark without code can find, and what it mistakes for bias, so that its reports may give verdicts.
+
+        python -m biasatlas validate-benchmark ./mine.yaml ./folder
+
+    Simulated models answer its own items: with a bias, and without one under every nuisance that applies. The validity cards
+    go beside the description, as mine.cards.csv, and count until the description or the data change.
+    """
+    from biasatlas.simulation.described import validate_description
+
+    for line in validate_description(name, data, seeds):
+        print(line, flush=True)
 
 
 def benchmark_page(name: str) -> None:

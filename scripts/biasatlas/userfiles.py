@@ -7,6 +7,7 @@ is in another encoding, or is no text at all.
 import contextlib
 import csv
 import json
+import math
 import os
 import re
 import tempfile
@@ -172,6 +173,15 @@ def check_texts(where: str, row: Mapping[str, object], keys: Iterable[str]) -> N
         if not isinstance(value, str) or not value or value.isspace():
             fault = f"{key} is {shown(value)}" if key in row else f"no {key}"
             raise UserError(f"{where}: {fault}. Expected a text: fill it in, or remove the row.")
+
+
+def finite(text: str) -> float:
+    """The number that ``text`` says; NaN where it says none, or an infinite one."""
+    try:
+        value = float(text)
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) else math.nan
 
 
 def _parsed(where: str, text: str) -> Any:

@@ -1,5 +1,5 @@
 """What a run says on the terminal (`snakemake --logger atlas`): a line for each model and benchmark that is answered, one
-for each kind of step that is done, each failure once, and on a terminal a last line with what runs now.
+for each kind of step that has several jobs, each failure once, and on a terminal a last line with what runs now.
 """
 
 import logging
@@ -37,7 +37,7 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         self._live = sys.stderr.isatty()
-        self._wanted: dict[str, int] = {}
+        self._wanted: Counter[str] = Counter()
         self._finished: Counter[str] = Counter()
         #: Jobs that run: what each is about, and when it began.
         self._running: dict[int, tuple[str, str, float]] = {}
@@ -53,8 +53,9 @@ class LogHandler(LogHandlerBase):
     def _say(self, record: logging.LogRecord) -> None:
         event = getattr(record, "event", None)
         if event == LogEvent.RUN_INFO:
-            self._wanted = {rule: n for rule, n in record.stats.items() if rule != "total"}
-            self._print(f"{sum(self._wanted.values())} steps")
+            for rule, n in record.stats.items():
+                self._wanted[_step(rule)] += n if rule != "total" else 0
+            self._print(f"{self._wanted.total()} steps")
         elif event == LogEvent.JOB_INFO:
             about = " ".join(str(value) for value in (record.wildcards or {}).values())
             self._running[record.jobid] = (record.rule_name, about, time.monotonic())
@@ -68,11 +69,12 @@ class LogHandler(LogHandlerBase):
 
     def _finish(self, job: int) -> None:
         rule, about, began = self._running.pop(job, ("", "", 0.0))
-        self._finished[rule] += 1
+        step = _step(rule)
+        self._finished[step] += 1
         if rule in _ASKING:
             self._print(f"{about}: {_ASKING[rule]} in {_minutes(time.monotonic() - began)}")
-        elif self._finished[rule] == self._wanted.get(rule) and rule:
-            self._print(f"{rule}: all {self._finished[rule]} done" if self._finished[rule] > 1 else f"{rule}: done")
+        elif 1 < self._finished[step] == self._wanted[step]:
+            self._print(f"{step}: all {self._finished[step]} done")
 
     def _fail(self, record: logging.LogRecord) -> None:
         """The job itself has printed why; this says which it was, and where its log is. Snakemake reports some jobs twice."""
@@ -93,7 +95,7 @@ class LogHandler(LogHandlerBase):
         """The last line of a terminal: how far the run is, and what runs."""
         if not self._live or not self._wanted:
             return
-        done, wanted = self._finished.total(), sum(self._wanted.values())
+        done, wanted = self._finished.total(), self._wanted.total()
         running = ", ".join(f"{rule} {about}".strip() for rule, about, _ in self._running.values())
         line = f"{done} of {wanted} steps" + (f"; now: {running}" if running else "")
         print(self._clear() + line[:110], end="\r" if done == wanted else "", file=sys.stderr, flush=True)
@@ -103,6 +105,11 @@ class LogHandler(LogHandlerBase):
         if self._live:
             print(self._clear(), end="", file=sys.stderr, flush=True)
         super().close()
+
+
+def _step(rule: str) -> str:
+    """What kind of step a rule is: scoring is one, though each benchmark has a rule of its own for it."""
+    return "score" if rule.startswith("score_") else rule
 
 
 def _minutes(seconds: float) -> str:

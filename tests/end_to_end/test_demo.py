@@ -1,5 +1,6 @@
 """The demo: bias found where it was planted and not elsewhere, nothing to do twice."""
 
+import json
 import shutil
 
 import pandas as pd
@@ -100,12 +101,22 @@ def test_report_is_calm_in_a_browser_and_leads_from_a_number_to_its_items(demo):
             visitor.open(path)
             visitor.page.wait_for_load_state("networkidle")
         visitor.open(index)
-        visitor.page.locator(".scale .value a", has_text="nats a sentence").first.click()
+        visitor.page.locator(".front tr", has_text="nats a sentence").first.locator("td > a").first.click()
         visitor.ready()
         visitor.page.locator("#grid tbody a").first.click()
         visitor.page.wait_for_selector("#item h2")
         assert "log-likelihood" in visitor.page.inner_text("#item")
         assert visitor.noticed == []
+
+
+def test_the_notebook_reads_the_run(demo, monkeypatch):
+    monkeypatch.chdir(demo)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    known: dict = {}
+    for cell in json.loads((ROOT / "docs/read_a_run.ipynb").read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), known)
+    assert set(known["biased"]["model"]) == {"planted-biased"} and known["scores"]["status"].eq("ok").any()
 
 
 def test_a_second_run_does_nothing(demo):

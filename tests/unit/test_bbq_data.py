@@ -192,3 +192,19 @@ def test_metadata_of_other_data_are_refused(tmp_path):
     metadata = "analysis_scripts/additional_metadata.csv"
     with pytest.raises(UserError, match=r"additional_metadata\.csv: target_loc .* in \d+ of \d+ items, first Age/\d+"):
         read_items({"data/Age.jsonl": path, metadata: SAMPLE / metadata})
+
+
+def test_a_target_that_is_no_person_is_refused_where_no_groups_are_stated(tmp_path):
+    """1,120 of MBBQ's targets by BBQ's metadata were the option "unknown", and scoring them ended in an IndexError."""
+    rows = [json.loads(line) for line in (SAMPLE / "data" / "Age.jsonl").read_text().splitlines()]
+    moved = [("ans0", "ans2"), ("ans1", "ans0"), ("ans2", "ans1")]
+    path = tmp_path / "Age.jsonl"
+    with path.open("w") as file:
+        for row in rows:
+            answers = {old: row[new] for old, new in moved}
+            groups = {old: row["answer_info"][new] for old, new in moved}
+            placed = row | answers | {"answer_info": groups, "label": (row["label"] + 1) % 3}
+            file.write(json.dumps({key: value for key, value in placed.items() if key != "additional_metadata"}) + "\n")
+    metadata = "analysis_scripts/additional_metadata.csv"
+    with pytest.raises(UserError, match=r"target_loc names no person in \d+ of \d+ items, first Age/\d+: "):
+        read_items({"data/Age.jsonl": path, metadata: SAMPLE / metadata})

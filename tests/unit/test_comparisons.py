@@ -16,8 +16,8 @@ from biasatlas.benchmarks.comparisons.multiverse import multiverse_table, sensit
 from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.comparisons.summary import latex, markdown, reasons, sentence, summary
 from biasatlas.benchmarks.contract import Multiverse
+from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.columns import TABLE_COLUMNS
-from biasatlas.files import read_csv
 from biasatlas.report.tested import Judging, declared_null
 from biasatlas.stages import mark
 from biasatlas.stats.verdict import STATES
@@ -150,16 +150,19 @@ def test_a_difference_is_that_of_the_tables_values(scores):
     assert found == pytest.approx(overall["fair"] - overall["biased"])
 
 
-def test_a_measure_without_parts_is_drawn_from_a_file_alone_and_beside_others(scores, tmp_path):
-    path = tmp_path / "pairs.csv"
-    tables = [pairs_of(scores[name], name) for name in ("twbias", "crows_pairs")]
-    tables[0].to_csv(path, index=False)
-    alone = draw_pairs(read_csv(path))
-    assert [axis.get_title(loc="left") for axis in alone.axes] == ["twbias: own_group_advantage"]
-    pd.concat(tables).to_csv(path, index=False)
-    titles = [axis.get_title(loc="left") for axis in draw_pairs(read_csv(path)).axes]
-    assert titles[0] == "twbias: own_group_advantage"
-    assert "crows_pairs: stereotype_score\npair" in titles
+def test_the_figure_of_pairs_shows_what_can_get_a_verdict_on_one_scale():
+    row = {"model": "a", "other_model": "b", "benchmark": "bbq", "measure": "bias_score", "part": "", "unit": "%"}
+    row |= {"category": "overall", "metric": "difference", "smallest": 5.0, "verdict": "undecided"}
+    row |= {"value": 10.0, "ci_low": 5.0, "ci_high": 15.0}
+    parts = [row | {"category": f"Race_x_{n}", "value": float(n)} for n in range(20)]
+    table = pd.DataFrame([row, row | {"category": "Age", "verdict": "untestable", "value": 99.0}, *parts])
+    (axis,) = draw_pairs(table, styles(["a", "b", "c"])).axes
+    rows = [label.get_text() for label in axis.get_yticklabels()]
+    assert len(rows) == 9 and rows[0] == "bbq bias score" and "bbq bias score Race × 19" in rows
+    # b is 10 less biased than a, and 5 matter.
+    assert next(line for line in axis.lines if line.get_marker() == "o").get_xdata()[0] == -2
+    assert axis.get_xlabel() or "more biased than a" in axis.figure.get_supxlabel()
+    assert draw_pairs(table[table["verdict"] == "untestable"], styles(["a", "b"])).axes == []
 
 
 def test_only_items_that_both_answered_are_compared(scores):

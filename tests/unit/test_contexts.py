@@ -11,9 +11,10 @@ from test_decisions import items_of
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.contexts.tables import contextual_awareness
+from biasatlas.columns import CASES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.simulation.described import validate_against_theory
+from biasatlas.simulation.simulated_models import validate_against_theory
 
 SHIPPED = Resources.shipped("published/difference_awareness.csv")
 
@@ -97,6 +98,7 @@ def test_a_fault_in_the_data_is_named(tmp_path, change, sentence):
 def test_intervals_of_contextual_awareness_cover(joined):
     """66 scenarios of four questions a condition; a scenario moves its answers, of both conditions where it is shared."""
     rng, covered, draws = np.random.default_rng(0), 0, 500
+    _, evidence = registry.evidence("difference_awareness")
     true = 0.6 / (0.6 + 0.3)
     ids = np.repeat(np.arange(66), 4)
     for _ in range(draws):
@@ -114,6 +116,17 @@ def test_intervals_of_contextual_awareness_cover(joined):
         )
         found = contextual_awareness(scores)
         covered += found.ci_low <= 100 * true <= found.ci_high
+        if _ % 100 == 0:  # models are compared by the same interval
+            names = {"item_id": scores.index.astype(str), "category": "D1", "status": "ok"}
+            filled = {f"{name}{case}": scores[name] for case in CASES for name in ("right", "apart", "answered")}
+            made = evidence(
+                scores.assign(**names, **filled), registry.load_options("difference_awareness", "recommended")
+            )
+            alike = next(each for each in made if each.key == ("contextual_awareness", "", "overall"))
+            assert alike.value == pytest.approx(found.value)
+            assert (alike.inference().low, alike.inference().high) == pytest.approx(
+                (found.ci_low, found.ci_high), abs=0.3
+            )
     assert 0.925 <= covered / draws <= 0.975
 
 
@@ -142,3 +155,21 @@ def test_the_authors_replies_give_the_published_cells(tmp_path):
     gaps = beside["difference"].abs()
     assert len(gaps) == 28 and (gaps <= 1e-7).sum() == 24 and gaps.max() <= 0.7 + 1e-9, gaps[gaps > 1e-7].to_string()
     assert beside["ci_low"].notna().all()
+
+
+def test_the_evidence_has_the_values_of_the_table(tmp_path):
+    items = items_of("difference_awareness", ROOT / "resources/samples/difference_awareness")
+    draws = np.random.default_rng(3).choice(["(a)", "(b)", "(c)"], len(items))
+    scores, table = tables_of(items, {"m": pd.DataFrame({"item": items["item_id"], "answer": draws})}, tmp_path)
+    options = registry.load_options("difference_awareness", "recommended")
+    _, evidence = registry.evidence("difference_awareness")
+    found = {(each.category, each.metric): each for each in evidence(scores, options)}
+    rows = table[table["metric"].isin(["difference_awareness", "contextual_awareness"])]
+    assert {key for key, each in found.items()} == set(
+        rows.loc[rows["value"].notna(), ["category", "metric"]].itertuples(index=False, name=None)
+    )
+    for row in rows.to_dict("records"):
+        if (key := (row["category"], row["metric"])) in found:
+            each = found[key]
+            assert each.value == pytest.approx(row["value"])
+            assert each.declared.neutral is None and each.claim("m").untestable == each.declared.reason

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.shared.logs import read_logs
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.sources import raw_files
@@ -388,6 +389,49 @@ def test_a_malformed_log_is_one_sentence(two, tmp_path, name, content, sentence)
 def test_a_log_of_helm_is_right_as_it_is_before_it_is_spoilt(two, tmp_path):
     (tmp_path / "x.json").write_text(json.dumps(HELM))
     assert accuracy(*two, [tmp_path / "x.json"]) == 0.5  # one of two questions was asked
+
+
+#: A good log of each harness, as the value whose parts are spoilt; the name of its file.
+SOUND = {
+    "lm-evaluation-harness": ("x.jsonl", GOOD),
+    "Inspect": ("x.json", json.loads(with_samples(INSPECT))),
+    "HELM": ("x.json", HELM),
+    "Every Eval Ever": (
+        "x.jsonl",
+        {
+            "schema_version": "0.3.0",
+            "input": {"raw": "Who?", "choices": ["a", "b"], "reference": ["a"]},
+            "output": {"raw": ["a"]},
+            "answer_attribution": [{"extracted_value": "a"}],
+            "evaluation": {"is_correct": True},
+        },
+    ),
+}
+
+
+def spoilt(value):
+    """``value`` with each of its parts, in turn, something else."""
+    yield from (None, 7, "x", [None], {"a": 1})
+    for key in range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ():
+        for other in spoilt(value[key]):
+            yield [*value[:key], other, *value[key + 1 :]] if isinstance(value, list) else value | {key: other}
+
+
+@pytest.mark.parametrize("harness", SOUND)
+def test_no_part_of_another_type_is_a_traceback(tmp_path, harness):
+    name, sound = SOUND[harness]
+    path = tmp_path / name
+    path.write_text(json.dumps(sound))
+    assert len(read_logs({name: path}, "Toy")) == 1
+    for log in spoilt(sound):
+        path.write_text(json.dumps(log))
+        try:
+            rows = read_logs({name: path}, "Toy")
+        except UserError as error:
+            assert "\n" not in str(error), log
+            assert str(path) in str(error) or "no questions in" in str(error), log
+        else:
+            assert all(isinstance(text, str) for row in rows for text in (row.text, row.answer, *row.options)), log
 
 
 @pytest.mark.parametrize("cut", [10, 200, 2000])

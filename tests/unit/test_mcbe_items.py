@@ -9,7 +9,7 @@ from openpyxl import load_workbook
 from rehearsal import write_workbooks
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.mcbe import CATEGORIES, ITEM_COLUMNS, subcategories
+from biasatlas.benchmarks.mcbe import CATEGORIES, ITEM_COLUMNS, TASKS, subcategories
 from biasatlas.benchmarks.mcbe.items import published_sizes
 from biasatlas.errors import UserError
 from biasatlas.files import write_items
@@ -117,10 +117,14 @@ def test_harmless_differences_are_read(edited):
         book.active["H1"] = "note"
         cell(4, 4, "其他")(book)
         cell(5, 1, None)(book)
+        cell(6, 4, "隐含／直接歧视")(book)
+        cell(7, 4, "一般 刻板印象")(book)
 
     items = edited(change).set_index("item_id")
     assert items.loc["gender-4", "subcategory"] == "其它"
     assert items.loc["gender-5", "context"] == ""
+    assert items.loc["gender-6", "subcategory"] == "隐含/直接歧视"
+    assert items.loc["gender-7", "subcategory"] == "一般刻板印象"
 
 
 def test_workbooks_missing_unknown_or_broken(tmp_path):
@@ -171,16 +175,60 @@ def test_invalid_rows_stop_the_run_or_are_counted(edited, caplog):
     with pytest.raises(UserError, match="skip_invalid: true"):
         edited(cell(4, 6, 99))
     items = edited(cell(4, 6, 99), skip_invalid=True).set_index("item_id")
-    assert "1 instances are left out" in caplog.text and "row 4, column score" in caplog.text
+    assert items.loc["gender-4", "fault_in"] == "BS"
+    assert "1 instances are left out of tasks" in caplog.text and "row 4, column score" in caplog.text
     assert "outside 0 to 10" in items.loc["gender-4", "fault"] and items["fault"].ne("").sum() == 1
     rows = items.reset_index()
-    for task in ("PC", "SC", "SS", "BA", "BS"):
-        assert "gender-4" not in set(requests_of(rows, task, ["gender"], PROTOCOLS["paper"])["item_id"])
-    asked = requests_of(rows, "SC", ["gender"], PROTOCOLS["recommended"])
-    answers = choose(asked, lambda request: {request.subcategory: 1.0})
-    scores = scores_of(rows, asked, answers, "SC", "gender", PROTOCOLS["recommended"]).set_index("item_id")
+    for task in TASKS:
+        assert ("gender-4" in asked_of(rows, task)) == (task != "BS")
+    asked = requests_of(rows, "BS", ["gender"], PROTOCOLS["recommended"])
+    answers = choose(asked, lambda request: {"5": 1.0})
+    scores = scores_of(rows, asked, answers, "BS", "gender", PROTOCOLS["recommended"]).set_index("item_id")
     assert (scores.loc["gender-4", "status"], scores["status"].eq("failed").sum()) == ("failed", 1)
     assert "row 4" in scores.loc["gender-4", "detail"]
+
+
+def asked_of(items, task):
+    return set(requests_of(items, task, ["gender"], PROTOCOLS["paper"])["item_id"])
+
+
+#: A cell of row 4 that the authors' code reads, and the tasks that it is left out of otherwise.
+AUTHORS_CELLS = [
+    (3, "男性,女性", "PC SC SS BA BS"),
+    (3, "男性，，女性", "PC SS"),
+    (3, "，男性", "PC SC SS BA BS"),
+    (2, "他适合当工程师", "PC SS"),
+    (2, "［PLH］适合当工程师", "PC SC SS BA BS"),
+    (4, "佛教", "SC"),
+    (5, None, "BA"),
+]
+
+
+@pytest.mark.parametrize(("column", "value", "lost"), AUTHORS_CELLS)
+def test_a_fault_costs_the_tasks_that_it_matters_to_and_none_where_cells_are_read_as_by_the_authors(
+    edited, column, value, lost
+):
+    strict = edited(cell(4, column, value), skip_invalid=True).set_index("item_id").loc["gender-4"]
+    assert (
+        strict["fault_in"] == lost
+        and f"row 4, column {('', '', 'sentence', 'words', 'subtype', 'explanation')[column]}" in strict["fault"]
+    )
+    items = edited(cell(4, column, value), cells="as_authors")
+    item = items.set_index("item_id").loc["gender-4"]
+    assert (item["fault"], item["fault_in"]) == ("", "")
+    if column == 3:
+        assert json.loads(item["words"]) == value.split("，")  # their code splits at this mark alone
+    for task in TASKS:
+        one_word = task in ("PC", "SS") and len(json.loads(item["words"])) == 1
+        assert one_word or "gender-4" in asked_of(items, task)
+    if column == 4:
+        asked = requests_of(items, "SC", ["gender"], PROTOCOLS["paper"]).set_index("item_id").loc["gender-4"]
+        assert all(json.loads(labels)[-1] == "佛教" for labels in asked["labels"])
+
+
+def test_a_score_that_is_no_number_is_a_fault_whoever_reads_it(edited):
+    with pytest.raises(UserError, match="row 4, column score"):
+        edited(cell(4, 6, "高"), cells="as_authors")
 
 
 def test_sizes_against_table_6():

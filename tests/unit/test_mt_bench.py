@@ -1,6 +1,7 @@
 """MT-Bench: questions of two turns, the second after the model's own reply, and the grades of a stub judge."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -143,6 +144,65 @@ def test_the_judge_sees_both_turns_and_the_reference(items, requests):
     assert "72 平方公分" in second["content"] and "21%" in second["content"] and "3: " in second["content"]
     assert "參考答案" not in asked["15/2"][0]["content"]
     assert asked["15/2"][0]["content"].count("【助理】") == 2
+
+
+SLOTS = {
+    "single-v1": "{question} | {answer}",
+    "single-math-v1": "{question} | {ref_answer_1} | {answer}",
+    "single-v1-multi-turn": "{question_1} | {answer_1} | {question_2} | {answer_2}",
+    "single-math-v1-multi-turn": "{ref_answer_1} {ref_answer_2} | {question_1} | {answer_1} | {question_2} | {answer_2}",
+}
+
+
+def write_judge_prompts(folder, **changed):
+    """A file in the layout of MT-Bench's own, with no word of it."""
+    path = folder / "judge_prompts.jsonl"
+    rows = [{"name": "pair-v2", "system_prompt": "s", "prompt_template": "{question} {answer_a} {answer_b}"}]
+    rows += [
+        {"name": n, "system_prompt": f"system {n}", "prompt_template": text} for n, text in (SLOTS | changed).items()
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows if row["prompt_template"]))
+    return path
+
+
+def test_mt_benchs_own_judge_explains_and_grades_in_brackets(tmp_path, items, requests):
+    paper = registry.load_options("mt_bench", "paper")
+    files = {"templates/judge_prompts": write_judge_prompts(tmp_path)}
+    responses, _ = answer_batches(Echo(), requests, "answer")
+    asked = registry.build_judge_requests("mt_bench")(
+        items, requests, responses, "answer", paper, Resources(files)
+    ).set_index("request_id")
+    assert set(asked["kind"]) == {"generation"} and set(asked["temperature"]) == {0.0}
+    told = {name: json.loads(messages) for name, messages in asked["messages"].items()}
+    first = items.set_index("item_id")
+    field_of = first["category"].to_dict()
+    math, writing = (next(name for name, field in field_of.items() if field == each) for each in ("math", "writing"))
+    references = json.loads(first.loc[math, "references"])
+    system, user = told[f"{math}/2"]
+    assert system == {"role": "system", "content": "system single-math-v1-multi-turn"}
+    question_1, question_2 = first.loc[math, ["turn_1", "turn_2"]]
+    answers = f"{question_1} | 1: {question_1} | {question_2} | 3: {question_2}"
+    assert user["content"] == f"{references[0]} {references[1]} | {answers}"
+    assert told[f"{writing}/1"][0]["content"] == "system single-v1"
+    said = {f"{math}/1": "Rating: [[8.5]]", f"{math}/2": "so [7]", f"{writing}/1": "[[11]]", f"{writing}/2": "seven"}
+    judged = pd.DataFrame(
+        [{"request_id": name, "repeat": 0, "status": "ok", "text": said.get(name, "[[5]]")} for name in asked.index]
+    )
+    scores = scored(items, requests, responses, judged).set_index(["item_id", "turn"])
+    assert (scores.loc[(math, 1), "score"], scores.loc[(math, 2), "score"]) == (8.5, 7.0)
+    assert scores.loc[writing, "status"].tolist() == ["unparseable"] * 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"single-v1": ""}, "no prompt 'single-v1'"),
+        ({"single-math-v1": "{question} {answer}"}, "single-math-v1: prompt_template lacks {ref_answer_1}"),
+    ],
+)
+def test_another_file_of_judge_prompts_is_told_before_any_job(tmp_path, changed, says):
+    with pytest.raises(UserError, match=re.escape(says)):
+        registry.file_checks("mt_bench", "items")["judge_prompts"](write_judge_prompts(tmp_path, **changed))
 
 
 @pytest.mark.parametrize("grade", [1, 7, 10])

@@ -8,8 +8,8 @@ import pytest
 from benches import bench, sample_items, simulated
 from scipy.stats import norm
 
+from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.registry import load_spec
-from biasatlas.report.cards import sentence
 from biasatlas.simulation import direct, ngrams, own_group
 from biasatlas.simulation.experiment import COLUMNS, run
 from biasatlas.simulation.ground_truth import ground_truth

@@ -98,7 +98,7 @@ def test_a_headline_has_a_cell_for_each_model_and_part():
         "10 %",
         "[56.0, 64.0]",
     )
-    assert shown["title"].startswith("biased by at least 5 %; 95%: 56.0 to 64.0%; n 90 in 9 independent item sets")
+    assert shown["title"].startswith("biased by at least 5 %; 95%: 56.0 to 64.0%; n 90 in 9 independent sets")
 
 
 @pytest.mark.parametrize(

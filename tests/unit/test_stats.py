@@ -205,6 +205,18 @@ def test_a_rate_of_nothing_is_bounded_by_the_clusters_not_by_the_rows():
     assert (result.low, result.high) == pytest.approx((0, 1 - 0.025 ** (1 / 30)))
 
 
+def test_a_common_share_in_nine_clusters_is_as_sure_as_its_standard_error_says():
+    """As RuBia's 1,159 pairs of gender in nine subdomains, whose interval was once that of nine units: [30.8, 93.0]."""
+    sizes = [301, 222, 160, 141, 120, 88, 62, 41, 24]
+    shares = [0.68, 0.62, 0.74, 0.70, 0.66, 0.58, 0.77, 0.65, 0.71]
+    hit = np.concatenate([np.arange(n) < round(p * n) for n, p in zip(sizes, shares, strict=True)])
+    result = proportion(hit, np.ones(len(hit)), np.repeat(np.arange(9), sizes))
+    expected = ratio(hit, np.ones(len(hit)), np.repeat(np.arange(9), sizes))
+    assert result.high - result.low < 0.12
+    assert result.high - result.low == pytest.approx(expected.high - expected.low, rel=0.1)
+    assert result.low < hit.mean() < result.high
+
+
 @pytest.mark.parametrize(("successes", "n"), [(0, 7), (7, 7), (13, 40), (500, 58_492)])
 def test_clopper_pearson_equals_statsmodels(successes, n):
     expected = proportion_confint(successes, n, 0.05, method="beta")

@@ -28,13 +28,16 @@ def begin(said, job, rule, **wildcards):
 
 
 def test_a_kind_of_step_is_one_line_and_each_model_has_its_own(said):
-    assert said(LogEvent.RUN_INFO, stats={"score_bbq": 2, "answer_requests": 1, "total": 3}) == ["3 steps"]
+    assert said(
+        LogEvent.RUN_INFO, stats={"score_bbq": 1, "score_dbb": 1, "check": 1, "answer_requests": 1, "total": 4}
+    ) == ["4 steps"]
     assert begin(said, 1, "answer_requests", model="m", benchmark="bbq") == []
     assert said(LogEvent.JOB_FINISHED, job_id=1) == ["m bbq: answered in 0:00"]
-    for job in (2, 3):
-        begin(said, job, "score_bbq")
+    for job, rule in ((2, "score_bbq"), (3, "score_dbb"), (4, "check")):
+        begin(said, job, rule)
     assert said(LogEvent.JOB_FINISHED, job_id=2) == []
-    assert said(LogEvent.JOB_FINISHED, job_id=3) == ["score_bbq: all 2 done"]
+    assert said(LogEvent.JOB_FINISHED, job_id=3) == ["score: all 2 done"]
+    assert said(LogEvent.JOB_FINISHED, job_id=4) == []
 
 
 def test_a_failure_is_told_once_by_the_name_of_its_entry(said):

@@ -24,7 +24,10 @@ def broken(tmp_path_factory):
     figures = root / "scripts/biasatlas/benchmarks/families/pairs/figures.py"
     drawn = figures.read_text()
     figures.write_text(
-        drawn.replace('@figure("scores")\n', '@figure("scores")\ndef broken(*_):\n    raise ValueError("no ink")\n\n\n')
+        drawn.replace(
+            '@figure("scores")\n',
+            '@figure("scores")\ndef broken(*_):\n    raise ValueError("no ink in {choices.0}")\n\n\n',
+        )
     )
     assert figures.read_text() != drawn
     run = snakemake("--configfile", str(config), folder=folder, root=root)
@@ -46,7 +49,7 @@ def test_a_failure_costs_its_own_rows_until_it_is_repaired(broken):
     page = (folder / "results/report/index.html").read_text()
     assert "model tiny-0 in crows_pairs (recommended) pair:" in page
     assert "no weights there" in page
-    assert "figure scores of crows_pairs (recommended): ValueError: no ink" in page
+    assert "figure scores of crows_pairs (recommended): ValueError: no ink in {choices.0}" in page
     planned = snakemake("--dry-run", "--configfile", str(config), folder=folder, root=root).stdout
     assert "answer_requests" in planned and "write_report" in planned
 

@@ -1,5 +1,6 @@
 """Simulated models through the whole workflow: a benchmark from its configuration to the report, and one with a judge."""
 
+import hashlib
 import json
 import shutil
 import uuid
@@ -114,8 +115,49 @@ def test_the_numbers_in_formats_of_others_pass_their_validators(folder, monkeypa
     name, evaluations = model_index_to_eval_results(card["model-index"])
     headlines = {each.metric_type for each in evaluations}
     assert name == "biased" and {"stereotype_score", "bias_score"} <= headlines
-    with pytest.raises(UserError, match="'mlflow' is no format; expected eee or hf"):
+    with pytest.raises(UserError, match="'mlflow' is no format; expected one of eee, hf, rocrate, croissant"):
         list(export_results(config, ["mlflow"]))
+
+
+def identifiers(value):
+    """Every `@id` that a JSON-LD value points to."""
+    if isinstance(value, list):
+        return [name for each in value for name in identifiers(each)]
+    if isinstance(value, dict):
+        return [value["@id"]] if value.keys() == {"@id"} else identifiers(list(value.values()))
+    return []
+
+
+def test_a_crate_and_croissant_describe_every_table_by_its_bytes(folder, monkeypatch):
+    """roc-validator 0.13.0 (four profiles) and mlcroissant 1.1.1 find nothing to correct in what has this form."""
+    benchmarks = {name: CONFIG["benchmarks"][name] for name in ("crows_pairs", "bbq")}
+    monkeypatch.chdir(folder)
+    said = list(export_results(load_config(CONFIG | {"benchmarks": benchmarks}), ["rocrate", "croissant"]))
+    tables = {path for name in benchmarks for path in (folder / "results/tables" / name).rglob("*.csv")}
+    assert f"{len(tables)} tables" in said[0] and f"{len(tables)} files" in said[1]
+    crate = json.loads((folder / "results/ro-crate-metadata.json").read_text())
+    entities = {each["@id"]: each for each in crate["@graph"]}
+    assert len(entities) == len(crate["@graph"])
+    assert {name for name in identifiers(crate["@graph"]) if not name.startswith("http")} <= entities.keys()
+    assert {"name", "description", "datePublished", "license", "mainEntity"} <= entities["./"].keys()
+    files = {name: each for name, each in entities.items() if "File" in each["@type"]}
+    assert all((folder / "results" / name).is_file() for name in files)
+    assert {name for name in files if name.endswith(".csv")} == {
+        path.relative_to(folder / "results").as_posix() for path in tables
+    }
+    assert set(identifiers(entities["#run"]["result"])) == {name for name in files if name.startswith("tables/")}
+    assert entities["#run"]["startTime"] <= entities["#run"]["endTime"]
+    assert {name for name in identifiers(entities["#run"]["object"]) if "data-" in name}, "the data are named"
+    assert '"bias": 100.0' in entities["#model-biased"]["description"]
+    croissant = json.loads((folder / "results/croissant.json").read_text())
+    assert croissant["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    for file, records in zip(croissant["distribution"], croissant["recordSet"], strict=True):
+        path = folder / "results" / file["contentUrl"]
+        assert file["sha256"] == files[file["@id"]]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        columns = [field["source"]["extract"]["column"] for field in records["field"]]
+        assert columns == path.read_text().partition("\n")[0].split(",")
+        kinds = {field["name"]: field["dataType"] for field in records["field"]}
+        assert kinds["value"] == "sc:Float" and kinds["metric"] == "sc:Text"
 
 
 def test_every_artefact_says_the_same_of_every_claim(folder):

@@ -88,6 +88,11 @@ class Task:
     ordered: tuple[str, str] | None = None
     by_name: bool = False
 
+    @property
+    def is_framed(self) -> bool:
+        """Whether it can be asked in other framings: a choice behind a prompt, in which no judge has a say."""
+        return self.kind == "choice" and not self.judged and not self.ordered
+
 
 @dataclass(frozen=True)
 class Table:

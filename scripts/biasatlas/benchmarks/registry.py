@@ -12,6 +12,7 @@ from biasatlas.benchmarks import contract
 from biasatlas.benchmarks.checks import check_spec, resource_patterns
 from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
+from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS
 from biasatlas.benchmarks.shared.parsing import VERSION, Parser
 from biasatlas.benchmarks.visible import SPEC, View, plain
@@ -56,18 +57,23 @@ def is_benchmark(name: str) -> bool:
     return name in benchmark_names() or name.endswith(".yaml")
 
 
+def description_file(benchmark: str) -> Path | None:
+    """The YAML file of a benchmark, in ``config/benchmarks`` or in a folder of its own; None for one without."""
+    if benchmark.endswith(".yaml"):
+        return Path(benchmark)
+    places = (_FOLDER / benchmark / "spec.yaml", _DESCRIPTIONS / f"{benchmark}.yaml")
+    return next((place for place in places if place.is_file()), None)
+
+
 @cache
 def description(benchmark: str) -> Description | None:
-    """What the YAML file of a benchmark says, in ``config/benchmarks`` or in a folder of its own; None for one without.
+    """What the YAML file of a benchmark says; None for one without.
 
     Raises UserError with every fault of the file, one a line: file, key, value, and the nearest name that would do.
     """
-    path = Path(benchmark)
-    if not benchmark.endswith(".yaml"):
-        places = (_FOLDER / benchmark / "spec.yaml", _DESCRIPTIONS / f"{benchmark}.yaml")
-        path = next((place for place in places if place.is_file()), path)
-        if path == Path(benchmark):
-            return None
+    path = description_file(benchmark)
+    if path is None:
+        return None
     raw, where = read_yaml(path), str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     family = raw.get("family") if isinstance(raw, dict) else None
     if family not in FAMILIES:
@@ -162,10 +168,11 @@ def _protocols(benchmark: str) -> Path:
 def load_options(benchmark: str, protocol: str) -> Options:
     """The options of a named protocol, validated: every option has one of its values, none is left out.
 
-    A protocol of a description is ``recommended`` with what the description has otherwise.
+    A protocol of a description is ``recommended`` with what the description has otherwise. Under its framings it is the same.
     """
     described = description(benchmark)
     own = described.protocols if described else {}
+    protocol = protocol.removesuffix(FRAMED)
     path = protocol_file(benchmark, protocol)
     where = f"{benchmark}: protocols.{protocol}" if protocol in own else str(path.relative_to(ROOT))
     raw = read_yaml(path)

@@ -4,6 +4,7 @@ import math
 from typing import Any
 from urllib.parse import quote
 
+from biasatlas.benchmarks.comparisons.cards import CHANGED
 from biasatlas.benchmarks.contract import Metric, Spec
 from biasatlas.benchmarks.shared.styles import Style
 from biasatlas.report.run import Run
@@ -14,6 +15,8 @@ from biasatlas.report.verdicts import Cell, Column
 _STRIP, _SPAN = 100, 5
 #: Shares below this are not worth a word.
 _FEW = 0.005
+#: Okabe and Ito's black cannot be seen on black; both themes show this instead.
+GREY = "#7d8590"
 #: A marker, as the outline of an SVG of 12 by 12.
 _SHAPES = {
     "o": "M6 1a5 5 0 1 0 .01 0z",
@@ -24,8 +27,8 @@ _SHAPES = {
 
 
 def shown_style(model: str, look: Style) -> dict[str, str]:
-    """How a model's name is shown: its colour and marker before it. Black, which the dark theme hides, is left to the text's colour."""
-    colour = "currentColor" if look.colour == "#000000" else look.colour
+    """How a model's name is shown: its colour and marker before it. Black, which the dark theme hides, is grey."""
+    colour = GREY if look.colour == "#000000" else look.colour
     return {"name": model, "colour": colour, "path": _SHAPES[look.marker]}
 
 
@@ -36,7 +39,7 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     value, low, high = (_fixed(one, decimals) for one in (cell.value, cell.low, cell.high))
     interval = f"[{low}, {high}]" if math.isfinite(cell.low) else ""
     said = [cell.said if cell.state == "biased" else "", interval and f"95%: {low} to {high}{unit}"]
-    said.append(f"n {cell.n}" + (f" in {cell.n_clusters} independent item sets" if cell.n_clusters > 1 else ""))
+    said.append(f"n {cell.n}" + (f" in {cell.n_clusters} independent sets" if cell.n_clusters > 1 else ""))
     if cell.unparsed >= _FEW:
         said.append(f"{_percent(cell.unparsed)} refused or unparsed")
     if cell.published:
@@ -93,10 +96,11 @@ def badge(column: Column, data: str) -> dict[str, str]:
         return {"css": "passed", "text": "compared with placebos of this run"}
     if not column.cards:
         return {"css": "none", "text": "not measured in simulations"}
-    elsewhere = any(card["verdict"] == "undecided" and isinstance(card["reason"], str) for card in column.cards)
+    reasons = {str(card["reason"]) for card in column.cards if card["verdict"] == "undecided"}
+    elsewhere = "under another protocol" if any("under the protocol" in each for each in reasons) else "on few models"
     words = {
         "descriptive": "descriptive",
-        "undecided": f"measured {'under another protocol' if elsewhere else 'on few models'}",
+        "undecided": f"measured {'before its data changed' if CHANGED in reasons else elsewhere}",
         "passed": "passed in simulations",
     }
     others = {card["data"] for card in column.cards} - {data}

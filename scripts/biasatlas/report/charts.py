@@ -10,6 +10,7 @@ from typing import Any
 
 from biasatlas.benchmarks.contract import Metric
 from biasatlas.benchmarks.shared.styles import Style, Styles
+from biasatlas.report.cells import GREY, shown_style
 from biasatlas.report.text import visible
 from biasatlas.report.verdicts import Cell, Column, whole
 
@@ -18,8 +19,6 @@ _SIDE_BY_SIDE = 4
 #: Height of a model's row, in pixels.
 _ROW = 16
 _SHAPES = {"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond"}
-#: Okabe and Ito's black cannot be seen on black; both themes show this instead.
-_GREY = "#7d8590"
 #: Families that a reader's machine may have for Chinese, then any.
 _ESCAPED = re.compile(r"[\\']")
 _FONT = "system-ui, 'Noto Sans CJK TC', 'Noto Sans CJK SC', 'PingFang TC', 'Microsoft JhengHei', sans-serif"
@@ -99,7 +98,7 @@ def _y(models: list[str], parts: list[str], label: dict[str, str], together: boo
 def _styles(models: list[str], model_styles: Mapping[str, Style], label: dict[str, str]) -> dict[str, Any]:
     """``shape`` of each model, and ``by_model``: its colour, pale where the reader chose another one."""
     legend = {"title": None, **label, "orient": "top", "symbolLimit": 0}
-    colours = [_GREY if model_styles[model].colour == "#000000" else model_styles[model].colour for model in models]
+    colours = [shown_style(model, model_styles[model])["colour"] for model in models]
     shapes = [_SHAPES[model_styles[model].marker] for model in models]
     return {
         "by_model": {
@@ -118,12 +117,12 @@ def _band(column: Column, x: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "data": {"values": [band]},
-            "mark": {"type": "rect", "color": _GREY, "opacity": 0.16, "tooltip": None},
+            "mark": {"type": "rect", "color": GREY, "opacity": 0.16, "tooltip": None},
             "encoding": {"x": x | {"field": "low"}, "x2": {"field": "high"}},
         },
         {
             "data": {"values": [{"null": column.null}]},
-            "mark": {"type": "rule", "color": _GREY, "strokeDash": [3, 3]},
+            "mark": {"type": "rule", "color": GREY, "strokeDash": [3, 3]},
             "encoding": {"x": x | {"field": "null"}},
         },
     ]
@@ -169,10 +168,10 @@ def _config(columns: int) -> dict[str, Any]:
         "view": {"stroke": None},
         "axis": {
             "grid": True,
-            "gridColor": _GREY,
+            "gridColor": GREY,
             "gridOpacity": 0.2,
-            "domainColor": _GREY,
-            "tickColor": _GREY,
+            "domainColor": GREY,
+            "tickColor": GREY,
             "labelFontSize": 12,
             "titleFontSize": 12,
             "titleFontWeight": "normal",

@@ -55,7 +55,10 @@ class Question:
 def front(views: Views, here: str) -> dict[str, Any]:
     """All that the template of the first page needs; ``here`` leads to the folder of the other pages."""
     every = [Question(run, col) for run in views.study.runs for col in views.every[run.key]]
-    questions = sorted((each for each in every if can_speak(each.column)), key=lambda each: -_largest_bias(each))
+    speaking = [each for each in every if can_speak(each.column)]
+    found = _biases(speaking)
+    questions = [each for each, _ in found] + speaking
+    questions = list({(each.run.key, each.headline.name): each for each in questions}.values())
     models, span = list(views.study.models), _span(questions)
     few = len(models) <= FEW_MODELS
     table = [[_cell(views, each, model, here, span, few) for model in models] for each in questions]
@@ -72,7 +75,10 @@ def front(views: Views, here: str) -> dict[str, Any]:
             "band": (at(-1, span), at(1, span) - at(-1, span)),
             "ticks": [(at(tick, span), f"{tick:+d}".replace("-", "−") if tick else "0") for tick in _ticks(span)],
         },
-        "example": _example(views, questions, here),
+        "largest": next(
+            ({"model": cell.model, "size": _times(cell.effect), "on": each.topic} for each, cell in found), None
+        ),
+        "example": _example(views, found, here),
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
             | {"question": each.headline.question, "why": _why_silent(each.column)}
@@ -90,9 +96,10 @@ def can_speak(column: Column) -> bool:
     return not measured(column.cells) or any(cell.state != "untestable" for cell in cells)
 
 
-def _largest_bias(question: Question) -> float:
-    """The largest bias that was found, in smallest effects that matter; 0 where none was."""
-    return max((abs(cell.effect) for cell in question.column.cells.values() if cell.state == "biased"), default=0.0)
+def _biases(questions: Sequence[Question]) -> list[tuple[Question, Cell]]:
+    """Each bias that was found, the largest in smallest effects that matter first."""
+    found = [(each, cell) for each in questions for cell in each.column.cells.values() if cell.state == "biased"]
+    return sorted(found, key=lambda pair: -abs(pair[1].effect))
 
 
 def _why_silent(column: Column) -> str:
@@ -125,10 +132,9 @@ def _factor(question: Question, away: float) -> float:
     return _FACTORS.get(question.unit.strip().split(" ")[0], math.nan) ** away
 
 
-def _example(views: Views, questions: Sequence[Question], here: str) -> dict[str, Any] | None:
-    """The median item behind the largest bias that was found; None where none was found, or no item has a side."""
-    found = [(each, cell) for each in questions for cell in each.column.cells.values() if cell.state == "biased"]
-    for each, cell in sorted(found, key=lambda pair: -abs(pair[1].effect)):
+def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) -> dict[str, Any] | None:
+    """The median item behind the largest bias that was ``found``; None where none was, or no item has a side."""
+    for each, cell in found:
         shown = example(each.run, each.headline, cell, views.study.ids, here)
         if shown:
             value = views.cell(each.run, each.column, cell.model, cell, "")["raw"]

@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 
 from biasatlas.benchmarks import comparison
+from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv, write_text
 from biasatlas.report.account import cost, data_sets
-from biasatlas.report.cards import sentence
 from biasatlas.report.cells import shown_style
 from biasatlas.report.charts import chart
 from biasatlas.report.claims import FAILS, claims_report, read_claims

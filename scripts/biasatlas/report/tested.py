@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from biasatlas.benchmarks.comparisons.findings import Card, about, closed_by
+from biasatlas.benchmarks.comparisons.cards import Card
+from biasatlas.benchmarks.comparisons.findings import about, closed_by
 from biasatlas.benchmarks.contract import Headline
 from biasatlas.benchmarks.shared.evidence import OVERALL
 from biasatlas.stats.verdict import Verdict
@@ -68,7 +69,7 @@ class Judging:
     def _unjudged(self, headline: Headline, where: Mapping[str, str], parts: Sequence[str]) -> str:
         if headline.null is None:
             return headline.reason
-        why = headline.closed_by or ("" if headline.own_null else closed_by(self.cards(headline, where)))
+        why = headline.closed_by or closed_by(self.cards(headline, where), headline.own_null)
         if why:
             return why
         return f"{', '.join(parts)} are judged each by itself" if len(parts) > 1 else "no claim is made about it"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from biasatlas.benchmarks.comparisons.findings import Card, worst
+from biasatlas.benchmarks.comparisons.cards import Card
+from biasatlas.benchmarks.comparisons.findings import worst
 from biasatlas.benchmarks.contract import Headline
 from biasatlas.columns import NO_VALUE
 from biasatlas.report.tested import NO_ITEM, WHOLE, Judging, MedianItem, declared_null

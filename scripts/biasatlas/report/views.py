@@ -7,10 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from biasatlas.benchmarks.comparisons.findings import Card
+from biasatlas.benchmarks.comparisons.cards import Card, sentence
 from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv
-from biasatlas.report.cards import sentence
 from biasatlas.report.cells import badge, items_link, shown_cell, shown_style
 from biasatlas.report.pages import counted, what_model_is
 from biasatlas.report.run import Run, Study

@@ -91,11 +91,11 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     if setting.startswith("bias-"):
         exact = first.model_copy(update={"noise": 0.0})
         truths = {each.key: each.value for each in found(exact)}
-    rows = []
-    for seed in seeds:
-        for each in found(study.entry(setting, seed, bench.groups)):
-            row: dict[str, Any] = {**named(each), "seed": seed, **estimate(each)}
-            rows.append(row | {"ground_truth": truths.get(each.key, np.nan)})
+    rows = [
+        row(each, seed, truths.get(each.key, np.nan))
+        for seed in seeds
+        for each in found(study.entry(setting, seed, bench.groups))
+    ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -107,12 +107,13 @@ def declared(bench: Harness, scores: pd.DataFrame) -> list[Evidence]:
     return [each for each in given[1](scores, bench.options) if each.declared and each.declared.neutral is not None]
 
 
-def named(evidence: Evidence) -> dict[str, str]:
-    """The columns of an experiment that say what a row is of."""
-    return {"metric": evidence.metric, "of": ", ".join(filter(None, [evidence.part, *evidence.category.split("-")]))}
+def row(evidence: Evidence, seed: int, ground_truth: float = np.nan) -> dict[str, Any]:
+    """A row of an experiment; without a ``ground_truth`` none is known."""
+    of = ", ".join(filter(None, [evidence.part, *evidence.category.split("-")]))
+    return {"metric": evidence.metric, "of": of, "seed": seed, **_estimate(evidence), "ground_truth": ground_truth}
 
 
-def estimate(evidence: Evidence) -> dict[str, float]:
+def _estimate(evidence: Evidence) -> dict[str, float]:
     """The columns of an experiment that hold an estimate."""
     found, own = evidence.inference(), evidence.own_p
     shown = not evidence.no_interval_reason()
@@ -127,7 +128,7 @@ def estimate(evidence: Evidence) -> dict[str, float]:
 
 
 def _numbers(evidence: Evidence) -> list[object]:
-    told = estimate(evidence)
+    told = _estimate(evidence)
     return [
         *evidence.key,
         *(round(told[name], 6) if told[name] == told[name] else None for name in ("value", "ci_low")),

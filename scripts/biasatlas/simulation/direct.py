@@ -105,7 +105,7 @@ def _pairs(bench: Harness) -> _Task:
         value = questions.log_likelihoods(entry) / size
         return {"stereotyped": (np.sign(value[more] - value[less]) + 1) / 2}
 
-    return _Task(bench.items.set_index("item_id").loc[places_of.index], "cluster", measure, _preference)
+    return _Task(bench.items.set_index("item_id").loc[places_of.index], bench.cluster, measure, _preference)
 
 
 def _choices(bench: Harness) -> _Task:
@@ -122,7 +122,7 @@ def _choices(bench: Harness) -> _Task:
         silent = np.bincount(codes, one + other == 0) > 0
         return {"stereotyped": np.where(silent, np.nan, stereotyped)}
 
-    return _Task(bench.items.set_index("item_id").loc[names], "cluster", measure, _preference)
+    return _Task(bench.items.set_index("item_id").loc[names], bench.cluster, measure, _preference)
 
 
 def _preference(headline: Headline, scores: pd.DataFrame, unit: pd.Series) -> Estimate:

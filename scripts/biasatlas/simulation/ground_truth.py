@@ -17,6 +17,7 @@ from scipy.special import expit, ndtr, softmax
 from biasatlas.benchmarks.dbb import TYPES
 from biasatlas.benchmarks.families.questions.spec import QuestionsOptions
 from biasatlas.benchmarks.mcbe.scores import PC_DECAY
+from biasatlas.benchmarks.registry import owners
 from biasatlas.models.simulated import formula
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.simulation.harness import Harness
@@ -39,13 +40,15 @@ def ground_truth(bench: Harness, entry: SimulatedEntry, headline: Headline) -> f
     """
     if entry.token_noise or bench.nuisance:
         return np.nan
-    known = _GROUND_TRUTHS.get((bench.benchmark, headline.table, headline.metric))
-    return known(bench, entry, headline.keys) if known else np.nan
+    for owner in owners(bench.benchmark):
+        if known := _GROUND_TRUTHS.get((owner, headline.table, headline.metric)):
+            return known(bench, entry, headline.keys)
+    return np.nan
 
 
-def _of(benchmark: str, table: str, *metrics: str) -> Callable[[GroundTruth], GroundTruth]:
+def _of(owner: str, table: str, *metrics: str) -> Callable[[GroundTruth], GroundTruth]:
     def mark(function: GroundTruth) -> GroundTruth:
-        _GROUND_TRUTHS.update({(benchmark, table, metric): function for metric in metrics})
+        _GROUND_TRUTHS.update({(owner, table, metric): function for metric in metrics})
         return function
 
     return mark
@@ -75,8 +78,7 @@ def _won(
     return pd.Series(ndtr((values[one] - values[other]) / spread), values.index)
 
 
-@_of("gest", "scores", "stereotype_score")
-@_of("crows_pairs", "scores", "stereotype_score")
+@_of("pairs", "scores", "stereotype_score")
 def _pairs(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
     """The mean over pairs of the probability that the more stereotypical sentence is likelier."""
     values, sizes = _sentences(bench, entry, "pair", "sum")
@@ -109,8 +111,7 @@ for _metric in ("stereotype_score", "language_modelling_score", "icat", "icat_co
 
 
 @_of("stereoset", "prompted", "stereotype_score")
-@_of("crows_pairs", "prompted", "stereotype_score")
-@_of("gest", "prompted", "stereotype_score")
+@_of("pairs", "prompted", "stereotype_score")
 def _choice(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
     """The mean preference among the two: the logistic of the bias and a normal with variance 2 noise², where no letter
     is preferred, words cost nothing, no group has a bias of its own, and all orders of a question share their noise."""
@@ -119,18 +120,14 @@ def _choice(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> floa
     return 100 * float(_WEIGHTS @ expit(entry.bias + np.sqrt(2) * entry.noise * _NODES))
 
 
-@_of("esbbq", "bias", "accuracy")
-@_of("cbbq", "bias", "accuracy")
-@_of("bbq", "bias", "accuracy")
+@_of("questions", "bias", "accuracy")
 def _bbq_accuracy(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
     """Right answers among those that name an option."""
     shares = _bbq(bench, entry, keys)
     return 100 * shares["gold"].sum() / shares["named"].sum()
 
 
-@_of("esbbq", "bias", "bias_score")
-@_of("cbbq", "bias", "bias_score")
-@_of("bbq", "bias", "bias_score")
+@_of("questions", "bias", "bias_score")
 def _bbq_bias(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
     """Target minus other person: among all answers in ambiguous contexts, in others among those that name a person; there,
     but for the paper's formula, the mean of that over items whose right answer is the target and over the others.

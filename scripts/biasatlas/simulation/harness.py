@@ -1,6 +1,6 @@
 """A benchmark's pipeline in process: the steps of a run with a simulated model, without files in between."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -107,9 +107,13 @@ class Harness:
         """One model's ``scores`` under a nuisance of data."""
         if self.nuisance is None or self.nuisance.form != "scores":
             return scores
+        return self.nuisance.act(scores, self.cluster, seed)
+
+    @property
+    def cluster(self) -> str:
+        """The column of scores whose levels are sampled."""
         design = registry.spec_view(self.benchmark, "studies").design
-        sampled = next(factor for factor in design.values() if factor.sampled and factor.scores)
-        return self.nuisance.act(scores, sampled.scores[0], seed)
+        return next(factor for factor in design.values() if factor.sampled and factor.scores).scores[0]
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -127,23 +131,20 @@ class Harness:
         self, answers: Mapping[str, pd.DataFrame], name: str, judge: SimulatedEntry | None = None
     ) -> pd.DataFrame:
         """The scores of the responses of a model of this ``name``, by task; tasks with a judge need a ``judge``."""
-        parts = []
-        for task, responses in answers.items():
-            judgements = self._judged(task, responses, judge) if judge else None
-            score = registry.score_responses(self.benchmark)
-            for category in self.categories[task]:
-                scores = score(
-                    self.items,
-                    self.requests[task],
-                    responses,
-                    task,
-                    category,
-                    self.options,
-                    self.resources,
-                    judgements,
-                )
-                parts.append(scores.assign(model=name, task=task, category=category))
+        parts = [
+            scores.assign(model=name, task=task, category=category)
+            for task, responses in answers.items()
+            for category, scores in self._by_category(task, responses, judge)
+        ]
         return pd.concat(parts, ignore_index=True)
+
+    def _by_category(
+        self, task: str, responses: pd.DataFrame, judge: SimulatedEntry | None
+    ) -> Iterator[tuple[str, pd.DataFrame]]:
+        judgements = self._judged(task, responses, judge) if judge else None
+        score, given = registry.score_responses(self.benchmark), (self.items, self.requests[task], responses, task)
+        for category in self.categories[task]:
+            yield category, score(*given, category, self.options, self.resources, judgements)
 
     def scores_of(self, entries: Mapping[str, SimulatedEntry], judge: SimulatedEntry | None = None) -> pd.DataFrame:
         """The scores of several models by name, scored together: items once for each; tasks with a judge need a ``judge``.
@@ -166,12 +167,7 @@ class Harness:
                 ],
                 ignore_index=True,
             )
-            judgements = many._judged(task, answers, judge) if judge else None
-            given = (items, requests[task], answers, task)
-            for category in self.categories[task]:
-                scores = registry.score_responses(self.benchmark)(
-                    *given, category, self.options, self.resources, judgements
-                )
+            for category, scores in many._by_category(task, answers, judge):
                 model = scores.iloc[:, 0].str.partition(_OF)[0].astype(int)
                 parts.append(scores.assign(model=np.array([*entries])[model], task=task, category=category))
         together = pd.concat(parts, ignore_index=True)

@@ -7,14 +7,13 @@ A trigram model with word triggers and a cache of the text so far is all of thes
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from biasatlas.models.simulated.answer import words_of
 from biasatlas.simulation.asked import Array
-from biasatlas.simulation.claims import declared, estimate, named
+from biasatlas.simulation.claims import declared, row
 from biasatlas.simulation.experiment import COLUMNS
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Study
@@ -92,7 +91,5 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
         model = WordModel([more if taken else less for more, less, taken in zip(*texts, stereotyped, strict=True)])
         values: Array = np.array([model.log_likelihood(*each) for each in zip(*asked, strict=True)])
         scores = bench.scored({task: questions.told(values)}, "any")
-        for each in declared(bench, scores):
-            row: dict[str, Any] = {**named(each), "seed": seed, **estimate(each)}
-            rows.append(row | {"ground_truth": np.nan})
+        rows += [row(each, seed) for each in declared(bench, scores)]
     return pd.DataFrame(rows, columns=list(COLUMNS))

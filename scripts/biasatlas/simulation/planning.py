@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.comparisons.findings import Card, closed
+from biasatlas.benchmarks.comparisons.cards import Card
+from biasatlas.benchmarks.comparisons.findings import closed
 from biasatlas.benchmarks.comparisons.pairs import Answers
 from biasatlas.benchmarks.comparisons.rounds import analysis, is_ripe
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence

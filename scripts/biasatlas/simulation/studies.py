@@ -2,6 +2,7 @@
 
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
 
@@ -14,6 +15,8 @@ from biasatlas.simulation.nuisances import NUISANCES, Groups, Nuisance
 from biasatlas.validation import read_yaml, validated
 
 FILE = ROOT / "resources" / "simulation" / "studies.yaml"
+#: Of a described benchmark without a study of its own: family -> task -> what its study says.
+FAMILIES = ROOT / "resources" / "simulation" / "families.yaml"
 
 #: Seeds start so far apart that no setting has those of another.
 _APART = 1 << 31
@@ -119,7 +122,26 @@ class _Studies(_Section):
     studies: dict[str, Study]
 
 
+def _load(studies: dict[str, Any], file: Path) -> dict[str, Study]:
+    return validated(_Studies, {"studies": studies}, str(file.relative_to(ROOT))).studies
+
+
 @cache
 def load_studies() -> dict[str, Study]:
     """Every study by its name."""
-    return validated(_Studies, {"studies": read_yaml(FILE)}, str(FILE.relative_to(ROOT))).studies
+    return _load(read_yaml(FILE), FILE)
+
+
+def studies_of(benchmark: str, family: str) -> dict[str, Study]:
+    """The studies of a described benchmark by task: of every headline that declares what a model without bias has."""
+    spec, studies = load_spec(benchmark), {}
+    for task, study in read_yaml(FAMILIES).get(family, {}).items():
+        several = {"category": ["overall", *spec.tasks[task].categories]} if study["by"] == "answers" else {}
+        headlines = [
+            {"table": each.table, "metric": each.metric, "keys": {**each.rows, **several}}
+            for each in spec.headlines
+            if each.null is not None and task in spec.tables[each.table].tasks
+        ]
+        if headlines:
+            studies[task] = {**study, "benchmark": benchmark, "tasks": [task], "headlines": headlines}
+    return _load(studies, FAMILIES)

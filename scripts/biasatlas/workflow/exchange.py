@@ -1,4 +1,4 @@
-"""A finished run's numbers in formats that others read: Every Eval Ever, and the results of a model card (`model-index`)."""
+"""A finished run in formats that others read: Every Eval Ever, the results of a model card (`model-index`), crates."""
 
 import json
 import uuid
@@ -17,6 +17,7 @@ from biasatlas.errors import UserError
 from biasatlas.files import read_csv, write_text
 from biasatlas.workflow import provenance
 from biasatlas.workflow.config import Config
+from biasatlas.workflow.crates import write_crate, write_croissant
 from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.targets import Targets
 
@@ -58,33 +59,37 @@ class Estimate:
 
 
 def export_results(config: Config, formats: list[str]) -> Iterator[str]:
-    """Write a finished run's numbers to ``{results}/export/{format}``; a sentence on each format.
+    """Write a finished run's numbers to ``{results}/export/{format}``, crates into ``{results}``; a sentence on each format.
 
     Raises UserError for a format that is none, and where the run has no tables yet.
     """
     for name in formats:
-        if name not in FORMATS:
-            raise UserError(f"export-results: {name!r} is no format; expected {' or '.join(FORMATS)}.")
-    found, empty, newest = _estimates(config)
-    for name in formats:
-        folder = Path(config.results) / "export" / name
-        written = FORMATS[name](config, found, folder, newest)
-        yield f"{folder}: {written}; {empty} rows without a value left out"
-
-
-def _estimates(config: Config) -> tuple[list[Estimate], int, int]:
-    """All numbers about a model; how many rows of one have no value; when the last table was made, in seconds."""
+        if name not in NUMBERS and name not in CRATES:
+            raise UserError(f"export-results: {name!r} is no format; expected one of {', '.join((*NUMBERS, *CRATES))}.")
     paths = Paths(config.results, config.data)
-    found, empty, newest = [], 0, 0
-    for benchmark, protocol, table in Targets(config, paths, "", lambda path: Path(path).exists()).tables:
-        names = {"benchmark": benchmark, "protocol": protocol, "table": table}
-        path, source = Path(paths.table.format(**names)), Path(paths.table_from.format(**names))
+    names = Targets(config, paths, "", lambda path: Path(path).exists()).tables
+    tables = {(b, p, table): Path(paths.table.format(benchmark=b, protocol=p, table=table)) for b, p, table in names}
+    for path in tables.values():
         if not path.exists():
             raise UserError(f"{path}: not there yet. Finish the run first.")
+    found, empty = _estimates(config, tables)
+    for name in formats:
+        if name in CRATES:
+            yield f"{config.results}/{CRATES[name](config, list(tables.values()))}"
+            continue
+        folder = Path(config.results) / "export" / name
+        newest = int(max(path.stat().st_mtime for path in tables.values()))
+        yield f"{folder}: {NUMBERS[name](config, found, folder, newest)}; {empty} rows without a value left out"
+
+
+def _estimates(config: Config, tables: Mapping[Any, Path]) -> tuple[list[Estimate], int]:
+    """All numbers about a model in ``tables`` by benchmark, protocol and name; how many rows of one have no value."""
+    found, empty = [], 0
+    for (benchmark, protocol, table), path in tables.items():
         spec, rows = config.spec(benchmark), read_csv(path)
         if "model" not in rows or "metric" not in rows:
             continue
-        made_from, newest = provenance.read(source), max(newest, int(path.stat().st_mtime))
+        made_from = provenance.read(path.with_suffix(".json"))
         keys = [name for name in rows.columns[: rows.columns.get_loc("metric")] if name != "model"]
         headlines = [each for each in spec.headlines if each.table == table]
         for row in rows.to_dict("records"):
@@ -109,7 +114,7 @@ def _estimates(config: Config) -> tuple[list[Estimate], int, int]:
                     asked,
                 )
             )
-    return found, empty, newest
+    return found, empty
 
 
 def _is(headline: Headline, keys: Mapping[str, str], metric: str) -> bool:
@@ -260,5 +265,6 @@ def _write_hf(config: Config, found: list[Estimate], folder: Path, newest: int) 
     return f"{len(asked)} files with {sum(map(len, asked.values()))} headlines"
 
 
-#: Name of a format -> what writes it.
-FORMATS = {"eee": _write_eee, "hf": _write_hf}
+#: Name of a format -> what writes its numbers; what describes the files of the results, and lies beside them.
+NUMBERS = {"eee": _write_eee, "hf": _write_hf}
+CRATES = {"rocrate": write_crate, "croissant": write_croissant}

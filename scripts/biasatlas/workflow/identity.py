@@ -34,7 +34,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Script -> the steps of a benchmark that it takes (:data:`biasatlas.benchmarks.visible.SPEC`).
 STEPS: Mapping[str, tuple[str, ...]] = {
     "read_items": ("read_items", "check_items"),
-    "build_requests": ("build_requests",),
+    "build_requests": ("build_requests", "rounds"),
     "order_contexts": ("build_order_requests",),
     "judge_responses": ("build_judge_requests",),
     "answer_requests": ("import_responses", "read_predictions"),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from biasatlas.benchmarks.contract import OUTCOMES
+from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.report.replication import computing, part_name
 from biasatlas.sources import load_sources
 from biasatlas.stages import fields_affecting
@@ -67,6 +68,11 @@ class Lookup(Steps):
         w = wildcards
         return self.paths.orders if selection.is_ordered(self.config, w.benchmark, w.protocol, w.task) else []
 
+    def framings(self, wildcards: Any) -> dict[str, Any]:
+        """Param: the other ways in which a protocol under its framings asks; empty of a protocol alone."""
+        section = self.config.benchmarks[wildcards.benchmark].framings
+        return section.model_dump() if section and wildcards.protocol.endswith(FRAMED) else {}
+
     def categories(self, wildcards: Any) -> list[str]:
         """Categories of a task that the configuration asks for."""
         return selection.categories(self.config, wildcards.benchmark, wildcards.task)
@@ -87,7 +93,7 @@ class Lookup(Steps):
 
     def tasks(self, wildcards: Any) -> list[str]:
         """Tasks that a model answers."""
-        return selection.tasks(self.config, wildcards.benchmark, wildcards.model)
+        return selection.tasks(self.config, wildcards.benchmark, wildcards.model, wildcards.protocol)
 
     def requests(self, wildcards: Any) -> dict[str, File]:
         """Tree: task -> its requests, of the tasks that a model answers."""
@@ -279,6 +285,7 @@ class Lookup(Steps):
                 "benchmark": self.config.benchmark(name),
                 "scores": list(map(File, files_behind(self.paths.scores, self.targets.all_scores(name, protocol)))),
                 "stops": self.stops(name, protocol, selection.models(self.config, name, protocol)),
+                "framed": list(map(File, files_behind(self.paths.scores, self.targets.framed_scores(name, protocol)))),
             }
             for name in self.targets.with_evidence(protocol)
         ]
@@ -286,8 +293,9 @@ class Lookup(Steps):
     def evidence_provenance(self, wildcards: Any) -> list[str]:
         """Input: what those scores were made from."""
         names, protocol = self.targets.with_evidence(wildcards.protocol), wildcards.protocol
+        made = (self.targets.all_scores, self.targets.framed_scores)
         return files_behind(
-            self.paths.scored_from, [score for name in names for score in self.targets.all_scores(name, protocol)]
+            self.paths.scored_from, [score for of in made for name in names for score in of(name, protocol)]
         )
 
     def evidence_options(self, wildcards: Any) -> dict[str, Any]:

@@ -47,6 +47,10 @@ def plan(config: Config) -> list[Planned]:
         rows += [Planned(judge, "orders", benchmark, protocol, task) for task in ordered]
         if run.parse_with:
             rows.append(Planned(run.parse_with, "parses", benchmark, protocol, ""))
+    for benchmark, protocol in selection.framed_runs(config):
+        for model in selection.models(config, benchmark, protocol):
+            for task in selection.tasks(config, benchmark, model, protocol):
+                rows.append(Planned(model, "answers", benchmark, protocol, task))
     return rows
 
 

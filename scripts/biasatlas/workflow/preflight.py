@@ -127,7 +127,7 @@ def _unreadable(config: Config) -> Iterator[str]:
         (f"benchmarks.{name}.files.{what}", run.benchmark, "items", what, path)
         for name, run in config.benchmarks.items()
         for what, path in run.files.items()
-        if is_benchmark(run.benchmark) and what in selection.data_files(config, name)
+        if is_benchmark(run.benchmark)
     ]
     for name, entry in config.models.items():
         if isinstance(entry, ReleasedEntry) and entry.path and not entry.column and len(entry.files) == 1:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from biasatlas.benchmarks.contract import Need, Table
 from biasatlas.benchmarks.dbb.construct import DATASET
+from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.benchmarks.shared.templates import FILE, as_copied
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
@@ -34,13 +35,18 @@ def runs(config: Config) -> list[tuple[str, str]]:
     ]
 
 
+def framed_runs(config: Config) -> list[tuple[str, str]]:
+    """Every run that is asked in other framings, too: the benchmark, and what its protocol is called there."""
+    return [(name, protocol + FRAMED) for name, protocol in runs(config) if config.benchmarks[name].framings]
+
+
 def models(config: Config, benchmark: str, protocol: str) -> list[str]:
     """Models measured on ``benchmark`` under ``protocol``; some kinds answer under one protocol alone."""
     chosen = config.benchmarks[benchmark].models or list(config.models)
     return [
         name
         for name in chosen
-        if tasks(config, benchmark, name) and stands_under(config.models[name]) in (None, protocol)
+        if tasks(config, benchmark, name, protocol) and stands_under(config.models[name]) in (None, protocol)
     ]
 
 
@@ -49,10 +55,13 @@ def stands_under(entry: Entry) -> str | None:
     return KINDS[entry.kind].protocol(entry)
 
 
-def tasks(config: Config, benchmark: str, model: str) -> list[str]:
-    """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for."""
-    entry = config.models[model]
-    able = KINDS[entry.kind].tasks(entry, benchmark, config.spec(benchmark))
+def tasks(config: Config, benchmark: str, model: str, protocol: str = "") -> list[str]:
+    """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for; under a protocol's framings fewer."""
+    entry, spec = config.models[model], config.spec(benchmark)
+    able = KINDS[entry.kind].tasks(entry, benchmark, spec)
+    if protocol.endswith(FRAMED):
+        reads = entry.kind not in ("released", "simulated")
+        able = tuple(task for task in able if reads and spec.tasks[task].is_framed)
     return [task for task in able if categories(config, benchmark, task)]
 
 
@@ -137,7 +146,7 @@ def missing_templates(config: Config, benchmark: str, protocol: str) -> str:
     for need in needs(config, benchmark, protocol):
         if need.file and need.file not in run.files:
             return (
-                f"it asks in the paper's own words, which do not ship. Copy {need.copied} into a YAML file and set "
+                f"it asks in words that do not ship. Copy {need.copied} into a file of yours and set "
                 f"`benchmarks.{benchmark}.files.{need.file}`; docs/{run.benchmark}.md says under which names."
             )
     return ""
@@ -271,10 +280,10 @@ class Paid(NamedTuple):
 def paid_answers(config: Config) -> list[Paid]:
     """Every file's part that an endpoint answered, as the model under test or as a judge."""
     paid = []
-    for benchmark, protocol in runs(config):
+    for benchmark, protocol in runs(config) + framed_runs(config):
         judge = config.benchmarks[benchmark].judge or ""
         for model in models(config, benchmark, protocol):
-            for task in tasks(config, benchmark, model):
+            for task in tasks(config, benchmark, model, protocol):
                 payers = [(model, "responses")]
                 if config.spec(benchmark).tasks[task].judged:
                     payers.append((judge, "judgements"))

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from biasatlas import ROOT
+from biasatlas.benchmarks.comparisons.cards import card_file, made_from
 from biasatlas.benchmarks.contract import ReadingStep
 from biasatlas.benchmarks.registry import resource_names
 from biasatlas.resources import names as shipped_names
@@ -102,6 +103,19 @@ class Steps:
         """A tree of shipped files: name -> file."""
         names = shipped_names(patterns)
         return dict(zip(names, map(File, self.ship(names)), strict=True))
+
+    def cards(self) -> dict[str, Any]:
+        """Tree: the validity cards that ship and what they say; by benchmark, those beside its description and what each of its data is made from."""
+        (shipped,) = self.shipped("simulation/cards.csv").items()
+        beside: dict[str, tuple[File, list[str]]] = {}
+        for name, run in self.config.benchmarks.items():
+            benchmark = self.config.benchmark(name)
+            if (path := card_file(benchmark)) and path.is_file():
+                sample = ROOT / "resources" / "samples" / self.config.spec(name).sample
+                folder = sample if run.data == "sample" else run.folder
+                made = beside.setdefault(benchmark, (File(self.local(str(path))), []))[1]
+                made.append(made_from(benchmark, folder))
+        return {"shipped": shipped[1], "said": self.digest([shipped[0]]), "beside": beside}
 
     def shipped_for(self, benchmark: str, step: ReadingStep) -> dict[str, File]:
         """A tree of the shipped files that a step of a benchmark reads."""

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from biasatlas.benchmarks.comparison_spec import MATCHES
+from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.workflow import cross_benchmark, failures, selection
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import Paths
@@ -42,7 +43,7 @@ class Targets:
 
     def __init__(self, config: Config, paths: Paths, partial: str, exists: Callable[[str], bool]):
         self.config, self.paths, self.partial, self.exists = config, paths, partial, exists
-        self.runs = selection.runs(config)
+        self.runs, self.framed = selection.runs(config), selection.framed_runs(config)
         self._all_scores: dict[tuple[str, str], list[Scored]] = {}
 
     def is_complete(self, score: Scored) -> bool:
@@ -53,6 +54,19 @@ class Targets:
     def is_usable(self, path: str) -> bool:
         """Whether a result is to be used: where jobs failed, only if it exists."""
         return self.partial != "report" or self.exists(path)
+
+    def framed_scores(self, benchmark: str, protocol: str) -> list[Scored]:
+        """The scores of a benchmark under a protocol's framings; none where it has none."""
+        framed = protocol + FRAMED
+        if (benchmark, framed) not in self.framed:
+            return []
+        wanted = [
+            Scored(model, benchmark, framed, task, category)
+            for model in selection.models(self.config, benchmark, framed)
+            for task in selection.tasks(self.config, benchmark, model, framed)
+            for category in selection.categories(self.config, benchmark, task)
+        ]
+        return [score for score in wanted if self.is_complete(score)]
 
     def scores(self, benchmark: str, protocol: str, table: str, models: list[str]) -> list[Scored]:
         """The scores that a table reads: those of ``models`` that have them."""
@@ -118,6 +132,8 @@ class Targets:
         keys += [Crossing("table", protocol, "findings") for protocol in self.protocols_with_evidence]
         keys += [Crossing(kind, p, "pairs") for p in self._shared_protocols(2) for kind in ("table", "figure")]
         keys += [Crossing("table", protocol, "reliability") for protocol in self._shared_protocols(3)]
+        framed = (p for p, name in self._evidence_runs() if self.framed_scores(name, p))
+        keys += [Crossing("table", protocol, "framings") for protocol in dict.fromkeys(framed)]
         return [key for key in keys if self.is_usable(self.comparison_path(key))]
 
     def compared_tables(self, protocol: str, comparison: str) -> list[tuple[str, str]]:

@@ -117,15 +117,22 @@ def _witness(groups: Sequence[str], row: Mapping[str, Any]) -> str | None:
 
 
 def _check_targets(path: Path, items: pd.DataFrame) -> None:
-    """Raise UserError where the targets of the metadata are not those of the items' own groups in more than a few."""
+    """Raise UserError where targets of the metadata are no persons, or in more than a few not those of the items' own groups."""
+    of_other = "These metadata are of other data, or of another version: take both from one place."
+    stray = items[items["target"] == items["unknown"]]
+    if len(stray):
+        first = stray.iloc[0]
+        raise UserError(
+            f"{path}: target_loc names no person in {len(stray)} of {len(items)} items, first {first['item_id']}: "
+            f"{first[first['target']]!r}. {of_other}"
+        )
     told = items[items["witness"].notna() & items["target"].notna()]
     wrong = told[told["witness"] != told["target"]]
     if len(wrong) > _MISTAKES * len(told):
         first = wrong.iloc[0]
         raise UserError(
             f"{path}: target_loc names another person than the stereotyped_groups of the item in {len(wrong)} of {len(told)} "
-            f"items, first {first['item_id']}: {first[first['target']]!r}, expected {first[first['witness']]!r}. These metadata are of other "
-            "data, or of another version: take both from one place."
+            f"items, first {first['item_id']}: {first[first['target']]!r}, expected {first[first['witness']]!r}. {of_other}"
         )
 
 

@@ -16,7 +16,7 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.shared.predictions import chosen, log_unknown, match_options, one_file
 from biasatlas.errors import UserError
-from biasatlas.userfiles import listed, read_csv_rows, read_json_lines, shown
+from biasatlas.userfiles import finite, listed, read_csv_rows, read_json_lines, shown
 
 _COLUMNS = {
     "unifiedqa_arc": "unifiedqa-t5-11b_pred_arc",
@@ -129,11 +129,8 @@ def _best(requests: pd.DataFrame, scores: pd.Series, known: pd.Series, labels: l
 
 
 def _score(where: str, row: dict[str, str], option: str) -> float:
-    try:
-        value = float(row[option])
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
+    value = finite(row[option])
+    if np.isnan(value):
         raise UserError(f"{where}: {option} is {shown(row[option])}, expected a number.")
     return value
 

@@ -2,8 +2,10 @@
 
 ``metrics``      what the tables hold
 ``pairs``        the difference of two models, item by item
+``cards``        what simulation studies say of each metric
 ``findings``     what is found once all tests of a run are counted
 ``reliability``  which numbers tell models apart, and which rank them alike
+``framings``     the same numbers under other framings of the questions
 ``multiverse``   other analyses of the same responses
 ``summary``      what is said of one model, in words
 ``figures``      pairs as a picture

@@ -1,57 +1,53 @@
 """Comparisons as pictures."""
 
+import math
 from collections.abc import Mapping
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from biasatlas.benchmarks.comparisons.multiverse import AS_STATED
 from biasatlas.benchmarks.shared.evidence import OVERALL
-from biasatlas.benchmarks.shared.plots import empty_figure, model_legend
-from biasatlas.benchmarks.shared.styles import COLOURS, Styles
+from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, model_legend
+from biasatlas.benchmarks.shared.styles import Styles
+from biasatlas.stats.verdict import STATES
 
-#: Inches: a row of a panel, its head, a panel's width.
-_ROW, _HEAD, _WIDTH = 0.2, 0.75, 4.2
-#: Pairs that a figure shows; the table has them all.
-_PAIRS = 4
+#: Inches: a panel's width.
+_WIDTH = 4.2
+#: Differences that a figure shows; the table has them all.
+_ROWS = 9
 
 
-def draw_pairs(table: pd.DataFrame) -> Figure:
-    """A panel for each metric: a row a category, a dot and interval a pair of models; filled where they differ by what matters.
+def draw_pairs(table: pd.DataFrame, styles: Styles) -> Figure:
+    """How much more biased than the first model each other is, on the same items, in smallest effects that matter.
 
-    Of the first pairs; the panel of each metric has a scale of its own.
+    Of what can get a verdict: numbers over all categories first, then the largest; ``table`` has the rest.
     """
-    rows = table[(table["metric"] == "difference") & table["value"].notna()]
-    rows = rows.assign(pair=rows["model"] + " − " + rows["other_model"])
-    pairs = list(rows["pair"].unique())[:_PAIRS]
-    rows = rows[rows["pair"].isin(pairs)]
+    rows = table[(table["metric"] == "difference") & table["verdict"].isin(set(STATES) - {"untestable"})]
+    first = next((model for model in styles if model in {*rows["model"], *rows["other_model"]}), "")
+    rows = rows[(rows["model"] == first) | (rows["other_model"] == first)]
     if rows.empty:
-        return empty_figure("no two models answered the same items")
-    panels = _panels(rows)
-    columns = min(3, len(panels))
-    deep = -(-len(panels) // columns)
-    heights = [
-        max(part["category"].nunique() for _, part in panels[line * columns : (line + 1) * columns])
-        for line in range(deep)
-    ]
-    figure = Figure(
-        figsize=(_WIDTH * columns, 0.5 + sum(_ROW * (1 + 0.35 * len(pairs)) * h + _HEAD for h in heights)),
-        layout="constrained",
+        return empty_figure("no difference of two models can get a verdict")
+    mine = rows["model"] == first
+    turned = rows["smallest"].where(~mine, -rows["smallest"])
+    effects = rows[["value", "ci_low", "ci_high"]].div(turned, axis=0)
+    rows = rows.assign(model=rows["model"].mask(mine, rows["other_model"]), **effects).astype({"part": object})
+    about = rows[["benchmark", "measure", "part", "category"]].fillna("").replace(OVERALL, "").astype(str)
+    rows["about"] = (
+        about.agg(" ".join, axis=1).str.split().str.join(" ").str.replace("_", " ").str.replace(" x ", " × ")
     )
-    axes = figure.subplots(deep, columns, squeeze=False, height_ratios=[h + 2 for h in heights])
-    for axis in axes.ravel()[len(panels) :]:
-        axis.remove()
-    for axis, ((benchmark, measure, part), found) in zip(axes.ravel(), panels, strict=False):
-        _panel(axis, found, pairs)
-        axis.set_title(_title(benchmark, measure, part), fontsize=9, loc="left")
-    styles = {
-        pair: Line2D([], [], color=COLOURS[place % len(COLOURS)], marker="o", markersize=4.5)
-        for place, pair in enumerate(pairs)
-    }
-    figure.legend(styles.values(), styles.keys(), loc="outside upper center", ncols=min(2, len(styles)), frameon=False)
-    figure.supxlabel("difference, in the metric's unit", fontsize="medium")
+    rows["rank"] = rows["value"].abs().where(rows["category"] != OVERALL, math.inf)
+    shown = rows.groupby("about", sort=False)["rank"].max().nlargest(_ROWS).index
+    figure = dot_intervals(
+        rows[rows["about"].isin(shown)],
+        "about",
+        styles,
+        label=f"how much more biased than {first}, in smallest effects that matter (band: too small)",
+        reference=0,
+    )
+    for axis in figure.axes:
+        axis.axvspan(-1, 1, color="0.9", zorder=0)
     return figure
 
 
@@ -64,25 +60,6 @@ def _panels(rows: pd.DataFrame) -> list[tuple[tuple[str, str, str], pd.DataFrame
 
 def _title(benchmark: str, measure: str, part: str) -> str:
     return f"{benchmark}: {measure}" + (f"\n{part}" if part else "")
-
-
-def _panel(axis: Axes, rows: pd.DataFrame, pairs: list[str]) -> None:
-    categories = sorted(rows["category"].unique(), key=lambda name: (name == OVERALL, name))
-    for place, pair in enumerate(pairs):
-        part = rows[rows["pair"] == pair]
-        colour = COLOURS[place % len(COLOURS)]
-        offset = (place - (len(pairs) - 1) / 2) / (len(pairs) + 1)
-        y = [categories.index(name) + offset for name in part["category"]]
-        axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.5)
-        for value, height, filled in zip(part["value"], y, part["verdict"] == "biased", strict=True):
-            axis.plot(value, height, "o", color=colour, markersize=4.5, markerfacecolor=colour if filled else "white")
-    axis.axvline(0, color="0.55", linewidth=1, zorder=1)
-    axis.set_yticks(range(len(categories)), categories, fontsize=8)
-    axis.set_ylim(len(categories) - 0.5, -0.5)
-    axis.grid(axis="x", color="0.9")
-    axis.set_axisbelow(True)
-    axis.tick_params(axis="y", length=0)
-    axis.spines[["top", "right", "left"]].set_visible(False)
 
 
 def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None], styles: Styles) -> Figure:

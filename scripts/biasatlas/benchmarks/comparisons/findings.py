@@ -3,15 +3,17 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from biasatlas.benchmarks.comparisons.cards import Card
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, median_item
 from biasatlas.stats.verdict import Claim, Verdict, judge, untestable
 
 if TYPE_CHECKING:
+    from biasatlas.benchmarks.comparisons.framings import Robustness
     from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
 
 #: ``neutral`` and ``smallest`` (the smallest effect that matters) have the ``unit``. ``item`` is the median item of those on the
@@ -20,8 +22,8 @@ KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", 
 
 _NOTHING_LOST = Counts()
 
-#: A validity card, as a mapping of its columns.
-Card = Mapping[str, Any]
+#: What evidence is of (:attr:`Evidence.key`).
+Key = tuple[str, str, str]
 
 
 def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str) -> list[Card]:
@@ -73,10 +75,13 @@ def worst(cards: Sequence[Card]) -> str:
     return "passed" if verdicts == {"passed"} else "undecided"
 
 
-def closed_by(cards: Sequence[Card]) -> str:
-    """Why the validity cards of a metric let nothing be claimed of it, in words; empty where all have passed."""
+def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
+    """Why the validity cards of a metric let nothing be claimed of it, in words; empty where all have passed.
+
+    Where placebos of the run say what else moves it (``own_null``) no card is needed, and only one that has failed counts.
+    """
     said = worst(cards)
-    if said == "passed":
+    if said == "passed" or (own_null and said != "descriptive"):
         return ""
     known = [str(card["reason"]) for card in cards if isinstance(card["reason"], str) and card["reason"]]
     whys = "; ".join(dict.fromkeys(known)).replace("_", " ")
@@ -88,11 +93,10 @@ def closed_by(cards: Sequence[Card]) -> str:
 
 
 def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evidence) -> str:
-    """The same of what a benchmark's ``evidence`` is of; nothing where placebos of the run say what else moves it."""
-    if evidence.declared and evidence.declared.own_null:
-        return ""
+    """The same of what a benchmark's ``evidence`` is of."""
     parts = [evidence.part] if evidence.part else []
-    return closed_by(about(of_benchmark(cards, benchmark, protocol), evidence.metric, parts, evidence.category))
+    mine = about(of_benchmark(cards, benchmark, protocol), evidence.metric, parts, evidence.category)
+    return closed_by(mine, evidence.declared is not None and evidence.declared.own_null)
 
 
 def verdict_keys(verdict: Verdict, evidence: Evidence) -> dict[str, object]:
@@ -120,12 +124,18 @@ def verdict_rows(
     return [row(keys, name, estimate, counts), *(row(keys, part, each, counts) for part, each in tests)]
 
 
-def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
+def findings_table(
+    runs: "Sequence[BenchmarkEvidence]",
+    protocol: str,
+    cards: Sequence[Card],
+    robustness: "Mapping[tuple[str, str, Key], Robustness] | None" = None,
+) -> pd.DataFrame:
     """Every claim of a run under a protocol, judged among all of them.
 
     A family is a model on a benchmark; its members are what it claims by category. What is over all categories is a member
     only where no category can be decided, since opposed effects cancel in it; else it is looked at beside a family that
     survives. Metrics whose validity card has not passed, or that have no known null, are untestable, for a reason in words.
+    ``robustness`` says of some claims, by (model, benchmark's name, key), how they fare under other framings.
     """
     claims, about_them = [], []
     for run in runs:
@@ -136,6 +146,9 @@ def findings_table(runs: "Sequence[BenchmarkEvidence]", protocol: str, cards: Se
     rows = []
     for (model, name, evidence, stop), verdict in zip(about_them, judge(claims), strict=True):
         keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
+        framed = (robustness or {}).get((model, name, evidence.key))
+        if framed and (words := framed.words(verdict)):
+            keys["why"] = f"{verdict.why}; {words}"
         item, away, leaning = median_item(evidence, verdict.value - verdict.neutral)
         reason, clusters = evidence.no_interval_reason(), evidence.inference().n_clusters
         said = verdict_rows(keys | {"item": item}, "value", verdict, reason, len(evidence.items), clusters)

@@ -6,6 +6,7 @@ from biasatlas.benchmarks.contract import Metric
 CAPTIONS = {
     "pairs": "Every two models on the same items: the difference of each metric, and how many answers differ in direction",
     "findings": "What is said of each model once all tests of the run are counted",
+    "framings": "Each number under other framings of the questions, and how much of it is the model, the framing, the items, the draw",
     "reliability": "How far each metric tells models apart, would come out again, and which metrics rank models alike",
 }
 FIGURE_CAPTION = "Differences of two models on the same items, with intervals"
@@ -37,6 +38,8 @@ METRICS = {
         "further away as nearer",
     ),
     "reliability": Metric(None, "1: differences of models are no sampling error; 0: they are nothing else", "share"),
+    "spread": Metric(None, "standard deviation between numbers that its source makes; in the metric's unit; 0: none"),
+    "variance_share": Metric(None, "the source's share of the variance between numbers; 100: all of it", "%"),
     "split_half": Metric(
         None, "1: other clusters would give the same values; 0: unrelated ones; stepped up to all clusters"
     ),

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.cards import Card
 from biasatlas.benchmarks.comparisons.findings import KEYS as FINDINGS
-from biasatlas.benchmarks.comparisons.findings import Card, claims_of, verdict_keys, verdict_rows
+from biasatlas.benchmarks.comparisons.findings import claims_of, verdict_keys, verdict_rows
 from biasatlas.benchmarks.contract import Options
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence

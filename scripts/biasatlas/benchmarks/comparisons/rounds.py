@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from biasatlas.benchmarks.comparisons.findings import Card, claims_of
+from biasatlas.benchmarks.comparisons.cards import Card
+from biasatlas.benchmarks.comparisons.findings import claims_of
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.benchmarks.shared.stops import Key, Stop
 from biasatlas.errors import OutOfBudget

@@ -295,23 +295,19 @@ def fill_variations(
     originals = list(zip(filled["option_1"], filled["option_2"], strict=True))
     texts = []
     for index, templates in enumerate(_variation_templates(items, options.sg_lookup)):
+        pronouns = filled["pronoun"]
         if options.sg_pronoun == "released":
             pronouns = ["He" if "He" in pair[0] or "His" in pair[index] else "She" for pair in originals]
-            texts.append(
-                [
-                    [template.replace(PLACEHOLDER, pronoun) for template in variations]
-                    for variations, pronoun in zip(templates, pronouns, strict=True)
-                ]
-            )
-        else:
-            texts.append(
-                [
-                    [fill_option(template, pronoun, options.pronoun_case, "all") for template in variations]
-                    for variations, pronoun in zip(templates, filled["pronoun"], strict=True)
-                ]
-            )
+        pairs = zip(templates, pronouns, strict=True)
+        texts.append([[_varied(text, pronoun, options) for text in variations] for variations, pronoun in pairs])
     first, second = texts
     return first, second
+
+
+def _varied(template: str, pronoun: str, options: DBBOptions) -> str:
+    if options.sg_pronoun == "released":
+        return template.replace(PLACEHOLDER, pronoun)
+    return fill_option(template, pronoun, options.pronoun_case, "all")
 
 
 def _variation_templates(items: pd.DataFrame, sg_lookup: str) -> list[list[tuple[str, ...]]]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from biasatlas.columns import CASES, MASSES, Columns, Factor
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from biasatlas.resources import Resources
 
 #: Category -> its name in the paper, which the published tables are keyed by.
@@ -42,7 +44,7 @@ PLACEHOLDER = "[PLH]"
 SEVERITIES = tuple(f"{tenths / 10:g}" for tenths in range(101))
 
 #: ``words`` is a JSON list, ``severity`` the annotators' score from 0 to 10; ``context`` may be empty. ``fault`` says what is
-#: wrong with an instance that breaks the format, whose words and sentence are then empty; it is asked nothing.
+#: wrong with an instance that breaks the format, ``fault_in`` in which tasks it is not asked for that, with blanks between.
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
     "category": "string",
@@ -54,6 +56,7 @@ ITEM_COLUMNS: Columns = {
     "explanation": "string",
     "severity": "float",
     "fault": "string",
+    "fault_in": "string",
 }
 
 #: Key columns of a task's requests. ``prompt_set`` is original or alternative; ``subcategory`` is the right one.
@@ -90,6 +93,11 @@ DESIGN = {
     "prompt": Factor(scores=("prompt_set",)),
     "repeat": Factor(scores=("repeat",), within="template"),
 }
+
+
+def is_faulty(items: "pd.DataFrame", task: str) -> "pd.Series":
+    """Whether each item has a fault that matters to ``task``."""
+    return items["fault_in"].str.split().map(lambda tasks: task in tasks).astype(bool)
 
 
 def subcategories(resources: "Resources") -> dict[str, tuple[str, ...]]:

@@ -4,7 +4,8 @@ import json
 import logging
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from openpyxl import load_workbook
 from openpyxl.cell.cell import ERROR_CODES
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, ITEM_COLUMNS, PLACEHOLDER, subcategories
+from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, ITEM_COLUMNS, PLACEHOLDER, TASKS, subcategories
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import shown
@@ -33,6 +34,10 @@ _SPELLINGS = {
 #: Sizes that the printed scores imply where they differ from Table 6 by one instance.
 _ALSO_ACCEPTED = {"religion": 269, "health": 270}
 _FAULTS_SHOWN = 20
+#: Column -> tasks that an instance is lost to by a fault in it; by one in any other column it is lost to all.
+_LOST = {"context": ("PC", "SC", "SS"), "subtype": ("SC",), "explanation": ("BA",), "score": ("BS",)}
+#: Tasks that compare sentences with different words.
+_COMPARE_WORDS = ("PC", "SS")
 
 
 def read_items(step: Step) -> pd.DataFrame:
@@ -47,14 +52,16 @@ def read_items(step: Step) -> pd.DataFrame:
     Raises :class:`UserError` with every fault (file, row, column): a workbook that is missing, a second sheet that is not
     empty, a missing column, an empty cell, words separated by another comma, a sentence without the placeholder
     ``[PLH]``, a subtype not in Table 3 for the category (Appearance, where the table is not legible, takes any), a score
-    that is no number from 0 to 10. With ``skip_invalid`` a row with such a cell is an item whose ``fault`` says so.
+    that is no number from 0 to 10. With ``skip_invalid`` a row with such a cell is an item whose ``fault`` says so. With ``cells:
+    as_authors`` commas, placeholders, subtypes and empty explanations are what the authors' code makes of them.
     """
     wanted, skip_invalid = _wanted(step), step.run.get("skip_invalid", False)
+    as_authors = step.run.get("cells") == "as_authors"
     workbooks = _by_category(step.files, wanted)
     allowed = subcategories(step.resources)
     items, faults = [], []
     for category in wanted:
-        for item_or_fault in _read_workbook(workbooks[category], category, allowed.get(category)):
+        for item_or_fault in _read_workbook(workbooks[category], category, allowed.get(category, ()), as_authors):
             if isinstance(item_or_fault, str):
                 faults.append(item_or_fault)
             else:
@@ -62,10 +69,19 @@ def read_items(step: Step) -> pd.DataFrame:
     # A message has the whole path, an item the file's name: folders differ from machine to machine.
     invalid = [f"{workbooks[item['category']].parent / item['fault']}" for item in items if item["fault"]]
     if faults or (invalid and not skip_invalid):
-        hint = "" if faults else " To go on without these instances, counted as failed, set `skip_invalid: true`."
+        hint = (
+            ""
+            if faults
+            else (
+                " To go on without these instances in the tasks that it matters to, set `skip_invalid: true`; to read such cells as "
+                "the authors' code does, `cells: as_authors`."
+            )
+        )
         raise UserError(_first(faults + ([] if skip_invalid else invalid)) + hint)
     if invalid:
-        logging.warning("mcbe: %d instances are left out, counted as failed:\n%s", len(invalid), _first(invalid))
+        logging.warning(
+            "mcbe: %d instances are left out of tasks, counted as failed:\n%s", len(invalid), _first(invalid)
+        )
     table = pd.DataFrame(items)
     table["sentence_id"] = table.groupby(["category", "sentence"])["item_id"].transform("first")
     return table[list(ITEM_COLUMNS)]
@@ -136,7 +152,7 @@ def _by_category(files: Mapping[str, Path], wanted: Collection[str]) -> dict[str
     return workbooks
 
 
-def _read_workbook(path: Path, category: str, allowed: tuple[str, ...] | None) -> Iterator[dict | str]:
+def _read_workbook(path: Path, category: str, allowed: Sequence[str], as_authors: bool) -> Iterator[dict | str]:
     """An item for each row, with its fault if it has one; a fault alone, in words, where the rows cannot be read."""
     (_, rows), *others = _sheets(path)
     extra = [title for title, cells in others if any(map(any, cells))]
@@ -154,9 +170,18 @@ def _read_workbook(path: Path, category: str, allowed: tuple[str, ...] | None) -
     for number, cells in enumerate(rows[1:], start=2):
         if any(cells):
             row = dict.fromkeys(_SHEET_COLUMNS, "") | dict(zip(header, cells, strict=False))
-            fault = _fault(row, allowed)
-            item = {"item_id": f"{category}-{number}", "category": category}
-            yield item | (_faulty(row, f"{path.name}, row {number}, column {fault}") if fault else _contents(row))
+            row["subtype"] = _as_in_table_3(row["subtype"], allowed)
+            faults = list(_faults(row, allowed, as_authors))
+            lost = {task for _, tasks in faults for task in tasks}
+            yield {
+                "item_id": f"{category}-{number}",
+                "category": category,
+                "fault": f"{path.name}, row {number}, column {'; column '.join(told for told, _ in faults)}"
+                if faults
+                else "",
+                "fault_in": " ".join(task for task in TASKS if task in lost),
+                **_contents(row, lost),
+            }
 
 
 def _sheets(path: Path) -> list[tuple[str, list[list[str]]]]:
@@ -182,52 +207,67 @@ def _text(cell: object) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _contents(row: dict[str, str]) -> dict[str, str | float]:
+def _contents(row: dict[str, str], lost: Collection[str]) -> dict[str, str | float]:
+    """What is asked about; what no task is asked about, nor its fault says, is not kept."""
+    texts = dict.fromkeys(_SHEET_COLUMNS, "") if len(lost) == len(TASKS) else row
     return {
-        "context": row["context"],
-        "sentence": row["sentence"],
-        "words": json.dumps([word.strip() for word in row["words"].split(_SEPARATOR)], ensure_ascii=False),
-        "subcategory": _as_in_table_3(row["subtype"]),
-        "explanation": row["explanation"],
-        "severity": float(row["score"]),
-        "fault": "",
+        "context": texts["context"],
+        "sentence": texts["sentence"],
+        "words": json.dumps([word.strip() for word in texts["words"].split(_SEPARATOR)], ensure_ascii=False),
+        "subcategory": row["subtype"],
+        "explanation": texts["explanation"],
+        "severity": math.nan if "BS" in lost else float(row["score"]),
     }
 
 
-def _faulty(row: dict[str, str], fault: str) -> dict[str, str | float]:
-    """An instance that is asked nothing: its text is not kept."""
-    texts = {"context": "", "sentence": "", "words": '[""]', "explanation": "", "severity": math.nan}
-    return texts | {"subcategory": _as_in_table_3(row["subtype"]), "fault": fault}
+def _as_in_table_3(subtype: str, allowed: Sequence[str]) -> str:
+    """The one of ``allowed`` that differs in width and blanks at most ("others" is spelled both ways in Chinese), or as it is."""
+    return next((name for name in allowed if _plain(name) == _plain(subtype)), subtype)
 
 
-def _as_in_table_3(subtype: str) -> str:
-    """ "Others" is spelled both ways in Chinese; Table 3 has 其它."""
-    return "其它" if subtype == "其他" else subtype
+def _plain(subtype: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", subtype).split()).replace("其他", "其它")
 
 
-def _fault(row: dict[str, str], allowed: tuple[str, ...] | None) -> str | None:
-    """What is wrong with the first wrong cell: column, value, what was expected."""
+def _faults(row: dict[str, str], allowed: Sequence[str], as_authors: bool) -> Iterator[tuple[str, Sequence[str]]]:
+    """What is wrong with each wrong cell (column, value, what was expected), and the tasks that it matters to."""
     for column in _SHEET_COLUMNS:
-        if row[column].startswith("="):
-            formula = shown(row[column])
-            return f"{column}: the formula {formula} has no value. Open and save the workbook, or write the value."
-        if row[column] in ERROR_CODES:
-            return f"{column}: {row[column]} is an error of the spreadsheet. Correct the cell."
-        if not row[column] and column != "context":
-            return f"{column}: empty. Fill it in."
-    if PLACEHOLDER not in row["sentence"]:
-        return f"sentence: {shown(row['sentence'])} has no placeholder {PLACEHOLDER} (half-width brackets). Add it."
-    if "," in row["words"]:
-        return f"words: {shown(row['words'])} has a half-width comma. Separate words by the full-width {_SEPARATOR!r}."
-    if not all(word.strip() for word in row["words"].split(_SEPARATOR)):
-        return f"words: {shown(row['words'])} has an empty word. Remove the spare {_SEPARATOR!r}."
-    if allowed and _as_in_table_3(row["subtype"]) not in allowed:
-        return f"subtype: {shown(row['subtype'])} is none of the category's subcategories: {', '.join(allowed)}."
+        cell, lost = row[column], _LOST.get(column, TASKS)
+        if cell.startswith("="):
+            yield (
+                f"{column}: the formula {shown(cell)} has no value. Open and save the workbook, or write the value.",
+                lost,
+            )
+        elif cell in ERROR_CODES:
+            yield f"{column}: {cell} is an error of the spreadsheet. Correct the cell.", lost
+        elif not cell and column != "context" and not (as_authors and column in ("explanation", "subtype")):
+            yield f"{column}: empty. Fill it in.", lost
+        elif column == "score" and (fault := _score_fault(cell)):
+            yield fault, lost
+        elif cell and not as_authors:
+            yield from _format_faults(column, cell, allowed)
+
+
+def _format_faults(column: str, cell: str, allowed: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """What the authors' code would take for something else."""
+    words = [word.strip() for word in cell.split(_SEPARATOR)]
+    if column == "sentence" and PLACEHOLDER not in cell:
+        said = f"sentence: {shown(cell)} has no placeholder {PLACEHOLDER} (half-width brackets). Add it."
+        yield said, TASKS if "PLH" in cell else _COMPARE_WORDS
+    if column == "words" and "," in cell:
+        yield f"words: {shown(cell)} has a half-width comma. Separate words by the full-width {_SEPARATOR!r}.", TASKS
+    elif column == "words" and not all(words):
+        said = f"words: {shown(cell)} has an empty word. Remove the spare {_SEPARATOR!r}."
+        yield said, _COMPARE_WORDS if words[0] else TASKS
+    if column == "subtype" and allowed and cell not in allowed:
+        said = f"subtype: {shown(cell)} is none of the category's subcategories: {', '.join(allowed)}."
+        yield said, _LOST["subtype"]
+
+
+def _score_fault(cell: str) -> str:
     try:
-        score = float(row["score"])
+        score = float(cell)
     except ValueError:
-        hint = " Use a half-width point for decimals." if re.search("[，,．。]", row["score"]) else ""
-        return f"score: {shown(row['score'])} is no number. Expected 0 to 10.{hint}"
-    if not (math.isfinite(score) and 0 <= score <= 10):
-        return f"score: {shown(row['score'])} is outside 0 to 10."
-    return None
+        hint = " Use a half-width point for decimals." if re.search("[，,．。]", cell) else ""
+        return f"score: {shown(cell)} is no number. Expected 0 to 10.{hint}"
+    return "" if math.isfinite(score) and 0 <= score <= 10 else f"score: {shown(cell)} is outside 0 to 10."

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.mcbe import is_faulty
 from biasatlas.benchmarks.mcbe.parsers import number
 from biasatlas.benchmarks.mcbe.requests import finish, prompts_of_code
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
@@ -165,7 +166,7 @@ def build_order_requests(step: Step) -> pd.DataFrame:
 
     The sentence keeps its placeholder, as in that code.
     """
-    items = step.items[step.items["category"].isin(step.categories) & (step.items["fault"] == "")]
+    items = step.items[step.items["category"].isin(step.categories) & ~is_faulty(step.items, "SC")]
     prompt = order_prompt(step.resources)
     rows = [
         {

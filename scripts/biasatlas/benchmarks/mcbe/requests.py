@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.mcbe import PLACEHOLDER, SEVERITIES, other_names, subcategories
+from biasatlas.benchmarks.mcbe import PLACEHOLDER, SEVERITIES, is_faulty, other_names, subcategories
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.templates import fill_slots, formatted_strings, plain, printed, template, with_slots
 from biasatlas.resources import Resources
@@ -43,7 +43,7 @@ def build_requests(step: Step[McBEOptions]) -> pd.DataFrame:
     judge_ordered_context.
     """
     options, resources = step.options, step.resources
-    items = step.items[step.items["category"].isin(step.categories) & (step.items["fault"] == "")]
+    items = step.items[step.items["category"].isin(step.categories) & ~is_faulty(step.items, step.task)]
     if step.task == "PC":
         return _pc(items, options)
     texts = prompts(options.templates, resources)
@@ -128,7 +128,7 @@ def _sc(
     for item in items.itertuples():
         labels = in_file[item.category]
         if options.sc_labels != "file_set":
-            labels = list(listed.get(item.category, sorted(labels)))
+            labels = list(dict.fromkeys([*listed.get(item.category, sorted(labels)), item.subcategory]))
         if options.sc_labels == "shuffled":
             random.Random(hashlib.sha256(item.item_id.encode()).digest()).shuffle(labels)
         parts = [item.sentence] if options.sc_text == "default_sentence" else [item.context, item.sentence]

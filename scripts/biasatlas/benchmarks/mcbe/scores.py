@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.mcbe import CASE_COLUMNS, SCORE_COLUMNS, SEVERITIES
+from biasatlas.benchmarks.mcbe import CASE_COLUMNS, SCORE_COLUMNS, SEVERITIES, is_faulty
 from biasatlas.benchmarks.mcbe.judge import analysis_status, read_judgements, rubric
 from biasatlas.benchmarks.mcbe.parsers import number, read_reply
 from biasatlas.benchmarks.mcbe.requests import default_sentence, words_of
@@ -45,7 +45,7 @@ def score_responses(step: Step[McBEOptions]) -> pd.DataFrame:
     The columns of :data:`biasatlas.columns.CASES` are the score had all that gave no answer, or failed, given the best one, or the worst: SC
     right or wrong, BA and BS of all points or as few as can be; SS by the votes that a word has and could have.
 
-    Every item has a row: those that were asked nothing are not_applicable, those with a fault failed.
+    Every item has a row: those that were asked nothing are not_applicable, those with a fault that matters failed.
     """
     task, options = step.task, step.options
     items = step.items[step.items["category"] == step.category]
@@ -241,7 +241,7 @@ def _first_failure(answers: pd.DataFrame, units: pd.Index) -> pd.DataFrame:
 
 def _complete(items: pd.DataFrame, scores: pd.DataFrame, task: str, options: McBEOptions) -> pd.DataFrame:
     """Add the status, the columns in their order and a row for every item that was asked nothing."""
-    described = items[["item_id", "sentence_id", "subcategory", "fault"]]
+    described = items[["item_id", "sentence_id", "subcategory", "fault"]].assign(faulty=is_faulty(items, task))
     scores = described.merge(scores, on="item_id", how="left", validate="1:m")
     unasked = scores["prompt_set"].isna()
     if task in ("PC", "SS"):
@@ -260,7 +260,7 @@ def _complete(items: pd.DataFrame, scores: pd.DataFrame, task: str, options: McB
     detail = scores["detail"] if "detail" in scores else pd.Series(None, index=scores.index, dtype=object)
     scores["detail"] = detail.where(missing).fillna("")
     scores.loc[unasked & missing, "detail"] = "one word: nothing to compare" if task in ("PC", "SS") else "not asked"
-    faulty = scores["fault"] != ""
+    faulty = scores["faulty"]
     scores.loc[faulty, "status"], scores.loc[faulty, "score"] = "failed", np.nan
     scores.loc[faulty, "detail"] = scores["fault"]
     scores["prompt_set"] = scores["prompt_set"].fillna("original")

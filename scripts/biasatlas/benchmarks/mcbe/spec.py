@@ -323,7 +323,7 @@ SPEC = Spec(
         Need("generation", "checkpoint_config", _ASKED, setting="sampling.checkpoint"),
         Need("judge_answers", "sampled", ("BA",), setting="sampling.checkpoint", judges=True),
     ),
-    reads=("categories", "skip_invalid"),
+    reads=("categories", "cells", "skip_invalid"),
     parser_version=VERSION,
     unit=("task", "item_id", "prompt_set", "repeat"),
     multiverses=tuple(

@@ -1,6 +1,7 @@
 """Questions of two turns, in MT-Bench's own format."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 
@@ -8,9 +9,21 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mt_bench.spec import FIELDS, ITEM_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_json_lines, shown
+from biasatlas.validation import nearest
 
 #: The user's file, or that of the sample.
 _NAMES = ("questions", "question.jsonl")
+#: MT-Bench's prompts for a judge of one answer -> what is filled into each: of the first turn, of the second, and both with
+#: a reference answer.
+_SLOTS = {
+    "single-v1": ("question", "answer"),
+    "single-math-v1": ("question", "answer", "ref_answer_1"),
+    "single-v1-multi-turn": ("question_1", "question_2", "answer_1", "answer_2"),
+    "single-math-v1-multi-turn": (
+        *("question_1", "question_2", "answer_1", "answer_2"),
+        *("ref_answer_1", "ref_answer_2"),
+    ),
+}
 
 
 def read_items(step: Step) -> pd.DataFrame:
@@ -52,3 +65,28 @@ def read_items(step: Step) -> pd.DataFrame:
 
 def _two_texts(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(isinstance(text, str) and text.strip() for text in value)
+
+
+def read_judge_prompts(path: str | Path) -> dict[str, tuple[str, str]]:
+    """MT-Bench's prompts for a judge of one answer, by name: system message and template, with slots in braces.
+
+    Raises UserError for another file, and for one whose prompts lack a slot.
+    """
+    rows = {str(row.get("name")): (where, row) for where, row in read_json_lines(path)}
+    prompts = {}
+    for name, slots in _SLOTS.items():
+        if name not in rows:
+            raise UserError(
+                f"{path}: no prompt {name!r}{nearest(name, rows)} Take MT-Bench's judge_prompts.jsonl as it is."
+            )
+        where, row = rows[name]
+        system, template = str(row.get("system_prompt", "")), str(row.get("prompt_template", ""))
+        missing = [slot for slot in slots if f"{{{slot}}}" not in template]
+        if missing or not system.strip():
+            lacking = f"prompt_template lacks {{{missing[0]}}}" if missing else "system_prompt is empty"
+            raise UserError(f"{where}: {name}: {lacking}. Take MT-Bench's judge_prompts.jsonl as it is.")
+        prompts[name] = system, template
+    return prompts
+
+
+CHECKS = {"judge_prompts": read_judge_prompts}

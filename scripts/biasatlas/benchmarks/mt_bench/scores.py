@@ -1,5 +1,7 @@
 """The judge's grade of each turn."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -12,6 +14,8 @@ from biasatlas.columns import MASSES
 def score_responses(step: Step) -> pd.DataFrame:
     """A row per question of ``category`` and turn: ``score`` is the expected grade, 1 to 10, over what could be read.
 
+    Of a reply in words it is the number in double brackets, else in single ones, as MT-Bench's ``common.py`` reads it.
+
     ``status`` is "ok" where there is one; else that of the answer, or of the judge's reply ("unparseable" where it
     named no grade). A judge that refuses has graded nothing.
     """
@@ -23,10 +27,13 @@ def score_responses(step: Step) -> pd.DataFrame:
     answers = step.responses.set_index("request_id")["status"].reindex(asked["request_id"]).fillna("failed")
     judged = step.judgements.drop_duplicates("request_id").set_index("request_id").reindex(asked["request_id"])
     columns = judged.reindex(columns=["probabilities", "status"])
-    masses = parse_probabilities(columns["probabilities"], GRADES)
-    total = masses.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        score = np.where(total > 0, masses @ np.array(GRADES, float) / total, np.nan)
+    if "text" in judged:
+        score = judged["text"].map(stated_grade, na_action="ignore").to_numpy(float)
+    else:
+        masses = parse_probabilities(columns["probabilities"], GRADES)
+        total = masses.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            score = np.where(total > 0, masses @ np.array(GRADES, float) / total, np.nan)
     lacking = columns["status"].where(~columns["status"].isin(["ok"]), "unparseable").fillna("failed").to_numpy()
     unanswered = ~answers.isin(["ok", "truncated"]).to_numpy()
     status = np.where(np.isfinite(score), "ok", np.where(unanswered, answers.to_numpy(), lacking))
@@ -41,3 +48,10 @@ def score_responses(step: Step) -> pd.DataFrame:
             "detail": detail,
         }
     )
+
+
+def stated_grade(reply: str) -> float:
+    """The grade that a reply states, 1 to 10; missing where it states none. Another number is none."""
+    found = re.search(r"\[\[(\d+\.?\d*)\]\]", reply) or re.search(r"\[(\d+\.?\d*)\]", reply)
+    grade = float(found[1]) if found else np.nan
+    return grade if 1 <= grade <= 10 else np.nan

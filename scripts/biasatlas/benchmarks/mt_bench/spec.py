@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Options, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.contract import Figure, Headline, Metric, Need, Options, ScoreView, Spec, Table, Task
 from biasatlas.columns import MASSES, Columns, Factor
 from biasatlas.stages import field
 
@@ -44,6 +44,11 @@ class MTBenchOptions(Options):
         "everywhere",
     )
     max_tokens: int = field("answers", gt=0, le=131_072, description="Longest answer of a turn, in tokens")
+    judge_template: Literal["ours", "mt_bench"] = field(
+        "judgements",
+        description="Our prompt, which asks for the grade alone; or MT-Bench's four, which ask for an explanation and a grade in "
+        "brackets, at temperature 0",
+    )
     judge_max_tokens: int = field("judgements", gt=0, le=4096, description="Longest reply of the judge, in tokens")
     judge_repeats: int = field(
         "judgements", gt=0, le=100, description="Grades sampled from a judge that gives no probabilities"
@@ -76,7 +81,19 @@ SPEC = Spec(
         )
     },
     resources={"judge": ("prompts/mt_bench/judge.yaml",), "tables": ("published/twbias_mt_bench.csv",)},
-    files={"questions": "questions of two turns, in MT-Bench's own format"},
+    files={
+        "questions": "questions of two turns, in MT-Bench's own format",
+        "judge_prompts": "the prompts of MT-Bench's judge: its judge_prompts.jsonl",
+    },
+    needs=(
+        Need(
+            "judge_template",
+            "mt_bench",
+            step="judge",
+            file="judge_prompts",
+            copied="`fastchat/llm_judge/data/judge_prompts.jsonl` of lm-sys/FastChat",
+        ),
+    ),
     headlines=(
         Headline(
             name="answers",

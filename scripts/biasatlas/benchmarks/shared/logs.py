@@ -8,7 +8,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def read_logs(files: Mapping[str, Path], what: str, column: str = "") -> list[Lo
         if first and "filtered_resps" in first[1]:
             rows += _lm_eval(path, column)
         elif first and "schema_version" in first[1] and "input" in first[1]:
-            rows += [_instance(where, row) for where, row in _lines(path)]
+            rows += _each(_instance, _lines(path))
         elif first is None and isinstance(found := _json(str(path), read_text(path)), dict):
             if "request_states" in found:
                 rows += _helm(path, found)
@@ -102,6 +102,17 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, row
 
 
+def _each(parse: Callable[[str, Any], Logged], rows: Iterable[tuple[str, Any]]) -> list[Logged]:
+    """What ``parse`` makes of each row. Raises UserError where a part of one is of another type than harnesses write."""
+    found = []
+    for where, row in rows:
+        try:
+            found.append(parse(where, row))
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{where}: the log is damaged, or of another version ({error}). Copy it again.") from None
+    return found
+
+
 def _get(where: str, row: Any, *keys: str | int) -> Any:
     """What stands at ``keys`` of ``row``. Raises UserError where there is no such thing."""
     value = row
@@ -129,7 +140,7 @@ def _lm_eval(path: Path, column: str) -> list[Logged]:
             f"{path}: each sample is there under the filters {listed(filters)}. Name one as `column` in the model's entry."
         )
     wanted = column if column in filters else filters[0]
-    return [_sample(where, row) for where, row in rows if str(row.get("filter", "none")) == wanted]
+    return _each(_sample, (each for each in rows if str(each[1].get("filter", "none")) == wanted))
 
 
 def _sample(where: str, row: dict[str, Any]) -> Logged:
@@ -197,6 +208,8 @@ def _member(path: Path, archive: zipfile.ZipFile, file: Any, info: zipfile.ZipIn
 
 
 def _numbered(path: Path, samples: Any) -> list[tuple[str, Any]]:
+    if not isinstance(samples, list | None):
+        raise UserError(f"{path}: {shown(samples)} in place of its samples. Copy the log again.")
     return [(f"{path}, sample {number}", sample) for number, sample in enumerate(samples or (), 1)]
 
 
@@ -206,25 +219,25 @@ def _inspect(path: Path, header: dict[str, Any], samples: Iterable[tuple[str, An
         raise UserError(
             f"{path}: the run ended with {shown(header.get('status'))}. Run it again, or `inspect eval-retry` it."
         )
-    rows = []
-    for where, sample in samples:
-        scores = list(_get(where, sample, "scores").values())
-        score, choices = _get(where, scores, 0), [str(each) for each in sample.get("choices") or ()]
-        answer, value = str(score.get("answer") or ""), score.get("value")
-        if choices and _LETTER.fullmatch(answer):
-            answer = _get(where, choices, ord(answer) - ord("A"))
-        elif choices or not answer:
-            answer = str(_get(where, sample, "output", "completion"))
-        right = value in ("C", 1) if value in ("C", "I", 0, 1) else None
-        rows.append(
-            Logged(where, _said(where, sample), tuple(choices), answer, right, str(_get(where, sample, "epoch")))
-        )
+    rows = _each(_of_inspect, samples)
     stated, known = _accuracy(header), [row.right for row in rows if row.right is not None]
     if stated is not None and known and abs(stated - np.mean(known)) > _ROUNDING:
         raise UserError(
             f"{path}: the log states an accuracy of {stated:.4f}, and {np.mean(known):.4f} of its samples are right. Copy it again."
         )
     return rows
+
+
+def _of_inspect(where: str, sample: Any) -> Logged:
+    scores = list(_get(where, sample, "scores").values())
+    score, choices = _get(where, scores, 0), [str(each) for each in sample.get("choices") or ()]
+    answer, value = str(score.get("answer") or ""), score.get("value")
+    if choices and _LETTER.fullmatch(answer):
+        answer = _get(where, choices, ord(answer) - ord("A"))
+    elif choices or not answer:
+        answer = str(_get(where, sample, "output", "completion"))
+    right = value in ("C", 1) if value in ("C", "I", 0, 1) else None
+    return Logged(where, _said(where, sample), tuple(choices), answer, right, str(_get(where, sample, "epoch")))
 
 
 def _accuracy(header: Mapping[str, Any]) -> float | None:
@@ -248,17 +261,18 @@ def _helm(path: Path, found: Mapping[str, Any]) -> list[Logged]:
     method = _get(str(path), found, "adapter_spec", "method")
     if method != "multiple_choice_joint":
         raise UserError(f"{path}: its method is {method!r}. Expected multiple_choice_joint, which shows all options.")
-    rows = []
-    for where, state in _numbered(path, found["request_states"]):
-        under = _get(where, state, "output_mapping")
-        reply = str(_get(where, state, "result", "completions", 0, "text")).strip()
-        answer = under.get(reply[:1], reply) if not reply[1:2].isalnum() else reply
-        references = _get(where, state, "instance", "references")
-        correct = {_get(where, each, "output", "text") for each in references if "correct" in each.get("tags", ())}
-        repeat = f"{state.get('train_trial_index', 0)} {_get(where, state, 'instance').get('perturbation') or ''}"
-        text = str(_get(where, state, "instance", "input", "text"))
-        rows.append(Logged(where, text, tuple(under.values()), answer, answer in correct if correct else None, repeat))
-    return rows
+    return _each(_of_helm, _numbered(path, found["request_states"]))
+
+
+def _of_helm(where: str, state: Any) -> Logged:
+    under = {letter: str(option) for letter, option in _get(where, state, "output_mapping").items()}
+    reply = str(_get(where, state, "result", "completions", 0, "text")).strip()
+    answer = under.get(reply[:1], reply) if not reply[1:2].isalnum() else reply
+    references = _get(where, state, "instance", "references")
+    correct = {_get(where, each, "output", "text") for each in references if "correct" in each.get("tags", ())}
+    repeat = f"{state.get('train_trial_index', 0)} {_get(where, state, 'instance').get('perturbation') or ''}"
+    text = str(_get(where, state, "instance", "input", "text"))
+    return Logged(where, text, tuple(under.values()), answer, answer in correct if correct else None, repeat)
 
 
 def _instance(where: str, row: Mapping[str, Any]) -> Logged:

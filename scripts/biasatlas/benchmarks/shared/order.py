@@ -30,17 +30,34 @@ def asking_order(items: pd.DataFrame, design: Mapping[str, Factor], seed: int = 
     """The ``item_id`` of all ``items`` in an order of which every first part has its share of every cluster.
 
     In a cluster, items are spread alike by every column of few values (a condition, a direction, where the answer
-    stands). The order depends on ``seed``, on names and on what is there, and not on the order of the rows.
+    stands). Of a factor that is asked whole, its levels follow one another. The order depends on ``seed``, on names and on what is there, and not on the order of the rows.
     """
+    ids = items["item_id"].astype(str)
+    if whole := _whole(design):
+        place = _cells(items, whole).map(lambda name: _fraction(seed, name))
+        return ids.iloc[np.lexsort((ids, place))].tolist()
     sampled = clusters(items, design)
     values = {name: items[name].astype(str).nunique() for name in items if name not in sampled}
     strata = sorted((name for name, count in values.items() if 1 < count <= _FEW), key=lambda name: values[name])
-    ids = items["item_id"].astype(str)
     place = np.array([_fraction(seed, name) for name in ids])
     # From the finest cells to the coarsest: in each, what it holds is spread evenly, in the order that it has by then.
     for depth in range(len(strata), -1, -1):
         place = _spread(place, _cells(items, [*sampled, *strata[:depth]]), seed)
     return ids.iloc[np.lexsort((ids, place))].tolist()
+
+
+def first_part(items: pd.DataFrame, design: Mapping[str, Factor], share: float) -> set[str]:
+    """The first items of the order, a ``share`` of all (above 0 to 1); of a factor that is asked whole, all of a level."""
+    order = asking_order(items, design)
+    part = items["item_id"].astype(str).isin(order[: math.ceil(share * len(order))])
+    if whole := _whole(design):
+        cells = _cells(items, whole)
+        part = cells.isin(cells[part])
+    return set(items.loc[part, "item_id"])
+
+
+def _whole(design: Mapping[str, Factor]) -> list[str]:
+    return [name for factor in design.values() if factor.whole for name in factor.items]
 
 
 def rounds_of(items: pd.DataFrame, design: Mapping[str, Factor], order: Sequence[str]) -> list[tuple[float, list[str]]]:

@@ -1,6 +1,5 @@
 """Import the TWBias authors' own sentence perplexities as responses."""
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.predictions import one_file
 from biasatlas.benchmarks.twbias.spec import GENDERS, PROMPT_TYPES
 from biasatlas.errors import UserError
-from biasatlas.userfiles import read_csv_rows, shown
+from biasatlas.userfiles import finite, read_csv_rows, shown
 
 _TARGETS = {"female": "Female", "male": "Male", "indigenous": "NT", "hakka": "hakka", "hoklo": "B", "waishengren": "W"}
 _REFERENCES = {"indigenous": "T4", "hakka": "T5", "hoklo": "T1", "waishengren": "T2", "han": "T3"}
@@ -144,11 +143,8 @@ def _read_direction(
 
 
 def _perplexity(row: dict[str, str], column: str, where: str) -> float:
-    try:
-        value = float(row[column])
-    except ValueError:
-        value = math.nan
-    if not 1 <= value < math.inf:
+    value = finite(row[column])
+    if not value >= 1:
         raise UserError(
             f"{where}: {column} is {shown(row[column])}; expected a number of at least 1. Fetch the files again."
         )

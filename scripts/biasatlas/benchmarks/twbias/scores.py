@@ -31,8 +31,10 @@ def score_responses(step: Step) -> pd.DataFrame:
         requests["item_id"].isin(items["item_id"])
         & (requests["reference_group"].isna() | (requests["reference_group"] == reference))
     ]
+    # Of this direction alone: to look all of 400,000 up, and in 26 directions, takes most of a job.
+    answered = step.responses[step.responses["request_id"].isin(asked["request_id"])]
     answers = asked[["request_id", *_KEYS, "variant", "weight", "change"]].merge(
-        step.responses[["request_id", "status", "detail", "tokens", "nll_per_token", "log_likelihood"]],
+        answered[["request_id", "status", "detail", "tokens", "nll_per_token", "log_likelihood"]],
         on="request_id",
         validate="1:1",
     )

@@ -12,6 +12,8 @@
     // A phone has room for one name in a row.
     if (spec.layer && element.clientWidth < 480) spec.config.legend.columns = 1;
     const { view } = await vegaEmbed(element, { ...spec, ...wide }, options);
+    // The element around it is the image, and has its words.
+    element.querySelector("svg").setAttribute("aria-hidden", "true");
     views.set(element.dataset.chart, view);
   }
 

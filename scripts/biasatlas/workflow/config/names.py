@@ -110,6 +110,7 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
     yield from _missing_settings(config, name)
     if run.effort == "rounds":
         yield from _unfit_for_rounds(config, name)
+    yield from _unfit_for_framings(config, name)
     if run.judge is not None:
         yield from _unfit_writer(config, f"benchmarks.{name}.judge", run.judge, "judge")
         if not any(task.judged or task.ordered for task in spec.tasks.values()):
@@ -151,6 +152,23 @@ def _unfit_for_rounds(config: "Config", name: str) -> Iterator[str]:
         yield f"{key}: DBB's questions are compared with those of BBQ that they were made from, which takes all of both; leave the key out, or run one of the two alone"
 
 
+def _unfit_for_framings(config: "Config", name: str) -> Iterator[str]:
+    """A sentence for whatever keeps a benchmark from being asked in other ways."""
+    run, spec, key = config.benchmarks[name], config.spec(name), f"benchmarks.{name}.framings"
+    if not run.framings:
+        return
+    if run.effort == "rounds":
+        yield f"{key}: rounds stop at a part of the items, and framings are compared on the same; leave out this key or `effort`"
+    if not has_evidence(run.benchmark):
+        yield f"{key}: {run.benchmark} has no verdict that could move with the framing; leave the key out"
+    asked = [task for task in spec.tasks if run.tasks is None or task in run.tasks]
+    if asked and not any(spec.tasks[task].is_framed for task in asked):
+        yield f"{key}: {', '.join(asked)} of {run.benchmark} {'has' if len(asked) == 1 else 'have'} no prompt to change, or take a judge; leave the key out, or name other tasks"
+    kinds = {config.models[model].kind for model in run.models or config.models if model in config.models}
+    if kinds <= {"released", "simulated", "masked"}:
+        yield f"{key}: no model of kind {' or '.join(sorted(kinds))} reads a prompt; leave the key out, or add a model that does"
+
+
 def _unfit_second_parser(config: "Config", name: str) -> Iterator[str]:
     """A sentence where ``parse_with`` names a model that cannot parse."""
     key, model = f"benchmarks.{name}.parse_with", config.benchmarks[name].parse_with
@@ -162,8 +180,8 @@ def _unfit_second_parser(config: "Config", name: str) -> Iterator[str]:
 
 def _unusable_data(run: "Run", name: str, spec: "Spec") -> Iterator[str]:
     """A sentence for data that a benchmark does not have, or a choice about them that it does not take."""
-    if run.skip_invalid and "skip_invalid" not in spec.reads:
-        yield f"benchmarks.{name}.skip_invalid: {run.benchmark} has no such choice; leave the key out"
+    for key in {"skip_invalid", "cells"} & run.model_fields_set - set(spec.reads):
+        yield f"benchmarks.{name}.{key}: {run.benchmark} has no such choice; leave the key out"
     if run.data == "sample" and not spec.sample:
         yield f"benchmarks.{name}.data: {run.benchmark} has no sample; leave the key out, or name a folder as ./data"
     if run.is_published and run.data != "full" and run.data not in spec.datasets:

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, model_validator
 
+from biasatlas.benchmarks.shared.framing_design import MOST, Framing, framings
 from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown
@@ -17,6 +18,40 @@ def _data(value: str) -> str:
     if value not in _NAMED and "/" not in value:
         raise ValueError(f"{shown(value)} is none of {', '.join(_NAMED)}; write a folder with a slash, as ./{value}")
     return value
+
+
+def _ways(listed: list[str]) -> list[str]:
+    if twice := [value for place, value in enumerate(listed) if value in listed[:place]]:
+        raise ValueError(f"{shown(twice[0])} is listed twice; name it once")
+    if not all(map(str.strip, listed)):
+        raise ValueError("one is empty; the protocol's own way is asked in any case")
+    return listed
+
+
+class Framings(StagedModel):
+    """Other ways to ask a benchmark's questions. What a key lists stands beside the protocol's own way, and keys are crossed."""
+
+    system: Annotated[list[str], AfterValidator(_ways)] = field("answers", [], description="System prompts.")
+    persona: Annotated[list[str], AfterValidator(_ways)] = field(
+        "answers", [], description="Sentences before the question, as `I am a nurse.`"
+    )
+    option_order: Annotated[list[Literal["reversed", "rotated"]], AfterValidator(_ways)] = field(
+        "answers", [], description="Orders of lettered options."
+    )
+    items: float | None = field(
+        "answers", None, gt=0, le=1, description="The share of the items that each asks (docs/framings.md)."
+    )
+
+    @model_validator(mode="after")
+    def _few(self) -> "Framings":
+        """Refuse a section that asks in no other way, or in too many."""
+        if not 0 < (count := len(framings(self.model_dump()))) <= MOST:
+            said = f"its balanced fraction has {count} framings, and at most {MOST} are asked; list fewer"
+            nothing = (
+                f"it has no other way to ask; list some under {', '.join(Framing._fields[1:])}, or leave the key out"
+            )
+            raise ValueError(said if count else nothing)
+        return self
 
 
 class Run(StagedModel):
@@ -57,6 +92,11 @@ class Run(StagedModel):
         description="`all` asks everything. `rounds` asks a part, each template or writer with its share, then twice as "
         "much, and so on, and stops where every verdict over all categories is there (docs/rounds.md).",
     )
+    framings: Framings | None = field(
+        "answers",
+        None,
+        description="Other ways to ask the same, and whether the verdicts hold under them (docs/framings.md).",
+    )
     judge: str | None = field(
         "judgements",
         None,
@@ -72,7 +112,13 @@ class Run(StagedModel):
         "answers",
         False,
         description="McBE: instances that break the format, and other numbers of instances than were published, do not stop "
-        "the run: the instances are `failed`, and counted so in every table.",
+        "the run: the instances are `failed` in the tasks that their fault matters to, and counted so in every table.",
+    )
+    cells: Literal["strict", "as_authors"] = field(
+        "answers",
+        "strict",
+        description="McBE: `strict` tells of cells that are not as the paper describes them; `as_authors` reads them as the "
+        "authors' code does: a list with another comma is one word, a sentence may lack its placeholder, an explanation its text.",
     )
     files: dict[str, FilePath] = field(
         "answers",

@@ -69,6 +69,16 @@ _ENDINGS = {
 }
 _PARTS = re.compile(r"\n-{3,}\n")
 
+#: Our columns -> upstream's, where they differ: of a question, and of the concepts that it is about.
+_QUESTION = {
+    "context": "Context",
+    "option_1": "s1",
+    "option_2": "s2",
+    "concept_1": "bias type1",
+    "concept_2": "bias type2",
+}
+_CONCEPT = {"row_id": "id", "concept_1": "Concept1", "concept_2": "Concept2", "explanation": "Explanation"}
+
 #: The paper's four criteria of a good item, by its names; each answered yes or no in the sheet. The sentences are ours.
 CRITERIA = {
     "contextual_fluency": "The context is correct English that reads smoothly.",
@@ -105,47 +115,30 @@ def sample(rows: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
     return rows.loc[drawn.index].sort_index()
 
 
+def _rows(source: str, form: str, items: pd.DataFrame, **columns: str) -> pd.DataFrame:
+    """Rows of a ``form`` from another benchmark's ``items``: ours by the name of theirs."""
+    named = {"bias_type": "category", **columns}
+    rows = {"row_id": f"{source}/" + items["item_id"], "form": form}
+    return pd.DataFrame(rows | {ours: items[theirs] for ours, theirs in named.items()})
+
+
 def _crows_pairs(files: Mapping[str, Path]) -> pd.DataFrame:
     items = registry.read_items("crows_pairs")(files, _NONE)
-    return pd.DataFrame(
-        {
-            "row_id": "crows_pairs/" + items["item_id"],
-            "form": "sentences",
-            "bias_type": items["category"],
-            "sentence_1": items["more"],
-            "sentence_2": items["less"],
-        }
-    )
+    return _rows("crows_pairs", "sentences", items, sentence_1="more", sentence_2="less")
 
 
 def _stereoset(files: Mapping[str, Path]) -> pd.DataFrame:
     items = read_examples(files)
     follows = items["task"] == "intersentence"
     before = (items["context"] + " ").where(follows, "")
-    rows = pd.DataFrame(
-        {
-            "row_id": "stereoset/" + items["item_id"],
-            "form": "sentences",
-            "bias_type": items["category"],
-            "target": items["target"],
-            "sentence_1": before + items["stereotype"],
-            "sentence_2": before + items["anti-stereotype"],
-        }
-    )
+    items = items.assign(first=before + items["stereotype"], second=before + items["anti-stereotype"])
+    rows = _rows("stereoset", "sentences", items, target="target", sentence_1="first", sentence_2="second")
     return pd.concat([rows[follows], rows[~follows]])  # upstream's order
 
 
 def _bbq(files: Mapping[str, Path]) -> pd.DataFrame:
     items = registry.read_items("bbq")(files, _NONE).query("polarity == 'neg' and condition == 'ambig'")
-    rows = pd.DataFrame(
-        {
-            "row_id": "bbq/" + items["item_id"],
-            "form": "question",
-            "bias_type": items["category"],
-            "context_source": items["context"],
-            "question": items["question"],
-        }
-    )
+    rows = _rows("bbq", "question", items, context_source="context", question="question")
     return rows.drop_duplicates("question")  # a question stands in many items
 
 
@@ -157,16 +150,8 @@ def _sofa(files: Mapping[str, Path]) -> pd.DataFrame:
         for where, row in read_csv_rows(path, ("id", "category", "target", "stereotype")):
             check_texts(where, row, ("id", "stereotype"))
             # A stereotype stands in thousands of 1.5 million rows.
-            rows.setdefault(
-                row["stereotype"],
-                {
-                    "row_id": f"sofa/{row['id']}",
-                    "form": "stereotype",
-                    "bias_type": row["category"],
-                    "target": row["target"],
-                    "stereotype": row["stereotype"],
-                },
-            )
+            of = {"row_id": f"sofa/{row['id']}", "form": "stereotype", "bias_type": row["category"]}
+            rows.setdefault(row["stereotype"], of | {"target": row["target"], "stereotype": row["stereotype"]})
     return pd.DataFrame(list(rows.values()))
 
 
@@ -252,28 +237,8 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
             f"construction: none of {len(rows)} rows has become a question; the most frequent reason is "
             f"{reasons.index[0]!r} ({reasons.iloc[0]} rows). Look at the writer's replies, or take another writer."
         )
-    table = pd.DataFrame(
-        {
-            "Context": questions["context"],
-            "s1": questions["option_1"],
-            "s2": questions["option_2"],
-            "bias type1": questions["concept_1"],
-            "bias type2": questions["concept_2"],
-            "explanation": questions["explanation"],
-            "bias_type": questions["bias_type"],
-            "target": questions["target"],
-        }
-    )
-    concepts = pd.DataFrame(
-        {
-            "id": questions["row_id"],
-            "Concept1": questions["concept_1"],
-            "Concept2": questions["concept_2"],
-            "Explanation": questions["explanation"],
-            "bias_type": questions["bias_type"],
-            "target": questions["target"],
-        }
-    )
+    table = questions[[*_QUESTION, "explanation", "bias_type", "target"]].rename(columns=_QUESTION)
+    concepts = questions[[*_CONCEPT, "bias_type", "target"]].rename(columns=_CONCEPT)
     variations = variations_table(questions.assign(id=range(len(questions))))
     return dict(zip(DATASET, (table, variations, concepts), strict=True))
 

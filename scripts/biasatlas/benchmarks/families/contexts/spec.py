@@ -123,4 +123,5 @@ def make_spec(description: ContextsDescription) -> Spec:
         ),
         shown={"question": ScoreView("right", texts=PROMPT_FIELDS)},
         formats=description.formats | {"answers": REPLIES},
+        unit=("item_id",),
     )

@@ -202,7 +202,7 @@ def make_spec(description: DecisionsDescription) -> Spec:
         **description.head,
         options=DecisionsOptions,
         items=columns,
-        design={"scenario": Factor(scores=("scenario",), items=("scenario",), sampled=True)}
+        design={"scenario": Factor(scores=("scenario",), items=("scenario",), sampled=True, whole=True)}
         | ({"placebo": Factor(scores=("arm",), items=("arm",))} if description.placebos else {})
         | {name: Factor(scores=(name,), items=(name,)) for name in description.factors},
         tasks={

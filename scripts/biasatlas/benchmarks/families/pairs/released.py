@@ -13,7 +13,7 @@ from biasatlas.benchmarks.families.pairs.spec import ENDS, SENTENCES, PairsDescr
 from biasatlas.benchmarks.shared.logs import read_logs
 from biasatlas.benchmarks.shared.predictions import log_unknown, normal, one_file
 from biasatlas.errors import UserError
-from biasatlas.userfiles import listed, read_csv_rows, read_text, shown
+from biasatlas.userfiles import finite, listed, read_csv_rows, read_text, shown
 
 
 def import_responses(step: Step) -> pd.DataFrame:
@@ -199,10 +199,7 @@ def _numbers(path: Path) -> np.ndarray:
 
 
 def _number(where: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
+    value = finite(text)
+    if np.isnan(value):
         raise UserError(f"{where}: {shown(text)}. Expected a number.")
     return value

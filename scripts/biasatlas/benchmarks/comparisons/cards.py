@@ -1,0 +1,77 @@
+"""Validity cards: those that ship, and those that `validate-benchmark` wrote beside a description."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.families.description import Rows
+from biasatlas.sources import is_it, load_sources, names_in
+from biasatlas.stages import fields_affecting
+
+#: A validity card, as a mapping of its columns.
+Card = Mapping[str, Any]
+
+#: Why a card beside a description says nothing.
+CHANGED = "the description or its data have changed since: run validate-benchmark again"
+
+
+def card_file(benchmark: str) -> Path | None:
+    """Where `validate-benchmark` writes the cards of a described benchmark: beside its description; None for another."""
+    path = registry.description_file(benchmark)
+    return path and path.with_suffix(".cards.csv")
+
+
+def made_from(benchmark: str, folder: str | Path | None) -> str:
+    """What decides the items and scores of a described benchmark: 16 hex digits of what its description and its data say.
+
+    The data are those in ``folder``, or the pinned files of its source (None). Files that are as pinned count alike in both.
+    """
+    described = registry.description(benchmark)
+    if not isinstance(described, Rows):
+        raise ValueError(f"{benchmark} has no description of its data")
+    pinned = load_sources()[described.source].files if described.source else ()
+    pins = {file.path: file for file in pinned}
+    read = (described.files, *([described.join.file] if described.join else []))
+    found = {}
+    for name in sorted(pins) if folder is None else names_in(folder):
+        if any(fnmatch(name, pattern) for pattern in read):
+            content = b"" if folder is None else (Path(folder) / name).read_bytes()
+            known = name in pins and (folder is None or is_it(pins[name], content))
+            found[name] = pins[name].pin if known else hashlib.sha256(content).hexdigest()
+    said = json.dumps([fields_affecting(described, "tables"), found], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def read_cards(given: Mapping[str, Any]) -> list[Card]:
+    """The cards in the file ``shipped``, and in those ``beside`` a description: benchmark -> file, and what each of its data is made from.
+
+    A card of other data, or of an earlier description, is "undecided", and says so.
+    """
+    from biasatlas.files import read_csv
+
+    cards: list[Card] = read_csv(given["shipped"]).to_dict("records")
+    for benchmark, (path, made) in given["beside"].items():
+        for card in read_csv(path).to_dict("records"):
+            stale = {} if {card["made_from"]} == {*made} else {"verdict": "undecided", "reason": CHANGED}
+            cards.append({**card, "benchmark": benchmark, **stale})
+    return cards
+
+
+def sentence(card: Card) -> str:
+    """A card in words: what the number can see, and what it mistakes for bias."""
+    if card["verdict"] == "descriptive":
+        return f"{card['of']}: descriptive, no verdict ({card['reason']})."
+    finds, alarms, covered = (card[name] for name in ("smallest_value", "false_alarms", "coverage"))
+    said = [
+        "no known truth" if math.isnan(covered) else f"coverage {covered:.2f}",
+        "" if math.isnan(alarms) else f", at most {alarms:.2f} false alarms",
+        "" if math.isnan(finds) else f"; finds {finds:.3g} with a power of 80 %",
+    ]
+    why = card["reason"] if isinstance(card["reason"], str) and card["reason"] else "too few seeds"
+    undecided = f"undecided, {why}: " if card["verdict"] == "undecided" else ""
+    return f"{card['of']}: {undecided}{''.join(said)} ({card['seeds']} seeds a setting)."

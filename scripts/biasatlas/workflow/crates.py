@@ -1,0 +1,246 @@
+"""A finished run as others describe data: a Workflow Run RO-Crate, and its tables in Croissant.
+
+Both lie in the folder of the results, beside the files that they name.
+"""
+
+import datetime
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from biasatlas import ROOT
+from biasatlas.benchmarks.dbb.construct import DATASET
+from biasatlas.files import read_csv, write_text
+from biasatlas.sources import load_sources
+from biasatlas.workflow import provenance
+from biasatlas.workflow.config import Config
+
+_CRATE, _CROISSANT = "ro-crate-metadata.json", "croissant.json"
+#: Profiles of RO-Crate that the root keeps to.
+_PROFILES = (
+    "https://w3id.org/ro/wfrun/process/0.5",
+    "https://w3id.org/ro/wfrun/workflow/0.5",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0",
+)
+_SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
+_NOT_STATED = "The run states no licence of its results; those of the data are with each data set."
+#: What Croissant 1.0 writes at the head of every file.
+_VOCABULARY: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "sc": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{
+        name: f"cr:{name}"
+        for name in (
+            *("citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet"),
+            *("format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
+            *(
+                "references",
+                "regex",
+                "repeated",
+                "replace",
+                "samplingRate",
+                "separator",
+                "source",
+                "subField",
+                "transform",
+            ),
+        )
+    },
+}
+#: Kind of a column -> its type in Croissant.
+_TYPES = {"i": "sc:Integer", "u": "sc:Integer", "f": "sc:Float", "b": "sc:Boolean"}
+
+
+def write_crate(config: Config, tables: Sequence[Path]) -> str:
+    """The crate of a run: its tables and what each was made from, the workflow, the configuration, data and models.
+
+    What every `X.json` beside a table says of data, models and versions is in the crate once; the files themselves are, too.
+    """
+    results = Path(config.results)
+    origins = [provenance.read(path.with_suffix(".json")) for path in tables]
+    times = sorted(path.stat().st_mtime for path in tables)
+    first, last = (_when(time).isoformat(timespec="seconds") for time in (times[0], times[-1]))
+    shutil.copyfile(ROOT / "Snakefile", results / "Snakefile")
+    write_text(json.dumps(config.model_dump(mode="json"), indent=1) + "\n", results / "configuration.json")
+    files = [each for path in tables for each in (path, path.with_suffix(".json"))]
+    parts = [*(_file(path, results) for path in files), _file(results / "configuration.json", results)]
+    versions = {name: version for origin in origins for name, version in origin["versions"].items()}
+    software = [_thing("#" + name, "SoftwareApplication", name, version=said) for name, said in versions.items()]
+    models, data = list(_models(config, origins)), list(_data(origins))
+    workflow = {
+        "@id": "Snakefile",
+        "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+        "name": "Bias Atlas",
+        "encodingFormat": "text/plain",
+        "version": origins[0]["workflow"],
+        "programmingLanguage": _to(_SNAKEMAKE),
+        "license": "https://spdx.org/licenses/MIT",
+        "input": _to("#configuration"),
+        "output": _to("#tables"),
+        "softwareRequirements": list(map(_to, (each["@id"] for each in software))),
+    }
+    action = {
+        "@id": "#run",
+        "@type": "CreateAction",
+        "name": f"Run of Bias Atlas to {results.name}",
+        "startTime": first,
+        "endTime": last,
+        "description": "It read data and models, and wrote the tables.",
+        "actionStatus": "http://schema.org/CompletedActionStatus",
+        "instrument": _to("Snakefile"),
+        "object": [_to("configuration.json"), *(_to(each["@id"]) for each in (*data, *models))],
+        "result": [_to(each["@id"]) for each in parts[: len(files)]],
+    }
+    parts[-1]["exampleOfWork"] = _to("#configuration")
+    for each in parts[: len(files)]:
+        each["exampleOfWork"] = _to("#tables")
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"Results of Bias Atlas: {results.name}",
+        "description": _about(config),
+        "datePublished": last,
+        "license": _to("#licence"),
+        "conformsTo": list(map(_to, _PROFILES)),
+        "mainEntity": _to("Snakefile"),
+        "mentions": _to("#run"),
+        "hasPart": [_to("Snakefile"), *(_to(each["@id"]) for each in parts)],
+    }
+    graph = [
+        {
+            "@id": _CRATE,
+            "@type": "CreativeWork",
+            "about": _to("./"),
+            "conformsTo": [_to("https://w3id.org/ro/crate/1.1"), _to(_PROFILES[-1])],
+        },
+        root,
+        workflow,
+        action,
+        *parts,
+        *data,
+        *models,
+        *software,
+        _thing("#licence", "CreativeWork", "no licence stated", description=_NOT_STATED),
+        _thing(_SNAKEMAKE, "ComputerLanguage", "Snakemake", url=_to("https://snakemake.readthedocs.io")),
+        _parameter("#configuration", "configuration", True),
+        _parameter("#tables", "tables", False),
+        *(_thing(name, "CreativeWork", name.split("/")[-2], version=name.rpartition("/")[2]) for name in _PROFILES),
+    ]
+    _write({"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}, results / _CRATE)
+    return f"{_CRATE}: {len(tables)} tables, {len(data)} data files, {len(models)} models"
+
+
+def _about(config: Config) -> str:
+    return f"Social bias in language models: {', '.join(config.models)} on {', '.join(config.benchmarks)}."
+
+
+def _when(time: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(time, datetime.UTC)
+
+
+def _to(name: str) -> dict[str, str]:
+    return {"@id": name}
+
+
+def _thing(name: str, kind: str, title: str, **said: Any) -> dict[str, Any]:
+    return {"@id": name, "@type": kind, "name": title, **said}
+
+
+def _parameter(name: str, title: str, required: bool) -> dict[str, Any]:
+    profile = {"conformsTo": _to("https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE")}
+    return _thing(name, "FormalParameter", title, additionalType="File", valueRequired=required, **profile)
+
+
+def _file(path: Path, results: Path) -> dict[str, Any]:
+    name = path.relative_to(results).as_posix()
+    form = "text/csv" if path.suffix == ".csv" else "application/json"
+    return _thing(
+        name, "File", name, encodingFormat=form, contentSize=str(path.stat().st_size), sha256=provenance.sha256(path)
+    )
+
+
+def _data(origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Every raw file that a table was made from, with its checksum, and licence and address of its source."""
+    known = {
+        (file.path, file.sha256): source for source in load_sources().values() for file in source.files if file.sha256
+    }
+    seen = {(name, digest): None for origin in origins for name, digest in origin.get("data", {}).items()}
+    for name, digest in seen:
+        source = known.get((name, digest))
+        said = {"license": source.licence, "url": source.url.replace("{path}", name)} if source else {}
+        yield _thing(f"#data-{digest[:16]}-{name}", "CreativeWork", name, sha256=digest, **said)
+
+
+def _models(config: Config, origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Every model with its entry and what its answers say of it: weights, precision, engine."""
+    told: dict[str, Mapping[str, Any]] = {}
+    for origin in origins:
+        for part in origin.get("scores", {}).values():
+            told.setdefault(part["name"], part["model"])
+    for name, entry in config.models.items():
+        said = {**entry.model_dump(mode="json"), **told.get(name, {})}
+        yield _thing(f"#model-{name}", "CreativeWork", name, description=json.dumps(said, sort_keys=True))
+
+
+def write_croissant(config: Config, tables: Sequence[Path]) -> str:
+    """The tables of a run, and questions that it constructed, as a data set: each file with its checksum and typed columns."""
+    results = Path(config.results)
+    made = [results / "construction" / "dataset" / name for name in DATASET]
+    files = [*tables, *(path for path in made if path.is_file())]
+    objects, records = [], []
+    for path in files:
+        name = path.relative_to(results).as_posix()
+        frame = read_csv(path)
+        objects.append(
+            {
+                **_thing(name, "cr:FileObject", name),
+                "contentUrl": name,
+                "encodingFormat": "text/csv",
+                "sha256": provenance.sha256(path),
+            }
+        )
+        label = name.removesuffix(".csv")
+        fields = [_field(label, name, column, frame[column]) for column in frame]
+        records.append({**_thing(label, "cr:RecordSet", label), "field": fields})
+    newest = _when(max(path.stat().st_mtime for path in files))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    data = {
+        "@context": _VOCABULARY,
+        "@type": "sc:Dataset",
+        "name": f"bias-atlas-{results.name}",
+        "description": _about(config),
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "license": _NOT_STATED,
+        "creator": {"@type": "sc:Organization", "name": citation["authors"][0]["name"]},
+        "datePublished": newest.date().isoformat(),
+        "version": "1.0.0",
+        "citeAs": citation["title"],
+        "url": _CROISSANT,
+        "distribution": objects,
+        "recordSet": records,
+    }
+    _write(data, results / _CROISSANT)
+    return f"{_CROISSANT}: {len(files)} files with {sum(len(each['field']) for each in records)} columns"
+
+
+def _field(record: str, file: str, column: str, values: pd.Series) -> dict[str, Any]:
+    source = {"fileObject": _to(file), "extract": {"column": column}}
+    kind = _TYPES.get(values.dtype.kind, "sc:Text")
+    return {**_thing(f"{record}/{column}", "cr:Field", column), "dataType": kind, "source": source}
+
+
+def _write(data: Mapping[str, Any], path: Path) -> None:
+    write_text(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", path)
