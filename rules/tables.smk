@@ -5,7 +5,6 @@
 #            replication/{benchmark}/{table}.csv, replication/report.csv, replication/report.md, replication/claims.csv,
 #            replication/claims.md, report/index.html, report/pages/
 
-
 from biasatlas.workflow.identity import digest_of
 from biasatlas.workflow.sites import site_tree
 

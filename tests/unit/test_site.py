@@ -20,6 +20,7 @@ from biasatlas.report.account import spent
 from biasatlas.report.answers import with_tokens
 from biasatlas.report.cells import shown_cell, shown_style
 from biasatlas.report.charts import chart
+from biasatlas.report.explorer import value_of
 from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown, write_exports
 from biasatlas.report.packing import pack, pack_floats, to_script
 from biasatlas.report.tested import Judging
@@ -298,3 +299,12 @@ def test_numbers_have_four_digits():
         "1.235e+04",
         "1.5e-9",
     ]
+
+
+def test_an_item_of_a_headline_in_nats_counts_in_nats():
+    view = load_spec("twbias").shown["perplexity"]
+    scores = pd.DataFrame(
+        {"log_ppl_replaced_mean": [3.5, 3.5], "ppl_original": [np.e**3, 9.0], "status": ["ok", "failed"]}
+    )
+    assert view.unit.startswith("nats") and value_of(scores, view).round(9).tolist()[0] == 0.5
+    assert np.isnan(value_of(scores, view)[1])

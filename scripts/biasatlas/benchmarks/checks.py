@@ -144,6 +144,6 @@ def _shown(spec: Spec) -> Iterator[tuple[str, str, Collection[str]]]:
     for name, shown in spec.shown.items():
         yield "shown", name, spec.tasks
         scores = spec.tasks[name].scores if name in spec.tasks else ()
-        columns = [shown.score, *filter(None, [shown.minus]), *shown.key]
+        columns = [shown.score, *filter(None, [shown.minus.removeprefix("log ")]), *shown.key]
         yield from ((f"shown.{name}", column, scores) for column in columns)
         yield from ((f"shown.{name}.texts", column, spec.items) for column in shown.texts)

@@ -203,7 +203,7 @@ class Headline:
 class ScoreView:
     """How a task's scores are read row by row.
 
-    A row counts with the column ``score`` of its scores, less ``minus`` if one is named; ``neutral`` is what it is without
+    A row counts with the column ``score`` of its scores, less ``minus`` if one is named ("log x": the logarithm of x); ``neutral`` is what it is without
     bias, and ``unit`` its unit. ``key`` are the columns that tell a row from the others of its model. ``parts`` are the items that a row is
     about, each as columns of items -> columns of scores; it is found by the columns ``texts`` of the first.
     """

@@ -115,7 +115,8 @@ def value_of(scores: pd.DataFrame, shown: ScoreView) -> np.ndarray:
     """What each row counts with; missing unless its status is ok."""
     value = pd.to_numeric(scores[shown.score], errors="coerce").to_numpy(float)
     if shown.minus:
-        value = value - pd.to_numeric(scores[shown.minus], errors="coerce").to_numpy(float)
+        less = pd.to_numeric(scores[shown.minus.removeprefix("log ")], errors="coerce").to_numpy(float)
+        value = value - (np.log(less) if shown.minus.startswith("log ") else less)
     return np.where(scores["status"] == "ok", value, np.nan)
 
 

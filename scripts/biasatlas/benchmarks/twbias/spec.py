@@ -255,9 +255,9 @@ SPEC = Spec(
     ),
     shown={
         "perplexity": ScoreView(
-            "ppl_replaced_mean",
-            minus="ppl_original",
-            unit="of perplexity",
+            "log_ppl_replaced_mean",
+            minus="log ppl_original",
+            unit="nats a token",
             key=("item_id", "reference_group", "prompt_type"),
             texts=("sentence",),
         ),
