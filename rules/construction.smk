@@ -1,8 +1,7 @@
 # Construction: new questions in the manner of DBB, written by a language model from the items of other benchmarks.
 #   REQUIRED INPUTS: `construction` in the configuration, raw data of CrowS-Pairs, StereoSet, BBQ or SOFA
-#   OUTPUTS: construction/{step}.csv, each row with its verdict; construction/verdicts.csv;
-#   construction/dataset/ and construction/evaluation_sheet.csv, and construction/evaluation.csv once it is filled
-#   in; construction/variations.csv, of DBB's own questions
+#   OUTPUTS: construction/{step}.csv, each row with its verdict, verdicts.csv, dataset/, evaluation_sheet.csv and, once it is
+#            filled in, evaluation.csv; variations.csv, of DBB's own questions
 
 from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
 

@@ -2,9 +2,8 @@
 # judgements: what a judge model says of a model's answers, for the tasks that are scored by a judge.
 #   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model that is ready, a judge that is ready
 #   OUTPUTS: responses/{model}/{benchmark}/{protocol}.parquet; store/{model}/ keeps answers, batch by batch;
-#            judge/requests/... and judge/responses/{model}/{benchmark}/{protocol}/{task}.parquet;
-#            replies/{benchmark}/{protocol}/second_parse/..., where a model parses replies again;
-#            judge/orders/{benchmark}/{task}.parquet, before requests are built, where a protocol asks for them
+#            judge/{requests,responses}/{model}/{benchmark}/{protocol}/{task}.parquet; judge/orders/{benchmark}/{task}.parquet,
+#            before requests are built; replies/{benchmark}/{protocol}/second_parse/, where a model parses replies again
 #   A model with shards answers in several jobs, whose files in {protocol}/{shard}.parquet are joined.
 
 

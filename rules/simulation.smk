@@ -2,7 +2,6 @@
 #   REQUIRED INPUTS: items/{benchmark}.parquet
 #   OUTPUTS: simulation/{benchmark}/{study}/{setting}.csv, a row for each seed and headline; simulation/settings.csv and
 #            cards.csv; plan/{benchmark}/{protocol}.csv, plan.csv and plan.txt
-#   WILDCARDS: benchmark, study, setting
 
 from biasatlas.workflow import simulation
 

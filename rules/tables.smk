@@ -1,9 +1,7 @@
 # Tables and figures of each benchmark, the check of the papers' tables, and the report.
-#   REQUIRED INPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv; for the report the items, requests and
-#                    responses behind them, too
+#   REQUIRED INPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv; for the report all behind
 #   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg,
-#            replication/{benchmark}/{table}.csv, replication/report.csv, replication/report.md, replication/claims.csv,
-#            replication/claims.md, report/index.html, report/pages/
+#            replication/{benchmark}/{table}.csv, replication/report.* and claims.*, report/index.html, report/pages/
 
 from biasatlas.workflow.identity import digest_of
 from biasatlas.workflow.sites import site_tree
@@ -201,8 +199,7 @@ rule write_report:
         "../scripts/write_report.py"
 
 
-# Words to type: `snakemake --cores 2 twbias`. `--list-target-rules` lists them, those of other files too; a single table or
-# figure is typed as its path, as results/demo/tables/twbias/recommended/gender.csv.
+# Words to type: `snakemake --cores 2 twbias`; `--list-target-rules` lists them all. A single table is typed as its path.
 
 
 for benchmark in CONFIG.benchmarks:
