@@ -107,10 +107,16 @@ def test_comparisons_are_drawn_of_one_benchmark_alone_and_of_many_models(models)
             for place, one in enumerate(names)
             for two in names[place + 1 :]
         ]
-    ).assign(category="overall", metric="difference", value=0.1, ci_low=0.0, ci_high=0.2, verdict="undecided")
-    figure, cut = saved(draw_pairs(pairs))
-    assert [axis.get_title(loc="left") for axis in figure.axes] == ["twbias: own_group_advantage"] and cut == []
-    assert "Nothing to draw" in words(draw_pairs(pairs.assign(value=np.nan)))
+    ).assign(
+        category="overall", metric="difference", value=0.1, ci_low=0.0, ci_high=0.2, verdict="undecided", smallest=0.1
+    )
+    figure, cut = saved(draw_pairs(pairs, styles(names)))
+    (axis,) = figure.axes
+    assert (
+        "twbias own group advantage" in " ".join(f"{words(figure)} {axis.get_title(loc='left')}".split()) and cut == []
+    )
+    assert all(name in words(figure) for name in names)
+    assert "Nothing to draw" in words(draw_pairs(pairs.assign(value=np.nan), styles(names)))
     universe = pairs.drop_duplicates("model").assign(specification=["as stated", *["half"] * (len(names) - 2)])
     figure, cut = saved(draw_multiverse(universe, {("twbias", "own_group_advantage"): 0.0}, styles(names)))
     assert set(universe["model"]) <= set(words(figure).split("\n")) and cut == []
