@@ -87,7 +87,7 @@ def to_json(table: pd.DataFrame, said: Said) -> str:
 _TEXTS: Mapping[str, Callable[[pd.DataFrame, Said], str]] = {"md": to_markdown, "tex": to_latex, "json": to_json}
 
 #: Ending -> what a button calls it.
-_FORMATS = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX", "json": "JSON"}
+FORMATS = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX", "json": "JSON"}
 #: Rows from which a table is a compressed CSV alone: nobody puts it into a text, and the others would be most of the site.
 _MANY = 1000
 
@@ -104,7 +104,7 @@ def write_exports(table: pd.DataFrame, said: Said, folder: Path) -> dict[str, st
         return {"csv.zip": "CSV (zip)"}
     for ending, made in _TEXTS.items():
         write_text(made(short if ending != "json" else table, said), folder / f"{said.label}.{ending}")
-    return _FORMATS
+    return FORMATS
 
 
 def _row(cells: Iterable[str]) -> str:
