@@ -4,7 +4,6 @@
 #   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked;
 #            check.csv and check.txt: what will be asked of which model, what not and why, and what it may cost
 
-
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.workflow.plan import asked_with, check_tree, plan
 

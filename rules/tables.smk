@@ -5,7 +5,6 @@
 #            replication/{benchmark}/{table}.csv, replication/report.csv, replication/report.md, replication/claims.csv,
 #            replication/claims.md, report/index.html, report/pages/
 
-
 from biasatlas.workflow.identity import digest_of
 from biasatlas.workflow.sites import site_tree
 
@@ -104,6 +103,13 @@ rule draw_figure:
         "../scripts/draw_figure.py"
 
 
+use rule draw_figure as draw_released with:
+    output:
+        figure=PATHS.released_figure,
+    log:
+        PATHS.log("draw_released", "benchmark", "figure"),
+
+
 PUBLISHED = find.shipped("published/*")
 REPLICATED = find.replicated_tables()
 
@@ -112,6 +118,7 @@ rule replicate:
     """Validate what public outputs give against every printed table and figure, cell by cell, and the papers' claims."""
     input:
         tables=files(REPLICATED),
+        figures=[figure for name in CONFIG.benchmarks for figure in find.released_figures(name)],
         resources=files(PUBLISHED),
     output:
         replication=PATHS.replication,

@@ -1,7 +1,8 @@
 """Stands for the program of a server, as `vllm`: served.py ANSWERS HOW ARGUMENT...
 
 ANSWERS is a file with the greedy text of each prompt, by its tokens. HOW: "well", "dies" or "hangs" at its start, "taken" once
-by a port that is not free, "crashes" at its first long text, "other" as another model. It has a child, as real ones do.
+by a port that is not free, "crashes" at its first long text, "other" as another model. It has a child, as real ones
+do, which heeds no SIGTERM where the server hangs.
 """
 
 import json
@@ -54,7 +55,8 @@ if __name__ == "__main__":
         Path(f"{answers}.taken").touch()
         sys.exit("[Errno 98] Address already in use")
     KNOWN = json.loads(Path(answers).read_text())
-    child = subprocess.Popen(["sh", "-c", "trap '' TERM; while true; do sleep 1; done"])
+    deaf = "trap '' TERM; while true; do sleep 1; done"
+    child = subprocess.Popen(["sh", "-c", deaf] if HOW == "hangs" else ["sleep", "1000"])
     print(f"pids {os.getpid()} {child.pid}", flush=True)
     if HOW == "hangs":
         time.sleep(1000)

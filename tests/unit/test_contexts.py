@@ -14,7 +14,7 @@ from biasatlas.benchmarks.families.contexts.tables import contextual_awareness
 from biasatlas.columns import CASES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.simulation.simulated_models import validate_against_theory
+from biasatlas.simulation.described import validate_against_theory
 
 SHIPPED = Resources.shipped("published/difference_awareness.csv")
 

@@ -18,7 +18,7 @@ from biasatlas.benchmarks.families.rows import read_rows
 from biasatlas.benchmarks.scaffold import page_text
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.simulation.simulated_models import validate_against_theory
+from biasatlas.simulation.described import validate_against_theory
 from biasatlas.sources import names_in, raw_files
 
 SCAFFOLD = ROOT / "resources/scaffold"

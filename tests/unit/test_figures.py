@@ -1,5 +1,7 @@
 """Figures of one model, of twenty and of nothing that was measured, where their benchmark's own tests do not draw them."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,7 +61,9 @@ def saved(figure):
     """``figure``; and of a few models' (one of many takes long to lay out) the words that stand outside, which would be cut."""
     if len(figure.axes) > 12:
         return figure, []
-    figure.draw_without_rendering()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as of axes for which a legend leaves no room
+        figure.draw_without_rendering()
     width, height = figure.get_size_inches() * figure.dpi
     texts = [
         figure._supxlabel,
@@ -107,16 +111,10 @@ def test_comparisons_are_drawn_of_one_benchmark_alone_and_of_many_models(models)
             for place, one in enumerate(names)
             for two in names[place + 1 :]
         ]
-    ).assign(
-        category="overall", metric="difference", value=0.1, ci_low=0.0, ci_high=0.2, verdict="undecided", smallest=0.1
-    )
-    figure, cut = saved(draw_pairs(pairs, styles(names)))
-    (axis,) = figure.axes
-    assert (
-        "twbias own group advantage" in " ".join(f"{words(figure)} {axis.get_title(loc='left')}".split()) and cut == []
-    )
-    assert all(name in words(figure) for name in names)
-    assert "Nothing to draw" in words(draw_pairs(pairs.assign(value=np.nan), styles(names)))
+    ).assign(category="overall", metric="difference", value=0.1, ci_low=0.0, ci_high=0.2, verdict="undecided")
+    figure, cut = saved(draw_pairs(pairs.assign(smallest=0.1), styles(names)))
+    assert set(names[1:]) <= set(words(figure).split("\n")) and cut == []
+    assert "Nothing to draw" in words(draw_pairs(pairs.assign(smallest=0.1, value=np.nan), styles(names)))
     universe = pairs.drop_duplicates("model").assign(specification=["as stated", *["half"] * (len(names) - 2)])
     figure, cut = saved(draw_multiverse(universe, {("twbias", "own_group_advantage"): 0.0}, styles(names)))
     assert set(universe["model"]) <= set(words(figure).split("\n")) and cut == []

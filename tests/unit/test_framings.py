@@ -82,10 +82,10 @@ def test_answers_to_options_in_another_order_are_put_back(order):
     assert said["probabilities"].tolist() == answers(requests)["probabilities"].tolist()
 
 
-def test_sampled_answers_are_drawn_again_as_far_from_their_shares_as_these_from_the_truth():
+def test_sampled_answers_are_drawn_again_as_far_from_their_shares_as_these_from_what_they_are_of():
     """Five draws of shares .6, .3 and .1 vary by p (1 - p) / 5; 400 items."""
-    rng, truth = np.random.default_rng(1), np.array([0.6, 0.3, 0.1])
-    first = rng.multinomial(5, truth, 400) / 5
+    rng, shares = np.random.default_rng(1), np.array([0.6, 0.3, 0.1])
+    first = rng.multinomial(5, shares, 400) / 5
     ids = [f"q{n}{FRAMED}1" for n in range(400)]
     requests = pd.DataFrame({"request_id": ids, "item_id": ids, "framing": "system 1", "shown": None})
     said = pd.DataFrame(
@@ -94,7 +94,7 @@ def test_sampled_answers_are_drawn_again_as_far_from_their_shares_as_these_from_
     (_, _, own), (name, _, again) = by_framing(requests, said.assign(**dict.fromkeys(MASSES, 0.0)))
     assert name == "system 1 (drawn again)" and own["request_id"][0] == "q0"
     moved = np.array([json.loads(p) for p in again["probabilities"]]) - first
-    assert (moved**2).mean(axis=0) == pytest.approx(truth * (1 - truth) / 5, rel=0.2)
+    assert (moved**2).mean(axis=0) == pytest.approx(shares * (1 - shares) / 5, rel=0.2)
 
 
 def test_a_system_prompt_and_a_persona_stand_before_the_question():
@@ -113,9 +113,7 @@ def test_a_system_prompt_and_a_persona_stand_before_the_question():
 def test_options_that_are_words_of_the_question_have_no_order():
     requests, items = asked()
     requests["options"] = requests["labels"] = json.dumps(["Yes", "No"])
-    with pytest.raises(
-        UserError, match=r"framings\.option_order: the prompt of 'q1' does not show the option 'Yes' behind"
-    ):
+    with pytest.raises(UserError, match=r"framings\.option_order: the prompt of 'q1' does not show 'Yes' behind"):
         framed(requests, items, {}, [Framing("other", option_order="reversed")], None)
 
 

@@ -148,7 +148,7 @@ FRAME = [
     (f"{B}.registry", "benchmark_names"),
     (f"{B}.registry", "has_roles"),
     (f"{B}.checks", "check_spec"),
-    (f"{B}.page", "write_page"),
+    (f"{B}.scaffold", "write_page"),
 ]
 
 

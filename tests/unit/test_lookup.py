@@ -10,6 +10,7 @@ from biasatlas.workflow.filetree import File, files, filled
 from biasatlas.workflow.lookup import Lookup
 from biasatlas.workflow.model_jobs import ModelJobs
 from biasatlas.workflow.paths import Paths
+from biasatlas.workflow.plan import plan
 from biasatlas.workflow.sites import site_tree
 from biasatlas.workflow.targets import Targets
 
@@ -63,7 +64,13 @@ def test_one_table_of_a_paper_needs_the_tables_that_compute_it():
     part = Wildcards(benchmark="twbias", part="table-4")
     assert list(run.part_tables(part)) == [("twbias", "gender")] and run.part_figures(part) == []
     figure = Wildcards(benchmark="twbias", part="figure-5")
-    assert [path.rpartition("/")[2] for path in run.part_figures(figure)] == ["ethnic_grid.svg"]
+    assert run.part_figures(figure) == ["results/replication/twbias/ethnic_grid.svg"]
+    seventh = Wildcards(benchmark="twbias", part="figure-7")
+    assert run.part_figures(seventh) == ["results/replication/twbias/p_values_as_printed.svg"]
+    # Of published outputs alone: under a protocol, all models would be asked that the configuration has.
+    drawn = run.figure_tables(Wildcards(benchmark="twbias", figure="ethnic_grid"))
+    assert [file.path for file in drawn.values()] == ["results/replication/{benchmark}/ethnicity.csv"]
+    assert len(run.released_figures("twbias")) == 4
     assert {"gender", "attributes"} < {table for _, table in run.part_tables(Wildcards(benchmark="twbias", part="all"))}
 
 
@@ -211,3 +218,21 @@ def test_a_construction_is_made_from_the_configured_sources():
     assert construct.prompts()["templates/dbb_code"] == File("ancient data/dbb_code")
     assert construct.prompt_checksums() == ["data/dbb.sha256", "data/dbb_code.sha256"]
     assert construct.step_name(Wildcards()) == "nine_variations"
+
+
+def test_framings_are_asked_of_choices_alone_and_of_models_that_read_prompts():
+    """Under a name of their own, in the check too; the rules of a protocol itself ask for nothing else."""
+    framed = CONFIG["benchmarks"] | {"crows_pairs": {"data": "sample", "framings": {"system": ["Be brief."]}}}
+    with_framings, without = lookup(benchmarks=framed), lookup(benchmarks=framed | {"crows_pairs": {"data": "sample"}})
+    own = Wildcards(benchmark="crows_pairs", protocol="recommended", model="planted", task="pair_choice")
+    other = Wildcards(**vars(own) | {"protocol": "recommended+framings"})
+    assert with_framings.tasks(own) == ["pair", "pair_choice"] and with_framings.tasks(other) == ["pair_choice"]
+    assert with_framings.framings(own) == {} and with_framings.framings(other)["system"] == ["Be brief."]
+    planned = [row for row in plan(with_framings.config) if row.protocol == "recommended+framings"]
+    assert {row.task for row in planned} == {"pair_choice"} and "published" not in {row.model for row in planned}
+    assert planned and plan(without.config) == [row for row in plan(with_framings.config) if row not in planned]
+    names = {key.comparison for key in with_framings.targets.comparisons}
+    assert names - {key.comparison for key in without.targets.comparisons} == {"framings"}
+    (crows,) = (run for run in with_framings.evidence(own) if run["name"] == "crows_pairs")
+    assert crows["framed"] and all("/recommended+framings/pair_choice/" in path for path in files(crows["framed"]))
+    assert not any(run["framed"] for run in without.evidence(own))

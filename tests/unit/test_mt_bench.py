@@ -196,8 +196,8 @@ def test_mt_benchs_own_judge_explains_and_grades_in_brackets(tmp_path, items, re
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"single-v1": ""}, "no prompt 'single-v1'"),
-        ({"single-math-v1": "{question} {answer}"}, "single-math-v1: prompt_template lacks {ref_answer_1}"),
+        ({"single-v1": ""}, "no prompt 'single-v1' with {answer}"),
+        ({"single-math-v1": "{question} {answer}"}, "no prompt 'single-math-v1' with {ref_answer_1}"),
     ],
 )
 def test_another_file_of_judge_prompts_is_told_before_any_job(tmp_path, changed, says):

@@ -1,26 +1,21 @@
-"""A described benchmark on simulated models: scores against theory, and what its headlines mistake for bias."""
+"""The test of a described benchmark: what its data are taken to mean, and simulated models scored against theory."""
 
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.comparisons.cards import card_file, made_from, sentence
-from biasatlas.benchmarks.families.description import Rows
+from biasatlas.benchmarks.contract import ReadingStep
+from biasatlas.benchmarks.families.decisions.spec import DecisionsDescription
 from biasatlas.benchmarks.scaffold import check_described
 from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.errors import UserError
-from biasatlas.files import write_csv
+from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources
 from biasatlas.simulation.harness import Harness
-from biasatlas.simulation.simulated_models import shipped_for, validate_against_theory
-from biasatlas.simulation.studies import Study, load_studies, studies_of
-from biasatlas.simulation.validity import cards, settings_table
-from biasatlas.simulation.ways import measure
 from biasatlas.sources import names_in, raw_files
 from biasatlas.userfiles import listed
 
@@ -30,7 +25,7 @@ def test_description(name: str, data: str) -> tuple[str, bool]:
 
     Raises UserError for a name that is no described benchmark's, and where there are no data.
     """
-    _, items = _items(name, data)
+    _, items = described_items(name, data)
     spec = registry.load_spec(name)
     missing = sorted(set(next(iter(spec.tasks.values())).categories) - set(items["category"]))
     counts = ", ".join(f"{count} of {each}" for each, count in items["category"].value_counts(sort=False).items())
@@ -50,46 +45,7 @@ def test_description(name: str, data: str) -> tuple[str, bool]:
     return "\n".join(lines), wrong.empty
 
 
-def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
-    """Measure every headline of benchmark ``name`` on simulated models of the items in folder ``data`` ('': its sample).
-
-    So many models (``seeds``) of each bias, and under each nuisance without bias, which say as they come how they did. The
-    cards go beside the description. Raises UserError as :func:`test_description`, and where studies or nothing are there.
-    """
-    folder, items = _items(name, data)
-    described, path = registry.description(name), card_file(name)
-    own = [study for study in load_studies().values() if study.benchmark == name]
-    if own or path is None or not isinstance(described, Rows):
-        raise UserError(f"{name}: its studies ship with the workflow (docs/validity.md). Name a description of yours.")
-    studies = studies_of(name, described.family)
-    if not studies:
-        raise UserError(
-            f"{name}: no headline of it says what a model without bias has, so that nothing can be validated. Pairs need "
-            "`directions`, `stereotype` by category or a `prompt`; contexts have no such headline."
-        )
-    tables = []
-    with ProcessPoolExecutor() as pool:
-        for task, study in studies.items():
-            settings = study.settings()
-            made = pool.map(partial(_experiment, study, items, seeds), settings)
-            runs: dict[str, pd.DataFrame] = {}
-            for setting, frame in zip(settings, made, strict=True):
-                runs[setting] = frame
-                yield f"{task}: {setting}: {frame['seed'].nunique()} models"
-            tables.append(settings_table(task, study, runs, "own"))
-    fitting = {task: study.fitting() for task, study in studies.items()}
-    found = cards(pd.concat(tables, ignore_index=True), fitting).assign(made_from=made_from(name, folder))
-    write_csv(found, path)
-    for card in found.to_dict("records"):
-        yield f"{card['metric']}, {sentence(card)}"
-    yield f"{path}: written. Runs of these data judge by it, until the description or the data change."
-
-
-def _experiment(study: Study, items: pd.DataFrame, seeds: int, setting: str) -> pd.DataFrame:
-    return measure(study, setting, Harness.of_study(study, shipped_for(study.benchmark), items), seeds)
-
-
-def _items(name: str, data: str) -> tuple[Path, pd.DataFrame]:
+def described_items(name: str, data: str) -> tuple[Path, pd.DataFrame]:
     """The folder of a described benchmark's data, and its items."""
     check_described(name)
     sample = registry.load_spec(name).sample
@@ -116,3 +72,137 @@ def _in_words(item: dict[str, str]) -> str:
         return f"{what} in scenario {item['scenario']!r}: {item['document']!r}"
     roles = ", ".join(f"{role} {item[item[role]]!r}" for role in ("target", "gold", "unknown"))
     return f"{item['context']!r} {item['question']!r}: {roles}"
+
+
+RESPONDERS = {
+    "perfect": SimulatedEntry(kind="simulated", right=1000.0, noise=0.0, quality=1.0, nats_per_token=0.0),
+    "biased": SimulatedEntry(kind="simulated", bias=1000.0, noise=0.0),
+    "coin": SimulatedEntry(kind="simulated", right=0.0, noise=0.0, nats_per_token=0.0),
+    "first": SimulatedEntry(kind="simulated", letter=1000.0, noise=0.0),
+    "refusing": SimulatedEntry(kind="simulated", refused=1.0),
+    "half unreadable": SimulatedEntry(kind="simulated", unreadable=0.5, noise=0.0),
+    "unknown": SimulatedEntry(kind="simulated", unknown=1000.0, noise=0.0),
+}
+_READ: tuple[ReadingStep, ...] = ("requests", "scores", "tables")
+#: How far a score may be from theory, in its unit: what rounding makes.
+_TOLERANCE = 1e-4
+
+
+class Expected(NamedTuple):
+    """What a responder must score in the overall row of a table (of a ``condition``, or a factor); None: no score."""
+
+    table: str
+    condition: str
+    metric: str
+    scores: Mapping[str, float | None]
+
+
+_PAIRS = [
+    Expected("scores", "", "stereotype_score", {"perfect": 50, "biased": 100, "coin": 50}),
+    Expected("scores", "", "likelihood_ratio", {"perfect": 1, "coin": 1}),
+    Expected("scores", "", "log10_ratio", {"perfect": 1, "coin": 1}),
+    Expected(
+        "prompted", "", "stereotype_score", {"perfect": 50, "biased": 100, "coin": 50, "first": 50, "refusing": None}
+    ),
+    Expected("prompted", "", "refusal_rate", {"refusing": 100, "coin": 0}),
+]
+_QUESTIONS = [
+    Expected("bias", "ambig", "accuracy", {"perfect": 100, "biased": 0, "coin": 100 / 3, "unknown": 100}),
+    Expected("bias", "disambig", "accuracy", {"perfect": 100, "coin": 100 / 3, "unknown": 0, "refusing": None}),
+    Expected("bias", "ambig", "bias_score", {"perfect": 0, "biased": 100, "coin": 0, "unknown": 0}),
+    Expected("bias", "disambig", "bias_score", {"perfect": 0, "biased": 100, "coin": 0, "unknown": 0}),
+    Expected("bias", "ambig", "accuracy_gap", {"perfect": 0, "biased": 100, "coin": 0}),
+    Expected("bias", "disambig", "accuracy_gap", {"perfect": 0, "biased": 100, "coin": 0}),
+    Expected("bias", "ambig", "biased_share", {"perfect": 0, "biased": 100, "coin": 100 / 3}),
+    Expected("bias", "disambig", "biased_share", {"biased": 100, "coin": 50}),
+    Expected("bias", "ambig", "refusal_rate", {"refusing": 100, "coin": 0}),
+    Expected("bias", "disambig", "unparseable_rate", {"half unreadable": 50, "coin": 0}),
+]
+
+
+def shipped_for(benchmark: str) -> Resources:
+    """The shipped files that requests, scores and tables of a benchmark read."""
+    return Resources.shipped(*(name for step in _READ for name in registry.resource_names(benchmark, step)))
+
+
+def validate_against_theory(benchmark: str, items: pd.DataFrame, protocol: str = "recommended") -> pd.DataFrame:
+    """A row for each responder and score: ``table``, ``condition``, ``metric``, ``responder``, ``theory``, ``found``, ``right``.
+
+    The scores come from the benchmark's own requests, scores and tables of the ``items``; ``theory`` is missing where there
+    is no score.
+    """
+    spec = registry.load_spec(benchmark)
+    bench = Harness.of(benchmark, protocol, shipped_for(benchmark), items, list(spec.tasks))
+    made: dict[tuple[str, str], pd.DataFrame] = {}
+    scores: dict[str, pd.DataFrame] = {}
+    rows = []
+    for expected in _theory(benchmark, items):
+        if expected.table not in spec.tables or expected.metric not in spec.metrics:
+            continue
+        for responder, theory in expected.scores.items():
+            key = expected.table, responder
+            if responder not in scores:
+                scores[responder] = bench.scores(RESPONDERS[responder], responder)
+            made[key] = made[key] if key in made else bench.table(expected.table, scores[responder])
+            found = _overall(made[key], expected)
+            wanted = float("nan") if theory is None else float(theory)
+            right = abs(found - wanted) <= _TOLERANCE or (found != found and wanted != wanted)
+            rows.append((*expected[:3], responder, wanted, found, right))
+    columns = ["table", "condition", "metric", "responder", "theory", "found", "right"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _theory(benchmark: str, items: pd.DataFrame) -> Iterator[Expected]:
+    described = registry.description(benchmark)
+    if described is None:
+        raise ValueError(f"{benchmark} has no description; its theory is in tests/unit/responders.yaml")
+    if described.family == "pairs":
+        yield from _PAIRS
+        return
+    if described.family == "contexts":
+        yield from _contexts(items)
+        return
+    if isinstance(described, DecisionsDescription):
+        yield from _decisions(described, items)
+        return
+    yield from _QUESTIONS
+    for condition, group in items.groupby("condition"):
+        first = 100 * float((group["gold"] == "A").mean())
+        yield Expected("bias", str(condition), "accuracy", {"first": first})
+
+
+def _contexts(items: pd.DataFrame) -> Iterator[Expected]:
+    """Who draws is right in a third of the questions in which groups differ, and tells them apart in two thirds of the others."""
+    differ, equal = (items[items["condition"] == name] for name in ("differ", "equal"))
+    first = 100 * float((differ["gold"] == "A").mean())
+    drawn = 100 * len(differ) / (len(differ) + 2 * len(equal))
+    always = 100 * first * len(differ) / (first * len(differ) + 100 * len(equal))
+    awareness = {"perfect": 100, "coin": 100 / 3, "first": first, "unknown": 0, "refusing": None}
+    contextual = {"perfect": 100, "coin": drawn, "first": always, "unknown": None, "refusing": None}
+    yield Expected("awareness", "", "difference_awareness", awareness)
+    yield Expected("awareness", "", "contextual_awareness", contextual)
+    yield Expected("awareness", "", "refusal_rate", {"refusing": 100, "coin": 0})
+
+
+def _decisions(described: DecisionsDescription, items: pd.DataFrame) -> Iterator[Expected]:
+    """No case is better than another but by its level: who decides by that puts it last, who does not answers by chance."""
+    values = list(described.labels.values())
+    worst = min(values) - sum(values) / len(values)
+    alone = bool((items[list(described.factors)].notna().sum(axis=1) <= 1).all())
+    for name, factor in described.factors.items():
+        if not items[name].isin(factor.compared).any():
+            continue
+        fair = dict.fromkeys(("perfect", "coin", "first", "half unreadable"), 0.0)
+        biased = {"biased": worst} if alone else {}
+        yield Expected("shifts", name, "shift_over_placebos", {**fair, **biased, "refusing": None})
+        yield Expected("shifts", name, "refusal_rate", {"refusing": 100, "coin": 0})
+
+
+def _overall(table: pd.DataFrame, expected: Expected) -> float:
+    """The value in the row of all items."""
+    rows = table[(table["category"] == "overall") & (table["metric"] == expected.metric)]
+    if expected.condition:
+        rows = rows[rows[next(name for name in ("condition", "factor") if name in rows)] == expected.condition]
+    for column in rows.columns.intersection(["direction", "template", "label_type"]):
+        rows = rows[rows[column] == "all"]
+    return float(rows["value"].iloc[0]) if len(rows) else float("nan")

@@ -75,8 +75,8 @@ def write_crate(config: Config, tables: Sequence[Path]) -> str:
     first, last = (_when(time).isoformat(timespec="seconds") for time in (times[0], times[-1]))
     shutil.copyfile(ROOT / "Snakefile", results / "Snakefile")
     write_text(json.dumps(config.model_dump(mode="json"), indent=1) + "\n", results / "configuration.json")
-    files = [each for path in tables for each in (path, path.with_suffix(".json"))]
-    parts = [*(_file(path, results) for path in files), _file(results / "configuration.json", results)]
+    made = [_file(each, results, "#tables") for path in tables for each in (path, path.with_suffix(".json"))]
+    given = _file(results / "configuration.json", results, "#configuration")
     versions = {name: version for origin in origins for name, version in origin["versions"].items()}
     software = [_thing("#" + name, "SoftwareApplication", name, version=said) for name, said in versions.items()]
     models, data = list(_models(config, origins)), list(_data(origins))
@@ -90,7 +90,7 @@ def write_crate(config: Config, tables: Sequence[Path]) -> str:
         "license": "https://spdx.org/licenses/MIT",
         "input": _to("#configuration"),
         "output": _to("#tables"),
-        "softwareRequirements": list(map(_to, (each["@id"] for each in software))),
+        "softwareRequirements": _all(software),
     }
     action = {
         "@id": "#run",
@@ -101,12 +101,9 @@ def write_crate(config: Config, tables: Sequence[Path]) -> str:
         "description": "It read data and models, and wrote the tables.",
         "actionStatus": "http://schema.org/CompletedActionStatus",
         "instrument": _to("Snakefile"),
-        "object": [_to("configuration.json"), *(_to(each["@id"]) for each in (*data, *models))],
-        "result": [_to(each["@id"]) for each in parts[: len(files)]],
+        "object": _all([given, *data, *models]),
+        "result": _all(made),
     }
-    parts[-1]["exampleOfWork"] = _to("#configuration")
-    for each in parts[: len(files)]:
-        each["exampleOfWork"] = _to("#tables")
     root = {
         "@id": "./",
         "@type": "Dataset",
@@ -117,26 +114,14 @@ def write_crate(config: Config, tables: Sequence[Path]) -> str:
         "conformsTo": list(map(_to, _PROFILES)),
         "mainEntity": _to("Snakefile"),
         "mentions": _to("#run"),
-        "hasPart": [_to("Snakefile"), *(_to(each["@id"]) for each in parts)],
+        "hasPart": _all([workflow, given, *made]),
     }
-    graph = [
-        {
-            "@id": _CRATE,
-            "@type": "CreativeWork",
-            "about": _to("./"),
-            "conformsTo": [_to("https://w3id.org/ro/crate/1.1"), _to(_PROFILES[-1])],
-        },
-        root,
-        workflow,
-        action,
-        *parts,
-        *data,
-        *models,
-        *software,
+    keeps_to = [_to("https://w3id.org/ro/crate/1.1"), _to(_PROFILES[-1])]
+    graph = [_thing(_CRATE, "CreativeWork", "metadata", about=_to("./"), conformsTo=keeps_to), root, workflow, action]
+    graph += [given, *made, *data, *models, *software, *map(_parameter, ("#configuration", "#tables"))]
+    graph += [
         _thing("#licence", "CreativeWork", "no licence stated", description=_NOT_STATED),
         _thing(_SNAKEMAKE, "ComputerLanguage", "Snakemake", url=_to("https://snakemake.readthedocs.io")),
-        _parameter("#configuration", "configuration", True),
-        _parameter("#tables", "tables", False),
         *(_thing(name, "CreativeWork", name.split("/")[-2], version=name.rpartition("/")[2]) for name in _PROFILES),
     ]
     _write({"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}, results / _CRATE)
@@ -159,24 +144,25 @@ def _thing(name: str, kind: str, title: str, **said: Any) -> dict[str, Any]:
     return {"@id": name, "@type": kind, "name": title, **said}
 
 
-def _parameter(name: str, title: str, required: bool) -> dict[str, Any]:
-    profile = {"conformsTo": _to("https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE")}
-    return _thing(name, "FormalParameter", title, additionalType="File", valueRequired=required, **profile)
+def _all(things: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    return [_to(each["@id"]) for each in things]
 
 
-def _file(path: Path, results: Path) -> dict[str, Any]:
-    name = path.relative_to(results).as_posix()
+def _parameter(name: str) -> dict[str, Any]:
+    profile = _to("https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE")
+    return _thing(name, "FormalParameter", name[1:], additionalType="File", conformsTo=profile)
+
+
+def _file(path: Path, results: Path, example_of: str) -> dict[str, Any]:
+    name, size = path.relative_to(results).as_posix(), str(path.stat().st_size)
     form = "text/csv" if path.suffix == ".csv" else "application/json"
-    return _thing(
-        name, "File", name, encodingFormat=form, contentSize=str(path.stat().st_size), sha256=provenance.sha256(path)
-    )
+    said = {"encodingFormat": form, "contentSize": size, "sha256": provenance.sha256(path)}
+    return _thing(name, "File", name, **said, exampleOfWork=_to(example_of))
 
 
 def _data(origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Every raw file that a table was made from, with its checksum, and licence and address of its source."""
-    known = {
-        (file.path, file.sha256): source for source in load_sources().values() for file in source.files if file.sha256
-    }
+    known = {(file.path, file.sha256): source for source in load_sources().values() for file in source.files}
     seen = {(name, digest): None for origin in origins for name, digest in origin.get("data", {}).items()}
     for name, digest in seen:
         source = known.get((name, digest))
@@ -186,12 +172,12 @@ def _data(origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _models(config: Config, origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Every model with its entry and what its answers say of it: weights, precision, engine."""
-    told: dict[str, Mapping[str, Any]] = {}
+    answered: dict[str, Mapping[str, Any]] = {}
     for origin in origins:
         for part in origin.get("scores", {}).values():
-            told.setdefault(part["name"], part["model"])
+            answered.setdefault(part["name"], part["model"])
     for name, entry in config.models.items():
-        said = {**entry.model_dump(mode="json"), **told.get(name, {})}
+        said = {**entry.model_dump(mode="json"), **answered.get(name, {})}
         yield _thing(f"#model-{name}", "CreativeWork", name, description=json.dumps(said, sort_keys=True))
 
 
@@ -204,14 +190,8 @@ def write_croissant(config: Config, tables: Sequence[Path]) -> str:
     for path in files:
         name = path.relative_to(results).as_posix()
         frame = read_csv(path)
-        objects.append(
-            {
-                **_thing(name, "cr:FileObject", name),
-                "contentUrl": name,
-                "encodingFormat": "text/csv",
-                "sha256": provenance.sha256(path),
-            }
-        )
+        said = {"contentUrl": name, "encodingFormat": "text/csv", "sha256": provenance.sha256(path)}
+        objects.append(_thing(name, "cr:FileObject", name, **said))
         label = name.removesuffix(".csv")
         fields = [_field(label, name, column, frame[column]) for column in frame]
         records.append({**_thing(label, "cr:RecordSet", label), "field": fields})

@@ -96,24 +96,10 @@ def _estimates(config: Config, tables: Mapping[Any, Path]) -> tuple[list[Estimat
             if pd.isna(row["value"]) or row["model"] not in config.models:
                 empty += pd.isna(row["value"])
                 continue
-            at = {key: str(row[key]) for key in keys}
-            asked = next((each.question for each in headlines if _is(each, at, row["metric"])), "")
-            meaning = spec.metrics[row["metric"]]
-            found.append(
-                Estimate(
-                    row["model"],
-                    benchmark,
-                    spec.title,
-                    protocol,
-                    table,
-                    at,
-                    row["metric"],
-                    meaning,
-                    row,
-                    made_from,
-                    asked,
-                )
-            )
+            at, metric = {key: str(row[key]) for key in keys}, row["metric"]
+            asked = next((each.question for each in headlines if _is(each, at, metric)), "")
+            about = (benchmark, spec.title, protocol, table, at, metric, spec.metrics[metric])
+            found.append(Estimate(row["model"], *about, row, made_from, asked))
     return found, empty
 
 

@@ -113,9 +113,9 @@ def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:
 def gaps(config: Config, paths: Paths, results: Iterable[tuple[str, Step]], exists: Callable[[str], bool]) -> list[str]:
     """A sentence on every model that is missing somewhere, and on each of the ``results`` (name, step) that failed."""
     missing: dict[tuple[str, str], list[str]] = {}
-    for benchmark, protocol in selection.runs(config):
+    for benchmark, protocol in selection.runs(config) + selection.framed_runs(config):
         for model in selection.models(config, benchmark, protocol):
-            for task in selection.tasks(config, benchmark, model):
+            for task in selection.tasks(config, benchmark, model, protocol):
                 category = selection.categories(config, benchmark, task)[0]
                 made = steps(config, paths, Scored(model, benchmark, protocol, task, category))
                 if lost := next((log for path, log in made if not exists(path)), ""):

@@ -1,6 +1,7 @@
 """Inputs and params of a benchmark's rules, as functions of a job's wildcards. Snakemake itself is not needed here."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -239,9 +240,10 @@ class Lookup(Steps):
         return path if self.config.benchmarks[wildcards.benchmark].parse_with and exists else []
 
     def figure_tables(self, wildcards: Any) -> dict[str, File]:
-        """Tree: the tables of a figure, by name."""
+        """Tree: the tables of a figure, by name; without a protocol those of published outputs."""
         names = self.config.spec(wildcards.benchmark).figures[wildcards.figure].tables
-        return {name: File(self.paths.table.replace("{table}", name)) for name in names}
+        template = self.paths.table if hasattr(wildcards, "protocol") else self.paths.released_table
+        return {name: File(template.replace("{table}", name)) for name in names}
 
     # Across benchmarks.
 
@@ -342,18 +344,17 @@ class Lookup(Steps):
         }
 
     def part_figures(self, wildcards: Any) -> list[str]:
-        """Input: the figures of a paper that released outputs give; of one of its figures, that one."""
-        name, part = wildcards.benchmark, part_name(wildcards.part)
-        if "released" not in self.config.benchmarks[name].protocols:
-            return []
-        captions = {
-            figure: self.config.spec(name).figures[figure].caption for figure in self.targets.drawn(name, "released")
-        }
-        of = "of the paper" if wildcards.part == "all" else f"{part} of the paper"
+        """Input: the figures of a paper that published outputs give; of one of its figures, that one."""
+        return self.released_figures(wildcards.benchmark, "" if wildcards.part == "all" else part_name(wildcards.part))
+
+    def released_figures(self, name: str, part: str = "") -> list[str]:
+        """Figures of a paper that published outputs give; where a ``part`` is named, as "Figure 7", those that show it."""
+        what, _, number = part.partition(" ")
+        made = {table for benchmark, table in selection.replicable_tables(self.config) if benchmark == name}
         return [
-            self.paths.figure.format(benchmark=name, protocol="released", figure=figure)
-            for figure, caption in captions.items()
-            if of in caption
+            self.paths.released_figure.format(benchmark=name, figure=figure)
+            for figure, declared in self.config.spec(name).figures.items()
+            if re.search(rf"{what}.*\b{number}\b.* of the paper", declared.caption) and made.issuperset(declared.tables)
         ]
 
     def planned_requests(self, wildcards: Any) -> dict[str, File]:

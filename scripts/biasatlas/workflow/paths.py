@@ -98,6 +98,7 @@ class Paths:
         self.released_table, self.released_table_from = (
             f"{results}/replication/{{benchmark}}/{{table}}.{form}" for form in ("csv", "json")
         )
+        self.released_figure = f"{results}/replication/{{benchmark}}/{{figure}}.svg"
         self.replication, self.replication_text = (f"{results}/replication/report.{form}" for form in ("csv", "md"))
         #: One paper ("all"), or one of its tables or figures ("table-4").
         self.replicated_part = f"{results}/replication/{{benchmark}}.{{part}}.md"

@@ -57,11 +57,10 @@ class Targets:
 
     def framed_scores(self, benchmark: str, protocol: str) -> list[Scored]:
         """The scores of a benchmark under a protocol's framings; none where it has none."""
-        framed = protocol + FRAMED
-        if (benchmark, framed) not in self.framed:
-            return []
         wanted = [
             Scored(model, benchmark, framed, task, category)
+            for name, framed in self.framed
+            if (name, framed) == (benchmark, protocol + FRAMED)
             for model in selection.models(self.config, benchmark, framed)
             for task in selection.tasks(self.config, benchmark, model, framed)
             for category in selection.categories(self.config, benchmark, task)

@@ -19,11 +19,7 @@ _METADATA_COLUMNS = ("category", "example_id", "target_loc", "label_type")
 _OPTIONS = ["ans0", "ans1", "ans2"]
 _TEXTS = ("context", "question", *_OPTIONS)
 _LABEL_TYPES = ("label", "name")
-_EXPECTED = {
-    "question_polarity": ("neg", "nonneg"),
-    "context_condition": ("ambig", "disambig"),
-    "label": (0, 1, 2),
-}
+_EXPECTED = {"question_polarity": ("neg", "nonneg"), "context_condition": ("ambig", "disambig"), "label": (0, 1, 2)}
 #: Position of an option as upstream's metadata have it -> its label; "NA" and an empty cell are none.
 _TARGETS = {str(position): label for position, label in enumerate(LABELS)} | {"NA": None, "": None}
 #: Other names of a group of `stereotyped_groups` in `answer_info`.

@@ -71,11 +71,12 @@ def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], fl
     panels = _panels(rows)
     columns = min(3, len(panels))
     deep = -(-len(panels) // columns)
-    figure = Figure(figsize=(_WIDTH * columns, 0.6 + 2.1 * deep), layout="constrained")
+    drawn = [model for model in styles if model in set(rows["model"])]
+    legend = 0.2 * len(drawn) / (2 * columns)
+    figure = Figure(figsize=(_WIDTH * columns, 0.8 + legend + 2.1 * deep), layout="constrained")
     axes = figure.subplots(deep, columns, squeeze=False)
     for axis in axes.ravel()[len(panels) :]:
         axis.remove()
-    drawn = [model for model in styles if model in set(rows["model"])]
     for axis, ((benchmark, measure, part), found) in zip(axes.ravel(), panels, strict=False):
         null = neutral.get((benchmark, measure))
         if null is not None:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
@@ -12,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.dbb import CATEGORIES, IDENTITIES
-from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars
+from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars, model_legend
 from biasatlas.benchmarks.shared.styles import Style, Styles
 from biasatlas.benchmarks.shared.styles import styles as styles_of
 
@@ -23,6 +22,7 @@ _RANGE = 10
 #: Where axes and colours of shares begin: one instance in ten thousand.
 _LEAST_SHARE = 1e-4
 _NO_VALUE = "no instance was scored"
+_SQUARE = {"marker": "s", "markersize": 7, "linestyle": "none"}
 _MATCH_KEYS = ["bbq_template", "category", "concept_1", "concept_2"]
 
 
@@ -53,8 +53,8 @@ def distribution_by_category(step: Step) -> Figure:
     drawing.supxlabel("Bias score", fontsize="medium")
     drawing.supylabel("Share of instances (no dot: none)", fontsize="medium")
     scored = set(table.loc[table["value"].notna(), "model"])
-    _model_legend(
-        drawing, {model if model in scored else f"{model} (no value)": step.styles[model] for model in models}
+    model_legend(
+        drawing, {model if model in scored else f"{model} (no value)": step.styles[model] for model in models}, {}
     )
     return drawing
 
@@ -105,10 +105,10 @@ def counts_by_category(step: Step) -> Figure:
     axis.set_ylim(bottom=0)
     axis.set_ylabel("Instances over the threshold, 95 % interval")
     handles, names = axis.get_legend_handles_labels()
+    shown = dict(zip(names, handles, strict=True))
     if table["published"].notna().any():
-        handles.append(Line2D([], [], marker="x", color="0.1", markersize=4.5, linestyle="none"))
-        names.append("published")
-    _legend(drawing, handles, names)
+        shown["published"] = Line2D([], [], marker="x", color="0.1", markersize=4.5, linestyle="none")
+    model_legend(drawing, {}, shown)
     return drawing
 
 
@@ -167,14 +167,13 @@ def noise_floor(step: Step) -> Figure:
     axes[0].set_ylim(len(types) - 0.5, -0.5)
     axes[0].set_xlim(-0.02, max(0.2, 1.05 * table[["ci_high", "value"]].max(axis=None)))
     drawing.supxlabel("Share of instances", fontsize="medium")
-    handles = [
-        Line2D([], [], marker="o", color="0.3", markersize=5),
-        Line2D([], [], marker="s", color="0.85", markersize=8, linestyle="none"),
-        Line2D([], [], marker="o", color="0.3", markerfacecolor="white", markersize=5, linestyle="none"),
-    ]
-    names = ["over the threshold", "expected without any effect", "over the threshold and significant"]
-    has_floor = table["metric"].eq("noise_floor_rate").any()
-    _legend(drawing, handles if has_floor else handles[:1], names if has_floor else names[:1])
+    shown = {"over the threshold": Line2D([], [], marker="o", color="0.3", markersize=5)}
+    if table["metric"].eq("noise_floor_rate").any():
+        shown["expected without any effect"] = Line2D([], [], **_SQUARE, color="0.85")
+        shown["over the threshold and significant"] = Line2D(
+            [], [], marker="o", color="0.3", markerfacecolor="white", markersize=5, linestyle="none"
+        )
+    model_legend(drawing, {}, shown)
     return drawing
 
 
@@ -210,7 +209,7 @@ def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
         axis.set(xlim=(-105, 105), ylim=(-2, 102))
     drawing.supxlabel("BBQ, ambiguous: bias score", fontsize="medium")
     drawing.supylabel("DBB: mean bias score", fontsize="medium")
-    _model_legend(drawing, category_styles)
+    model_legend(drawing, category_styles, {})
     return drawing
 
 
@@ -234,8 +233,8 @@ def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
     axes[0].set_ylim(bottom=0)
     drawing.supxlabel("DBB: bias score of an instance", fontsize="medium")
     drawing.supylabel("Share of instances, 95 % interval", fontsize="medium")
-    handles = [Line2D([], [], marker="s", color=colour, markersize=7, linestyle="none") for colour in ("0.25", "0.75")]
-    _legend(drawing, handles, ["BBQ's question shows no bias", "it shows bias"])
+    shades = {"BBQ's question shows no bias": "0.25", "it shows bias": "0.75"}
+    model_legend(drawing, {}, {name: Line2D([], [], **_SQUARE, color=shade) for name, shade in shades.items()})
     return drawing
 
 
@@ -268,16 +267,3 @@ def _type_axis(axis: Axes, types: Sequence[str], empty: pd.Series) -> None:
         axis.text(
             0.02, position, "no value", transform=axis.get_yaxis_transform(), va="center", fontsize=6, color="0.4"
         )
-
-
-def _model_legend(drawing: Figure, styles: Styles) -> None:
-    handles = [
-        Line2D([], [], marker=look.marker, color=look.colour, markersize=4.5, linestyle="none")
-        for look in styles.values()
-    ]
-    _legend(drawing, handles, list(styles))
-
-
-def _legend(drawing: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    columns = int(drawing.get_figwidth() / (0.65 + 0.075 * max(map(len, names))))
-    drawing.legend(handles, names, loc="outside upper center", ncols=max(1, columns), frameon=False)

@@ -9,20 +9,15 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mt_bench.spec import FIELDS, ITEM_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_json_lines, shown
-from biasatlas.validation import nearest
 
 #: The user's file, or that of the sample.
 _NAMES = ("questions", "question.jsonl")
-#: MT-Bench's prompts for a judge of one answer -> what is filled into each: of the first turn, of the second, and both with
-#: a reference answer.
-_SLOTS = {
-    "single-v1": ("question", "answer"),
-    "single-math-v1": ("question", "answer", "ref_answer_1"),
-    "single-v1-multi-turn": ("question_1", "question_2", "answer_1", "answer_2"),
-    "single-math-v1-multi-turn": (
-        *("question_1", "question_2", "answer_1", "answer_2"),
-        *("ref_answer_1", "ref_answer_2"),
-    ),
+#: MT-Bench's prompts for a judge of one answer -> a slot that only that kind has.
+_LAST_SLOT = {
+    "single-v1": "{answer}",
+    "single-math-v1": "{ref_answer_1}",
+    "single-v1-multi-turn": "{answer_2}",
+    "single-math-v1-multi-turn": "{ref_answer_2}",
 }
 
 
@@ -70,23 +65,18 @@ def _two_texts(value: object) -> bool:
 def read_judge_prompts(path: str | Path) -> dict[str, tuple[str, str]]:
     """MT-Bench's prompts for a judge of one answer, by name: system message and template, with slots in braces.
 
-    Raises UserError for another file, and for one whose prompts lack a slot.
+    Raises UserError for another file, and for a template without its slots.
     """
-    rows = {str(row.get("name")): (where, row) for where, row in read_json_lines(path)}
-    prompts = {}
-    for name, slots in _SLOTS.items():
-        if name not in rows:
+    texts = {
+        str(row.get("name")): (str(row.get("system_prompt")), str(row.get("prompt_template")))
+        for _, row in read_json_lines(path)
+    }
+    for name, slot in _LAST_SLOT.items():
+        if slot not in texts.get(name, ("", ""))[1]:
             raise UserError(
-                f"{path}: no prompt {name!r}{nearest(name, rows)} Take MT-Bench's judge_prompts.jsonl as it is."
+                f"{path}: no prompt {name!r} with {slot} in it. Take MT-Bench's judge_prompts.jsonl as it is."
             )
-        where, row = rows[name]
-        system, template = str(row.get("system_prompt", "")), str(row.get("prompt_template", ""))
-        missing = [slot for slot in slots if f"{{{slot}}}" not in template]
-        if missing or not system.strip():
-            lacking = f"prompt_template lacks {{{missing[0]}}}" if missing else "system_prompt is empty"
-            raise UserError(f"{where}: {name}: {lacking}. Take MT-Bench's judge_prompts.jsonl as it is.")
-        prompts[name] = system, template
-    return prompts
+    return texts
 
 
 CHECKS = {"judge_prompts": read_judge_prompts}

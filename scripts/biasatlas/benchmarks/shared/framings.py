@@ -40,14 +40,17 @@ def framed(
 
 
 def _framed(requests: pd.DataFrame, place: int, way: Framing) -> pd.DataFrame:
+    lacking = [name for name in ("messages", "prefix", "options") if name not in requests]
     rows = requests.assign(
-        request_id=requests["request_id"] + _mark(place),
+        **dict.fromkeys(lacking),
+        request_id=requests["request_id"] + f"{FRAMED}{place}",
         framing=way.name,
         shown=pd.Series(None, requests.index, object),
     )
     changes: list[_Shown | None] = [None] * len(rows)
     if way.option_order:
-        known = zip(rows["request_id"], map(json.loads, rows["labels"]), map(json.loads, rows["options"]), strict=True)
+        options = rows["options"].fillna(rows["labels"])
+        known = zip(rows["request_id"], map(json.loads, rows["labels"]), map(json.loads, options), strict=True)
         shown = [_Shown(request, labels, options, way.option_order) for request, labels, options in known]
         rows["options"] = [json.dumps(each.options, ensure_ascii=False) for each in shown]
         rows["shown"] = [json.dumps(each.order) for each in shown]
@@ -55,10 +58,6 @@ def _framed(requests: pd.DataFrame, place: int, way: Framing) -> pd.DataFrame:
     given = zip(rows["messages"], rows["prefix"], changes, strict=True)
     texts = [_asked(messages, prefix, change, way) for messages, prefix, change in given]
     return rows.assign(messages=[text for text, _ in texts], prefix=[text for _, text in texts])
-
-
-def _mark(place: int) -> str:
-    return f"{FRAMED}{place}"
 
 
 class _Shown:
@@ -76,21 +75,16 @@ class _Shown:
         """``text`` with each option behind another label."""
         spans = []
         for label, before, after in zip(self.labels, self.before, self.after, strict=True):
-            places = list(re.finditer(rf"(?<!\w){re.escape(label)}\W{{1,3}}({re.escape(before.strip())})", text))
+            places = list(re.finditer(rf"(?<!\w)(?i:{re.escape(label)})\W{{1,3}}({re.escape(before.strip())})", text))
             if label == before or not places:
                 raise UserError(
-                    f"framings.option_order: the prompt of {self.request!r} does not show {shown_option(label, before)} behind "
+                    f"framings.option_order: the prompt of {self.request!r} does not show {before!r} behind "
                     "its letter, so that options cannot change places; leave the key out, or name other tasks."
                 )
             spans.append((*places[-1].span(1), after.strip()))
         for start, end, after in sorted(spans, reverse=True):
             text = text[:start] + after + text[end:]
         return text
-
-
-def shown_option(label: str, text: str) -> str:
-    """An option in words."""
-    return f"the option {label!r}" + (f" ({text!r})" if text != label else "")
 
 
 def _asked(
@@ -132,7 +126,7 @@ def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> Iterator[tupl
 
 
 def _drawn_again(responses: pd.DataFrame) -> pd.DataFrame | None:
-    """``responses`` drawn once more from their own shares, one draw fewer: so they vary about these as these about the truth.
+    """``responses`` drawn once more from their own shares, one draw fewer: so they vary about these as these about those they are of.
 
     None where no choice was sampled more than once.
     """

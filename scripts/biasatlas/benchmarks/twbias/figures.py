@@ -1,7 +1,7 @@
 """TWBias's figures, drawn from its tables."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,11 +10,10 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from biasatlas.benchmarks.contract import Step, figure
-from biasatlas.benchmarks.shared.plots import empty_figure, grouped_bars
+from biasatlas.benchmarks.shared.plots import empty_figure, grouped_bars, model_legend
 from biasatlas.benchmarks.shared.styles import MARKERS, Style, Styles
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES
 
@@ -52,7 +51,7 @@ def p_values_by_prompt(step: Step) -> Figure:
     axes[0].set(ylabel="p-value of the swap", ylim=(least**1.05, least**-0.03))  # room for the markers at both ends
     # In the corner that points seldom reach: below the line they would cover it.
     axes[0].text(0.98, 0.03, "shaded: p < 0.05", transform=axes[0].transAxes, ha="right", fontsize=7, color="0.4")
-    _legend(drawing, models, step.styles)
+    model_legend(drawing, {model: step.styles[model] for model in models}, {})
     return drawing
 
 
@@ -112,7 +111,8 @@ def gender_attributes(step: Step) -> Figure:
     if len(models) > _SIDE_BY_SIDE:
         return _panel_per_category(effects, models, step.styles)
     drawing = _row_per_category(effects, models, step.styles)
-    _legend(drawing, models, step.styles, _MARKER_NOTE)
+    drawing.supxlabel(f"Effect size of the swap, all prompts ({_MARKER_NOTE})", fontsize=9)
+    model_legend(drawing, {model: step.styles[model] for model in models}, {})
     return drawing
 
 
@@ -128,7 +128,7 @@ def _row_per_category(effects: pd.DataFrame, models: Sequence[str], styles: Styl
         rows = effects[effects["target_group"] == group]
         numbers = {category: number for number, category in enumerate(categories[group])}
         _dots(axis, rows, rows["attribute_category"].map(numbers) + rows["model"].map(offsets), styles)
-        axis.set(title=f"{GROUP_NAMES[group]} sentences", xlabel="Effect size of the swap, all prompts")
+        axis.set_title(f"{GROUP_NAMES[group]} sentences")
         axis.set_yticks(range(len(numbers)), [f"{name} ({n})" for name, n in categories[group].items()])
         axis.set_ylim(len(numbers) - 0.5, -0.5)
         for number in range(1, len(numbers), 2):
@@ -408,15 +408,3 @@ def _colour_bar(drawing: Figure, image: ScalarMappable, axes: Sequence[Axes], la
     pad = 0.1 / drawing.get_figheight()
     ticks = MaxNLocator(6, steps=[1, 2, 5, 10])  # labels of a narrow figure would run into one another
     drawing.colorbar(image, ax=axes, location="top", shrink=0.6, aspect=35, pad=pad, label=label, ticks=ticks)
-
-
-def _legend(drawing: Figure, models: Iterable[str], styles: Styles, title: str | None = None) -> None:
-    """A legend of the models below all panels."""
-    handles = [
-        Line2D([], [], color=styles[model].colour, marker=styles[model].marker, markersize=4.5, label=model)
-        for model in models
-    ]
-    # As many columns as the longest name leaves room for, at about 0.07 inches a letter.
-    longest = max((len(handle.get_label()) for handle in handles), default=0)
-    columns = max(1, min(len(handles), int(drawing.get_figwidth() / (0.5 + 0.07 * longest))))
-    drawing.legend(handles=handles, loc="outside lower center", ncols=columns, title=title)

@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -22,9 +22,8 @@ from biasatlas.errors import UserError
 from biasatlas.files import write_text
 from biasatlas.models.endpoint.calls import PATHS, Call, Wants
 from biasatlas.models.endpoint.entry import ApiEntry, service_of
-from biasatlas.models.endpoint.outcomes import outcome
+from biasatlas.models.endpoint.outcomes import Outcome, outcome
 from biasatlas.models.endpoint.prices import cost
-from biasatlas.models.endpoint.services import Kind
 from biasatlas.models.endpoint.spending import Job
 from biasatlas.models.endpoint.transport import (
     backoff_s,
@@ -60,7 +59,7 @@ def run(missing: list[Call], job: Job) -> None:
             time.sleep(POLL_S)
         job.store.refresh()
         wanted = {call.keys[0]: call for call in missing}
-        failures: dict[str, Failure] = {}
+        failures: dict[str, Outcome] = {}
         with openai.OpenAI(**options(job.entry, timeout_s=job.entry.timeout_s)) as client:
             for _ in range(job.entry.attempts):
                 rest = _unanswered(wanted, job)
@@ -72,8 +71,8 @@ def run(missing: list[Call], job: Job) -> None:
                 for path in waiting:
                     failures |= _collect(client, path, job)
         for key in _unanswered(wanted, job):
-            found = failures.get(key, Failure("no batch answered it"))
-            (job.unanswer if found.unknown else job.fail)([key], found.reason)
+            found = failures.get(key, Outcome("retry", "no batch answered it"))
+            job.give_up([key], found.reason, found)
 
 
 def _unanswered(wanted: dict[str, Call], job: Job) -> dict[str, Call]:
@@ -133,14 +132,14 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
     return path
 
 
-def _collect(client: openai.OpenAI, path: Path, job: Job) -> "dict[str, Failure]":
+def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, Outcome]:
     """Wait for a batch and keep what it answered; what there is in place of an answer for calls that may be sent again."""
     state = _read_state(path)
     if state["batch"] is None:
         state["batch"] = _retry(job, lambda: _start(client, state))
         write_text(json.dumps(state), path)
     batch = _wait(client, state["batch"], path, job)
-    failures: dict[str, Failure] = {}
+    failures: dict[str, Outcome] = {}
     spent = 0.0
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
         for line in _retry(job, partial(_download, client, file)).splitlines():
@@ -150,13 +149,14 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> "dict[str, Failure]
                 log.warning("batch %s: a row that answers no call (%s)", batch.id, error)
                 continue
             found = _read_row(row, state["wants"], job.entry)
-            if not isinstance(found, Failure):
-                spent += _keep(key, found, state["keys"][key], job)
+            found = replace(found, reason=shown(found.reason or "no answer", job.entry))
+            record = next(iter(found.records), None)
+            if record:
+                spent += _keep(key, record, state["keys"][key], job)
             elif found.kind == "retry":
-                failures[key] = replace(found, reason=shown(found.reason, job.entry))
+                failures[key] = found
             else:
-                unanswered = found.kind in ("unanswerable", "request")
-                (job.unanswer if unanswered else job.fail)([key], shown(found.reason, job.entry))
+                job.give_up([key], found.reason, found)
     job.sync()
     path.unlink()
     job.budget.settle(sum(state["keys"].values()), spent)
@@ -207,15 +207,6 @@ def _wait(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
         time.sleep(POLL_S)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Why a row of a batch's results holds no answer; only one of ``kind`` "retry" may when it is asked again."""
-
-    reason: str
-    kind: Kind = "retry"
-    unknown: bool = False
-
-
 def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
     """The key, one of ``keys``, and the content of one row of a batch's results. Raises ValueError for what is no such row."""
     try:
@@ -228,17 +219,15 @@ def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
     return key, row
 
 
-def _read_row(row: dict, wants: Wants, entry: ApiEntry) -> dict | Failure:
-    """The record that a row of a batch's results holds, or why it holds none."""
+def _read_row(row: dict, wants: Wants, entry: ApiEntry) -> Outcome:
+    """What a row of a batch's results comes to."""
     response = row.get("response")
     if not isinstance(response, dict) or "body" not in response:
-        return Failure(str(row.get("error")))
+        return Outcome("retry", str(row.get("error")))
     status = response.get("status_code")
     if not isinstance(status, int):
-        return Failure(f"no status: {response}")
-    found = outcome(status, json.dumps(response["body"]).encode(), wants, service_of(entry), bool(entry.thinking))
-    record = found.records[0] if found.records else None
-    return record or Failure(found.reason or "no answer", found.kind, found.unknown)
+        return Outcome("retry", f"no status: {response}")
+    return outcome(status, json.dumps(response["body"]).encode(), wants, service_of(entry), bool(entry.thinking))
 
 
 def _retry(job: Job, function: Callable[[], T], advice: str = "") -> T:

@@ -195,8 +195,7 @@ class _Sender:
                     break
             log.debug("attempt %d of %s: %s", sent, keys[0], reason)
         if left and not self.interrupted:
-            will_not = found.unknown or found.kind in ("unanswerable", "request")
-            (self.job.unanswer if will_not else self.job.fail)(left, reason)
+            self.job.give_up(left, reason, found)
 
     def _keep(self, keys: list[str], found: Outcome, sent: int) -> dict[str, dict]:
         """Keep a reply's answers to ``keys``, perhaps to fewer: by key."""

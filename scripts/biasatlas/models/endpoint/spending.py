@@ -27,6 +27,7 @@ from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.endpoint.calls import HEADROOM
 from biasatlas.models.endpoint.claims import Journal
 from biasatlas.models.endpoint.entry import ApiEntry
+from biasatlas.models.endpoint.outcomes import Outcome
 from biasatlas.models.endpoint.prices import cost
 from biasatlas.models.endpoint.replies import stored
 from biasatlas.models.endpoint.transport import redact_key, shown
@@ -356,6 +357,14 @@ class Job:
                 "again to ask for the rest."
             )
 
+    def give_up(self, keys: list[str], reason: str, found: Outcome) -> None:
+        """Note why there is no answer under ``keys``, by what was ``found`` last: the endpoint will not give one, or it failed.
+
+        An unknown reply may be about its prompt, but fails where all calls may: then none that is unknown ends the job.
+        """
+        unknown = found.unknown and self.entry.max_failed_share < 1
+        (self.unanswer if unknown or found.kind in ("unanswerable", "request") else self.fail)(keys, reason)
+
     def unanswer(self, keys: list[str], reason: str) -> None:
         """Note that the endpoint will not answer what is under ``keys``; it ends the job only where nothing was answered."""
         self.failed |= dict.fromkeys(keys, reason)
@@ -366,8 +375,8 @@ class Job:
             self.check_passed()
 
     def check_passed(self) -> None:
-        """Stop the job if the endpoint would not answer anything that it was asked, and most of that not for a fault that passes."""
-        if len(self.unanswered) > len(self.failed) / 2 and not self.passed and not self.stop:
+        """Stop the job if the endpoint would not answer anything that it was asked."""
+        if self.unanswered and not self.passed and not self.stop:
             reason, count = self.reasons.most_common(1)[0]
             self.stop = UserError(
                 f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests ({count} x "

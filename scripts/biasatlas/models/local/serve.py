@@ -155,8 +155,11 @@ class Server:
         return {"tokens_fed": fed, "tokens_made": made}
 
     def check_agreement(self, engines: Iterable[str | None], servers: Iterable[str | None]) -> None:
-        """Raise UserError unless the server writes greedy texts as the engine does."""
-        pairs = [(str(one), str(other)) for one, other in zip(engines, servers, strict=True)]
+        """Raise UserError unless the server writes greedy texts as the engine does.
+
+        Half a character at the end of a text is the engine's alone: vLLM does not give it.
+        """
+        pairs = [(str(one).rstrip("\ufffd"), str(other)) for one, other in zip(engines, servers, strict=True)]
         different = [pair for pair in pairs if pair[0] != pair[1]]
         _log.info(
             "%s: %d of %d greedy texts of its server are the engine's",

@@ -1,0 +1,57 @@
+"""A described benchmark's headlines on simulated models of one's own items: what they find, and what they mistake for bias."""
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import pandas as pd
+
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.cards import card_file, made_from, sentence
+from biasatlas.benchmarks.families.description import Rows
+from biasatlas.errors import UserError
+from biasatlas.files import write_csv
+from biasatlas.simulation.described import described_items, shipped_for
+from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.studies import Study, load_studies, studies_of
+from biasatlas.simulation.validity import cards, settings_table
+from biasatlas.simulation.ways import measure
+
+
+def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
+    """Measure every headline of benchmark ``name`` on simulated models of the items in folder ``data`` ('': its sample).
+
+    So many models (``seeds``) of each bias, and under each nuisance without bias, which say as they come how they did. The
+    cards go beside the description. Raises UserError as :func:`test_description`, and where studies or nothing are there.
+    """
+    folder, items = described_items(name, data)
+    described, path = registry.description(name), card_file(name)
+    own = [study for study in load_studies().values() if study.benchmark == name]
+    if own or path is None or not isinstance(described, Rows):
+        raise UserError(f"{name}: its studies ship with the workflow (docs/validity.md). Name a description of yours.")
+    studies = studies_of(name, described.family)
+    if not studies:
+        raise UserError(
+            f"{name}: no headline of it says what a model without bias has, so that nothing can be validated. Pairs need "
+            "`directions`, `stereotype` by category or a `prompt`; contexts have no such headline."
+        )
+    tables = []
+    with ProcessPoolExecutor() as pool:
+        for task, study in studies.items():
+            settings = study.settings()
+            made = pool.map(partial(_experiment, study, items, seeds), settings)
+            runs: dict[str, pd.DataFrame] = {}
+            for setting, frame in zip(settings, made, strict=True):
+                runs[setting] = frame
+                yield f"{task}: {setting}: {frame['seed'].nunique()} models"
+            tables.append(settings_table(task, study, runs, "own"))
+    fitting = {task: study.fitting() for task, study in studies.items()}
+    found = cards(pd.concat(tables, ignore_index=True), fitting).assign(made_from=made_from(name, folder))
+    write_csv(found, path)
+    for card in found.to_dict("records"):
+        yield f"{card['metric']}, {sentence(card)}"
+    yield f"{path}: written. Runs of these data judge by it, until the description or the data change."
+
+
+def _experiment(study: Study, items: pd.DataFrame, seeds: int, setting: str) -> pd.DataFrame:
+    return measure(study, setting, Harness.of_study(study, shipped_for(study.benchmark), items), seeds)
