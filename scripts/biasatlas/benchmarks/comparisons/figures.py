@@ -24,7 +24,8 @@ def draw_pairs(table: pd.DataFrame, styles: Styles) -> Figure:
 
     Of what can get a verdict: numbers over all categories first, then the largest; ``table`` has the rest.
     """
-    rows = table[(table["metric"] == "difference") & table["verdict"].isin(set(STATES) - {"untestable"})]
+    testable = table["verdict"].isin(set(STATES) - {"untestable"}) & table["value"].notna()
+    rows = table[(table["metric"] == "difference") & testable]
     first = next((model for model in styles if model in {*rows["model"], *rows["other_model"]}), "")
     rows = rows[(rows["model"] == first) | (rows["other_model"] == first)]
     if rows.empty:
