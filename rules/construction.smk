@@ -206,6 +206,7 @@ rule collect_variations:
     """Write the variations as the file for semi-generation: `benchmarks.dbb.files.variations`."""
     input:
         rows=f"{PATHS.construction}/variations/rows.csv",
+        costs=rules.estimate_variations.output.costs,
     output:
         variations=f"{PATHS.construction}/variations.csv",
     log:
@@ -223,11 +224,3 @@ rule construction:
     input:
         targets.construction(),
         rules.collect_construction.output if CONSTRUCTED_FROM else [],
-
-
-rule dbb_variations:
-    """Ten variations of each of DBB's questions by the writer of the construction, for semi-generation."""
-    input:
-        [f"{PATHS.construction}/variations/costs.csv", *rules.collect_variations.output]
-        if CONFIG.construction and "dbb" in CONFIG.benchmarks
-        else [],

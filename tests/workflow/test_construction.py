@@ -13,7 +13,7 @@ from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA
 from biasatlas.files import read_parquet
 
 MEASURED = "results/tables/dbb-made/recommended/bias.csv"
-TARGETS = ("construction", "dbb_variations", "results/items/dbb.parquet", MEASURED)
+TARGETS = ("construction", "results/items/dbb.parquet", MEASURED)
 #: In the raw concepts of this item the writer forgets the form.
 MALFORMED = "crows_pairs/30"
 
