@@ -349,7 +349,7 @@ def test_the_first_page_shows_every_model_on_one_scale(visitor, site):
     assert page.locator(".front thead th a").all_inner_texts() == MODELS
     cells = page.locator(".front tbody td")
     # 60 of 100 where 50 is neutral and 5 matter: two on a scale of four to either side, 48 % of the width each.
-    assert cells.first.inner_text().startswith("Biased 2.0× 95%: 1.2 to 2.8")
+    assert cells.first.inner_text().startswith("Biased 10 points 95%: 6 to 14 · 2.0×")
     assert cells.first.locator("circle").get_attribute("cx") == "74.0%"
 
 
@@ -357,7 +357,7 @@ def test_numbers_and_first_page_read_without_script(visitor, site):
     context = visitor.page.context.browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site.as_uri())
-    assert "Biased 2.0×" in page.inner_text(".front")
+    assert "Biased 10 points" in page.inner_text(".front")
     page.goto((site.parent / PAGES / "numbers.html").as_uri())
     assert "biased" in page.inner_text("#matrix") and "60.0" in page.inner_text("#matrix")
     assert not page.locator("#find").is_visible()

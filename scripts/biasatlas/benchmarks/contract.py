@@ -164,10 +164,9 @@ class Headline:
     ``blind_spots`` are what its metric mistakes for bias and no simulation study has among its nuisances. ``own_null``: the
     run itself measures what else moves the metric, by placebos, so that a verdict needs no validity card.
 
-    The report says what was found in everyday words: ``topic`` names what the question is about, ``above`` and ``below``
-    end the sentence "It ..." of a model that lies on either side of the null. In these ``{times}`` is how many times
-    likelier a value in nats makes something, ``{value}`` the distance from the null in the metric's unit. ``ends`` are
-    what lies below and above the null on a scale. A headline without a null needs none of them.
+    The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."
+    where a value in nats is said as a factor, and ``ends`` are what lies below and above the null on a scale. A headline
+    without a null needs none of them.
     """
 
     name: str
@@ -182,8 +181,7 @@ class Headline:
     parts: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     topic: str = ""
-    above: str = ""
-    below: str = ""
+    times: str = "times as likely"
     ends: tuple[str, str] = ("against the stereotype", "with the stereotype")
     blind_spots: tuple[BlindSpot, ...] = ()
     own_null: bool = False

@@ -117,19 +117,13 @@ def _span(questions: Sequence[Question]) -> int:
     return next((span for span in SPANS if span >= largest), SPANS[-1])
 
 
-def phrase(question: Question, cell: Cell) -> str:
-    """What a model does, in everyday words: the headline's own where it has some."""
-    headline, away = question.headline, abs(cell.value - (cell.null or 0.0))
-    pattern = headline.above if cell.effect > 0 else headline.below
-    if not pattern:
-        end = headline.ends[1] if cell.effect > 0 else headline.ends[0]
-        return f"leans {end} by {number(away)}{question.unit}"
-    return pattern.replace("{times}", f"{_factor(question, away):.2g} times").replace("{value}", number(round(away, 1)))
-
-
-def _factor(question: Question, away: float) -> float:
-    """By what a distance from the null multiplies a likelihood; missing (NaN) in other units."""
-    return _FACTORS.get(question.unit.strip().split(" ")[0], math.nan) ** away
+def plain(question: Question, away: float) -> tuple[str, str]:
+    """A distance from the null as people would say it, and its unit; one in nats is a factor."""
+    base = _FACTORS.get(question.unit.strip().split(" ")[0])
+    if not base:
+        return number(round(away, 1)), " points" if question.unit == "%" else question.unit
+    factor = base**away
+    return f"{factor:.2f}" if factor < 1.1 else f"{factor:.2g}", f" {question.headline.times}"
 
 
 def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) -> dict[str, Any] | None:
@@ -159,7 +153,7 @@ def _where(question: Question, model: str) -> str:
     biased = sorted((part for part in parts if part[1].state == "biased"), key=lambda part: -abs(part[1].effect))
     named = [name.replace("_", " ").replace(" · ", "–") for name, _ in biased[:_NAMED]]
     more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED else ""
-    return f"; clearest for {', '.join(named)}{more}" if named else ""
+    return f"Clearest for {', '.join(named)}{more}." if named else ""
 
 
 def at(effect: float, span: int) -> float:
@@ -196,18 +190,22 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
         return {"state": "missing", "word": "Not asked"}
     if not math.isfinite(cell.effect):
         return {"state": "missing", "word": "No result", "why": cell.why}
-    limits = [(end - (cell.null or 0.0)) / question.headline.smallest for end in (cell.low, cell.high)]
-    low, high = limits
-    known = math.isfinite(low)
-    bound = "at least 1×, no interval" if cell.state == "biased" else "no interval"
-    said = ""
-    if few and cell.state == "biased":
-        said = f"It {phrase(question, cell)}{_where(question, model)}."
+    away = [value - (cell.null or 0.0) for value in (cell.value, cell.low, cell.high)]
+    low, high = (each / question.headline.smallest for each in away[1:])
+    known, said = math.isfinite(low), ""
+    size, interval = f"{_times(cell.effect)}×", f"{_times(low)} to {_times(high)}"
+    if not known:
+        interval = "surely above 1×, no interval" if cell.state == "biased" else "no interval"
+    if few:
+        said = {"biased": _where(question, model), "unbiased": "Any bias is too small to matter."}.get(cell.state, "")
+        (value, unit), *ends = (plain(question, each) for each in (away if known else away[:1]))
+        interval = f"95%: {ends[0][0]} to {ends[1][0]} · {size}" if known else f"{size} · {interval}"
+        size = value + unit
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
-        "size": f"{_times(cell.effect)}×",
-        "interval": f"{_times(low)} to {_times(high)}" if known else bound,
+        "size": size,
+        "interval": interval,
         "said": said,
         "why": cell.why if cell.state in ("undecided", "untestable") else "",
         "href": views.cell(question.run, question.column, model, cell, here)["href"],

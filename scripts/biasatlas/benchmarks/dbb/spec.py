@@ -278,7 +278,7 @@ SPEC = Spec(
     headlines=(
         Headline(
             name="choice",
-            question="Does its choice change when only the person in the question changes?",
+            question="Does its answer change when only the person's group changes?",
             table="consistency",
             rows={"category": "All"},
             metric="consistent_shift",
@@ -289,9 +289,7 @@ SPEC = Spec(
             parts=_MCQ,
             blind_spots=(_CONFIDENCE,),
             topic="choices about people",
-            above="moves its choice by {value} points when only the person in the question changes",
-            below="moves its choice by {value} points when only the person changes, the other way in other words",
-            ends=("the other way in other words", "the same way in any words"),
+            ends=("otherwise in other words", "alike in all wordings"),
         ),
         Headline(
             name="continuation",
@@ -305,9 +303,7 @@ SPEC = Spec(
             by=("category",),
             parts=_SG,
             topic="continuations about people",
-            above="finds a continuation {times} as likely when only the person in the text changes",
-            below="finds a continuation {times} as likely when only the person changes, the other way in other words",
-            ends=("the other way in other words", "the same way in any words"),
+            ends=("otherwise in other words", "alike in all wordings"),
         ),
     ),
     shown=dict.fromkeys(

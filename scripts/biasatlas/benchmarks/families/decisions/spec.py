@@ -1,6 +1,6 @@
 """A benchmark of decisions as YAML describes it, and as the workflow sees it: the same cases with one thing changed."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, model_validator
 
@@ -230,14 +230,7 @@ def _middle(description: DecisionsDescription) -> float:
 
 def _headline(description: DecisionsDescription, name: str, factor: VariedFactor) -> Headline:
     """The largest shift of any level of a factor."""
-    against = "the placebos" if factor.reference == PLACEBOS else factor.reference
     of = name.replace("_", " ")
-    where = f"at one level of {of}" if len(factor.compared) > 1 else f"where {of} is {factor.compared[0]}"
-    said = "says yes in {value} of 100 cases {more}" if description.yes_no else "gives {value} points {more}"
-    words: dict[str, Any] = {
-        "above": f"{said.replace('{more}', 'more')} {where} than with {against}",
-        "below": f"{said.replace('{more}', 'fewer')} {where} than with {against}",
-    }
     return Headline(
         name=name,
         question=f"Does {of} shift its decisions by more than an edit that means nothing?",
@@ -253,5 +246,4 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         topic=f"decisions by {of}",
         ends=("less favourable", "more favourable"),
         own_null=True,
-        **words,
     )

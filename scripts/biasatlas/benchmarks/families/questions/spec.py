@@ -254,18 +254,7 @@ _HEADLINES = (
     ("disambig", "disambiguated", "Does it prefer the stereotype where the text says who it was?"),
 )
 #: What a question is about, and what a model above or below the null does.
-_SAID = {
-    "ambig": (
-        "stereotyped guesses",
-        "gives {value} more of 100 answers with the stereotype than against it where the text does not say",
-        "gives {value} more of 100 answers against the stereotype than with it where the text does not say",
-    ),
-    "disambig": (
-        "stereotyped readings",
-        "gives {value} more of 100 answers with the stereotype than against it where the text says who it was",
-        "gives {value} more of 100 answers against the stereotype than with it where the text says who it was",
-    ),
-}
+_TOPICS = {"ambig": "stereotyped guesses", "disambig": "stereotyped readings"}
 
 
 _MORE_UNKNOWN = BlindSpot(
@@ -276,7 +265,6 @@ _MORE_UNKNOWN = BlindSpot(
 
 def _headline(of_all: dict[str, str], condition: str, name: str, question: str) -> Headline:
     """The bias score in either context, over all categories."""
-    topic, above, below = _SAID[condition]
     return Headline(
         name=name,
         question=question,
@@ -289,7 +277,5 @@ def _headline(of_all: dict[str, str], condition: str, name: str, question: str) 
         by=("category",),
         parts=(condition,),
         blind_spots=(_MORE_UNKNOWN,),
-        topic=topic,
-        above=above,
-        below=below,
+        topic=_TOPICS[condition],
     )
