@@ -206,7 +206,7 @@ rule collect_variations:
     """Write the variations as the file for semi-generation: `benchmarks.dbb.files.variations`."""
     input:
         rows=f"{PATHS.construction}/variations/rows.csv",
-        costs=rules.estimate_variations.output.costs,
+        costs=f"{PATHS.construction}/variations/costs.csv",
     output:
         variations=f"{PATHS.construction}/variations.csv",
     log:

@@ -106,6 +106,8 @@ use rule draw_figure as draw_released with:
         figure=PATHS.released_figure,
     log:
         PATHS.log("draw_released", "benchmark", "figure"),
+    group:
+        "report"
 
 
 PUBLISHED = find.shipped("published/*")

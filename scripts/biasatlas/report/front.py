@@ -63,12 +63,12 @@ def front(views: Views, here: str) -> dict[str, Any]:
     few = len(models) <= FEW_MODELS
     table = [[_cell(views, each, model, here, span, few) for model in models] for each in questions]
     heads = [_head(views, each, here) for each in questions]
-    by_model = [views.row(model) | _tally(cells) for model, cells in zip(models, zip(*table, strict=True), strict=True)]
+    by_model = [views.row(model) | _tally([cells[place] for cells in table]) for place, model in enumerate(models)]
     return {
         "few": few,
         "counts": _tally([cell for cells in table for cell in cells]),
         "benchmarks": len({run.benchmark for run in views.study.runs}),
-        "models": by_model if questions else [views.row(model) for model in models],
+        "models": by_model,
         "questions": [head | _tally(cells) for head, cells in zip(heads, table, strict=True)],
         "table": table,
         "axis": {

@@ -55,17 +55,16 @@ class Harness:
         tasks: Collection[str],
         wanted: Collection[str] = (),
     ) -> "Harness":
-        """The ``tasks`` of a benchmark under a ``protocol``, of the ``wanted`` categories or of all.
+        """The ``tasks`` of a benchmark under a ``protocol``, of the ``wanted`` categories or of all; those that have some.
 
         ``resources`` are the shipped files of all of its steps.
         """
         options = registry.load_options(benchmark, protocol)
         declared = registry.spec_view(benchmark, "studies").tasks
-        categories = {
-            task: [name for name in declared[task].categories if not wanted or name in wanted] for task in tasks
-        }
+        found = {task: [name for name in declared[task].categories if not wanted or name in wanted] for task in tasks}
+        categories = {task: names for task, names in found.items() if names}
         build = registry.build_requests(benchmark)
-        requests = {task: build(items, task, categories[task], options, resources) for task in tasks}
+        requests = {task: build(items, task, names, options, resources) for task, names in categories.items()}
         return cls(benchmark, options, resources, items, requests, categories)
 
     @classmethod

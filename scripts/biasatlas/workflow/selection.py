@@ -203,6 +203,7 @@ def read_options(config: Config, benchmark: str) -> dict[str, Any]:
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
     """Tables of ``benchmark`` that read the scores of at least one measured model, or a file or source that is there.
 
+    One that reads a task asked ``by_name`` needs that task.
     What is computed from print alone is about the published data, and stands with no other.
     """
     spec, run = config.spec(benchmark), config.benchmarks[benchmark]
@@ -213,7 +214,8 @@ def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
             return table.file in run.files
         if table.source or not table.tasks:
             return run.is_published
-        return bool(answered.intersection(table.tasks))
+        by_name = {task for task in table.tasks if spec.tasks[task].by_name}
+        return bool(answered.intersection(table.tasks)) and by_name <= answered
 
     return [name for name, table in spec.tables.items() if is_made(table)]
 

@@ -120,9 +120,11 @@ class Limits:
             # Calls that were in flight together are told the same.
             again = 0 <= now - slowed[0] < round_trip_s
             slowed[0] = slowed[0] if again else now
-        if not again:  # also of one that says how long: it is as many calls together that it refused
+        if not again:
+            # One that says how long refused too many calls together, which those twice as far apart are not.
+            longest = min(_LONGEST_GAP_S, 2 * asked_s or _LONGEST_GAP_S)
             with _number(self._gap) as gap:
-                gap[0] = min(_LONGEST_GAP_S, max(_GAP_S, gap[0] * _SLOWER))
+                gap[0] = max(gap[0], min(longest, max(_GAP_S, gap[0] * _SLOWER)))
         self.hold(asked_s or _STOP_S)
 
     def answered(self) -> None:
