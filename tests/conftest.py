@@ -24,7 +24,7 @@ def pytest_report_header() -> list[str]:
 
 
 #: Folders of tests, those with long ones first: files that are left to the end keep one core busy and the others waiting.
-FOLDERS = ("slurm", "end_to_end", "workflow", "api", "unit")
+FOLDERS = ("slurm", "end_to_end", "api", "workflow", "unit")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
