@@ -5,6 +5,14 @@
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
+import biasatlas
+
+if biasatlas.ROOT != ROOT.resolve():  # Python has one library of a name: it would read the other's configuration and plan by it
+    sys.exit(
+        f"error: {ROOT}: the library of another Bias Atlas was loaded before: {biasatlas.ROOT}. "
+        "Take one version of this workflow in a run."
+    )
+
 from snakemake.logging import logger
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.errors import UserError

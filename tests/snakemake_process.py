@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 
-#: Processes are forks of one that has imported what takes most of their time.
+#: Processes are forks of one that has imported what takes most of their time. Python has one such process for all that ask:
+#: it must not import our library, since a fork that runs a copy of the workflow needs that of the copy.
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
         *("snakemake.cli", "snakemake.report.html_reporter", "pandas", "pyarrow.dataset", "pydantic", "smart_open"),
-        *("nbformat", "scipy.stats", "matplotlib.pyplot"),
+        *("nbformat", "scipy.stats", "matplotlib.pyplot", "openai", "opencc", "json_repair", "rapidfuzz.process"),
     ]
 )
 

@@ -6,7 +6,6 @@ No test takes the clock of this machine for that of an endpoint: when it is busy
 import bisect
 import json
 import logging
-import multiprocessing.forkserver
 import os
 import random
 import subprocess
@@ -16,6 +15,7 @@ import time
 import job
 import pytest
 from api_server import FAULTS, MODEL, QUICK_FAULTS, Server, requests_for, said
+from snakemake_process import FORKS
 
 from biasatlas.models.endpoint import transport
 from biasatlas.models.endpoint.answer import Endpoint
@@ -23,23 +23,11 @@ from biasatlas.models.endpoint.calls import call_of
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
-PROCESSES = multiprocessing.get_context("forkserver")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fork_server():
-    """Jobs fork from a process that has imported all they need; it finds that only through the environment."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-        PROCESSES.set_forkserver_preload(["job"])
-        multiprocessing.forkserver.ensure_running()
-        yield
-
 
 def start(folder, url, prompts, name="job", **settings):
     """Start a job in a process of its own."""
     entry = {"kind": "api", "base_url": url, "model": MODEL} | settings
-    process = PROCESSES.Process(target=job.run, args=(str(folder), name, json.dumps(prompts), json.dumps(entry)))
+    process = FORKS.Process(target=job.run, args=(str(folder), name, json.dumps(prompts), json.dumps(entry)))
     process.start()
     return process
 
@@ -157,6 +145,7 @@ def test_a_key_reaches_no_file_log_error_or_command_line(tmp_path, monkeypatch, 
     canary = "sk-canary-5f3a9e71c0de"
     monkeypatch.setenv("ATLAS_CANARY_KEY", canary)
     monkeypatch.setenv("OPENAI_LOG", "debug")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     with Server(key=canary if right else "another", delay_s=0.2) as server:
         entry = {
             "kind": "api",

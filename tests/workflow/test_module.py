@@ -3,7 +3,7 @@
 import json
 import re
 
-from conftest import ROOT, snakemake
+from conftest import ROOT, copy_workflow, snakemake
 from small_run import KNOWN
 
 from biasatlas.files import read_csv
@@ -55,3 +55,17 @@ def test_another_workflow_may_take_some_of_our_rules(tmp_path):
     assert run.returncode == 0, run.stdout
     assert "bias_read_items" in run.stdout
     assert "answer" not in run.stdout
+
+
+def test_two_versions_of_the_workflow_in_one_run_are_an_error(tmp_path):
+    """Python would give the second the library of the first: its protocols, and the identity of its results."""
+    other = copy_workflow(tmp_path / "other")
+    second = OUTER.partition("rule models")[0].partition("module biasatlas")[2].replace(str(ROOT), str(other))
+    text = (
+        OUTER.partition("rule models")[0]
+        + "module second"
+        + second.replace("from biasatlas as bias", "from second as s")
+    )
+    run = snakemake(*outer(tmp_path, text), "--dry-run", "--list-target-rules", folder=tmp_path)
+    assert run.returncode != 0
+    assert f"error: {other}: the library of another Bias Atlas was loaded before: {ROOT}." in run.stdout
