@@ -185,6 +185,15 @@ def test_a_task_that_lacks_a_file_is_left_out_and_says_so(run, asked):
     assert all("Set `benchmarks.dbb.files.variations`; docs/dbb.md" in sentence for sentence in said)
 
 
+@pytest.mark.parametrize("benchmark", registry.benchmark_names())
+def test_every_benchmark_has_its_table_of_outcomes(benchmark):
+    """Also one with a task that is asked by name alone, which no other table that reads it does without."""
+    loaded = load_config(raw(benchmarks={benchmark: {"data": "sample"}}))
+    tables = selection.tables(loaded, benchmark, "recommended")
+    assert ("outcomes" in tables) == bool(selection.tasks(loaded, benchmark, "a"))
+    assert "name_draws" not in tables
+
+
 def test_a_table_of_the_users_file_is_made_where_there_is_one():
     loaded = load_config(raw(benchmarks={"mcbe": {"files": {"ratings": "r.csv"}}}))
     tables = selection.tables(loaded, "mcbe", "recommended")

@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from biasatlas.benchmarks.contract import Need, Table
+from biasatlas.benchmarks.contract import OUTCOMES, Need, Table
 from biasatlas.benchmarks.dbb.construct import DATASET
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.benchmarks.shared.templates import FILE, as_copied
@@ -203,21 +203,21 @@ def read_options(config: Config, benchmark: str) -> dict[str, Any]:
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
     """Tables of ``benchmark`` that read the scores of at least one measured model, or a file or source that is there.
 
-    One that reads a task asked ``by_name`` needs that task.
+    One that reads a task asked ``by_name`` needs that task, unless it counts the outcomes of whatever was asked.
     What is computed from print alone is about the published data, and stands with no other.
     """
     spec, run = config.spec(benchmark), config.benchmarks[benchmark]
     answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
 
-    def is_made(table: Table) -> bool:
+    def is_made(name: str, table: Table) -> bool:
         if table.file:
             return table.file in run.files
         if table.source or not table.tasks:
             return run.is_published
         by_name = {task for task in table.tasks if spec.tasks[task].by_name}
-        return bool(answered.intersection(table.tasks)) and by_name <= answered
+        return bool(answered.intersection(table.tasks)) and (name == OUTCOMES or by_name <= answered)
 
-    return [name for name, table in spec.tables.items() if is_made(table)]
+    return [name for name, table in spec.tables.items() if is_made(name, table)]
 
 
 def figures(config: Config, benchmark: str, protocol: str) -> list[str]:
