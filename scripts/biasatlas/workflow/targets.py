@@ -12,15 +12,6 @@ from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.selection import Scored
 
 
-class Answers(NamedTuple):
-    """The answers of a model to one task under a protocol."""
-
-    model: str
-    benchmark: str
-    protocol: str
-    task: str
-
-
 class Crossing(NamedTuple):
     """A "table" or "figure" across benchmarks."""
 
@@ -58,12 +49,11 @@ class Targets:
     def framed_scores(self, benchmark: str, protocol: str) -> list[Scored]:
         """The scores of a benchmark under a protocol's framings; none where it has none."""
         wanted = [
-            Scored(model, benchmark, framed, task, category)
+            Scored(model, benchmark, framed, task)
             for name, framed in self.framed
             if (name, framed) == (benchmark, protocol + FRAMED)
             for model in selection.models(self.config, benchmark, framed)
             for task in selection.tasks(self.config, benchmark, model, framed)
-            for category in selection.categories(self.config, benchmark, task)
         ]
         return [score for score in wanted if self.is_complete(score)]
 
@@ -73,19 +63,15 @@ class Targets:
         return [score for score in wanted if self.is_complete(score)]
 
     @cached_property
-    def evidence(self) -> dict[Answers, list[Scored]]:
-        """The scores of all answers that have any, category by category."""
-        scores = {
-            Answers(model, benchmark, protocol, task): [
-                Scored(model, benchmark, protocol, task, category)
-                for category in selection.categories(self.config, benchmark, task)
-            ]
+    def evidence(self) -> list[Scored]:
+        """The scores of all answers that have any."""
+        scores = [
+            Scored(model, benchmark, protocol, task)
             for benchmark, protocol in self.runs
             for model in selection.models(self.config, benchmark, protocol)
             for task in selection.tasks(self.config, benchmark, model)
-        }
-        complete = {key: [score for score in part if self.is_complete(score)] for key, part in scores.items()}
-        return {key: part for key, part in complete.items() if part}
+        ]
+        return [score for score in scores if self.is_complete(score)]
 
     @cached_property
     def tables(self) -> list[tuple[str, str, str]]:
