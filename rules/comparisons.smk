@@ -19,8 +19,6 @@ rule compare_benchmarks:
         PATHS.log("compare_benchmarks", "protocol", "comparison"),
     wildcard_constraints:
         comparison=any_of(COMPARISONS),
-    group:
-        "report"
     conda:
         "../envs/data.yaml"
     params:
@@ -50,8 +48,6 @@ rule compare_dbb_bbq:
         provenance=PATHS.compared_from("dbb_bbq"),
     log:
         PATHS.log("compare_dbb_bbq", "protocol"),
-    group:
-        "report"
     conda:
         "../envs/data.yaml"
     params:
@@ -76,8 +72,6 @@ rule compare_models:
         PATHS.log("compare_models", "protocol"),
     benchmark:
         PATHS.run_time("compare_models", "protocol")
-    group:
-        "report"
     conda:
         "../envs/data.yaml"
     params:
@@ -105,8 +99,6 @@ rule draw_comparison:
         PATHS.log("draw_comparison", "protocol", "comparison"),
     wildcard_constraints:
         comparison=any_of(["pairs", *(name for kind, name in MATCHES if kind == "figure")]),
-    group:
-        "report"
     conda:
         "../envs/figures.yaml"
     params:
@@ -126,8 +118,6 @@ rule summarise_models:
         summaries=targets.all_summaries(),
     log:
         PATHS.log("summarise_models"),
-    group:
-        "report"
     conda:
         "../envs/data.yaml"
     params:

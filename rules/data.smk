@@ -34,8 +34,6 @@ rule read_items:
         PATHS.log("read_items", "benchmark"),
     benchmark:
         PATHS.run_time("read_items", "benchmark")
-    group:
-        "requests"
     conda:
         "../envs/data.yaml"
     params:

@@ -19,8 +19,6 @@ rule score_responses:
         PATHS.log("score_responses", "model", "benchmark", "protocol", "task"),
     benchmark:
         PATHS.run_time("score_responses", "model", "benchmark", "protocol", "task")
-    group:
-        "results"
     conda:
         "../envs/data.yaml"
     params:
@@ -42,8 +40,6 @@ rule score_again:
         PATHS.log("score_again", "model", "benchmark", "protocol"),
     benchmark:
         PATHS.run_time("score_again", "model", "benchmark", "protocol")
-    group:
-        "results"
     conda:
         "../envs/data.yaml"
     params:

@@ -26,8 +26,6 @@ rule summarise_scores:
     wildcard_constraints:
         # All but the one that every benchmark has of its replies.
         table=any_of(name for name in named("tables") if name != OUTCOMES),
-    group:
-        "results"
     conda:
         "../envs/data.yaml"
     params:
@@ -70,8 +68,6 @@ rule summarise_outcomes:
         PATHS.log("summarise_outcomes", "benchmark", "protocol"),
     benchmark:
         PATHS.run_time("summarise_outcomes", "benchmark", "protocol")
-    group:
-        "results"
     conda:
         "../envs/data.yaml"
     params:
@@ -89,8 +85,6 @@ rule draw_figure:
         figure=report(PATHS.figure, **shown("figure {figure}")),
     log:
         PATHS.log("draw_figure", "benchmark", "protocol", "figure"),
-    group:
-        "results"
     conda:
         "../envs/figures.yaml"
     params:
@@ -106,8 +100,6 @@ use rule draw_figure as draw_released with:
         figure=PATHS.released_figure,
     log:
         PATHS.log("draw_released", "benchmark", "figure"),
-    group:
-        "report"
 
 
 PUBLISHED = find.shipped("published/*")
@@ -183,8 +175,6 @@ rule write_report:
         pages=directory(PATHS.report_pages),
     log:
         PATHS.log("write_report"),
-    group:
-        "report"
     conda:
         "../envs/figures.yaml"
     params:

@@ -1,6 +1,7 @@
 """The selection of a configuration: which model answers which tasks of which benchmark under which protocol."""
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +54,7 @@ def stands_under(entry: Entry) -> str | None:
     return KINDS[entry.kind].protocol(entry)
 
 
+@cache
 def tasks(config: Config, benchmark: str, model: str, protocol: str = "") -> list[str]:
     """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for; under a protocol's framings fewer."""
     entry, spec = config.models[model], config.spec(benchmark)

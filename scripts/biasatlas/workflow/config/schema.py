@@ -120,6 +120,10 @@ class Config(BaseModel):
             raise ValueError(f"models.{min(twice)}: another entry's `thinking` makes a model of this name; rename one")
         return raw | {"benchmarks": named, "models": dict(entries)}
 
+    def __hash__(self) -> int:
+        """By identity: what is computed of a configuration once is kept by it."""
+        return id(self)
+
     def benchmark(self, name: str) -> str:
         """The benchmark that a ``name`` in the configuration stands for; a name that is not there stands for itself."""
         return self.benchmarks[name].benchmark if name in self.benchmarks else name
