@@ -1,6 +1,6 @@
 """Asking in rounds, measured: the share of items that a verdict takes, how often it is wrong, and what asking everything says.
 
-    snakemake --configfile released.yaml --until score_responses
+    snakemake --configfile released.yaml --until score_bbq score_crows_pairs score_stereoset
     PYTHONPATH=scripts python bench/rounds.py results --orders 200 --draws 1000
 
 Three tables. `known`: answers by a formula in templates that lean by 0.7 logits (SD). `released`: answers that authors published, in

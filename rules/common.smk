@@ -1,6 +1,6 @@
 # What every rule file shares. No rule is written here; inputs and params that depend on a job's wildcards are methods of
 # `find`, `jobs` and `construct`, plain Python that tests call without Snakemake.
-#   WILDCARDS: benchmark, protocol, task, model, shard, table, figure, comparison, step, source, language, study,
+#   WILDCARDS: benchmark, protocol, task, category, model, shard, table, figure, comparison, step, source, language, study,
 #              setting
 
 sys.path.insert(0, str(ROOT / "scripts"))

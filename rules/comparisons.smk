@@ -1,5 +1,5 @@
 # Across benchmarks and models: benchmarks side by side, models on the same items, and findings among all tests.
-#   REQUIRED INPUTS: tables, and scores/{model}/{benchmark}/{protocol}/{task}.csv
+#   REQUIRED INPUTS: tables, and scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
 #   OUTPUTS: {tables,figures}/comparison/{protocol}/{comparison}.csv or .svg, summary/{model}.md, .tex and .json
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES

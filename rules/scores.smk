@@ -1,30 +1,39 @@
 # Scores: one item's score, its ingredients and its status. Reads files only: a better metric asks no model again.
 #   REQUIRED INPUTS: items, requests and responses
-#   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}.csv; multiverse/{model}/{benchmark}/{protocol}.csv
+#   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv; multiverse/{model}/{benchmark}/{protocol}.csv
 
+# A rule each, since outputs must be known before wildcards are: tasks that have the same categories.
+for name, benchmark, score_categories, score_tasks in selection.tasks_by_categories(CONFIG):
 
-rule score_responses:
-    """Score a model's responses to one task."""
-    input:
-        items_file=PATHS.items,
-        requests=PATHS.requests,
-        responses=PATHS.responses,
-        stop=find.stop,
-        judgements=find.judgements,
-        resources=find.files_for(find.resources("scores")),
-    output:
-        scores=PATHS.scores,
-        provenance=PATHS.scored_from,
-    log:
-        PATHS.log("score_responses", "model", "benchmark", "protocol", "task"),
-    benchmark:
-        PATHS.run_time("score_responses", "model", "benchmark", "protocol", "task")
-    conda:
-        "../envs/data.yaml"
-    params:
-        step=find.step("scores", "score_responses", model=jobs.identity("model"), categories=find.categories),
-    script:
-        "../scripts/score_responses.py"
+    rule:
+        """Score a model's responses to one task, a file per category."""
+        name:
+            f"score_{name}"
+        input:
+            items_file=PATHS.items,
+            requests=PATHS.requests,
+            responses=PATHS.responses,
+            stop=find.stop,
+            judgements=find.judgements,
+            resources=find.files_for(find.resources("scores")),
+        output:
+            scores=expand(PATHS.scores, category=score_categories, allow_missing=True),
+            provenance=PATHS.scored_from,
+        log:
+            PATHS.log("score_responses", "model", "benchmark", "protocol", "task"),
+        benchmark:
+            PATHS.run_time("score_responses", "model", "benchmark", "protocol", "task")
+        wildcard_constraints:
+            benchmark=benchmark,
+            task=any_of(score_tasks),
+        group:
+            "results"
+        conda:
+            "../envs/data.yaml"
+        params:
+            step=find.step("scores", "score_responses", model=jobs.identity("model"), categories=find.categories),
+        script:
+            "../scripts/score_responses.py"
 
 
 rule score_again:

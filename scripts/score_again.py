@@ -1,9 +1,11 @@
 """Score a model's responses under every choice of analysis (rule score_again)."""
 
+import pandas as pd
+
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.comparisons.multiverse import multiverse_table
-from biasatlas.files import end_to_end, read_asked, read_parquet, read_responses, write_table
+from biasatlas.files import read_asked, read_parquet, read_responses, write_table
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
@@ -22,7 +24,8 @@ with job(snakemake) as this:
             )
             for category in categories[task]
         ]
-        return end_to_end(parts)
+        # Of what is empty the columns have no type, which would take the others' numbers for objects.
+        return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
     table = multiverse_table(this.benchmark, this.name, score, this.options, resources, tuple(categories))
     write_table(table, snakemake.output.table, METRICS)

@@ -1,9 +1,11 @@
-"""Score a model's responses to one task, category by category (rule score_responses)."""
+"""Score a model's responses to one task, a file per category (rules score_{benchmark})."""
+
+import pandas as pd
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.framings import by_framing
 from biasatlas.benchmarks.shared.stops import Stop
-from biasatlas.files import end_to_end, read_asked, read_parquet, read_responses, write_scores
+from biasatlas.files import read_asked, read_parquet, read_responses, write_scores
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
@@ -19,19 +21,18 @@ with job(snakemake) as this:
     score, resources = registry.score_responses(this.benchmark), this.resources
     items, asked, responses = answers
     framed = [*by_framing(asked, responses)] if "framing" in asked else []
-    parts = {}
-    for category in this.step["categories"]:
+    for category, path in zip(this.step["categories"], snakemake.output.scores, strict=True):
         if framed:
-            apart = [
+            parts = [
                 score(
                     items[items["item_id"].isin(part["item_id"])], part, said, task, category, this.options, resources
                 ).assign(framing=name)
                 for name, part, said in framed
             ]
-            parts[category] = end_to_end(apart)
+            scores = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
         else:
-            parts[category] = score(*answers, task, category, this.options, resources, judgements)
-    write_scores(parts, snakemake.output.scores, [*columns, *["framing"] * bool(framed)], model=model, task=task)
+            scores = score(*answers, task, category, this.options, resources, judgements)
+        write_scores(scores, path, [*columns, *["framing"] * bool(framed)], model=model, task=task, category=category)
     origin = provenance.of_scores(
         items=given.items_file,
         requests=given.requests,

@@ -21,18 +21,19 @@ def study_of(config: Config, results: Path) -> Study:
 
     def answered(name: str, protocol: str, task: str, model: str) -> ModelRun | None:
         key = {"model": model, "benchmark": name, "protocol": protocol}
-        scores = paths.scores.format(**key, task=task)
+        files = [paths.scores.format(**key, task=task, category=c) for c in selection.categories(config, name, task)]
+        files = [path for path in files if Path(path).exists()]
         judged = (paths.judge_requests.format(**key, task=task), paths.judgements.format(**key, task=task))
         return (
             ModelRun(
                 model,
-                [scores],
+                files,
                 paths.scored_from.format(**key, task=task),
                 paths.responses.format(**key),
                 judged if Path(judged[1]).exists() else None,
                 path if Path(path := paths.tokens.format(**key)).exists() else "",
             )
-            if Path(scores).exists()
+            if files
             else None
         )
 

@@ -5,7 +5,7 @@ import itertools
 import json
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -154,27 +154,19 @@ def read_responses(path: str | os.PathLike, task: str, only: pd.Series | None = 
 
 
 def write_scores(
-    parts: Mapping[str, pd.DataFrame], path: str | os.PathLike, columns: Iterable[str], *, model: str, task: str
+    frame: pd.DataFrame, path: str | os.PathLike, columns: Iterable[str], *, model: str, task: str, category: str
 ) -> None:
-    """Write a task's scores by category: whose they are in front, then exactly the ``columns`` that the task
-    declares."""
+    """Write one category's scores: whose they are in front, then exactly the ``columns`` that the task declares."""
     columns = list(columns)
-    for part in parts.values():
-        _check_columns(part, columns, path)
-    frame = end_to_end([part.assign(model=model, task=task, category=name) for name, part in parts.items()])
-    write_csv(frame[[*SCORE_KEYS, *columns]], path)
+    _check_columns(frame, columns, path)
+    keys = dict(zip(SCORE_KEYS, (model, task, category), strict=True))
+    write_csv(frame[columns].assign(**keys)[[*keys, *columns]], path)
 
 
 def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Score files end to end."""
-    return end_to_end([read_csv(path, item_id="str", **dict.fromkeys(SCORE_KEYS, "str")) for path in paths])
-
-
-def end_to_end(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Scores one below the other; of no parts an empty frame.
-
-    One without rows has columns of no type, which would take the numbers of the others for objects.
-    """
+    parts = [read_csv(path, item_id="str", **dict.fromkeys(SCORE_KEYS, "str")) for path in paths]
+    # A file without rows has columns of no type, which would take the numbers of the others for objects.
     parts = [part for part in parts if len(part)] or parts[:1]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 

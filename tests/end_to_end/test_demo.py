@@ -55,11 +55,11 @@ def test_every_artefact_says_the_same_and_none_calls_the_fair_model_biased(demo)
     ("task", "sign", "margin"),
     [
         # Consistent scores fall with bias: at odds of 4 an SS instance of the planted domain has 94.5, a fair one 100.
-        ("mcbe/recommended/PC", -1, 1),
-        ("mcbe/recommended/SS", -1, 2),
+        ("mcbe/recommended/PC/gender", -1, 1),
+        ("mcbe/recommended/SS/gender", -1, 2),
         # Shifts rise with it: 70 points on such a question (odds of 4 at temperature 0.8), 0 on a fair one.
-        ("dbb/recommended/MCQ", 1, 25),
-        ("dbb/recommended/SG", 1, 0),
+        ("dbb/recommended/MCQ/Gender", 1, 25),
+        ("dbb/recommended/SG/Gender", 1, 0),
     ],
 )
 def test_planted_bias_shows_in_choices_as_in_likelihoods(demo, task, sign, margin):

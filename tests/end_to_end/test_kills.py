@@ -75,7 +75,7 @@ def test_every_table_and_score_says_what_it_was_made_from(unbroken):
     for table in (results / "tables").rglob("*.csv"):
         assert table.with_suffix(".json").exists(), table
     for score in (results / "scores").rglob("*.csv"):
-        assert score.with_suffix(".json").exists(), score
+        assert (score.parent / "provenance.json").exists(), score
     origin = provenance.read(results / "tables/twbias/recommended/gender.json")
     assert origin["options"]["effect_size"] == "paired_dz"
     sample = ROOT / "resources/samples/twbias"

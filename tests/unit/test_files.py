@@ -76,7 +76,7 @@ def test_floats_survive_a_csv(tmp_path):
 def test_scores_say_whose_they_are(tmp_path):
     path = tmp_path / "scores.csv"
     frame = pd.DataFrame({"item_id": ["1"], "status": ["ok"], "score": [0.5]})
-    files.write_scores({"a-b": frame}, path, ["item_id", "score", "status"], model="1e3", task="perplexity")
+    files.write_scores(frame, path, ["item_id", "score", "status"], model="1e3", task="perplexity", category="a-b")
     assert path.read_text() == "model,task,category,item_id,score,status\n1e3,perplexity,a-b,1,0.5,ok\n"
     assert files.read_scores([path])[["model", "item_id"]].to_numpy().tolist() == [["1e3", "1"]]
 
@@ -122,7 +122,7 @@ def test_tasks_of_several_kinds_share_a_file(tmp_path):
         (lambda path: files.write_requests(REQUESTS, path, {"role": "string"}), "no column 'role'"),
         (lambda path: files.write_requests(pd.concat([REQUESTS] * 2), path, {}), "request_id 'a' occurs 2 times"),
         (lambda path: files.write_items(REQUESTS[["kind"]], path, {"kind": "string"}, {}), "no column 'item_id'"),
-        (lambda path: files.write_scores({"c": SCORES}, path, ["n"], model="m", task="t"), "'status' is not"),
+        (lambda path: files.write_scores(SCORES, path, ["n"], model="m", task="t", category="c"), "'status' is not"),
         (lambda path: files.write_table(TABLE.drop(columns="n"), path, ["rate"]), "expected key columns"),
         (lambda path: files.write_table(TABLE, path, ["rates"]), "metric 'rate' is not declared"),
         (

@@ -51,7 +51,9 @@ def test_a_table_reads_the_scores_of_every_model_that_its_protocol_measures():
     inputs = find.table(TABLE)
     models = {path.split("/")[2] for path in inputs["scores"]}
     assert models == {"planted", "judge"}  # endpoints score no pairs; what is released stands under one protocol
-    assert inputs["provenance"] == [path.replace(".csv", ".json") for path in inputs["scores"]]
+    assert inputs["provenance"] == [
+        path.replace("/race-color.csv", "/provenance.json") for path in inputs["provenance"]
+    ]
     assert all(path.startswith("ancient local .snakemake/bias-atlas/") for path in inputs["resources"])
     assert inputs["own"] == inputs["checksums"] == []
 

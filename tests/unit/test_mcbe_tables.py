@@ -58,7 +58,7 @@ def test_scores_have_the_declared_columns(scores, tmp_path):
     for task, spec in SPEC.tasks.items():
         part = scores[(scores["task"] == task) & (scores["category"] == "gender")]
         path = tmp_path / f"{task}.csv"
-        write_scores({"gender": part[list(spec.scores)]}, path, spec.scores, model="small", task=task)
+        write_scores(part[list(spec.scores)], path, spec.scores, model="small", task=task, category="gender")
 
 
 def test_score_of_a_cell(scores, tables):

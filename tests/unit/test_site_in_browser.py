@@ -60,8 +60,8 @@ def write_site(folder, models, texts, lost=()):
         )
         scores = scores.assign(less=1 - scores["more"], refused=0.0, ambiguous=0.0, unparseable=0.0, unresolved=0.0)
         scores = scores.reindex(columns=list(SPEC.tasks["pair_choice"].scores))
-        columns = SPEC.tasks["pair_choice"].scores
-        write_scores({"age": scores}, folder / f"{model}.csv", columns, model=model, task="pair_choice")
+        keys = {"model": model, "task": "pair_choice", "category": "age"}
+        write_scores(scores, folder / f"{model}.csv", SPEC.tasks["pair_choice"].scores, **keys)
         write_text(json.dumps({"model": {"engine": HOSTILE[3]}, "requests_sha256": "a"}), folder / f"{model}.json")
         answers.append(ModelRun(model, [str(folder / f"{model}.csv")], str(folder / f"{model}.json"), str(path)))
         for category, value in (("overall", 60 + place), (HOSTILE[0], 40)):

@@ -28,15 +28,15 @@ def begin(said, job, rule, **wildcards):
 
 
 def test_a_kind_of_step_is_one_line_and_each_model_has_its_own(said):
-    assert said(LogEvent.RUN_INFO, stats={"score_responses": 2, "check": 1, "answer_requests": 1, "total": 4}) == [
-        "4 steps"
-    ]
+    assert said(
+        LogEvent.RUN_INFO, stats={"score_bbq": 1, "score_dbb": 1, "check": 1, "answer_requests": 1, "total": 4}
+    ) == ["4 steps"]
     assert begin(said, 1, "answer_requests", model="m", benchmark="bbq") == []
     assert said(LogEvent.JOB_FINISHED, job_id=1) == ["m bbq: answered in 0:00"]
-    for job, rule in ((2, "score_responses"), (3, "score_responses"), (4, "check")):
+    for job, rule in ((2, "score_bbq"), (3, "score_dbb"), (4, "check")):
         begin(said, job, rule)
     assert said(LogEvent.JOB_FINISHED, job_id=2) == []
-    assert said(LogEvent.JOB_FINISHED, job_id=3) == ["score_responses: all 2 done"]
+    assert said(LogEvent.JOB_FINISHED, job_id=3) == ["score: all 2 done"]
     assert said(LogEvent.JOB_FINISHED, job_id=4) == []
 
 

@@ -318,8 +318,8 @@ def plan(folder, *arguments):
 def planned(run):
     """Rules that Snakemake plans in ``run``; of those that score, the tasks."""
     output = plan(run, "--dry-run", "--quiet", "host")
-    tasks = re.findall(r"^ *rule score_responses:\n(?: +.*\n)*? +wildcards: .*\btask=(\w+)", output, re.MULTILINE)
-    others = {rule for rule in planned_rules(output) if rule != "score_responses"}
+    tasks = re.findall(r"^ *rule score_(?!again).*:\n(?: {8}.*\n)*? {8}wildcards: .*\btask=(\w+)", output, re.MULTILINE)
+    others = {rule for rule in planned_rules(output) if not rule.startswith("score_") or rule == "score_again"}
     return others | {f"score {task}" for task in tasks}
 
 

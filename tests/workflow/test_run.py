@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 
 def start(folder):
     """Run the workflow in ``folder`` up to scores, with the profile that is read by itself there."""
-    target = "results/scores/simulated/crows_pairs/recommended/pair.csv"
+    target = "results/scores/simulated/crows_pairs/recommended/pair/age.csv"
     return subprocess.run(
         [sys.executable, "-m", "biasatlas", "run", "config.json", "--cores", "1", "--", target],
         cwd=folder,

@@ -38,7 +38,7 @@ def config(tmp_path):
 
 
 def test_the_number_of_shards_changes_no_byte(config, root, tmp_path):
-    scores = [f"results/scores/{model}/twbias/recommended/{TASK}.csv" for model in ("whole", "parts")]
+    scores = [f"results/scores/{model}/twbias/recommended/{TASK}/female-male.csv" for model in ("whole", "parts")]
     run = snakemake(*scores, "--configfile", str(config), folder=tmp_path, root=root)
     assert run.returncode == 0, run.stdout
     whole, parts = (tmp_path / f"results/responses/{model}/twbias/recommended.parquet" for model in ("whole", "parts"))
@@ -51,8 +51,10 @@ def test_the_number_of_shards_changes_no_byte(config, root, tmp_path):
     for each in counts:
         del each["peak_memory_mib"]
     assert counts[0] == counts[1]
-    texts = [(tmp_path / path).read_text() for path in scores]
-    assert texts[0].replace("whole,", "parts,") == texts[1]
-    origins = [provenance.read((tmp_path / path).with_suffix(".json")) for path in scores]
+    files = [sorted((tmp_path / path).parent.glob("*.csv")) for path in scores]
+    assert [path.name for path in files[0]] == [path.name for path in files[1]]
+    texts = [[path.read_text() for path in paths] for paths in files]
+    assert [text.replace("whole,", "parts,") for text in texts[0]] == texts[1]
+    origins = [provenance.read((tmp_path / path).parent / "provenance.json") for path in scores]
     assert [origin.pop("name") for origin in origins] == ["whole", "parts"]
     assert origins[0] == origins[1]

@@ -116,7 +116,8 @@ def gaps(config: Config, paths: Paths, results: Iterable[tuple[str, Step]], exis
     for benchmark, protocol in selection.runs(config) + selection.framed_runs(config):
         for model in selection.models(config, benchmark, protocol):
             for task in selection.tasks(config, benchmark, model, protocol):
-                made = steps(config, paths, Scored(model, benchmark, protocol, task))
+                category = selection.categories(config, benchmark, task)[0]
+                made = steps(config, paths, Scored(model, benchmark, protocol, task, category))
                 if lost := next((log for path, log in made if not exists(path)), ""):
                     missing.setdefault((f"model {model}", lost), []).append(f"{benchmark} ({protocol}) {task}")
     sentences = [

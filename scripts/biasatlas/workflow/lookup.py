@@ -13,7 +13,7 @@ from biasatlas.stages import fields_affecting
 from biasatlas.workflow import cross_benchmark, selection, simulation
 from biasatlas.workflow.filetree import File, files
 from biasatlas.workflow.steps import Steps
-from biasatlas.workflow.targets import Targets, files_behind
+from biasatlas.workflow.targets import Answers, Targets, files_behind
 
 
 class Lookup(Steps):
@@ -212,7 +212,8 @@ class Lookup(Steps):
     def answers(self, wildcards: Any) -> list[dict[str, Any]]:
         """Tree: the answers of a benchmark that can be counted, by model and task: those of models, then of judges."""
         w, declared = wildcards, self.config.spec(wildcards.benchmark).tasks
-        keys = self.targets.scores(w.benchmark, w.protocol, OUTCOMES, self.models(w))
+        scores = self.targets.scores(w.benchmark, w.protocol, OUTCOMES, self.models(w))
+        keys = dict.fromkeys(Answers(s.model, s.benchmark, s.protocol, s.task) for s in scores)
         roles = [(key, key.task, self.paths.requests, self.paths.responses) for key in keys]
         judged = [key for key in keys if declared[key.task].judged]
         roles += [(key, f"{key.task} judge", self.paths.judge_requests, self.paths.judgements) for key in judged]

@@ -75,8 +75,8 @@ class Paths:
             f"{results}/judge/{what}/{answered}/{{task}}.parquet" for what in ("requests", "responses")
         )
         self.orders = f"{results}/judge/orders/{{benchmark}}/{{task}}.parquet"
-        self.scores = f"{results}/scores/{answered}/{{task}}.csv"
-        self.scored_from = f"{results}/scores/{answered}/{{task}}.json"
+        self.scores = f"{results}/scores/{answered}/{{task}}/{{category}}.csv"
+        self.scored_from = f"{results}/scores/{answered}/{{task}}/provenance.json"
 
         self.table = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
         self.table_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.json"

@@ -1,6 +1,7 @@
 """The selection of a configuration: which model answers which tasks of which benchmark under which protocol."""
 
 import os
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,12 +17,13 @@ from biasatlas.workflow.config import Config
 
 
 class Scored(NamedTuple):
-    """One score file: whose answers to which task, under which protocol."""
+    """One score file: whose answers to what."""
 
     model: str
     benchmark: str
     protocol: str
     task: str
+    category: str
 
 
 def runs(config: Config) -> list[tuple[str, str]]:
@@ -76,6 +78,22 @@ def categories(config: Config, benchmark: str, task: str) -> list[str]:
     if missing_input(config, benchmark, task) or not is_wanted(config, benchmark, task):
         return []
     return [category for category in declared.categories if run.categories is None or category in run.categories]
+
+
+def tasks_by_categories(config: Config) -> list[tuple[str, str, list[str], list[str]]]:
+    """Each benchmark's tasks that are asked, those with the same categories together.
+
+    A name, the benchmark, the categories, the tasks; the name is the benchmark's where all of its tasks are together.
+    """
+    rules = []
+    for benchmark in config.benchmarks:
+        asked, together = tasks_asked(config, benchmark), defaultdict(list)
+        for task in asked:
+            together[tuple(categories(config, benchmark, task))].append(task)
+        for names, tasks in together.items():
+            name = benchmark if tasks == asked else "_".join([benchmark, *tasks])
+            rules.append((name, benchmark, list(names), tasks))
+    return rules
 
 
 def in_rounds(config: Config) -> list[str]:
@@ -214,10 +232,11 @@ def scores(config: Config, benchmark: str, protocol: str, table: str, chosen: li
     """The score files that a table reads: those of the ``chosen`` models that have them."""
     wanted = config.spec(benchmark).tables[table].tasks
     return [
-        Scored(model, benchmark, protocol, task)
+        Scored(model, benchmark, protocol, task, category)
         for model in chosen
         for task in tasks(config, benchmark, model)
         if task in wanted
+        for category in categories(config, benchmark, task)
     ]
 
 

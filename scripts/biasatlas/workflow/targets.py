@@ -12,6 +12,15 @@ from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.selection import Scored
 
 
+class Answers(NamedTuple):
+    """The answers of a model to one task under a protocol."""
+
+    model: str
+    benchmark: str
+    protocol: str
+    task: str
+
+
 class Crossing(NamedTuple):
     """A "table" or "figure" across benchmarks."""
 
@@ -50,11 +59,12 @@ class Targets:
     def framed_scores(self, benchmark: str, protocol: str) -> list[Scored]:
         """The scores of a benchmark under a protocol's framings; none where it has none."""
         wanted = [
-            Scored(model, benchmark, framed, task)
+            Scored(model, benchmark, framed, task, category)
             for name, framed in self.framed
             if (name, framed) == (benchmark, protocol + FRAMED)
             for model in selection.models(self.config, benchmark, framed)
             for task in selection.tasks(self.config, benchmark, model, framed)
+            for category in selection.categories(self.config, benchmark, task)
         ]
         return [score for score in wanted if self.is_complete(score)]
 
@@ -64,15 +74,19 @@ class Targets:
         return [score for score in wanted if self.is_complete(score)]
 
     @cached_property
-    def evidence(self) -> list[Scored]:
-        """The scores of all answers that have any."""
-        scores = [
-            Scored(model, benchmark, protocol, task)
+    def evidence(self) -> dict[Answers, list[Scored]]:
+        """The scores of all answers that have any, category by category."""
+        scores = {
+            Answers(model, benchmark, protocol, task): [
+                Scored(model, benchmark, protocol, task, category)
+                for category in selection.categories(self.config, benchmark, task)
+            ]
             for benchmark, protocol in self.runs
             for model in selection.models(self.config, benchmark, protocol)
             for task in selection.tasks(self.config, benchmark, model)
-        ]
-        return [score for score in scores if self.is_complete(score)]
+        }
+        complete = {key: [score for score in part if self.is_complete(score)] for key, part in scores.items()}
+        return {key: part for key, part in complete.items() if part}
 
     @cached_property
     def tables(self) -> list[tuple[str, str, str]]:

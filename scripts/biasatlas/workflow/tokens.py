@@ -58,8 +58,9 @@ def export_token_logprobs(config: Config, count: int) -> Iterator[str]:
 def _wanted(config: Config, paths: Paths, spec: Spec, task: str, keys: dict[str, str], count: int) -> pd.DataFrame:
     """The requests of the items behind the ``count`` scores that are farthest from neutral; none where nothing is
     scored."""
-    path = paths.scores.format(**keys, task=task)
-    scores = read_scores([path] if Path(path).exists() else [])
+    names = selection.categories(config, keys["benchmark"], task)
+    files = [path for n in names if Path(path := paths.scores.format(**keys, task=task, category=n)).exists()]
+    scores = read_scores(files)
     if scores.empty:
         return pd.DataFrame()
     shown = shown_of(spec, task)
