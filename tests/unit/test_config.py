@@ -248,6 +248,8 @@ def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):
     assert "Tables 7 and 11" in sentence and "benchmarks.mcbe.files.prompts" in sentence
     with_file = config(protocols=["paper"], files={"prompts": "prompts.yaml"})
     assert selection.templates(with_file, "mcbe", "paper", "requests") == (["mcbe_code"], ["prompts"])
+    written = config(protocols=["paper"], data="./mine", files={"prompts": "./prompts.yaml"}).benchmarks["mcbe"]
+    assert written.files == with_file.benchmarks["mcbe"].files and written.data == "./mine"
     assert selection.runs(config(protocols=["paper"], tasks=["PC"])) == [("mcbe", "paper")]
     with pytest.raises(UserError, match=r"nothing would be measured: .*protocol paper is left out"):
         check_preflight(config(protocols=["paper"]), "mine.yaml")
