@@ -18,6 +18,7 @@ from biasatlas.report.claims import (
     Predicate,
     _stated,
     claims_report,
+    failing_first,
     read_claims,
     summarise_claims,
     values,
@@ -176,6 +177,14 @@ def test_claims_that_are_known_to_fail_do(claims, claim, said):
 def test_the_report_lists_what_fails(claims):
     text = summarise_claims(claims)
     assert text.count("\n| ") > len(claims) and "there is no Religion 4" in text.split("## All")[0]
+
+
+def test_a_page_has_what_fails_before_the_rest(claims):
+    ordered, failing = failing_first(claims)
+    on_print, on_outputs = (ordered[name].str.startswith("fails") for name in ("published", "public_outputs"))
+    assert failing.to_dict() == {"published": on_print.sum(), "public_outputs": on_outputs.sum(), "this_run": 0}
+    fails = on_print | on_outputs
+    assert fails.iloc[: fails.sum()].all() and set(ordered["claim"]) == set(claims["claim"])
 
 
 def test_the_counts_of_public_data_are_theirs(tmp_path):
