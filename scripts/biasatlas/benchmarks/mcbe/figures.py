@@ -260,8 +260,8 @@ def _in_order(categories: pd.Series | pd.Index) -> list[str]:
     return [name for name in CATEGORIES if name in set(categories)]
 
 
-def _heat_map(axis: Axes, grid: np.ndarray, margins: np.ndarray, unread: np.ndarray, fontsize: float) -> AxesImage:
-    """Draw a grid of scores with their ``margins`` where they have any, in brackets where ``unread``.
+def _heat_map(axis: Axes, grid: np.ndarray, margins: np.ndarray, doubtful: np.ndarray, fontsize: float) -> AxesImage:
+    """Draw a grid of scores with their ``margins`` where they have any, in brackets where ``doubtful``.
 
     What does not apply or has no value stays empty.
     """
@@ -271,7 +271,7 @@ def _heat_map(axis: Axes, grid: np.ndarray, margins: np.ndarray, unread: np.ndar
             colour = _readable_on(image.to_rgba(value))
             margin = margins[row, column]
             text = f"{value:.1f}±{margin:.1f}" if np.isfinite(margin) else f"{value:.1f}"
-            text = f"({text})" if unread[row, column] else text
+            text = f"({text})" if doubtful[row, column] else text
             axis.text(column, row, text, ha="center", va="center", fontsize=fontsize, color=colour)
     axis.spines[:].set_visible(False)
     return image
