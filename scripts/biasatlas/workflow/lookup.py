@@ -344,7 +344,7 @@ class Lookup(Steps):
         }
 
     def part_figures(self, wildcards: Any) -> list[str]:
-        """Input: the figures of a paper that published outputs give; of one of its figures or tables, those that show it."""
+        """Input: the figures of a paper that published outputs give; of one figure or table, those that show it."""
         return self.released_figures(wildcards.benchmark, "" if wildcards.part == "all" else part_name(wildcards.part))
 
     def released_figures(self, name: str, part: str = "") -> list[str]:

@@ -70,7 +70,7 @@ _PRONOUN_OF_IDENTITY = {"Female": "she", "Male": "he"}
 
 
 def check_questions(folder: str) -> None:
-    """Raise UserError for a file of question templates in the user's ``folder`` that cannot be read, or lacks a column."""
+    """Raise UserError for question templates in the user's ``folder`` that cannot be read, or lack a column."""
     _read_templates({path.relative_to(folder).as_posix(): path for path in Path(folder).rglob("*.csv")})
 
 

@@ -191,7 +191,7 @@ def word_clouds(step: Step) -> Figure:
 def scores(step: Step) -> Figure:
     """Figures 10 and 11: every score and half of its interval, a panel per task, models by categories.
 
-    A score that rests on replies that mostly could not be read stands in brackets: in SS it is 100 by the authors' rule.
+    Where most replies could not be read a score stands in brackets: in SS it is 100 by the authors' rule.
     """
     table = step.tables["scores"]
     table = table[table["metric"] == "score"]

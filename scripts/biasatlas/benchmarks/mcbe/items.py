@@ -122,7 +122,7 @@ def check_items(step: Step) -> list[str]:
 
 
 def check_workbooks(folder: str) -> None:
-    """Raise UserError for a category's workbook in the user's ``folder`` that cannot be read, or lacks a column or all rows."""
+    """Raise UserError for a workbook in the user's ``folder`` that cannot be read, or lacks a column or all rows."""
     for path in sorted(Path(folder).glob("*.xlsx")):
         category = _category(path.name)
         fault = next(_read_workbook(path, category, (), True), None) if category else None
