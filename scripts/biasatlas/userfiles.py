@@ -224,8 +224,9 @@ def unpacked(path: str | os.PathLike, *suffixes: str) -> Iterator[dict[str, Path
     file = Path(path)
     if not zipfile.is_zipfile(file):
         if file.suffix == ".zip":
-            read_text(file)  # says what it is in place of one
-            raise UserError(f"{file}: no zip archive. Fetch it again.")
+            if file.read_bytes()[:2] != b"PK":
+                read_text(file)  # says what it is in place of one
+            raise UserError(f"{file}: no zip archive, or a part of one. Fetch it again.")
         yield {file.name: file}
         return
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(file) as archive:

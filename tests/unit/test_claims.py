@@ -16,7 +16,9 @@ from biasatlas.report.claims import (
     About,
     Claim,
     Predicate,
+    _stated,
     claims_report,
+    failing_first,
     read_claims,
     summarise_claims,
     values,
@@ -177,6 +179,14 @@ def test_the_report_lists_what_fails(claims):
     assert text.count("\n| ") > len(claims) and "there is no Religion 4" in text.split("## All")[0]
 
 
+def test_a_page_has_what_fails_before_the_rest(claims):
+    ordered, failing = failing_first(claims)
+    on_print, on_outputs = (ordered[name].str.startswith("fails") for name in ("published", "public_outputs"))
+    assert failing.to_dict() == {"published": on_print.sum(), "public_outputs": on_outputs.sum(), "this_run": 0}
+    fails = on_print | on_outputs
+    assert fails.iloc[: fails.sum()].all() and set(ordered["claim"]) == set(claims["claim"])
+
+
 def test_the_counts_of_public_data_are_theirs(tmp_path):
     """Of BBQ the eight categories of config/papers.yaml, whose questions are what the text has in each context."""
     papers = yaml.safe_load((ROOT / "config/papers.yaml").read_text(encoding="utf-8"))
@@ -196,3 +206,32 @@ def test_the_counts_of_public_data_are_theirs(tmp_path):
         "StereoSet, intersentence": (stereoset["task"] == "intersentence").sum(),
     }
     assert SHIPPED.published("public_counts").set_index("dataset")["count"].astype(int).to_dict() == counted
+
+
+#: What is done to the values of a claim until it fails: scaled, moved, turned round.
+_OTHERWISE = (
+    lambda values: -values,
+    lambda values: values * 0,
+    lambda values: values + 1e6,
+    lambda values: values - 1e6,
+    lambda values: pd.Series(values.to_numpy()[::-1], values.index),
+    lambda values: pd.Series(range(len(values)), values.index) ** 2.0,
+)
+
+
+def test_every_claim_that_holds_would_fail_on_other_values(claims):
+    """A test that nothing fails, as of levels that are not there, decides nothing."""
+    holding = claims[claims["published"].str.startswith("holds")]
+    assert len(holding) > 100
+    tested = {(name, claim.section, claim.claim): claim for name, of in CLAIMS.items() for claim in of}
+    for key in holding[["paper", "section", "claim"]].itertuples(index=False, name=None):
+        claim = tested[key]
+        stated = _stated(claim, SHIPPED)
+        assert any(verdict(other(stated), claim.test).startswith("fails") for other in _OTHERWISE), key
+
+
+def test_the_page_counts_the_claims(claims):
+    came_to = claims["published"].str.split("[: ;]", regex=True).str[0].value_counts()
+    page = " ".join((ROOT / "docs/replication.md").read_text(encoding="utf-8").split())
+    assert f"Of the {len(claims)}, {came_to['holds']} hold on the published numbers" in page
+    assert f"{came_to['fails']} fail and {came_to['open']} are open" in page

@@ -1,5 +1,7 @@
 """The configuration: what it refuses and how it says so; what is generated from it; what it asks for."""
 
+import re
+
 import pytest
 import yaml
 
@@ -257,6 +259,8 @@ def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):
     assert "Tables 7 and 11" in sentence and "benchmarks.mcbe.files.prompts" in sentence
     with_file = config(protocols=["paper"], files={"prompts": "prompts.yaml"})
     assert selection.templates(with_file, "mcbe", "paper", "requests") == (["mcbe_code"], ["prompts"])
+    written = config(protocols=["paper"], data="./mine", files={"prompts": "./prompts.yaml"}).benchmarks["mcbe"]
+    assert written.files == with_file.benchmarks["mcbe"].files and written.data == "./mine"
     assert selection.runs(config(protocols=["paper"], tasks=["PC"])) == [("mcbe", "paper")]
     with pytest.raises(UserError, match=r"nothing would be measured: .*protocol paper is left out"):
         check_preflight(config(protocols=["paper"]), "mine.yaml")
@@ -264,6 +268,18 @@ def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):
     mine = config(protocols=["paper"], files={"prompts": str(tmp_path / "prompts.yaml")})
     with pytest.raises(UserError, match=r"benchmarks\.mcbe\.files\.prompts: .*ss is not the text of Table 7"):
         check_preflight(mine, "mine.yaml")
+
+
+def test_what_papers_yaml_has_of_mt_bench_in_comments_is_a_section(tmp_path, monkeypatch):
+    """TWBias's Table 12: it needs files of the user's, and no run without them should end in their lack."""
+    text = (ROOT / "config/papers.yaml").read_text(encoding="utf-8")
+    commented = re.compile(r"^  # (gpt-4-0613: |mt_bench:|  (?:protocols|judge|models|files): )", re.MULTILINE)
+    assert len(commented.findall(text)) == 6
+    papers = load_config(yaml.safe_load(commented.sub(r"  \1", text)))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"mt_bench\.files\.questions: 'question\.jsonl' is no file"):
+        check_preflight(papers, "mine.yaml")
+    assert ("mt_bench", "paper") in selection.runs(papers)
 
 
 def test_print_stands_beside_its_own_population_alone():

@@ -215,7 +215,8 @@ def test_damaged_replies_are_refused_in_a_sentence(dataset, tmp_path, change, co
 def test_a_wrong_zip_is_refused_in_a_sentence(dataset, tmp_path):
     files, items, _ = dataset
     path = tmp_path / "GPT-4o-results.zip"
-    for content, says in ((b"<html>", "a web page"), (b"no zip at all", "no zip archive")):
+    cut = (b"PK\x03\x04\x14", "or a part of one. Fetch it again")
+    for content, says in ((b"<html>", "a web page"), (b"no zip at all", "no zip archive"), cut):
         path.write_bytes(content)
         with pytest.raises(UserError, match=says):
             read({path.name: path}, items)
@@ -266,3 +267,18 @@ def test_a_wrong_file_is_told_before_any_job(tmp_path, content, says):
         with pytest.raises(UserError) as error:
             check_preflight(load_config(section), "mine.yaml")
         assert key in str(error.value) and says in str(error.value) and len(str(error.value).splitlines()) == 1
+
+
+def test_a_folder_of_questions_is_looked_at_before_any_job(tmp_path):
+    """One column less than the templates have."""
+    for name, path in files_of(SAMPLE).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(path.read_bytes())
+    config = load_config(
+        {"models": {"m": {"kind": "simulated"}}, "benchmarks": {"dbb": {"data": str(tmp_path), "tasks": ["MCQ"]}}}
+    )
+    check_preflight(config, "mine.yaml")
+    (path,) = tmp_path.glob("Questions/*_all_data_questions*.csv")
+    pd.read_csv(path).drop(columns="s2").to_csv(path, index=False)
+    with pytest.raises(UserError, match=r"benchmarks\.dbb\.data: .*line 1: no column 's2'"):
+        check_preflight(config, "mine.yaml")

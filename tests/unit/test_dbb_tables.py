@@ -175,6 +175,8 @@ def test_a_name_that_moves_answers_moves_the_tables_by_how_often_it_is_drawn(sam
     assert set(table["type"]) == {"All", "Age 1", "Age 2"}
     none = pd.concat([score(sample, EXACT, lambda asked: by_name(asked, False), task, ["Age"]) for task in kinds])
     assert value(table_of("name_draws", none, EXACT), "count_range", type="All") == 0
+    silent = scores.assign(score=scores["score"].where(scores["task"] == "MCQ"))
+    assert table_of("name_draws", silent, EXACT)["value"].isna().all()
     with pytest.raises(UserError, match=r"tasks: \[MCQ, names\]"):
         table_of("name_draws", scores[scores["task"] == "names"], EXACT)
 

@@ -98,6 +98,15 @@ def test_heat_map_shows_every_score(tables):
     assert sorted(text.partition("±")[0] for text in shown) == sorted(f"{value:.1f}" for value in values)
 
 
+def test_scores_of_replies_that_could_not_be_read_stand_in_brackets(tables):
+    """Under the authors' rule such a reply counts for no sentence, and SS is 100."""
+    scores = tables["scores"]
+    shown = draw("scores", {"scores": scores.assign(unparsed=scores["unparsed"].mask(scores["task"] == "SS", 100.0))})
+    texts = {axis.get_title(loc="left"): [text.get_text() for text in axis.texts] for axis in shown.axes}
+    assert texts["SS"] and all(text.startswith("(") and text.endswith(")") for text in texts["SS"])
+    assert not any("(" in text for text in texts["PC"]) and "could not be read" in shown._supxlabel.get_text()
+
+
 def test_means_that_hardly_differ_are_not_magnified(tables):
     """99.99 for every model: the axis still spans a point at least, and no dot is cut at the frame."""
     means = tables["task_means"].assign(value=99.99, ci_low=99.988, ci_high=99.992)

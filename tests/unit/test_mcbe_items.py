@@ -13,6 +13,8 @@ from biasatlas.benchmarks.mcbe import CATEGORIES, ITEM_COLUMNS, TASKS, subcatego
 from biasatlas.benchmarks.mcbe.items import published_sizes
 from biasatlas.errors import UserError
 from biasatlas.files import write_items
+from biasatlas.workflow.config import load_config
+from biasatlas.workflow.preflight import check_preflight
 
 check_items = registry.check_items("mcbe")
 
@@ -266,3 +268,20 @@ def test_the_sample_is_not_the_published_data():
 
 def test_items_are_written_as_declared(tmp_path):
     write_items(sample_items(), tmp_path / "items.parquet", ITEM_COLUMNS, {})
+
+
+def test_a_folder_of_workbooks_is_looked_at_before_any_job(tmp_path):
+    """One that another program saved, or without a column; of what is no category's nothing is read."""
+    write_workbooks(tmp_path / "mine", 0.01)
+    (tmp_path / "mine/notes.xlsx").write_text("mine")
+    run = {"models": {"m": {"kind": "simulated"}}}
+    config = load_config(run | {"benchmarks": {"mcbe": {"data": str(tmp_path / "mine"), "skip_invalid": True}}})
+    check_preflight(config, "mine.yaml")
+    book = load_workbook(tmp_path / "mine/race.xlsx")
+    book.active.delete_cols(5)
+    book.save(tmp_path / "mine/race.xlsx")
+    with pytest.raises(UserError, match=r"benchmarks\.mcbe\.data: .*race\.xlsx, row 1: no column 'explanation'"):
+        check_preflight(config, "mine.yaml")
+    (tmp_path / "mine/race.xlsx").write_bytes(b"\xd0\xcf\x11\xe0")  # as .xls begins
+    with pytest.raises(UserError, match=r"race\.xlsx: cannot be read as an Excel workbook .*Save it as \.xlsx"):
+        check_preflight(config, "mine.yaml")

@@ -295,6 +295,7 @@ def test_figures_of_many_models_stay_on_a_page_and_a_model_keeps_its_look(name, 
     assert width <= 16 and height <= 18, (width, height)
     columns, drawn = panels(figure)
     assert len(columns) <= 7
+    assert (figure._suptitle is not None) == name.startswith("ethnic")
     if title := figure._suptitle:
         assert title.get_text().startswith("Perplexity after a swap") and "no verdict" in title.get_text()
         box = title.get_window_extent()

@@ -338,6 +338,13 @@ def _place(rank: int, lowest: bool) -> str:
     return f"place {rank} from {'below' if lowest else 'above'}"
 
 
+def failing_first(report: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """The claims that fail on anything, then all others; and how many fail on the numbers of each column."""
+    failing = report[["published", "public_outputs", "this_run"]].apply(lambda said: said.str.startswith(FAILS))
+    order = failing.any(axis=1).sort_values(ascending=False, kind="stable").index
+    return report.loc[order].reset_index(drop=True), failing.sum()
+
+
 def summarise_claims(report: pd.DataFrame) -> str:
     """The report of claims in Markdown: how many claims of each paper came to what on the published numbers, then those that fail, then all."""
     counts = report.assign(came_to=report["published"].str.split(r"[: ;]").str[0])

@@ -18,7 +18,7 @@ from biasatlas.files import read_csv, write_text
 from biasatlas.report.account import cost, data_sets
 from biasatlas.report.cells import shown_style
 from biasatlas.report.charts import chart
-from biasatlas.report.claims import FAILS, claims_report, read_claims
+from biasatlas.report.claims import claims_report, failing_first, read_claims
 from biasatlas.report.explorer import write_task
 from biasatlas.report.exports import Said, shortened, write_exports
 from biasatlas.report.front import Question, can_speak, front
@@ -277,9 +277,7 @@ class Site:
             return {}
         if self.study.claims:
             report["public_outputs"] = read_csv(self.study.claims)["public_outputs"].fillna("")
-        failing = (
-            report[["published", "public_outputs", "this_run"]].apply(lambda said: said.str.startswith(FAILS)).sum()
-        )
+        report, failing = failing_first(report)
         lead = f"{len(report)} claims: {failing['published']} fail on the published numbers, {failing['public_outputs']} on public outputs, "
         table = self._table("claims", "claims", "What the papers claim, tested", "", report)
         return {"claims": table, "claims_lead": f"{lead}{failing['this_run']} on this run's tables."}

@@ -344,17 +344,18 @@ class Lookup(Steps):
         }
 
     def part_figures(self, wildcards: Any) -> list[str]:
-        """Input: the figures of a paper that published outputs give; of one of its figures, that one."""
+        """Input: the figures of a paper that published outputs give; of one figure or table, those that show it."""
         return self.released_figures(wildcards.benchmark, "" if wildcards.part == "all" else part_name(wildcards.part))
 
     def released_figures(self, name: str, part: str = "") -> list[str]:
         """Figures of a paper that published outputs give; where a ``part`` is named, as "Figure 7", those that show it."""
         what, _, number = part.partition(" ")
+        shown = rf"{what}s? (\d+(, | and ))*{number}\b.* of the paper" if part else " of the paper"
         made = {table for benchmark, table in selection.replicable_tables(self.config) if benchmark == name}
         return [
             self.paths.released_figure.format(benchmark=name, figure=figure)
             for figure, declared in self.config.spec(name).figures.items()
-            if re.search(rf"{what}.*\b{number}\b.* of the paper", declared.caption) and made.issuperset(declared.tables)
+            if re.search(shown, declared.caption) and made.issuperset(declared.tables)
         ]
 
     def planned_requests(self, wildcards: Any) -> dict[str, File]:

@@ -124,9 +124,12 @@ def _unprinted(config: Config) -> Iterator[str]:
 def _unreadable(config: Config) -> Iterator[str]:
     """What is wrong with the beginning of a user's file, where its benchmark can tell."""
     given = [
-        (f"benchmarks.{name}.files.{what}", run.benchmark, "items", what, path)
+        (f"benchmarks.{name}.{key}", run.benchmark, "items", what, path)
         for name, run in config.benchmarks.items()
-        for what, path in run.files.items()
+        for key, what, path in [
+            *((f"files.{what}", what, path) for what, path in run.files.items()),
+            *([("data", "data", run.folder)] if run.folder else []),
+        ]
         if is_benchmark(run.benchmark)
     ]
     for name, entry in config.models.items():
@@ -137,7 +140,7 @@ def _unreadable(config: Config) -> Iterator[str]:
                 (f"models.{name}.path", config.benchmark(entry.benchmark), "released", format_of(entry, spec), path)
             )
     for key, benchmark, module, what, path in given:
-        check = file_checks(benchmark, module).get(what) if Path(path).is_file() else None
+        check = file_checks(benchmark, module).get(what) if Path(path).exists() else None
         if check:
             try:
                 check(path)

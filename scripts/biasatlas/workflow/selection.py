@@ -250,7 +250,11 @@ def replicable_tables(config: Config) -> list[tuple[str, str]]:
 
     Of released outputs, those with published numbers, or of which a figure of the paper is drawn.
     """
-    released = {name for name in config.benchmarks for model in released_models(config) if tasks(config, name, model)}
+    released = {
+        name
+        for name, run in config.benchmarks.items()
+        if "released" in run.protocols and any(tasks(config, name, model) for model in released_models(config))
+    }
     drawn = {
         name: {
             table

@@ -68,8 +68,14 @@ _PRONOUN_OF_TYPE = {"Age 1": "she", "Age 2": "he", "Age 3": "he", "Race 4": "she
 )
 _PRONOUN_OF_IDENTITY = {"Female": "she", "Male": "he"}
 
-#: What is wrong with a file of the user's, by its name in `files`, said before any job.
-CHECKS = {"dataset": check_dataset}
+
+def check_questions(folder: str) -> None:
+    """Raise UserError for question templates in the user's ``folder`` that cannot be read, or lack a column."""
+    _read_templates({path.relative_to(folder).as_posix(): path for path in Path(folder).rglob("*.csv")})
+
+
+#: What is wrong with a file of the user's, by its name in `files`, said before any job; ``data``, with their folder.
+CHECKS = {"dataset": check_dataset, "data": check_questions}
 
 #: (type, identity)
 Key = tuple[str, str]

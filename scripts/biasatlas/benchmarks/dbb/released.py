@@ -148,8 +148,6 @@ def _rows(files: Mapping[str, Path], column: str) -> Iterator[tuple[str, Mapping
                             f"{name}, {where}: {lacking[0]} is {shown(row.get(lacking[0]))}. Expected a text."
                         )
                     yield f"{name}, {where.rpartition(', ')[2]}", row, _replies(row, columns)
-    for name, why in strange.items():
-        logging.warning("%s is not understood, and left out: %s", name, why)
     if not understood:
         for path in files.values():
             if path.suffix == ".csv":  # whose own message says more
@@ -158,6 +156,8 @@ def _rows(files: Mapping[str, Path], column: str) -> Iterator[tuple[str, Mapping
         raise UserError(
             f"{listed(files)}: no replies to DBB's questions: {why}. docs/dbb.md says what a file must hold."
         )
+    for name, why in strange.items():
+        logging.warning("%s is not understood, and left out: %s", name, why)
 
 
 def _reply_columns(name: str, row: Iterable[str], column: str) -> list[str]:

@@ -114,8 +114,8 @@ def name_draws(step: Step[DBBOptions]) -> pd.DataFrame:
 
     A draw gives each template and type one name, as ``name_rule: random_per_type`` does with the seeds 0 to 19; instances
     without a name are those of MCQ. ``count_sd`` and ``mean_score_sd`` are standard deviations over the draws, ``count_range``
-    and ``mean_score_range`` the largest less the smallest. Sampled answers to two names differ by chance, too, which is in
-    them. Types without names are left out.
+    and ``mean_score_range`` the largest less the smallest; missing where no question with a name has a score. Sampled
+    answers to two names differ by chance, too, which is in them. Types without names are left out.
 
     Raises UserError where a model has not answered MCQ.
     """
@@ -134,7 +134,9 @@ def name_draws(step: Step[DBBOptions]) -> pd.DataFrame:
             keys, n = {"model": model, "category": category, "type": type_}, int(instances["score"].notna().sum())
             for name, values in ((name, pd.Series(values)) for name, values in numbers.items()):
                 for spread, value in (("sd", values.std()), ("range", values.max() - values.min())):
-                    estimate = Estimate(float(value), n=n, no_interval_reason=f"over {len(_DRAWS)} draws of the names")
+                    estimate = Estimate(
+                        float(value) if n else np.nan, n=n, no_interval_reason=f"over {len(_DRAWS)} draws of the names"
+                    )
                     rows.append(row(keys, f"{name}_{spread}", estimate, Counts.of(instances)))
     return make_table([*_KEYS, "type"], rows)
 

@@ -22,6 +22,8 @@ _FONT_HAS = frozenset(map(chr, get_font(CJK_FONT).get_charmap()))
 
 #: Panels of a row, in figures with a panel per category, and of one with long names in them.
 _COLUMNS, _PANELS = 4, 3
+#: Percent of replies that could not be read from which a score stands in brackets.
+_MOST = 50
 #: The paper says of its Figure 5 that most sentences are below this.
 _LOW = 0.2
 #: Colours and markers of the references beside SS scores: those of no model.
@@ -188,7 +190,10 @@ def word_clouds(step: Step) -> Figure:
 
 @figure("scores")
 def scores(step: Step) -> Figure:
-    """Figures 10 and 11: every score and half of its interval, a panel per task, models by categories."""
+    """Figures 10 and 11: every score and half of its interval, a panel per task, models by categories.
+
+    Where most replies could not be read a score stands in brackets: in SS it is 100 by the authors' rule.
+    """
     table = step.tables["scores"]
     table = table[table["metric"] == "score"]
     if table["value"].isna().all():
@@ -202,17 +207,19 @@ def scores(step: Step) -> Figure:
     axes = chart.subplots(len(tasks), 1, sharex=True, squeeze=False)[:, 0]
     for axis, task in zip(axes, tasks, strict=True):
         rows = table[table["task"] == task]
-        grid, low, high = (
+        grid, low, high, unparsed = (
             rows.pivot(index="model", columns="category", values=name)
             .reindex(index=models, columns=order)
             .to_numpy(float)
-            for name in ("value", "ci_low", "ci_high")
+            for name in ("value", "ci_low", "ci_high", "unparsed")
         )
-        image = _heat_map(axis, grid, (high - low) / 2, fontsize=min(7, 42 * line))
+        image = _heat_map(axis, grid, (high - low) / 2, unparsed > _MOST, fontsize=min(7, 42 * line))
         axis.set_yticks(range(len(models)), models, fontsize=min(9, 48 * line))
         axis.set_title(task, loc="left")
     axes[-1].set_xticks(range(len(order)), [CATEGORY_NAMES[name] for name in order], rotation=35, ha="right")
     chart.colorbar(image, ax=axes, label="Score (0 to 100) ± half of its 95 % interval", shrink=0.6, aspect=30)
+    if (table["unparsed"] > _MOST).any():
+        chart.supxlabel("In brackets: most replies could not be read", fontsize="medium")
     return chart
 
 
@@ -254,15 +261,18 @@ def _in_order(categories: pd.Series | pd.Index) -> list[str]:
     return [name for name in CATEGORIES if name in set(categories)]
 
 
-def _heat_map(axis: Axes, grid: np.ndarray, margins: np.ndarray, fontsize: float) -> AxesImage:
-    """Draw a grid of scores with their ``margins`` where they have any; what does not apply or has no value stays
-    empty."""
+def _heat_map(axis: Axes, grid: np.ndarray, margins: np.ndarray, doubtful: np.ndarray, fontsize: float) -> AxesImage:
+    """Draw a grid of scores with their ``margins`` where they have any, in brackets where ``doubtful``.
+
+    What does not apply or has no value stays empty.
+    """
     image = axis.imshow(grid, cmap="viridis", vmin=0, vmax=100, aspect="auto")
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value):
             colour = _readable_on(image.to_rgba(value))
             margin = margins[row, column]
             text = f"{value:.1f}±{margin:.1f}" if np.isfinite(margin) else f"{value:.1f}"
+            text = f"({text})" if doubtful[row, column] else text
             axis.text(column, row, text, ha="center", va="center", fontsize=fontsize, color=colour)
     axis.spines[:].set_visible(False)
     return image

@@ -121,6 +121,19 @@ def check_items(step: Step) -> list[str]:
     return remarks
 
 
+def check_workbooks(folder: str) -> None:
+    """Raise UserError for a workbook in the user's ``folder`` that cannot be read, or lacks a column or all rows."""
+    for path in sorted(Path(folder).glob("*.xlsx")):
+        category = _category(path.name)
+        fault = next(_read_workbook(path, category, (), True), None) if category else None
+        if isinstance(fault, str):
+            raise UserError(fault)
+
+
+#: What is wrong with files of the user's, said before any job: ``data``, their folder.
+CHECKS = {"data": check_workbooks}
+
+
 def _wanted(step: Step) -> list[str]:
     """The categories of the run, in the paper's order."""
     chosen = step.run.get("categories")
@@ -139,7 +152,7 @@ def _by_category(files: Mapping[str, Path], wanted: Collection[str]) -> dict[str
     for name, path in sorted(files.items()):
         if Path(name).suffix.lower() != ".xlsx":
             continue
-        category = _SPELLINGS.get(re.sub("[^a-z]", "", Path(name).stem.lower()))
+        category = _category(name)
         if category is None:
             logging.warning("mcbe: %s is skipped: its name is no category (%s)", path, ", ".join(CATEGORIES))
             continue
@@ -150,6 +163,11 @@ def _by_category(files: Mapping[str, Path], wanted: Collection[str]) -> dict[str
     if missing:
         raise UserError(f"McBE's workbooks: {', '.join(missing)} missing among {len(files)} files. Add them.")
     return workbooks
+
+
+def _category(name: str) -> str | None:
+    """The category of a workbook by its name."""
+    return _SPELLINGS.get(re.sub("[^a-z]", "", Path(name).stem.lower()))
 
 
 def _read_workbook(path: Path, category: str, allowed: Sequence[str], as_authors: bool) -> Iterator[dict | str]:
@@ -192,7 +210,9 @@ def _sheets(path: Path) -> list[tuple[str, list[list[str]]]]:
             raise ValueError("it has no sheet")
         return [(sheet.title, _rows(sheet, formulas)) for sheet, formulas in zip(values, written, strict=True)]
     except Exception as error:  # openpyxl raises whatever zip and XML readers do
-        raise UserError(f"{path}: cannot be read as an Excel workbook ({error}). Download it again.") from error
+        raise UserError(
+            f"{path}: cannot be read as an Excel workbook ({error}). Save it as .xlsx, or download it again."
+        ) from error
 
 
 def _rows(values: Any, formulas: Any) -> list[list[str]]:

@@ -143,7 +143,8 @@ SPEC = Spec(
     figures={
         "p_values_by_prompt": Figure("P-value of the gender swap by prompt type", ("prompts",)),
         "p_values_as_printed": Figure(
-            "P-value of the swap of women's sentences by prompt type (Figures 2 and 7 of the paper)", ("prompts",)
+            "P-value of the swap of women's sentences by prompt (Figures 2 and 7, behind Tables 4 and 11 of the paper)",
+            ("prompts",),
         ),
         "gender_attributes": Figure(
             "Effect of the gender swap by attribute category, over all prompts", ("attributes",)

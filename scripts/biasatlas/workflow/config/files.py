@@ -43,5 +43,7 @@ def _as_written(path: str) -> str:
     return path
 
 
-#: A path of a file or folder, relative to the working directory.
-FilePath = Annotated[str, AfterValidator(_as_written)]
+#: A path of a file or folder, relative to the working directory, as it is written; and without a leading `./`, of which
+#: Snakemake warns wherever it meets one.
+WrittenPath = Annotated[str, AfterValidator(_as_written)]
+FilePath = Annotated[WrittenPath, AfterValidator(lambda path: os.path.normpath(path) if path[:2] == "./" else path)]

@@ -8,7 +8,7 @@ from biasatlas.benchmarks.shared.framing_design import MOST, Framing, framings
 from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown
-from biasatlas.workflow.config.files import FilePath
+from biasatlas.workflow.config.files import FilePath, WrittenPath
 
 _NAMED = (*PUBLISHED_DATA, "sample")
 
@@ -64,7 +64,7 @@ class Run(StagedModel):
         "benchmark itself: two data sets stand side by side; or the path of a description, as `./mine.yaml`. If not given, "
         "the section's name.",
     )
-    data: Annotated[FilePath, AfterValidator(_data)] = field(
+    data: Annotated[WrittenPath, AfterValidator(_data)] = field(
         "answers",
         "full",
         description="`full`, the published data; `sample`, a few items of our own that ship with the workflow; or a "
