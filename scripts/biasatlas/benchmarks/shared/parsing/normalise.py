@@ -47,7 +47,7 @@ _MARKUP = (
 )
 _CIRCLED = re.compile(r"^([ \t]{0,9})([①-⑨])", re.M)
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
-_FULL_MARKS = re.compile(either("numbers", "full_marks"), re.I)
+_FULL_MARKS = re.compile(either("full_marks"), re.I)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 #: Characters of an object that is repaired; what is longer is only read where it is whole.
 _REPAIRED = 2_000
@@ -201,7 +201,7 @@ def sentences(text: str) -> list[tuple[int, str]]:
 
 @cache
 def _heads() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    item, reason = either("answers", "item"), either("answers", "reason")
+    item, reason = either("item"), either("reason")
     head = r"^[\s\"'(\[【#*-]{0,6}"
     return (
         re.compile(rf"{head}(?:{item}\s?[#(]?\s?\d{{0,3}}[)\]】]?\s?(?:[:.]|$))", re.I),
@@ -233,5 +233,5 @@ def first_item(body: str, answers: Callable[[str], bool]) -> str:
         listed = listed or bool(re.match(r"\s{0,3}\(?1\s?[.)、]", line))
         if item.match(line) or (other.match(line) and not reason.match(line)):
             rest = "\n".join(lines[at : at + 8])
-            return body if finds("answers", "correct").search(rest[:300]) else "\n".join(lines[:at])
+            return body if finds("correct").search(rest[:300]) else "\n".join(lines[:at])
     return body

@@ -88,7 +88,7 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | No
         found = {_from_json(part, low, high) for part in parts} - {None}
         return found.pop() if len(found) == 1 else AMBIGUOUS
     pairs = [(str(key).strip(), value) for each in json_objects(parts[0]) for key, value in each.items()]
-    for key in (either("numbers", "total_key"), either("numbers", "key")):
+    for key in (either("total_score"), either("score")):
         given = {_value(value, low, high) for name, value in pairs if re.fullmatch(key, name, re.I)} - {None}
         if len(given) == 1:
             return given.pop()
@@ -103,9 +103,9 @@ def _objects_read(body: str, parts: list[str]) -> list[str]:
     else all."""
     scored = [part for part in parts if re.search(r"\d", part) and not re.search(r":\s?[<\[]\s?\w+", part)] or parts
     between = body[body.index(scored[0]) + len(scored[0]) : body.rindex(scored[-1])]
-    if finds("answers", "correct").search(between):
+    if finds("correct").search(between):
         return scored[-1:]
-    another = rf"\n\W{{0,4}}(?:{either('answers', 'item')}|[^\n:{{}}]{{1,20}}:[^\n{{}}]*\n)"
+    another = rf"\n\W{{0,4}}(?:{either('item')}|[^\n:{{}}]{{1,20}}:[^\n{{}}]*\n)"
     return scored[:1] if len(scored) > 2 or re.search(another, between, re.I) else scored
 
 
@@ -125,9 +125,9 @@ def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | No
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    total, announce = either("numbers", "total"), either("numbers", "announce")
+    total, announce = either("total"), either("announce")
     filler = r"(?:[^\n。!?\d]{0,24})"
-    key = either("numbers", "key")
+    key = either("score")
     return {
         "line": re.compile(
             rf"\W{{0,4}}(?:(?:the |my |an? |final |answer |overall ){{0,3}}{key}\s?(?:[:=]|is|为"
@@ -140,8 +140,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             re.I | re.M,
         ),
         "keyed": re.compile(rf"(?:^|\n)\W{{0,4}}(?:具体)?{key}\s?:\s{{0,3}}$", re.I),
-        "noise": re.compile(either("numbers", "noise"), re.I),
-        "lead": re.compile(either("answers", "lead") + "|" + announce, re.I),
+        "noise": re.compile(either("noise"), re.I),
+        "lead": re.compile(either("lead") + "|" + announce, re.I),
         "total": re.compile(rf"{total}{filler}$", re.I),
         "announce": re.compile(rf"{announce}[^\n。!?;\d]{{0,16}}$", re.I),
     }
@@ -177,8 +177,8 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
         between = text[chosen[-2].start : last.start] if len(chosen) > 1 and not last.several else ""
         line = text[max(0, last.start - 60) : last.start].rpartition("\n")[2]
-        concludes = best == 0 and (MARK in line or finds("answers", "conclude").search(line))
-        if between and (concludes or finds("answers", "contrast").search(between)):
+        concludes = best == 0 and (MARK in line or finds("conclude").search(line))
+        if between and (concludes or finds("contrast").search(between)):
             return last.value
         return REFUSED if best > 1 and declines(body) else AMBIGUOUS
     if best == 5 and declines(body):
@@ -193,14 +193,14 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Sile
     if not later:
         return None
     last, between = later[-1], text[former.start : later[-1].start]
-    corrections = list(finds("answers", "correct").finditer(between))
+    corrections = list(finds("correct").finditer(between))
     if corrections and not re.search(r"如果|若|要是|假如|\b(?:if|had)\b", between, re.I):
-        return AMBIGUOUS if finds("answers", "retract").fullmatch(corrections[-1][0]) and last.rank > 2 else last.value
+        return AMBIGUOUS if finds("retract").fullmatch(corrections[-1][0]) and last.rank > 2 else last.value
     others = [each for each in later if each.value != former.value]
     sentence = re.split(r"[。!?\n]", text[former.start :], maxsplit=1)[0]
     beside = [each for each in others if each.rank < 5 and each.start < former.start + len(sentence)]
     keyed = any(_patterns()["keyed"].search(text[: each.start][-30:]) for each in others)
-    even = beside and finds("answers", "even").search(text[former.start : beside[-1].start + 30])
+    even = beside and finds("even").search(text[former.start : beside[-1].start + 30])
     tied = even or keyed or (beside and former.rank > 1)
     return AMBIGUOUS if tied and former.rank else None
 

@@ -42,6 +42,11 @@ class Mention(NamedTuple):
     lettered: bool
 
 
+def folded(text: str) -> str:
+    """``text`` in lower case, half-width and Simplified characters; 其它 as 其他."""
+    return simplified(unicodedata.normalize("NFKC", text)).replace("’", "'").replace("其它", "其他").lower()
+
+
 @lru_cache(maxsize=65536)
 def squash(text: str) -> str:
     """``text`` for comparison: no case, script, punctuation, spaces, articles; 其它 as 其他, 和, 与 and / as one."""
@@ -99,9 +104,9 @@ class Options(tuple[Option, ...]):
         texts = [option.text, *option.aliases] if self.letters else [option.label, option.text, *option.aliases]
         yield from (text for text in texts if text)
         if option.unknown:
-            yield from words("labels", "unknown")
+            yield from words("unknown")
         mine = {squash(text) for text in texts}
-        for group in words("labels", "aliases"):
+        for group in words("aliases"):
             names = group.split("=")
             if mine & {squash(name) for name in names}:
                 yield from names
@@ -115,6 +120,22 @@ class Options(tuple[Option, ...]):
     @cached_property
     def _squashed(self) -> list[tuple[str, int]]:
         return [(squash(form), i) for form, i in self.names]
+
+    @cached_property
+    def spelt(self) -> dict[str, int]:
+        """How an answer may begin, in lower case: letters, names with an article and without; the longest first."""
+        found: dict[str, int] = {}
+        for name, i in self.names:
+            bare = re.sub(r"^(?:the|an?) (?=\w\w)", "", form := folded(name).strip(" .。"))
+            articles = ("the ", "a ", "an ") if self.letters and re.match("[a-z]", bare) else ()
+            found |= dict.fromkeys((form, bare, *(article + bare for article in articles)), i)
+        found |= {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
+        return dict(sorted(found.items(), key=lambda form: -len(form[0])))
+
+    @cached_property
+    def beginnings(self) -> set[str]:
+        """The beginnings of all names, of up to three characters."""
+        return {form[:end] for form in self.spelt if len(form) > 1 or not self.letters for end in (1, 2, 3)}
 
     def content(self, text: str) -> int | None:
         """The option whose text ``text`` is: the same but for punctuation, a typo, or cut off where only one begins
@@ -208,7 +229,7 @@ _NAMED_BEFORE = re.compile(
 
 @cache
 def _unknown() -> frozenset[str]:
-    return frozenset(squash(phrase) for phrase in words("labels", "unknown"))
+    return frozenset(squash(phrase) for phrase in words("unknown"))
 
 
 def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
@@ -216,7 +237,7 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 12]
     if squash(form) in _unknown() and re.search(r"(?:\b(?:i|we)|我们?)\s{0,2}$", before, re.I):
         return False  # who writes "I can't answer" declines
-    if squash(form) in words("labels", "common"):
+    if squash(form) in words("common"):
         joined = re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before)
         if joined or re.match(r"[\"')]{0,2}\s?(?:or|/|and)\s", after):
             return False
@@ -238,10 +259,10 @@ _LETTER = re.compile(
 @cache
 def _around() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     return (
-        re.compile(rf"{either('answers', 'blocked')}\s?$", re.I),
-        re.compile(either("answers", "after")),
-        re.compile(rf"\s{{1,2}}{either('answers', 'verb')}"),
-        re.compile(rf"(?:{either('answers', 'cue')}|\b(?:is|be|are|as|with)|[是为选])\s?:?[\s\"'(\[-]{{0,4}}$", re.I),
+        re.compile(rf"{either('blocked')}\s?$", re.I),
+        re.compile(either("after")),
+        re.compile(rf"\s{{1,2}}{either('verb')}"),
+        re.compile(rf"(?:{either('cue')}|\b(?:is|be|are|as|with)|[是为选])\s?:?[\s\"'(\[-]{{0,4}}$", re.I),
     )
 
 

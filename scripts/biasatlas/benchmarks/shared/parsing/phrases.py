@@ -1,5 +1,4 @@
-"""The tables of phrases: ``patterns/*.yaml``, regular expressions by language; a line that is indented more goes on
-the one above."""
+"""The phrases of ``patterns/*.yaml``: a file a language, regular expressions by key; a line of one is joined to the next."""
 
 import re
 from functools import cache
@@ -7,39 +6,29 @@ from pathlib import Path
 
 import yaml
 
-from biasatlas.benchmarks.shared.parsing import VERSION
 
-_FOLDER = Path(__file__).parent / "patterns"
+@cache
+def _phrases(key: str) -> dict[str, str]:
+    """The phrases under ``key``, as one expression for each language that has them."""
+    folder = Path(__file__).parent / "patterns"
+    tables = {name: yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8")) for name in ("en", "zh")}
+    return {name: table[key].replace(" |", "|") for name, table in tables.items() if key in table}
 
 
 @cache
-def _table(name: str, version: int = VERSION) -> dict[str, dict[str, str]]:
-    """Of each key of a table and each language the phrases, as one expression; ``version`` stands for what they are."""
-    read = yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
-    return {
-        key: {
-            language: re.sub(r"\n {2,}", "", phrases.strip()).replace("\n", "|")
-            for language, phrases in languages.items()
-        }
-        for key, languages in read.items()
-    }
+def either(key: str) -> str:
+    """The phrases under ``key`` as one group; English ones are whole words."""
+    edged = {"en": "(?<![a-z0-9])(?:{})(?![a-z0-9])", "zh": "{}"}
+    return "(?:" + "|".join(edged[name].format(phrases) for name, phrases in _phrases(key).items()) + ")"
 
 
 @cache
-def either(table: str, key: str) -> str:
-    """The phrases under ``key`` of a table as one group; English ones are whole words."""
-    phrases = _table(table)[key]
-    english = [rf"(?<![a-z0-9])(?:{phrases['en']})(?![a-z0-9])"] if "en" in phrases else []
-    return "(?:" + "|".join([*english, *(phrases[language] for language in phrases if language != "en")]) + ")"
-
-
-@cache
-def finds(table: str, key: str) -> re.Pattern[str]:
+def finds(key: str) -> re.Pattern[str]:
     """A pattern that finds any phrase under ``key``."""
-    return re.compile(either(table, key), re.I)
+    return re.compile(either(key), re.I)
 
 
 @cache
-def words(table: str, key: str) -> frozenset[str]:
-    """The phrases under ``key`` of all languages, as they are."""
-    return frozenset("|".join(_table(table)[key].values()).split("|"))
+def words(key: str) -> tuple[str, ...]:
+    """The phrases under ``key`` of all languages, as they are, the longest first."""
+    return tuple(sorted({*"|".join(_phrases(key).values()).split("|")}, key=len, reverse=True))

@@ -58,7 +58,7 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
         return Parsed(REFUSED if refused else UNPARSEABLE, "nothing")
     if len(set(orders)) > 1:
         before = body[chains[-2][1] : chains[-1][1]]
-        if MARK not in before and not finds("answers", "correct").search(before):
+        if MARK not in before and not finds("correct").search(before):
             return Parsed(AMBIGUOUS, "order")
     return Parsed(cast(Any, orders[-1]), "order")
 
