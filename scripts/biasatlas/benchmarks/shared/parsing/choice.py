@@ -14,13 +14,12 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed
 from biasatlas.benchmarks.shared.parsing.normalise import MARK, answer_part, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.phrases import either, finds
+from biasatlas.benchmarks.shared.parsing.phrases import pattern
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _KEYS = re.compile(
@@ -66,40 +65,24 @@ def _answers(line: str, options: Options) -> bool:
     return len(said) == 1 and said[0].option is not None and said[0].kind != "mention"
 
 
-@cache
-def _patterns() -> dict[str, re.Pattern[str]]:
-    """Patterns around a mention: those before it end at it, those behind it begin there."""
-    answers = {key: either(key) for key in ("cue", "topic", "better", "worse", "not", "lead")}
-    return {
-        "cue": re.compile(rf".*(?P<cue>{answers['cue']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
-        "topic": re.compile(rf".*(?P<cue>{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
-        "though": re.compile(
-            r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
-            r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while"
-            r"|even if|at first (?:glance|sight)))[^,]{0,40}$",
-            re.I,
-        ),
-        "contrast": re.compile(
-            r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如", re.I
-        ),
-        "not": re.compile(rf"{answers['not']}\s{{0,2}}[\"'(\[]{{0,2}}$", re.I),
-        "better": re.compile(rf"[\"')\].,]?\s{{0,2}}{answers['better']}", re.I),
-        "worse": re.compile(rf"[\"')\]]?:?\s{{0,2}}[✅✓✔❌✗]?\s?{answers['worse']}", re.I),
-        "lead": re.compile(rf"(?:[\W_]|{answers['lead']}|\d(?=[.)、]))*$", re.I),
-        "unknown": re.compile(rf"[\s.):,\"']{{0,4}}{either('unknown')}", re.I),
-        "joined": re.compile(
-            r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?", re.I
-        ),
-        "closed": re.compile(
-            r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|因|由于|理由|这|该|,)",
-            re.I,
-        ),
-        "clause": re.compile(
-            r"\b(?:because|since|if|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然"
-            r"|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}",
-            re.I,
-        ),
-    }
+#: Between two options that are one answer.
+_JOINED = pattern(r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?")
+#: Behind an option that stands at the head of a sentence.
+_CLOSED = pattern(
+    r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|因|由于|理由|这|该|,)"
+)
+#: Between a cue and an option that it does not announce.
+_CLAUSE = pattern(
+    r"\b(?:because|since|if|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然"
+    r"|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
+)
+#: Before a cue that is only weighed.
+_WEIGHED = pattern(
+    r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
+    r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while"
+    r"|even if|at first (?:glance|sight)))[^,]{0,40}$"
+)
+_TURN = pattern(r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如")
 
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
@@ -114,13 +97,13 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
                 here.append(mention._replace(start=mention.start - start, end=min(mention.end, end) - start))
             at += 1
         before = sentence[: here[0].start] if here else sentence
-        corrects = corrects or bool(any_said and finds("correct").search(before))
+        corrects = corrects or bool(any_said and pattern("{correct}").search(before))
         if not here or not (found := _said(sentence, here, options)):
             continue
         option, kind = found
-        if kind == "announced" and (no := finds("declines").search(sentence)):
+        if kind == "announced" and (no := pattern("{declines}").search(sentence)):
             rest = sentence[no.end() :]
-            if not (finds("contrast").search(rest) or finds("conclude").search(rest)):
+            if not (pattern("{contrast}").search(rest) or pattern("{conclude}").search(rest)):
                 kind = "mention"
         lettered = any(mention.lettered for mention in here)
         any_letter = any_letter or lettered
@@ -128,7 +111,7 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
         if corrects and kind == "mention" and not aside:
             kind = "announced"
         if kind != "mention" or sentence.strip()[-1:] != "?":
-            concludes = MARK in before or bool(finds("conclude").search(before))
+            concludes = MARK in before or bool(pattern("{conclude}").search(before))
             yield Evidence(option, kind, concludes, corrects, lettered)
             corrects, any_said = corrects and aside, True
 
@@ -174,7 +157,6 @@ def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple
 
 def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[list[Mention], list[str]]:
     """The mentions that a sentence does not deny, and of what kind each is: "neither A nor B" denies both."""
-    joined = _patterns()["joined"]
     alive: list[Mention] = []
     kinds: list[str] = []
     for i, mention in enumerate(mentions):
@@ -185,7 +167,7 @@ def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> t
             kinds.append(kind)
             continue
         while i and alive and alive[-1] is mentions[i - 1] and kinds[-1] in ("mention", "head"):
-            if not joined.fullmatch(sentence[alive[-1].end : mentions[i].start]):
+            if not _JOINED.fullmatch(sentence[alive[-1].end : mentions[i].start]):
                 break
             alive.pop()
             kinds.pop()
@@ -195,19 +177,19 @@ def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> t
 
 def _foremost(sentence: str, alive: Sequence[Mention], kinds: Sequence[str]) -> tuple[int | None, str]:
     """The option that mentions of these ``kinds`` put first, None where they do not."""
-    patterns, best, last = _patterns(), min(kinds, key=_SUREST.index), alive[-1]
-    turns = len(alive) > 1 and patterns["contrast"].search(sentence[alive[-2].end : last.start])
+    best, last = min(kinds, key=_SUREST.index), alive[-1]
+    turns = len(alive) > 1 and _TURN.search(sentence[alive[-2].end : last.start])
     if turns and kinds[-1] in _SUREST[:3]:
         return last.option, kinds[-1]
     if len({mention.option for mention in alive}) == 1:
         return last.option, best
     chosen = [mention for mention, kind in zip(alive, kinds, strict=True) if kind == best]
     joined = any(
-        a.option != b.option and patterns["joined"].fullmatch(sentence[a.end : b.start])
+        a.option != b.option and _JOINED.fullmatch(sentence[a.end : b.start])
         for a, b in itertools.pairwise(alive)
         if a in chosen or b in chosen
     )
-    if best != "better" and (joined or finds("even").search(sentence)):
+    if best != "better" and (joined or pattern("{even}").search(sentence)):
         return None, "tie"
     if best == "mention":
         return None, "mentions"
@@ -216,26 +198,30 @@ def _foremost(sentence: str, alive: Sequence[Mention], kinds: Sequence[str]) -> 
 
 
 def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool) -> str:
-    patterns = _patterns()
-    leads = first and patterns["lead"].fullmatch(before)
-    unknown = mention.lettered and patterns["unknown"].match(after)
+    leads = first and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
+    unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
     if unknown and leads:
         return "head"
-    if patterns["not"].search(before[-40:]) or (patterns["worse"].match(after) and not unknown):
+    worse = not unknown and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after)
+    if worse or pattern(r"{not}\s{0,2}[\"'(\[]{0,2}$").search(before[-40:]):
         return "not"
-    closed = patterns["closed"].match(after)
     if leads and not re.search(r"[^\W_]", after):
         return "whole"
-    if patterns["better"].match(after):
+    if pattern(r"[\"')\].,]?\s{0,2}{better}").match(after):
         return "better"
-    if leads and closed:
+    if leads and _CLOSED.match(after):
         return "head"
-    cue = patterns["cue" if letters else "topic"].match(before)
-    if cue and not patterns["clause"].search(cue["gap"]):
-        if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
-            return "not"
-        return "mention" if patterns["though"].search(before) else "announced"
-    return "mention"
+    announces = (
+        r"(?s:.*)(?P<cue>{cue})(?P<gap>[^\n]{0,40})"
+        if letters
+        else r"(?s:.*)(?P<cue>{cue}|{topic})(?P<gap>[^\n]{0,40})"
+    )
+    cue = pattern(announces).fullmatch(before)
+    if not cue or _CLAUSE.search(cue["gap"]):
+        return "mention"
+    if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
+        return "not"
+    return "mention" if _WEIGHED.search(before) else "announced"
 
 
 def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
@@ -266,7 +252,7 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
     finished = (len(said) == 1 and len(body) < 30) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
     if finished and len(named) == 1 and not any(evidence.kind == "mentions" for evidence in said):
         return Parsed(named.pop(), "mention")
-    if not said and re.fullmatch(rf"(?:{either('open')})[.。!！]?", body, re.I):
+    if not said and pattern("{open}[.。!！]?").fullmatch(body):
         return Parsed(AMBIGUOUS, "several")
     return Parsed(AMBIGUOUS if named or said else UNPARSEABLE, "mentions" if said else "nothing")
 
@@ -274,7 +260,7 @@ def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
 def _declines(body: str, options: Options) -> bool:
     """Whether ``body`` declines; of three options "cannot be determined" may be one, and is no refusal by itself."""
     if len(options) > 2:
-        body = re.sub(rf"(?<!我)(?<!i ){either('unknown')}", "", body, flags=re.I)
+        body = pattern("(?<!我)(?<!i ){unknown}").sub("", body)
     return declines(body)
 
 

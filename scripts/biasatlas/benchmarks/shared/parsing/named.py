@@ -19,7 +19,7 @@ from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE,
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_strict_choice
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number, place
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options, folded
-from biasatlas.benchmarks.shared.parsing.phrases import either, words
+from biasatlas.benchmarks.shared.parsing.phrases import pattern, words
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
 from biasatlas.benchmarks.shared.parsing.refusal import parse_refusal
 
@@ -37,10 +37,10 @@ _JOINER = re.compile(r"(?:or|and)(?![a-z0-9'])|[或和与及还跟以][或和与
 _VERB = r"\s+(?:is|was|seems?|appears?|would|looks|sounds)"
 #: Behind a letter: what may become a sentence of its own about the option, and such sentences ("A is wrong").
 _PENDING = re.compile(rf"\s+[a-z0-9']*|{_VERB}\W{{1,4}}\w*|(?:[更最]|比?较|比)(?:不(?:容易?出?)?)?")
-_OWN_SENTENCE = re.compile(
-    rf"{_VERB}\W{{1,4}}(?:not|wrong|incorrect|unlikely|less|an?|about)\b|\s+(?:says|describes|mentions|assumes|states"
+_OWN_SENTENCE = pattern(
+    _VERB + r"\W{1,4}(?:not|wrong|incorrect|unlikely|less|an?|about)\b|\s+(?:says|describes|mentions|assumes|states"
     r"|suggests|implies|requires|needs|contradicts)\W|(?:[更最]|比?较)(?:不(?!错|容易出?错)|少见|罕见|[难低小])|不|错"
-    rf"|{either('after')}"
+    r"|{after}"
 )
 
 
@@ -155,7 +155,7 @@ def _after(form: str, rest: str, options: Options) -> Answer | None:
         return i if not han or gap or word in "类这的吧中是" else UNPARSEABLE
     if _PENDING.fullmatch(rest):
         return None
-    article = form == "a" and re.match(r"\s+[a-z0-9']", rest) and not re.match(either("verb"), word)
+    article = form == "a" and re.match(r"\s+[a-z0-9']", rest) and not pattern("{verb}").match(word)
     return UNPARSEABLE if article or _OWN_SENTENCE.match(rest) else i
 
 

@@ -9,7 +9,7 @@ from functools import cache
 import json_repair
 from opencc import OpenCC
 
-from biasatlas.benchmarks.shared.parsing.phrases import either, finds
+from biasatlas.benchmarks.shared.parsing.phrases import pattern
 
 #: Characters of a reply that are looked at, and of its answer from each end.
 LONGEST, WINDOW = 1_000_000, 4_000
@@ -47,7 +47,6 @@ _MARKUP = (
 )
 _CIRCLED = re.compile(r"^([ \t]{0,9})([①-⑨])", re.M)
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
-_FULL_MARKS = re.compile(either("full_marks"), re.I)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 #: Characters of an object that is repaired; what is longer is only read where it is whole.
 _REPAIRED = 2_000
@@ -108,8 +107,8 @@ def plain(text: str) -> str:
     text = text if len(text) <= 2 * WINDOW else f"{text[:WINDOW]}\n\n{text[-WINDOW:]}"
     text = _CIRCLED.sub(lambda match: f"{match[1]}{ord(match[2]) - ord('①') + 1}. ", text)
     text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
-    for pattern, replacement in _MARKUP:
-        text = pattern.sub(replacement, text)
+    for markup, replacement in _MARKUP:
+        text = markup.sub(replacement, text)
     return _tables_as_lines(text).strip()
 
 
@@ -131,7 +130,7 @@ def _tables_as_lines(text: str) -> str:
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if _ROW.match(line) else []
         head = head or cells if cells else []
         if cells and not re.fullmatch(r"[\s:-]*", "".join(cells)):
-            full = [bool(_FULL_MARKS.fullmatch(name)) for name in head] + [False] * len(cells)
+            full = [bool(pattern("{full_marks}").fullmatch(name)) for name in head] + [False] * len(cells)
             lines.append(": ".join(cell for cell, left_out in zip(cells, full, strict=False) if not left_out))
         elif not cells:
             lines.append(line)
@@ -199,23 +198,16 @@ def sentences(text: str) -> list[tuple[int, str]]:
     return found if len(found) <= 200 else found[:100] + found[-100:]
 
 
-@cache
-def _heads() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    item, reason = either("item"), either("reason")
-    head = r"^[\s\"'(\[【#*-]{0,6}"
-    return (
-        re.compile(rf"{head}(?:{item}\s?[#(]?\s?\d{{0,3}}[)\]】]?\s?(?:[:.]|$))", re.I),
-        re.compile(rf"{head}{reason}", re.I),
-        re.compile(
-            r"^\s{0,4}(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
-            r"|$)(?!\d)"
-            r"|[二三四][.)、]|第[二三四2-9][题句条则项个]|\"[^\"\n]{4,300}\"|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|[-=_~]{3,}\s{0,3}$"
-            r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each"
-            r"|which)\b"
-            r"|请[你您问为将对评打选判排分给根阅看继从在比按依仔回]|[^\n]{1,300}[?]\s{0,3}$|你是|you are )",
-            re.I,
-        ),
-    )
+_HEAD = r"^[\s\"'(\[【#*-]{0,6}"
+_ITEM = pattern(_HEAD + r"(?:{item}\s?[#(]?\s?\d{0,3}[)\]】]?\s?(?:[:.]|$))")
+_REASON = pattern(_HEAD + "{reason}")
+#: Lines that may belong to another item.
+_OTHER = pattern(
+    r"^\s{0,4}(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
+    r"|$)(?!\d)|[二三四][.)、]|第[二三四2-9][题句条则项个]|\"[^\"\n]{4,300}\"|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|[-=_~]{3,}\s{0,3}$"
+    r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each|which)\b"
+    r"|请[你您问为将对评打选判排分给根阅看继从在比按依仔回]|[^\n]{1,300}[?]\s{0,3}$|你是|you are )"
+)
 
 
 def first_item(body: str, answers: Callable[[str], bool]) -> str:
@@ -224,14 +216,13 @@ def first_item(body: str, answers: Callable[[str], bool]) -> str:
     lines = body.split("\n")
     if len(lines) == 1 or not answers(lines[0].strip()):
         return body
-    item, reason, other = _heads()
     numbered = re.compile(r"\s{0,3}[(\[-]?\s?(?:\d{1,2}|[A-H])\s?[.):、](?!\d)")
     listed = bool(numbered.match(lines[0]))
     for at, line in enumerate(lines[1:60], 1):
         if listed and numbered.match(line):
             continue
         listed = listed or bool(re.match(r"\s{0,3}\(?1\s?[.)、]", line))
-        if item.match(line) or (other.match(line) and not reason.match(line)):
+        if _ITEM.match(line) or (_OTHER.match(line) and not _REASON.match(line)):
             rest = "\n".join(lines[at : at + 8])
-            return body if finds("correct").search(rest[:300]) else "\n".join(lines[:at])
+            return body if pattern("{correct}").search(rest[:300]) else "\n".join(lines[:at])
     return body

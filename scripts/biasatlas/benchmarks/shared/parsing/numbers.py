@@ -3,13 +3,12 @@
 import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from functools import cache
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Silence
 from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, first_item, json_objects, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
-from biasatlas.benchmarks.shared.parsing.phrases import either, finds
+from biasatlas.benchmarks.shared.parsing.phrases import pattern
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
@@ -88,8 +87,8 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | No
         found = {_from_json(part, low, high) for part in parts} - {None}
         return found.pop() if len(found) == 1 else AMBIGUOUS
     pairs = [(str(key).strip(), value) for each in json_objects(parts[0]) for key, value in each.items()]
-    for key in (either("total_score"), either("score")):
-        given = {_value(value, low, high) for name, value in pairs if re.fullmatch(key, name, re.I)} - {None}
+    for key in map(pattern, ("{total_score}", "{score}")):
+        given = {_value(value, low, high) for name, value in pairs if key.fullmatch(name)} - {None}
         if len(given) == 1:
             return given.pop()
     numbers = {value for value in (_value(each, low, high) for _, each in pairs) if isinstance(value, Decimal)}
@@ -103,10 +102,10 @@ def _objects_read(body: str, parts: list[str]) -> list[str]:
     else all."""
     scored = [part for part in parts if re.search(r"\d", part) and not re.search(r":\s?[<\[]\s?\w+", part)] or parts
     between = body[body.index(scored[0]) + len(scored[0]) : body.rindex(scored[-1])]
-    if finds("correct").search(between):
+    if pattern("{correct}").search(between):
         return scored[-1:]
-    another = rf"\n\W{{0,4}}(?:{either('item')}|[^\n:{{}}]{{1,20}}:[^\n{{}}]*\n)"
-    return scored[:1] if len(scored) > 2 or re.search(another, between, re.I) else scored
+    another = pattern(r"\n\W{0,4}(?:{item}|[^\n:{}]{1,20}:[^\n{}]*\n)")
+    return scored[:1] if len(scored) > 2 or another.search(between) else scored
 
 
 def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | None:
@@ -123,28 +122,20 @@ def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | No
         return None if found == UNPARSEABLE else found
 
 
-@cache
-def _patterns() -> dict[str, re.Pattern[str]]:
-    total, announce = either("total"), either("announce")
-    filler = r"(?:[^\n。!?\d]{0,24})"
-    key = either("score")
-    return {
-        "line": re.compile(
-            rf"\W{{0,4}}(?:(?:the |my |an? |final |answer |overall ){{0,3}}{key}\s?(?:[:=]|is|为"
-            rf"|是)?)?\s{{0,3}}{_DIGITS}\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{{0,3}}分?(?:\W{{0,4}}"
-            rf"|\s?[(,.。;:-].{{0,200}})",
-            re.I,
-        ),
-        "heading": re.compile(
-            rf"^([^\w\n]{{0,4}}(?:{total}|score|rating|grade|得分|评分|分数|打分)[^\n\d]{{0,6}})\n+(?=\W{{0,4}}\d)",
-            re.I | re.M,
-        ),
-        "keyed": re.compile(rf"(?:^|\n)\W{{0,4}}(?:具体)?{key}\s?:\s{{0,3}}$", re.I),
-        "noise": re.compile(either("noise"), re.I),
-        "lead": re.compile(either("lead") + "|" + announce, re.I),
-        "total": re.compile(rf"{total}{filler}$", re.I),
-        "announce": re.compile(rf"{announce}[^\n。!?;\d]{{0,16}}$", re.I),
-    }
+#: A line that is a score.
+_LINE = pattern(
+    r"\W{0,4}(?:(?:the |my |an? |final |answer |overall ){0,3}{score}\s?(?:[:=]|is|为|是)?)?\s{0,3}"
+    + _DIGITS
+    + r"\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{0,3}分?(?:\W{0,4}|\s?[(,.。;:-].{0,200})"
+)
+#: What names a score on the line above it.
+_HEADING = pattern(
+    r"((?:^|\n)[^\w\n]{0,4}(?:{total}|score|rating|grade|得分|评分|分数|打分)[^\n\d]{0,6})\n+(?=\W{0,4}\d)"
+)
+_KEYED = pattern(r"(?:^|\n)\W{0,4}(?:具体)?{score}\s?:\s{0,3}$")
+#: Before a score of the whole, and before one at all.
+_TOTAL = pattern(r"{total}[^\n。!?\d]{0,24}$")
+_ANNOUNCED = pattern(r"{announce}[^\n。!?;\d]{0,16}$")
 
 
 def _blanked(body: str) -> str:
@@ -157,14 +148,14 @@ def _blanked(body: str) -> str:
     text = re.sub(r"\"[^\"\n]{12,400}\"", blank, text)
     if len(_ENUMERATED.findall(text)) > 1 or (_NUMBER.search(text[8:]) and re.match(r"\W{0,4}[1一]\s?[.、)]", text)):
         text = _ENUMERATED.sub(blank, text)
-    return _patterns()["noise"].sub(blank, text)
+    return pattern("{noise}").sub(blank, text)
 
 
 def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number that the words of ``body`` give."""
-    body = first_item(body, lambda line: bool(_patterns()["line"].fullmatch(line)))
+    body = first_item(body, lambda line: bool(_LINE.fullmatch(line)))
     body = re.sub(r"\d{7,}", "#", body)  # on no scale
-    body = _patterns()["heading"].sub(r"\1: ", body)
+    body = _HEADING.sub(r"\1: ", body)
     text = _blanked(body)
     found = _stated(text, high) or (_stated(body, high) if re.match(r"\(?\d+\s?[=(.]", body) else [])
     if not found:
@@ -177,13 +168,13 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
         between = text[chosen[-2].start : last.start] if len(chosen) > 1 and not last.several else ""
         line = text[max(0, last.start - 60) : last.start].rpartition("\n")[2]
-        concludes = best == 0 and (MARK in line or finds("conclude").search(line))
-        if between and (concludes or finds("contrast").search(between)):
+        concludes = best == 0 and (MARK in line or pattern("{conclude}").search(line))
+        if between and (concludes or pattern("{contrast}").search(between)):
             return last.value
         return REFUSED if best > 1 and declines(body) else AMBIGUOUS
     if best == 5 and declines(body):
         return REFUSED
-    if best > 1 and not _patterns()["keyed"].search(text[: last.start]) and _unfinished(body[last.start :]):
+    if best > 1 and not _KEYED.search(text[: last.start]) and _unfinished(body[last.start :]):
         return UNPARSEABLE
     return last.value
 
@@ -193,14 +184,14 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Sile
     if not later:
         return None
     last, between = later[-1], text[former.start : later[-1].start]
-    corrections = list(finds("correct").finditer(between))
+    corrections = list(pattern("{correct}").finditer(between))
     if corrections and not re.search(r"如果|若|要是|假如|\b(?:if|had)\b", between, re.I):
-        return AMBIGUOUS if finds("retract").fullmatch(corrections[-1][0]) and last.rank > 2 else last.value
+        return AMBIGUOUS if pattern("{retract}").fullmatch(corrections[-1][0]) and last.rank > 2 else last.value
     others = [each for each in later if each.value != former.value]
     sentence = re.split(r"[。!?\n]", text[former.start :], maxsplit=1)[0]
     beside = [each for each in others if each.rank < 5 and each.start < former.start + len(sentence)]
-    keyed = any(_patterns()["keyed"].search(text[: each.start][-30:]) for each in others)
-    even = beside and finds("even").search(text[former.start : beside[-1].start + 30])
+    keyed = any(_KEYED.search(text[: each.start][-30:]) for each in others)
+    even = beside and pattern("{even}").search(text[former.start : beside[-1].start + 30])
     tied = even or keyed or (beside and former.rank > 1)
     return AMBIGUOUS if tied and former.rank else None
 
@@ -238,19 +229,18 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
 
 def _rank(text: str, match: re.Match[str], over: object) -> int:
     """0 a total or mark, 1 the whole reply or first line, 2 announced, 3 with its unit, 5 bare."""
-    patterns = _patterns()
     before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 30]
     line = before.rpartition("\n")[2]
     sentence = re.split(r"[。!?]|\.\s", line)[-1]
     unit = _UNIT.match(after)
     rest = after[unit.end() :] if unit else after
-    total = patterns["total"].search(sentence) and not re.search(r"满分$", sentence)
+    total = _TOTAL.search(sentence) and not re.search(r"满分$", sentence)
     if total or MARK in line or re.search(r"=\s{0,3}$", line):
         return 0
     closed = over or re.match(r"\s{0,3}(?:$|[\n,.。;:!()—–-]|because|因|as\b|since)", rest)
-    if closed and match.start() < 24 and not re.search(r"\w", patterns["lead"].sub("", before)):
+    if closed and match.start() < 24 and not re.search(r"\w", pattern("{lead}|{announce}").sub("", before)):
         return 1
-    if patterns["announce"].search(sentence) and (closed or unit):
+    if _ANNOUNCED.search(sentence) and (closed or unit):
         return 2
     return 3 if unit or over else 5
 

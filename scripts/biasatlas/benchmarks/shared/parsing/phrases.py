@@ -8,27 +8,26 @@ import yaml
 
 
 @cache
-def _phrases(key: str) -> dict[str, str]:
-    """The phrases under ``key``, as one expression for each language that has them."""
-    folder = Path(__file__).parent / "patterns"
-    tables = {name: yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8")) for name in ("en", "zh")}
-    return {name: table[key].replace(" |", "|") for name, table in tables.items() if key in table}
+def _tables() -> list[tuple[str, dict[str, str]]]:
+    """For each language, how its phrases stand in a text, and their tables."""
+    edges = {"en": "(?<![a-z0-9])(?:{})(?![a-z0-9])", "zh": "{}"}
+    files = ((edge, Path(__file__).parent / "patterns" / f"{name}.yaml") for name, edge in edges.items())
+    return [(edge, yaml.safe_load(path.read_text(encoding="utf-8").replace("\n  |", "|"))) for edge, path in files]
 
 
 @cache
-def either(key: str) -> str:
-    """The phrases under ``key`` as one group; English ones are whole words."""
-    edged = {"en": "(?<![a-z0-9])(?:{})(?![a-z0-9])", "zh": "{}"}
-    return "(?:" + "|".join(edged[name].format(phrases) for name, phrases in _phrases(key).items()) + ")"
+def pattern(expression: str) -> re.Pattern[str]:
+    """``expression`` without regard to case; "{key}" stands for any phrase under that key, English ones as whole words."""
 
+    def phrases(match: re.Match[str]) -> str:
+        return "(?:" + "|".join(edge.format(table[match[1]]) for edge, table in _tables() if match[1] in table) + ")"
 
-@cache
-def finds(key: str) -> re.Pattern[str]:
-    """A pattern that finds any phrase under ``key``."""
-    return re.compile(either(key), re.I)
+    return re.compile(re.sub(r"\{([a-z]\w+)\}", phrases, expression), re.I)
 
 
 @cache
 def words(key: str) -> tuple[str, ...]:
     """The phrases under ``key`` of all languages, as they are, the longest first."""
-    return tuple(sorted({*"|".join(_phrases(key).values()).split("|")}, key=len, reverse=True))
+    return tuple(
+        sorted("|".join(table[key] for _, table in _tables() if key in table).split("|"), key=len, reverse=True)
+    )

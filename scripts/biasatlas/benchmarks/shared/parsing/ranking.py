@@ -8,7 +8,7 @@ from typing import Any, cast
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parsed
 from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.phrases import finds
+from biasatlas.benchmarks.shared.parsing.phrases import pattern
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 #: The indices of all options, the best first, or "ambiguous".
@@ -58,7 +58,7 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
         return Parsed(REFUSED if refused else UNPARSEABLE, "nothing")
     if len(set(orders)) > 1:
         before = body[chains[-2][1] : chains[-1][1]]
-        if MARK not in before and not finds("correct").search(before):
+        if MARK not in before and not pattern("{correct}").search(before):
             return Parsed(AMBIGUOUS, "order")
     return Parsed(cast(Any, orders[-1]), "order")
 

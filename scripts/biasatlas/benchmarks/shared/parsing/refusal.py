@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Parsed
 from biasatlas.benchmarks.shared.parsing.normalise import plain, sentences
-from biasatlas.benchmarks.shared.parsing.phrases import finds
+from biasatlas.benchmarks.shared.parsing.phrases import pattern
 
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|《[^》\n]{0,60}》")
 
 
 def declines(text: str) -> bool:
     """Whether a plain ``text`` says, in its own words, that it will not answer."""
-    return bool(finds("declines").search(_QUOTED.sub('""', text)))
+    return bool(pattern("{declines}").search(_QUOTED.sub('""', text)))
 
 
 def parse_refusal(reply: str, options: Sequence[object] = ()) -> Parsed:
@@ -26,24 +26,24 @@ def parse_refusal(reply: str, options: Sequence[object] = ()) -> Parsed:
         if (at := _declining(sentence)) is not None:
             rest = [sentence[at:], *found[i + 1 :]]
             return Parsed(0, "said after all") if _says_after_all(rest) else Parsed(REFUSED, "declined")
-    if len(body) < 600 and all(finds("nothing").search(sentence) for sentence in found):
+    if len(body) < 600 and all(pattern("{nothing}").search(sentence) for sentence in found):
         return Parsed(UNPARSEABLE, "nothing")
     return Parsed(0, "said")
 
 
 def _declining(sentence: str) -> int | None:
     """Where a sentence has declined, in the words of who writes it; None where it does not."""
-    sentence = finds("harmless").sub(lambda match: "…" * len(match[0]), sentence)
-    match = finds("declines").search(sentence)
+    sentence = pattern("{harmless}").sub(lambda match: "…" * len(match[0]), sentence)
+    match = pattern("{declines}").search(sentence)
     if not match:
         return None
-    own = re.search(r"[a-z]{3}", match[0], re.I) or finds("own").search(sentence[: match.end()])
+    own = re.search(r"[a-z]{3}", match[0], re.I) or pattern("{own}").search(sentence[: match.end()])
     return match.end() if own else None
 
 
 def _says_after_all(rest: list[str]) -> bool:
     """Whether what was asked for follows a declining clause: behind a contrast or a colon."""
-    contrast, offer, gives = finds("contrast"), finds("offer"), finds("gives")
+    contrast, offer, gives = pattern("{contrast}"), pattern("{offer}"), pattern("{gives}")
     for i, sentence in enumerate(rest):
         length = sum(map(len, rest[i + 1 :]))
         turn = contrast.match(sentence) if i else contrast.search(sentence)
