@@ -16,11 +16,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, answer_part, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, pattern
+from biasatlas.benchmarks.shared.parsing.normalise import (
+    MARK,
+    answer_part,
+    declines,
+    first_item,
+    json_objects,
+    plain,
+    sentences,
+)
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.phrases import pattern
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _KEYS = re.compile(
     r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*|verdict"

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Parser
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Parser, pattern, words
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_strict_choice
+from biasatlas.benchmarks.shared.parsing.normalise import parse_refusal
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number, place
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options, folded
-from biasatlas.benchmarks.shared.parsing.phrases import pattern, words
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
-from biasatlas.benchmarks.shared.parsing.refusal import parse_refusal
 
 #: What the beginning of a reply says; None while it is open.
 Opening = Callable[[str, Options], Answer | None]

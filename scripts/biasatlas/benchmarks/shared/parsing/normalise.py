@@ -1,26 +1,27 @@
-"""A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length."""
+"""A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length.
+
+And whether it declines, or answers in free words.
+"""
 
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import json_repair
 from opencc import OpenCC
 
-from biasatlas.benchmarks.shared.parsing.phrases import pattern
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Parsed, pattern
 
 #: Characters of a reply that are looked at, and of its answer from each end.
 LONGEST, WINDOW = 1_000_000, 4_000
 #: Stands before what a reply marks as its answer.
 MARK = "※answer"
 _THOUGHT = r"think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|思考"
-_THINKING = re.compile(
-    rf"(?P<open><(?:{_THOUGHT})>|\[THINK\]|<\|begin_of_thought\|>|◁think▷)"
-    rf"|</(?:{_THOUGHT})>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷",
-    re.I,
-)
+_OPEN = re.compile(rf"<(?:{_THOUGHT})>|\[THINK\]|<\|begin_of_thought\|>|◁think▷", re.I)
+_CLOSE = re.compile(rf"</(?:{_THOUGHT})>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷", re.I)
+_THINKING = re.compile(rf"(?:{_OPEN.pattern})(?s:.*?)(?:{_CLOSE.pattern}|\Z)", re.I)
 _FINAL_CHANNEL = re.compile(r"<\|channel\|>final(?:<\|message\|>)?|assistantfinal")
 _OTHER_CHANNEL = re.compile(r"\s{0,9}(?:<\|start\|>assistant)?(?:<\|channel\|>|(?:analysis|commentary)(?![\s:：]))")
 _TURN_ENDS = re.compile(
@@ -64,7 +65,7 @@ def answer_part(text: str) -> str:
         text = text[finals[-1].end() :]
     elif _OTHER_CHANNEL.match(text):
         return ""
-    text = _TURN_BEGINS.sub("", _without_thinking(text), count=1)
+    text = _TURN_BEGINS.sub("", _CLOSE.split(_THINKING.sub("", text))[-1], count=1)
     return _TURN_ENDS.split(text, maxsplit=1)[0]
 
 
@@ -73,27 +74,10 @@ def split_thinking(text: str) -> tuple[str, str]:
 
     An opening mark may stand in the prompt. What says nothing of thinking is all answer.
     """
-    if (end := _FINAL_CHANNEL.search(text)) or (end := _last_end(text)):
-        return _THINKING.sub("", text[: end.start()]).strip(), text[end.end() :]
-    opening = _THINKING.match(text.lstrip())
+    if end := _FINAL_CHANNEL.search(text) or next(iter([*_CLOSE.finditer(text)][-1:]), None):
+        return _OPEN.sub("", _CLOSE.sub("", text[: end.start()])).strip(), text[end.end() :]
+    opening = _OPEN.match(text.lstrip())
     return (text.lstrip()[opening.end() :].strip(), "") if opening else ("", text)
-
-
-def _last_end(text: str) -> re.Match[str] | None:
-    return next((mark for mark in reversed(list(_THINKING.finditer(text))) if not mark["open"]), None)
-
-
-def _without_thinking(text: str) -> str:
-    parts, start, thinking = [], 0, False
-    for mark in _THINKING.finditer(text):
-        if mark["open"]:
-            if not thinking:
-                parts.append(text[start : mark.start()])
-            thinking = True
-        else:
-            parts = parts if thinking else []
-            start, thinking = mark.end(), False
-    return "".join(parts if thinking else [*parts, text[start:]])
 
 
 def plain(text: str) -> str:
@@ -226,3 +210,51 @@ def first_item(body: str, answers: Callable[[str], bool]) -> str:
             rest = "\n".join(lines[at : at + 8])
             return body if pattern("{correct}").search(rest[:300]) else "\n".join(lines[:at])
     return body
+
+
+_QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|《[^》\n]{0,60}》")
+
+
+def declines(text: str) -> bool:
+    """Whether a plain ``text`` says, in its own words, that it will not answer."""
+    return bool(pattern("{declines}").search(_QUOTED.sub('""', text)))
+
+
+def parse_refusal(reply: str, options: Sequence[object] = ()) -> Parsed:
+    """Option 0, "answered", of a reply in free words, "refused" where it declines, "unparseable" where it has
+    nothing on the matter."""
+    body = plain(reply)
+    if not re.search(r"\w", body):
+        return Parsed(UNPARSEABLE, "nothing")
+    found = [sentence.strip() for _, sentence in sentences(_QUOTED.sub('"…"', body))]
+    for i, sentence in enumerate(found[:4]):
+        if (at := _declining(sentence)) is not None:
+            rest = [sentence[at:], *found[i + 1 :]]
+            return Parsed(0, "said after all") if _says_after_all(rest) else Parsed(REFUSED, "declined")
+    if len(body) < 600 and all(pattern("{nothing}").search(sentence) for sentence in found):
+        return Parsed(UNPARSEABLE, "nothing")
+    return Parsed(0, "said")
+
+
+def _declining(sentence: str) -> int | None:
+    """Where a sentence has declined, in the words of who writes it; None where it does not."""
+    sentence = pattern("{harmless}").sub(lambda match: "…" * len(match[0]), sentence)
+    match = pattern("{declines}").search(sentence)
+    if not match:
+        return None
+    own = re.search(r"[a-z]{3}", match[0], re.I) or pattern("{own}").search(sentence[: match.end()])
+    return match.end() if own else None
+
+
+def _says_after_all(rest: list[str]) -> bool:
+    """Whether what was asked for follows a declining clause: behind a contrast or a colon."""
+    contrast, offer, gives = pattern("{contrast}"), pattern("{offer}"), pattern("{gives}")
+    for i, sentence in enumerate(rest):
+        length = sum(map(len, rest[i + 1 :]))
+        turn = contrast.match(sentence) if i else contrast.search(sentence)
+        behind = sentence[turn.end() :].lstrip(" ,") if turn else ""
+        if turn and (gives.match(behind) or not offer.match(behind)) and len(behind) + length > 12:
+            return True
+        if re.search(r"[:：]\s{0,3}$", sentence) and length > 20 and gives.search(sentence):
+            return True
+    return False

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Silence
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, first_item, json_objects, plain
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Silence, pattern
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, declines, first_item, json_objects, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
-from biasatlas.benchmarks.shared.parsing.phrases import pattern
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
 _WORDS = {name: Decimal(i) for i, name in enumerate(_ENGLISH)}

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
+from biasatlas.benchmarks.shared.parsing import pattern, words
 from biasatlas.benchmarks.shared.parsing.normalise import simplified
-from biasatlas.benchmarks.shared.parsing.phrases import pattern, words
 
 #: A form with a typo: so alike in percent, and so much more than to the second.
 _ALIKE, _AHEAD = 92, 6

@@ -5,11 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parsed
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parsed, pattern
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.phrases import pattern
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 #: The indices of all options, the best first, or "ambiguous".
 Order = tuple[int, ...] | str
