@@ -97,7 +97,7 @@ def _labels(row: dict) -> list[str]:
 
 def parsed(row: dict) -> str:
     """What the row's parser finds in its reply, as its truth is written."""
-    answer = REPLIES[row["reader"]](row["text"], row["asked"]).answer
+    answer = REPLIES[row["reader"]](row["text"], row["asked"])
     if isinstance(answer, tuple):
         return ">".join(row["labels"][i] for i in answer)
     return row["labels"][answer] if isinstance(answer, int) else answer

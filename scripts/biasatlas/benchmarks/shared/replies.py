@@ -99,7 +99,7 @@ def _reading(text: str, status: str, options: Options | None, parser: Parser | N
         return None, status
     if not parser or options is None:
         parser, options = None, as_options(["answered"])
-    reading = whole_answer(parser, text, options) if parser else REPLIES["refusal"](text, options).answer
+    reading = whole_answer(parser, text, options) if parser else REPLIES["refusal"](text, options)
     if isinstance(reading, int):
         return options.labels[reading], "ok"
     return None, "truncated" if status == "truncated" and reading == UNPARSEABLE else reading

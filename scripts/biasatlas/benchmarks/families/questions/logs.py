@@ -155,7 +155,7 @@ def _label(row: Logged, item: Mapping, unknown_names: list[str]) -> str:
     offered = {normal(option) for option in row.options}
     if answer in offered or answer in {normal(name) for name in unknown_names}:
         return item["unknown"]
-    return REFUSED if parse_refusal(row.answer).answer == REFUSED else UNPARSEABLE
+    return REFUSED if parse_refusal(row.answer) == REFUSED else UNPARSEABLE
 
 
 def _check_verdicts(title: str, said: list[tuple[Logged, bool, Mapping]]) -> None:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import yaml
 
@@ -27,14 +27,6 @@ UNPARSEABLE: Literal["unparseable"] = "unparseable"
 Silence = Literal["refused", "ambiguous", "unparseable"]
 #: The index of a label, or why there is none.
 Answer = int | Silence
-
-
-class Parsed(NamedTuple):
-    """The answer of a reply, and by what it was found: "mark", "whole", "announced", "head", "content", "mention"
-    ..."""
-
-    answer: Answer
-    evidence: str
 
 
 class Parser(Protocol):

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, pattern
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
 from biasatlas.benchmarks.shared.parsing.normalise import (
     MARK,
     answer_part,
@@ -34,9 +34,7 @@ _KEYS = re.compile(
     r"|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)",
     re.I,
 )
-_MARKED = re.compile(
-    rf"{MARK}:\s{{0,3}}([^\n]{{0,300}})|【(?:答案|最终答案|正确答案|参考答案)】[:\s]{{0,3}}([^\n]{{0,300}})"
-)
+_MARKED = re.compile(rf"(?:{MARK}:|【(?:最终|正确|参考)?答案】:?)\s{{0,3}}(\S[^\n]{{0,300}})")
 
 #: Between a letter and the text of its option.
 _BEHIND_LETTER = re.compile(r"[ \t.):,'\"\-—–]{0,5}")
@@ -54,15 +52,13 @@ class Evidence(NamedTuple):
     lettered: bool
 
 
-def parse_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
+def parse_choice(reply: str, options: Options | Sequence[str]) -> Answer:
     """The one of ``options`` that ``reply`` gives as its answer, in English or Chinese."""
     options, body = as_options(options), plain(reply)
-    if found := _from_json(body, options) or _from_mark(body, options):
-        return found
+    if (marked := _from_json(body, options)) is not None or (marked := _from_mark(body, options)) is not None:
+        return marked
     body = first_item(body, lambda line: _answers(line, options))
-    if (answer := _whole(body, options)) is not None:
-        return Parsed(answer, "whole")
-    return _decided(body, list(_evidence(body, options)), options)
+    return _decided(body, options)
 
 
 def _answers(line: str, options: Options) -> bool:
@@ -104,9 +100,10 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
             at += 1
         before = sentence[: here[0].start] if here else sentence
         corrects = corrects or bool(any_said and pattern("{correct}").search(before))
-        if not here or not (found := _said(sentence, here, options)):
+        alive = _standing(sentence, [mention for mention in here if mention.lettered] or here, options)
+        if not alive:
             continue
-        option, kind = found
+        option, kind = _foremost(sentence, alive)
         if kind == "announced" and (no := pattern("{declines}").search(sentence)):
             rest = sentence[no.end() :]
             if not (pattern("{contrast}").search(rest) or pattern("{conclude}").search(rest)):
@@ -152,55 +149,42 @@ def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Menti
     return mentions
 
 
-def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[int | None, str] | None:
-    """The option that a sentence gives and how; None of several; nothing where it only rules options out."""
-    mentions = [mention for mention in mentions if mention.lettered] or mentions
-    alive, kinds = _standing(sentence, mentions, options)
-    if any(mention.option < 0 for mention in alive):
-        return None, "contradiction"
-    return _foremost(sentence, alive, kinds) if alive else None
-
-
-def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[list[Mention], list[str]]:
-    """The mentions that a sentence does not deny, and of what kind each is: "neither A nor B" denies both."""
-    alive: list[Mention] = []
-    kinds: list[str] = []
+def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> list[tuple[Mention, str]]:
+    """The mentions that a sentence does not deny, each with its kind: "neither A nor B" denies both."""
+    alive: list[tuple[Mention, str]] = []
     for i, mention in enumerate(mentions):
         before = sentence[mentions[i - 1].end if i else 0 : mention.start]
         kind = _kind(before[-60:], sentence[mention.end : mention.end + 60], mention, i == 0, options.letters)
         if kind != "not":
-            alive.append(mention)
-            kinds.append(kind)
+            alive.append((mention, kind))
             continue
-        while i and alive and alive[-1] is mentions[i - 1] and kinds[-1] in ("mention", "head"):
-            if not _JOINED.fullmatch(sentence[alive[-1].end : mentions[i].start]):
+        while i and alive and alive[-1] in ((mentions[i - 1], "mention"), (mentions[i - 1], "head")):
+            if not _JOINED.fullmatch(sentence[alive[-1][0].end : mentions[i].start]):
                 break
             alive.pop()
-            kinds.pop()
             i -= 1
-    return alive, kinds
+    return alive
 
 
-def _foremost(sentence: str, alive: Sequence[Mention], kinds: Sequence[str]) -> tuple[int | None, str]:
-    """The option that mentions of these ``kinds`` put first, None where they do not."""
-    best, last = min(kinds, key=_SUREST.index), alive[-1]
-    turns = len(alive) > 1 and _TURN.search(sentence[alive[-2].end : last.start])
-    if turns and kinds[-1] in _SUREST[:3]:
-        return last.option, kinds[-1]
-    if len({mention.option for mention in alive}) == 1:
+def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
+    """The option that a sentence puts first, None where it does not, and how."""
+    best, (last, kind) = min((kind for _, kind in alive), key=_SUREST.index), alive[-1]
+    if any(mention.option < 0 for mention, _ in alive):
+        return None, "contradiction"
+    if len(alive) > 1 and kind in _SUREST[:3] and _TURN.search(sentence[alive[-2][0].end : last.start]):
+        return last.option, kind
+    if len({mention.option for mention, _ in alive}) == 1:
         return last.option, best
-    chosen = [mention for mention, kind in zip(alive, kinds, strict=True) if kind == best]
     joined = any(
-        a.option != b.option and _JOINED.fullmatch(sentence[a.end : b.start])
-        for a, b in itertools.pairwise(alive)
-        if a in chosen or b in chosen
+        a.option != b.option and best in (first, second) and _JOINED.fullmatch(sentence[a.end : b.start])
+        for (a, first), (b, second) in itertools.pairwise(alive)
     )
     if best != "better" and (joined or pattern("{even}").search(sentence)):
         return None, "tie"
+    chosen = [mention.option for mention, kind in alive if kind == best]
     if best == "mention":
         return None, "mentions"
-    one = best == "head" or len({mention.option for mention in chosen}) == 1
-    return (chosen[0].option, best) if one else (None, "tie")
+    return (chosen[0], best) if best == "head" or len(set(chosen)) == 1 else (None, "tie")
 
 
 def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool) -> str:
@@ -217,12 +201,8 @@ def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool)
         return "better"
     if leads and _CLOSED.match(after):
         return "head"
-    announces = (
-        r"(?s:.*)(?P<cue>{cue})(?P<gap>[^\n]{0,40})"
-        if letters
-        else r"(?s:.*)(?P<cue>{cue}|{topic})(?P<gap>[^\n]{0,40})"
-    )
-    cue = pattern(announces).fullmatch(before)
+    announces = "{cue}" if letters else "{cue}|{topic}"
+    cue = pattern(rf"(?s:.*)(?P<cue>{announces})(?P<gap>[^\n]{{0,40}})").fullmatch(before)
     if not cue or _CLAUSE.search(cue["gap"]):
         return "mention"
     if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
@@ -230,37 +210,36 @@ def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool)
     return "mention" if _WEIGHED.search(before) else "announced"
 
 
-def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
-    """The answer from all ``said``, in its order."""
-    if any(evidence.kind == "contradiction" for evidence in said):
-        return Parsed(AMBIGUOUS, "contradiction")
-    strong = [evidence for evidence in said if evidence.kind not in ("mention", "mentions")]
-    if any(evidence.lettered and evidence.option is not None for evidence in strong):
-        strong = [evidence for evidence in strong if evidence.lettered]
-    if [evidence.option for evidence in strong if evidence.kind == "head"][:2] == [0, 1]:  # the options, restated
-        strong = [evidence for evidence in strong if evidence.kind != "head"] or strong
-    given: set[int] = {evidence.option for evidence in strong if evidence.option is not None}
-    if len(given) == 1 and strong[-1].option is not None:
-        return Parsed(given.pop(), strong[-1].kind)
+def _decided(body: str, options: Options) -> Answer:
+    """The answer of ``body``: the option that it is, or what its sentences come to, in their order."""
+    if (answer := _whole(body, options)) is not None:
+        return answer
+    said = list(_evidence(body, options))
+    if any(each.kind == "contradiction" for each in said):
+        return AMBIGUOUS
+    strong = [each for each in said if each.kind not in ("mention", "mentions")]
+    if any(each.lettered and each.option is not None for each in strong):
+        strong = [each for each in strong if each.lettered]
+    if [each.option for each in strong if each.kind == "head"][:2] == [0, 1]:  # the options, restated
+        strong = [each for each in strong if each.kind != "head"] or strong
+    given = {each.option for each in strong} - {None}
     if strong:
         last = strong[-1]
-        others = [each for each in strong[:-1] if each.option != last.option]
-        surer = any(each.kind in ("whole", "announced") and each.option is not None for each in others)
-        if last.option is not None and (last.corrects or (not surer and (last.concludes or last.kind == "whole"))):
-            return Parsed(last.option, last.kind)
+        surer = any(each.kind in ("whole", "announced") and each.option not in (None, last.option) for each in strong)
+        ends = last.corrects or len(given) == 1 or (not surer and (last.concludes or last.kind == "whole"))
+        if last.option is not None and ends:
+            return last.option
         if len(given) == 1 and not last.concludes and strong[0].option is not None:
-            return Parsed(given.pop(), strong[0].kind)
-        return Parsed(REFUSED if not given and _declines(body, options) else AMBIGUOUS, "several")
+            return strong[0].option
+        return REFUSED if not given and _declines(body, options) else AMBIGUOUS
     if _declines(body, options):
-        return Parsed(REFUSED, "declined")
-    said = [evidence for evidence in said if evidence.lettered and evidence.option is not None] or said
-    named = {each.option for each in said if each.kind == "mention" and each.option is not None}
+        return REFUSED
+    said = [each for each in said if each.lettered and each.option is not None] or said
+    named = [each.option for each in said if each.kind == "mention" and each.option is not None]
     finished = (len(said) == 1 and len(body) < 30) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
-    if finished and len(named) == 1 and not any(evidence.kind == "mentions" for evidence in said):
-        return Parsed(named.pop(), "mention")
-    if not said and pattern("{open}[.。!！]?").fullmatch(body):
-        return Parsed(AMBIGUOUS, "several")
-    return Parsed(AMBIGUOUS if named or said else UNPARSEABLE, "mentions" if said else "nothing")
+    if finished and len(set(named)) == 1 and not any(each.kind == "mentions" for each in said):
+        return named[0]
+    return AMBIGUOUS if said or pattern("{open}[.。!！]?").fullmatch(body) else UNPARSEABLE
 
 
 def _declines(body: str, options: Options) -> bool:
@@ -270,26 +249,20 @@ def _declines(body: str, options: Options) -> bool:
     return declines(body)
 
 
-def _from_json(body: str, options: Options) -> Parsed | None:
+def _from_json(body: str, options: Options) -> Answer | None:
     """The answer under a key that names one; of probabilities the largest."""
-    found: list[Answer | None] = []
+    given: set[Answer | None] = set()
     for each in json_objects(body):
-        masses = {
-            option: value
-            for key, value in each.items()
-            if isinstance(value, int | float)
-            and math.isfinite(value)
-            and (option := options.content(str(key))) is not None
-        }
-        if len(masses) > 1 and (most := max(masses.values())) and list(masses.values()).count(most) == 1:
-            return Parsed(next(option for option, mass in masses.items() if mass == most), "key")
+        numbers = {key: value for key, value in each.items() if isinstance(value, int | float) and math.isfinite(value)}
+        masses = {options.content(str(key)): value for key, value in numbers.items()}
+        masses.pop(None, None)
+        if len(masses) > 1 and (most := max(masses.values())) and [*masses.values()].count(most) == 1:
+            return max(masses, key=masses.__getitem__)
         for key, value in each.items():
             if _KEYS.fullmatch(str(key).strip()):
-                found += [_value(part, options) for part in (value if isinstance(value, list) else [value])]
-    given = {value for value in found if value is not None}
-    if len(given) == 1:
-        return Parsed(given.pop(), "key")
-    return Parsed(AMBIGUOUS, "key") if given else None
+                given |= {_value(part, options) for part in (value if isinstance(value, list) else [value])}
+    given.discard(None)
+    return given.pop() if len(given) == 1 else AMBIGUOUS if given else None
 
 
 def _value(value: object, options: Options) -> Answer | None:
@@ -300,15 +273,10 @@ def _value(value: object, options: Options) -> Answer | None:
     return AMBIGUOUS if len(named) > 1 else named.pop() if named else REFUSED if declines(text) else None
 
 
-def _from_mark(body: str, options: Options) -> Parsed | None:
+def _from_mark(body: str, options: Options) -> Answer | None:
     """What the last explicit mark says: it decides against all prose."""
-    marks = [mark for mark in _MARKED.finditer(body) if (mark[1] or mark[2] or "").strip()]
-    if not marks:
-        return None
-    text = (marks[-1][1] or marks[-1][2]).strip()
-    if (answer := _whole(text, options)) is not None:
-        return Parsed(answer, "mark")
-    return _decided(text, list(_evidence(text, options)), options)._replace(evidence="mark")
+    marks = _MARKED.findall(body)
+    return _decided(marks[-1].strip(), options) if marks else None
 
 
 _LETTERED = re.compile(
@@ -337,7 +305,7 @@ _NEXT = re.compile(r"\n\s{0,9}\(?[2-9]\s{0,2}[.)]\s")
 _IN_QUOTES = re.compile(r"[\"“][^\"”\n]{0,400}[\"”]")
 
 
-def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
+def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Answer:
     """DBB's rule (Tables 5 and 11, English): a reply is "a) " and the answer, and fails to follow the instruction
     otherwise.
 
@@ -356,11 +324,11 @@ def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
     body = _NEXT.split(first_item(body, lambda line: bool(re.match(rf"[{letters}]\)", line))))[0]
     match = re.match(rf"(?:choice\)\s{{0,3}}<?([{letters}])>?(?:\s{{0,9}}$|\))|([{letters}])\)\s{{0,9}}[^\s])", body)
     if not match:
-        return Parsed(REFUSED if declines(plain(body)) else UNPARSEABLE, "form")
+        return REFUSED if declines(plain(body)) else UNPARSEABLE
     chosen = match[1] or match[2]
     behind = _IN_QUOTES.sub("", body[match.end() - 1 :])
     if picked := {letter.lower() for letter in _PICKED.findall(behind)} & set(letters):
-        return Parsed(letters.index(picked.pop()) if len(picked) == 1 else AMBIGUOUS, "form")
+        return letters.index(picked.pop()) if len(picked) == 1 else AMBIGUOUS
     if re.search(rf"(?<![A-Za-z(])[{letters.replace(chosen, '')}]\)", behind):
-        return Parsed(AMBIGUOUS, "form")
-    return Parsed(letters.index(chosen), "form")
+        return AMBIGUOUS
+    return letters.index(chosen)

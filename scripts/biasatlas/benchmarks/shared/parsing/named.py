@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Parser, pattern, words
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, pattern, words
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_strict_choice
 from biasatlas.benchmarks.shared.parsing.normalise import parse_refusal
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number, place
@@ -24,8 +25,8 @@ from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
 
 #: What the beginning of a reply says; None while it is open.
 Opening = Callable[[str, Options], Answer | None]
-#: Parses a whole reply, with its evidence.
-Whole = Callable[[str, Options | Sequence[str]], Parsed]
+#: Parses a whole reply: the index of an option, all of them in their order (rankings), or why there is none.
+Whole = Callable[[str, Options | Sequence[str]], Any]
 #: Characters in which an answer begins, if at all.
 _LONGEST = 600
 _OUTSIDE = re.compile(r"(?:[^\w-]|-(?!\d)|_(?=[\W_]))*")
@@ -54,7 +55,7 @@ class Choice:
     def __call__(self, text: str, options: Options | Sequence[str], complete: bool) -> Answer | None:
         options = as_options(options)
         found = self._decided(text, options)
-        return self.whole(text, options).answer if complete and found is None else found
+        return self.whole(text, options) if complete and found is None else found
 
     def _decided(self, text: str, options: Options) -> Answer | None:
         """What the shortest beginning of ``text`` says that says anything; beginnings are remembered."""
@@ -74,7 +75,7 @@ class Choice:
 
 def whole_answer(parser: Parser, text: str, options: Options | Sequence[str]) -> Answer:
     """What a parser of choices finds in a reply of which all is known."""
-    found = parser.whole(text, options).answer if isinstance(parser, Choice) else parser(text, options, True)
+    found = parser.whole(text, options) if isinstance(parser, Choice) else parser(text, options, True)
     if found is None:
         raise ValueError(f"a whole reply has no answer: {text!r}")
     return found

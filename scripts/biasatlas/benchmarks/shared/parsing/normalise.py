@@ -12,7 +12,7 @@ from functools import cache
 import json_repair
 from opencc import OpenCC
 
-from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Parsed, pattern
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer, pattern
 
 #: Characters of a reply that are looked at, and of its answer from each end.
 LONGEST, WINDOW = 1_000_000, 4_000
@@ -220,20 +220,20 @@ def declines(text: str) -> bool:
     return bool(pattern("{declines}").search(_QUOTED.sub('""', text)))
 
 
-def parse_refusal(reply: str, options: Sequence[object] = ()) -> Parsed:
+def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
     """Option 0, "answered", of a reply in free words, "refused" where it declines, "unparseable" where it has
     nothing on the matter."""
     body = plain(reply)
     if not re.search(r"\w", body):
-        return Parsed(UNPARSEABLE, "nothing")
+        return UNPARSEABLE
     found = [sentence.strip() for _, sentence in sentences(_QUOTED.sub('"…"', body))]
     for i, sentence in enumerate(found[:4]):
         if (at := _declining(sentence)) is not None:
             rest = [sentence[at:], *found[i + 1 :]]
-            return Parsed(0, "said after all") if _says_after_all(rest) else Parsed(REFUSED, "declined")
+            return 0 if _says_after_all(rest) else REFUSED
     if len(body) < 600 and all(pattern("{nothing}").search(sentence) for sentence in found):
-        return Parsed(UNPARSEABLE, "nothing")
-    return Parsed(0, "said")
+        return UNPARSEABLE
+    return 0
 
 
 def _declining(sentence: str) -> int | None:

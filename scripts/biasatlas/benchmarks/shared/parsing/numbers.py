@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Silence, pattern
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Silence, pattern
 from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, declines, first_item, json_objects, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 
@@ -70,12 +70,12 @@ def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     return found if isinstance(found, str) or low <= found <= high else UNPARSEABLE
 
 
-def parse_number(text: str, options: Options | Sequence[str], nearest: bool = False) -> Parsed:
+def parse_number(text: str, options: Options | Sequence[str], nearest: bool = False) -> Answer:
     """The number that a reply gives, as an index of ``options`` (numbers); ``nearest``: one between two of them is
     the nearer."""
     values = [Decimal(label) for label in as_options(options).labels]
     found = stated_number(text, min(values), max(values))
-    return Parsed(found if isinstance(found, str) else place(found, values, nearest), "number")
+    return found if isinstance(found, str) else place(found, values, nearest)
 
 
 def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | None:
