@@ -10,21 +10,20 @@ from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, declines
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
-_WORDS = {name: Decimal(i) for i, name in enumerate(_ENGLISH)}
-_HAN = {"两": Decimal(2), "十一": Decimal(11), "十二": Decimal(12), "十三": Decimal(13)}
-_HAN |= {name: Decimal(i) for i, name in enumerate("零一二三四五六七八九十")}
+_HAN = [*"零一二三四五六七八九十", "十一", "十二", "十三"]
+_WORDS = {name: Decimal(i) for names in (_ENGLISH, _HAN) for i, name in enumerate(names)} | {"两": Decimal(2)}
 _DIGITS = r"\d{1,4}(?:[.,]\d{1,3})?"
 _NUMBER = re.compile(
     rf"(?<![A-Za-z\d_#])(?<!\d[.,])(?<![A-Za-z]-)(?P<minus>(?<![\w)%])-)?(?P<digits>{_DIGITS})(?![a-zA-Z\d]|[.,]\d"
     rf"|\s?[+×*]\s?\d)(?P<half>\s?分半|半)?"
     rf"|(?P<han>(?:十[一二三]?|[零一二两三四五六七八九])(?:点[零一二三四五六七八九])?)(?=\s?分(?!之|别|析|明|享|钟))(?P<hanhalf>分半)?"
     r"|(?:^|(?<=[\s:,为是给打]))(?P<bare>[零一二两三四五六七八九十](?:点[零一二三四五六七八九])?)(?=\s?(?:$|[\n。]))"
-    rf"|\b(?P<word>{'|'.join(_WORDS)})\b(?P<wordhalf> and a half)?(?!-)",
+    rf"|\b(?P<word>{'|'.join(_ENGLISH)})\b(?P<wordhalf> and a half)?(?!-)",
     re.I | re.M,
 )
 _OVER = re.compile(
     rf"\s{{0,2}}(?:分|points?|stars?|marks?)?\s{{0,2}}(?:/|out of|of(?= \d)|分之)\s{{0,2}}(?:a )?({_DIGITS}"
-    rf"|{'|'.join(_WORDS)})",
+    rf"|{'|'.join(_ENGLISH)})",
     re.I,
 )
 _TO = re.compile(
@@ -65,8 +64,8 @@ def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
 def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number from ``low`` to ``high`` that a reply gives, or why there is none."""
     body = plain(text)
-    found = _from_json(body, low, high)
-    found = _from_text(body, low, high) if found is None else found
+    if (found := _from_json(body, low, high)) is None:
+        found = _from_text(body, low, high)
     return found if isinstance(found, str) or low <= found <= high else UNPARSEABLE
 
 
@@ -81,7 +80,7 @@ def parse_number(text: str, options: Options | Sequence[str], nearest: bool = Fa
 def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | None:
     """The number under a key that names the score of the whole, else a score."""
     parts = braced(body) or [body]
-    if len(parts) > 1 and len(parts := _objects_read(body, parts)) > 1:
+    if len(parts := _objects_read(body, parts)) > 1:
         found = {_from_json(part, low, high) for part in parts} - {None}
         return found.pop() if len(found) == 1 else AMBIGUOUS
     pairs = [(str(key).strip(), value) for each in json_objects(parts[0]) for key, value in each.items()]
@@ -89,8 +88,7 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | No
         given = {_value(value, low, high) for name, value in pairs if key.fullmatch(name)} - {None}
         if len(given) == 1:
             return given.pop()
-    numbers = {value for value in (_value(each, low, high) for _, each in pairs) if isinstance(value, Decimal)}
-    if numbers:
+    if numbers := {value for _, each in pairs if isinstance(value := _value(each, low, high), Decimal)}:
         return numbers.pop() if len(numbers) == 1 else AMBIGUOUS
     return REFUSED if any(isinstance(value, str) and declines(value) for _, value in pairs) else None
 
@@ -98,20 +96,17 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | No
 def _objects_read(body: str, parts: list[str]) -> list[str]:
     """Of several objects those that answer: the last after a correction, the first before another item or of a run,
     else all."""
-    scored = [part for part in parts if re.search(r"\d", part) and not re.search(r":\s?[<\[]\s?\w+", part)] or parts
-    between = body[body.index(scored[0]) + len(scored[0]) : body.rindex(scored[-1])]
+    between = body[body.index(parts[0]) + len(parts[0]) : body.rindex(parts[-1])]
     if pattern("{correct}").search(between):
-        return scored[-1:]
+        return parts[-1:]
     another = pattern(r"\n\W{0,4}(?:{item}|[^\n:{}]{1,20}:[^\n{}]*\n)")
-    return scored[:1] if len(scored) > 2 or another.search(between) else scored
+    return parts[:1] if len(parts) > 2 or another.search(between) else parts
 
 
 def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | None:
     if isinstance(value, list):
         given = [_value(each, low, high) for each in value[:20]]
         return AMBIGUOUS if len(given) > 1 and any(isinstance(each, Decimal) for each in given) else None
-    if isinstance(value, bool | dict) or value is None:
-        return None
     try:
         number = Decimal(str(value).strip())
         return number if number.is_finite() else None
@@ -152,15 +147,13 @@ def _blanked(body: str) -> str:
 def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number that the words of ``body`` give."""
     body = first_item(body, lambda line: bool(_LINE.fullmatch(line)))
-    body = re.sub(r"\d{7,}", "#", body)  # on no scale
     body = _HEADING.sub(r"\1: ", body)
     text = _blanked(body)
     found = _stated(text, high) or (_stated(body, high) if re.match(r"\(?\d+\s?[=(.]", body) else [])
     if not found:
         return REFUSED if declines(body) else UNPARSEABLE
     best = min(each.rank for each in found)
-    chosen = [each for each in found if each.rank == best]
-    last = chosen[-1]
+    last = (chosen := [each for each in found if each.rank == best])[-1]
     if (answer := _changed(text, last, [each for each in found if each.start > last.start])) is not None:
         return answer
     if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
@@ -210,11 +203,8 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
         value, over = _number(match), _OVER.match(text, match.end())
         between = text[end : match.start()] if found else ""
         end = over.end() if over else match.end()
-        if (
-            over
-            and (_WORDS.get(over[1].lower()) or Decimal(re.sub("[a-z]+", "-1", over[1].replace(",", ".").lower())))
-            != high
-        ):
+        top = over[1].lower().replace(",", ".") if over else ""
+        if over and (_WORDS[top] if top in _WORDS else Decimal(top)) != high:
             continue
         rank = _rank(text, match, over)
         if found and found[-1].value != value and len(between) < 24 and _TO.fullmatch(between):
@@ -230,10 +220,8 @@ def _rank(text: str, match: re.Match[str], over: object) -> int:
     before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 30]
     line = before.rpartition("\n")[2]
     sentence = re.split(r"[。!?]|\.\s", line)[-1]
-    unit = _UNIT.match(after)
-    rest = after[unit.end() :] if unit else after
-    total = _TOTAL.search(sentence) and not re.search(r"满分$", sentence)
-    if total or MARK in line or re.search(r"=\s{0,3}$", line):
+    rest = after[unit.end() :] if (unit := _UNIT.match(after)) else after
+    if MARK in line or re.search(r"=\s{0,3}$", line) or (_TOTAL.search(sentence) and not sentence.endswith("满分")):
         return 0
     closed = over or re.match(r"\s{0,3}(?:$|[\n,.。;:!()—–-]|because|因|as\b|since)", rest)
     if closed and match.start() < 24 and not re.search(r"\w", pattern("{lead}|{announce}").sub("", before)):
@@ -244,11 +232,8 @@ def _rank(text: str, match: re.Match[str], over: object) -> int:
 
 
 def _number(match: re.Match[str]) -> Decimal:
-    half = Decimal("0.5") if match["half"] or match["hanhalf"] or match["wordhalf"] else Decimal(0)
+    half = Decimal("0.5" if match["half"] or match["hanhalf"] or match["wordhalf"] else 0)
     if match["digits"]:
-        value = Decimal(match["digits"].replace(",", "."))
-        return (-value if match["minus"] else value) + half
-    if match["word"]:
-        return _WORDS[match["word"].lower()] + half
-    whole, _, part = (match["han"] or match["bare"]).partition("点")
-    return _HAN[whole] + (_HAN[part] / 10 if part else 0) + half
+        return Decimal((match["minus"] or "") + match["digits"].replace(",", ".")) + half
+    whole, _, part = (match["word"] or match["han"] or match["bare"]).lower().partition("点")
+    return _WORDS[whole] + (_WORDS[part] / 10 if part else 0) + half
