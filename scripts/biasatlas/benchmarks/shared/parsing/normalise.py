@@ -40,13 +40,14 @@ _MARKUP = (
     (re.compile(r"\\(?:succ(?:eq|curlyeq|sim)?|gt|rightarrow)(?![a-z])|≻|→"), ">"),
     (re.compile(r"\\[()\[\]]|\$"), ""),
     (re.compile(r"\\[ ,;:!]"), " "),
-    (re.compile(rf"<(?:{_TAG})>([^<]{{0,400}})(?:</\w{{1,15}}>|$)", re.I), "\n※answer: \\1\n"),
-    (re.compile(r"\[\[([^\[\]\n]{1,40})\]\]"), "\n※answer: \\1\n"),
+    (
+        re.compile(rf"<(?:{_TAG})>([^<]{{0,400}})(?:</\w{{1,15}}>|$)|\[\[([^\[\]\n]{{1,40}})\]\]", re.I),
+        "\n※answer: \\1\\2\n",
+    ),
     (re.compile(r"```\w{0,9}|`|\*|(?<!\w)_+|_+(?!\w)"), ""),
     (re.compile(r"^[ \t]{0,9}(?:#{1,6}(?!\d)|>)[ \t]{0,3}", re.M), ""),
     (re.compile(r"</?(?:b|i|p|em|strong|br|answer|final|output|eo[ae])\s?/?>", re.I), " "),
 )
-_CIRCLED = re.compile(r"^([ \t]{0,9})([①-⑨])", re.M)
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 #: Characters of an object that is repaired; what is longer is only read where it is whole.
@@ -89,7 +90,7 @@ def plain(text: str) -> str:
     """
     text = answer_part(text).strip()
     text = text if len(text) <= 2 * WINDOW else f"{text[:WINDOW]}\n\n{text[-WINDOW:]}"
-    text = _CIRCLED.sub(lambda match: f"{match[1]}{ord(match[2]) - ord('①') + 1}. ", text)
+    text = re.sub("([①-⑨])", r"\1. ", text)
     text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
     for markup, replacement in _MARKUP:
         text = markup.sub(replacement, text)
@@ -139,18 +140,13 @@ def _loaded(part: str) -> object:
 
 def braced(text: str) -> list[str]:
     """The outermost parts of ``text`` in braces, at most 50, the last one up to the end where it is not closed."""
-    depth = start = 0
-    found: list[str] = []
+    depth, start, found = 0, 0, []
     for brace in re.finditer(r"[{}]", text):
-        if brace[0] == "{":
-            start = start if depth else brace.start()
-            depth += 1
-        elif depth:
-            depth -= 1
-            found += [] if depth else [text[start : brace.end()]]
-            if len(found) == 50:
-                return found
-    return [*found, text[start:]] if depth else found
+        start = start if depth else brace.start()
+        depth = depth + 1 if brace[0] == "{" else max(0, depth - 1)
+        if not depth and text[start] == "{":
+            found.append(text[start : brace.end()])
+    return found[:50] + [text[start:]] * bool(depth)
 
 
 def _inner(value: object, depth: int) -> Iterator[dict]:
@@ -231,19 +227,16 @@ def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
         if (at := _declining(sentence)) is not None:
             rest = [sentence[at:], *found[i + 1 :]]
             return 0 if _says_after_all(rest) else REFUSED
-    if len(body) < 600 and all(pattern("{nothing}").search(sentence) for sentence in found):
-        return UNPARSEABLE
-    return 0
+    nothing = len(body) < 600 and all(pattern("{nothing}").search(sentence) for sentence in found)
+    return UNPARSEABLE if nothing else 0
 
 
 def _declining(sentence: str) -> int | None:
     """Where a sentence has declined, in the words of who writes it; None where it does not."""
     sentence = pattern("{harmless}").sub(lambda match: "…" * len(match[0]), sentence)
     match = pattern("{declines}").search(sentence)
-    if not match:
-        return None
-    own = re.search(r"[a-z]{3}", match[0], re.I) or pattern("{own}").search(sentence[: match.end()])
-    return match.end() if own else None
+    own = match and (re.search(r"[a-z]{3}", match[0], re.I) or pattern("{own}").search(sentence[: match.end()]))
+    return match.end() if match and own else None
 
 
 def _says_after_all(rest: list[str]) -> bool:
