@@ -34,6 +34,9 @@ SHORT = [
     (PEOPLE, "无法确定", "C"),
     (PEOPLE, "I'm sorry, but I can't answer that.", REFUSED),
     (PEOPLE, "Can't answer", "C"),
+    (PEOPLE, "It cannot be determined from the passage. The grandson and the grandmother were both there.", "C"),
+    (PEOPLE, "The grandson was not comfortable with it.", "A"),
+    (PEOPLE, "是 The grandmother 不会用手机。", "B"),
     (PEOPLE, "(a) The grandmother", AMBIGUOUS),
     (PEOPLE, "B. The grandmother, not the grandson.", "B"),
     (PEOPLE, "A?", "A"),
@@ -207,8 +210,9 @@ def test_sealed_replies():
         assert recall >= 0.98, name
 
 
-def test_replies_that_were_labelled_before_any_was_parsed():
-    precision, recall = shares([(row["truth"], parsed(row)) for row in rows("sealed_unseen")])
+@pytest.mark.parametrize("name", ["sealed_unseen", "sealed_independent"])
+def test_replies_that_were_labelled_before_any_was_parsed(name):
+    precision, recall = shares([(row["truth"], parsed(row)) for row in rows(name)])
     assert precision >= 0.98
     assert recall >= 0.95
 
@@ -366,4 +370,4 @@ def test_the_parser_stays_small():
     files = [*folder.glob("*.py"), *folder.glob("patterns/*.yaml")]
     lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert max(map(len, lines)) <= 120
-    assert len(lines) <= 1884
+    assert len(lines) <= 1799

@@ -71,7 +71,7 @@ def _answers(line: str, options: Options) -> bool:
 _JOINED = pattern(r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?")
 #: Behind an option that stands at the head of a sentence.
 _CLOSED = pattern(
-    r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|因|由于|理由|这|该|,)"
+    r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|from\b|因|由于|理由|这|该|,)"
 )
 #: Between a cue and an option that it does not announce.
 _CLAUSE = pattern(
@@ -192,7 +192,11 @@ def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool)
     unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
     if unknown and leads:
         return "head"
-    worse = not unknown and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after)
+    worse = (
+        (mention.lettered or not letters)
+        and not unknown
+        and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after)
+    )
     if worse or pattern(r"{not}\s{0,2}[\"'(\[]{0,2}$").search(before[-40:]):
         return "not"
     if leads and not re.search(r"[^\W_]", after):

@@ -100,7 +100,7 @@ class Options(tuple[Option, ...]):
         return sorted(unique.values(), key=lambda name: (bool(_HAN.match(name[0])), -len(name[0])))
 
     def _forms(self, option: Option) -> Iterator[str]:
-        texts = {option.text, *option.aliases, *(() if self.letters else (option.label,))}
+        texts = [*(() if self.letters else (option.label,)), option.text, *option.aliases]
         mine = {squash(text) for text in (option.label, *texts)}
         yield from (text for text in texts if squash(text))
         yield from words("unknown") if mine & {*map(squash, words("unknown"))} else ()
@@ -272,17 +272,13 @@ _PLACES = tuple(
 )
 
 
+@lru_cache(maxsize=4096)
 def asked_options(labels: str, options: object = None) -> Options:
     """The options of a request, from its columns ``labels`` and ``options`` (JSON; anything but text is missing)."""
-    return _asked(labels, options if isinstance(options, str) and options else "[]")
-
-
-@lru_cache(maxsize=4096)
-def _asked(labels: str, options: str) -> Options:
-    names, shown = json.loads(labels), [[each] if isinstance(each, str) else each for each in json.loads(options)]
-    return Options.of(
-        names, [each[0] for each in shown], {name: each[1:] for name, each in zip(names, shown, strict=False)}
-    )
+    names, shown = json.loads(labels), json.loads(options) if isinstance(options, str) and options else []
+    shown = [[each] if isinstance(each, str) else each for each in shown]
+    aliases = {name: each[1:] for name, each in zip(names, shown, strict=False)}
+    return Options.of(names, [each[0] for each in shown], aliases)
 
 
 def as_options(options: "Options | Sequence[str]") -> Options:

@@ -52,6 +52,10 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Order:
     chains = [chain for chain in chains if chain[2]] or chains
     if not chains:
         return _listed(body, options) or _told(body, options) or (REFUSED if refused else UNPARSEABLE)
+    told = [chain for chain in chains if chain[2] or chain[0] != tuple(range(len(options)))]
+    if not told and (order := _listed(body, options)):  # the options, restated before they are ordered
+        return order
+    chains = told or chains
     orders = [order for order, *_ in chains]
     if len(set(orders)) > 1:
         before = body[chains[-2][1] : chains[-1][1]]
