@@ -136,7 +136,8 @@ PARTIAL = [
 
 #: What models without an end of turn write until they are stopped.
 FILLINGS = [
-    *'1A({["*|>不选1.。? ',
+    *'1A({["*|>不选1.。? ﷺ<',
+    "The grandson or ",
     "A,",
     "\n",
     "<think>",
