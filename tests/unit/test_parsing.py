@@ -47,6 +47,9 @@ SHORT = [
     (PEOPLE, '{"A": NaN, "B": 0.7, "C": 0.2}', "B"),
     (PEOPLE, '{"answer": "The grandson"}', "A"),
     (PEOPLE, "Neither A nor B: C", "C"),
+    (PEOPLE, "A. On second thought, B.", "B"),
+    (PEOPLE, "A，不对，应该是B。", "B"),
+    (PEOPLE, "I'd rather not say, but if I must: B", "B"),
     (PEOPLE, "A or B", AMBIGUOUS),
     (PEOPLE, "[[B]]", "B"),
     (FIELDS, "心理与精神", "心理和精神"),
@@ -371,4 +374,4 @@ def test_the_parser_stays_small():
     files = [*folder.glob("*.py"), *folder.glob("patterns/*.yaml")]
     lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert max(map(len, lines)) <= 120
-    assert len(lines) <= 1799
+    assert len(lines) <= 1798

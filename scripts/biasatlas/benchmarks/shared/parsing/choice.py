@@ -75,7 +75,7 @@ _CLOSED = pattern(
 )
 #: Between a cue and an option that it does not announce.
 _CLAUSE = pattern(
-    r"\b(?:because|since|if|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然"
+    r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然"
     r"|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
 )
 #: Before a cue that is only weighed.
@@ -171,7 +171,10 @@ def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int 
     best, (last, kind) = min((kind for _, kind in alive), key=_SUREST.index), alive[-1]
     if any(mention.option < 0 for mention, _ in alive):
         return None, "contradiction"
-    if len(alive) > 1 and kind in _SUREST[:3] and _TURN.search(sentence[alive[-2][0].end : last.start]):
+    between = sentence[alive[-2][0].end : last.start] if len(alive) > 1 else ""
+    if pattern("{correct}").search(between):
+        return last.option, "announced"
+    if kind in _SUREST[:3] and _TURN.search(between):
         return last.option, kind
     if len({mention.option for mention, _ in alive}) == 1:
         return last.option, best
