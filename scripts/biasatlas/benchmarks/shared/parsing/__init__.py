@@ -7,8 +7,8 @@ and returns the index of an option, or
 - :data:`REFUSED`: the reply declines, and gives no answer;
 - :data:`UNPARSEABLE`: neither, also where a model is still thinking when its reply ends.
 
-Phrases are data (``patterns/*.yaml``), regular expressions by key, a file a language; a line that begins with "|" goes on the one above it. Every repeat in a pattern is bounded and the text is
-capped, so a reply of any length is parsed in time that does not grow with it.
+Phrases are data: regular expressions by key, a file a language (``patterns/*.yaml``); a line that begins with "|" goes
+on the one above it. Every repeat in a pattern is bounded and the text is capped, so that no reply takes long.
 """
 
 import re
@@ -49,7 +49,7 @@ def _tables() -> list[tuple[str, dict[str, str]]]:
 
 @cache
 def pattern(expression: str) -> re.Pattern[str]:
-    """``expression`` without regard to case; "{key}" stands for any phrase under that key, English ones as whole words."""
+    """``expression`` without regard to case; "{key}" stands for the phrases under it, in English as whole words."""
 
     def phrases(match: re.Match[str]) -> str:
         return "(?:" + "|".join(edge.format(table[match[1]]) for edge, table in _tables() if match[1] in table) + ")"

@@ -17,15 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import (
-    MARK,
-    answer_part,
-    declines,
-    first_item,
-    json_objects,
-    plain,
-    sentences,
-)
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
 
 _KEYS = re.compile(
@@ -75,7 +67,8 @@ _CLOSED = pattern(
 )
 #: Between a cue and an option that it does not announce.
 _CLAUSE = pattern(
-    r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然"
+    r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when"
+    r"|that the|who|which)\b|因为|由于|虽然"
     r"|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
 )
 #: Before a cue that is only weighed.
@@ -172,7 +165,7 @@ def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int 
     if any(mention.option < 0 for mention, _ in alive):
         return None, "contradiction"
     between = sentence[alive[-2][0].end : last.start] if len(alive) > 1 else ""
-    if pattern("{correct}").search(between):
+    if pattern("{correct}").search(between) and not pattern("{even}").search(between):
         return last.option, "announced"
     if kind in _SUREST[:3] and _TURN.search(between):
         return last.option, kind
@@ -304,38 +297,3 @@ def _whole(text: str, options: Options) -> Answer | None:
         letter = options.exact.get(lettered[1].casefold()) if options.letters else content
         return content if letter == content else AMBIGUOUS if letter is not None else None
     return options.content(text)
-
-
-#: What a list of the options may end with.
-_PICKED = re.compile(r"\banswer is:?[ \t]{0,3}([a-z])\)", re.I)
-_NEXT = re.compile(r"\n\s{0,9}\(?[2-9]\s{0,2}[.)]\s")
-_IN_QUOTES = re.compile(r"[\"“][^\"”\n]{0,400}[\"”]")
-
-
-def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Answer:
-    """DBB's rule (Tables 5 and 11, English): a reply is "a) " and the answer, and fails to follow the instruction
-    otherwise.
-
-    The bracket is needed and the letter is small; "Final Answer: " and quotes around it do not count against a
-    reply, nor is the form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words
-    before it follow it.
-
-    - ambiguous: "a) ... b) ...", "a) or b)", unless "the answer is a) ..." follows
-    - refused: another form, and the reply declines; unparseable: another form
-    """
-    letters = "".join(as_options(options).labels).lower()
-    body = answer_part(reply).strip()[:4000]
-    if len(body) > 1 and body[0] in "'\"‘“" and body[-1] in "'\"’”":
-        body = body[1:-1].strip()
-    body = re.sub(r"^final answer:\s{0,9}", "", body, flags=re.I)
-    body = _NEXT.split(first_item(body, lambda line: bool(re.match(rf"[{letters}]\)", line))))[0]
-    match = re.match(rf"(?:choice\)\s{{0,3}}<?([{letters}])>?(?:\s{{0,9}}$|\))|([{letters}])\)\s{{0,9}}[^\s])", body)
-    if not match:
-        return REFUSED if declines(plain(body)) else UNPARSEABLE
-    chosen = match[1] or match[2]
-    behind = _IN_QUOTES.sub("", body[match.end() - 1 :])
-    if picked := {letter.lower() for letter in _PICKED.findall(behind)} & set(letters):
-        return letters.index(picked.pop()) if len(picked) == 1 else AMBIGUOUS
-    if re.search(rf"(?<![A-Za-z(])[{letters.replace(chosen, '')}]\)", behind):
-        return AMBIGUOUS
-    return letters.index(chosen)
