@@ -71,8 +71,8 @@ _CLAUSE = pattern(
     r"|that the|who|which)\b|因为|由于|虽然"
     r"|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
 )
-#: Before a cue that is only weighed.
-_WEIGHED = pattern(
+#: Before a cue that announces what might be.
+_HYPOTHETICAL = pattern(
     r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
     r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while"
     r"|even if|at first (?:glance|sight)))[^,]{0,40}$"
@@ -207,7 +207,7 @@ def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool)
         return "mention"
     if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
         return "not"
-    return "mention" if _WEIGHED.search(before) else "announced"
+    return "mention" if _HYPOTHETICAL.search(before) else "announced"
 
 
 def _decided(body: str, options: Options) -> Answer:
