@@ -69,6 +69,8 @@ NUMBERS = [
     ("7 out of 10", "7.0"),
     ("6-8", AMBIGUOUS),
     ("3/5", UNPARSEABLE),
+    ("| Criterion | Max | Score |\n| --- | --- | --- |\n| Fairness | 5 | 4 |\n| Total | 10 | 9 |", "9.0"),
+    ("| 项目 | 满分 | 得分 |\n|---|---|---|\n| 公正 | 5 | 4 |\n| 总分 | 10 | 7 |", "7.0"),
     ('{"score": NaN}', UNPARSEABLE),
     ('{"score": "sNaN"}', UNPARSEABLE),
 ]
