@@ -67,9 +67,8 @@ _CLOSED = pattern(
 )
 #: Between a cue and an option that it does not announce.
 _CLAUSE = pattern(
-    r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when"
-    r"|that the|who|which)\b|因为|由于|虽然"
-    r"|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
+    r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when|that the"
+    r"|who|which)\b|因为|由于|虽然|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
 )
 #: Before a cue that announces what might be.
 _HYPOTHETICAL = pattern(
@@ -113,8 +112,7 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
-    """The mentions of ``body``: a letter with its own text is one, with another's it is of no option (-1); no
-    restated lists."""
+    """The mentions of ``body`` but restated lists: a letter with its own text is one, with another's of none (-1)."""
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None
@@ -287,8 +285,7 @@ _LETTERED = re.compile(
 
 
 def _whole(text: str, options: Options) -> Answer | None:
-    """The option that all of ``text`` is: its letter, its text, or both; "ambiguous": a letter and another option's
-    text."""
+    """The option that all of ``text`` is: letter, text or both; "ambiguous": a letter and another option's text."""
     text = text.strip()
     if options.letters and re.fullmatch(rf"[{''.join(options.labels)}]{{2,9}}", text) and len(set(text)) > 1:
         return AMBIGUOUS

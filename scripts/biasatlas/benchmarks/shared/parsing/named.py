@@ -39,15 +39,13 @@ _VERB = r"\s+(?:is|was|seems?|appears?|would|looks|sounds)"
 _PENDING = re.compile(rf"\s+[a-z0-9']*|{_VERB}\W{{1,4}}\w*|(?:[更最]|比?较|比)(?:不(?:容易?出?)?)?")
 _OWN_SENTENCE = pattern(
     _VERB + r"\W{1,4}(?:not|wrong|incorrect|unlikely|less|an?|about)\b|\s+(?:says|describes|mentions|assumes|states"
-    r"|suggests|implies|requires|needs|contradicts)\W|(?:[更最]|比?较)(?:不(?!错|容易出?错)|少见|罕见|[难低小])|不|错"
-    r"|{after}"
+    r"|suggests|implies|requires|needs|contradicts)\W|(?:[更最]|比?较)(?:不(?!错|容易出?错)|少见|罕见|[难低小])|不|错|{after}"
 )
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A parser of choices: what ``opening`` decides, and of a whole text in which that decides nothing, what
-    ``whole`` finds."""
+    """A parser of choices: what ``opening`` decides, else, where a text is complete, what ``whole`` finds."""
 
     whole: Whole
     opening: Opening
@@ -257,8 +255,7 @@ def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Answer:
 
 
 def open_strict_choice(text: str, options: Options) -> Answer | None:
-    """The beginning of a reply in DBB's format: decided once a word follows the bracket and cannot join another
-    option."""
+    """The beginning of a reply in DBB's format: decided once a word that joins no other follows the bracket."""
     letters = "".join(options.labels).lower()
     body = re.sub(r"^final answer:\s{0,9}", "", text.lstrip().lstrip("'\"‘“"), flags=re.I)
     if match := re.match(rf"[{letters}]\)\s{{0,9}}<?(\w+)\W", body):

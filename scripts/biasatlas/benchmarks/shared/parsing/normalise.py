@@ -157,8 +157,7 @@ def _inner(value: object, depth: int) -> Iterator[dict]:
 
 
 def sentences(text: str) -> list[tuple[int, str]]:
-    """The sentences of a plain ``text`` with their places, at most 200: the first and last hundred. "A. He left" is
-    one."""
+    """The sentences of a plain ``text``, with their places: the first and last hundred. "A. He left" is one."""
     found, start = [], 0
     for stop in re.finditer(
         r"\n+|[。!?;]+[\"')\]]{0,3}|\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)|(?<=[\u3400-\u9fff])\.", text
@@ -191,8 +190,7 @@ _OTHER = pattern(
 
 
 def first_item(body: str, answers: Callable[[str], bool]) -> str:
-    """The plain ``body`` up to where the next item begins, if its first line answers (``answers``) and nothing
-    corrects it."""
+    """The plain ``body`` up to the next item, if its first line ``answers`` and nothing corrects it."""
     lines = body.split("\n")
     if len(lines) == 1 or not answers(lines[0].strip()):
         return body
@@ -217,8 +215,7 @@ def declines(text: str) -> bool:
 
 
 def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
-    """Option 0, "answered", of a reply in free words, "refused" where it declines, "unparseable" where it has
-    nothing on the matter."""
+    """Of a reply in free words: option 0 ("answered"), or that it declines or has nothing on the matter."""
     body = plain(reply)
     if not re.search(r"\w", body):
         return UNPARSEABLE

@@ -42,8 +42,7 @@ _ENUMERATED = re.compile(
 
 
 class _Stated(NamedTuple):
-    """A number, the rank of how it is stated (0 the surest), its place, and whether it is one of several
-    alternatives."""
+    """A number, how it is stated (0 the surest), its place, and whether it is one of several alternatives."""
 
     value: Decimal
     rank: int
@@ -52,8 +51,7 @@ class _Stated(NamedTuple):
 
 
 def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
-    """The index of ``value`` among ``values``, or of the ``nearest`` (of two, the larger); unparseable off the
-    scale."""
+    """The index of ``value`` among ``values``, or of the ``nearest`` (of two, the larger); none off the scale."""
     if value in values:
         return list(values).index(value)
     if not nearest or not min(values) <= value <= max(values):
@@ -70,8 +68,7 @@ def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | Silence:
 
 
 def parse_number(text: str, options: Options | Sequence[str], nearest: bool = False) -> Answer:
-    """The number that a reply gives, as an index of ``options`` (numbers); ``nearest``: one between two of them is
-    the nearer."""
+    """The number that a reply gives, as an index of ``options`` (numbers), or of the ``nearest`` of them."""
     values = [Decimal(label) for label in as_options(options).labels]
     found = stated_number(text, min(values), max(values))
     return found if isinstance(found, str) else place(found, values, nearest)
@@ -94,8 +91,7 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | No
 
 
 def _objects_read(body: str, parts: list[str]) -> list[str]:
-    """Of several objects those that answer: the last after a correction, the first before another item or of a run,
-    else all."""
+    """Of objects those that answer: the last after a correction, the first before another item or of many."""
     between = body[body.index(parts[0]) + len(parts[0]) : body.rindex(parts[-1])]
     if pattern("{correct}").search(between):
         return parts[-1:]

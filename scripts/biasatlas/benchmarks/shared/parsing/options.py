@@ -219,10 +219,9 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
 
 
 _LETTER = re.compile(
-    r"(?P<noun>\b(?:option|sentence|statement|choice|letter|candidate|number)\s{1,2}|(?:选项|句子?)\s{0,2})?"
-    r"[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w"
-    r"|'(?!s (?:the|more|most|right|correct|my|best|it)\b)\w)"
-    r"(?P<close>[\"')\]>]{0,3})(?:选项|[项句](?:子|话)?)?",
+    r"(?P<noun>\b(?:option|sentence|statement|choice|letter|candidate|number)\s{1,2}|(?:选项"
+    r"|句子?)\s{0,2})?[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w"
+    r"|'(?!s (?:the|more|most|right|correct|my|best|it)\b)\w)(?P<close>[\"')\]>]{0,3})(?:选项|[项句](?:子|话)?)?",
     re.I,
 )
 
@@ -257,11 +256,10 @@ _NOUN = r"(?:\s(?:sentence|option|one|statement|choice|continuation|answer))"
 _THING = r"(?:一?[个种])?(?:句[子话]?|选项|情况|说法|陈述|描述|叙述|答案)"
 _PLACES = tuple(
     re.compile(
-        rf"(?<!after )(?<!until )\b(?:the\s)?(?:{word}){_NOUN}|\bthe\s(?:{word})(?=\s(?:is|seems|sounds|would"
-        rf"|because|since|makes|as|more|appears|reads|fits)\b|[.,;]|\s?$)"
-        rf"|\b(?:sentence|option|statement|choice|number)\s?(?:number\s|no\.\s?|#)?(?:{number}|{spelt})(?!\w)"
-        rf"|(?<![一每逐])(?:句子?|选项){number}(?![\d个])|第{number}(?:{_THING}|(?:个|种)(?=[^\w]|更|比|的|较|描|最|所|发|也|略|稍|$)"
-        rf"|句(?!话))|{side}",
+        rf"(?<!after )(?<!until )\b(?:the\s)?(?:{word}){_NOUN}|\bthe\s(?:{word})(?=\s(?:is|seems|sounds|would|because"
+        rf"|since|makes|as|more|appears|reads|fits)\b|[.,;]|\s?$)|\b(?:sentence|option|statement|choice"
+        rf"|number)\s?(?:number\s|no\.\s?|#)?(?:{number}|{spelt})(?!\w)|(?<![一每逐])(?:句子?|选项){number}(?![\d个])"
+        rf"|第{number}(?:{_THING}|(?:个|种)(?=[^\w]|更|比|的|较|描|最|所|发|也|略|稍|$)|句(?!话))|{side}",
         re.I,
     )
     for word, number, spelt, side in (
