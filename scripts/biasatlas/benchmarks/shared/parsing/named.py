@@ -58,7 +58,7 @@ class Choice:
     def _decided(self, text: str, options: Options) -> Answer | None:
         """What the shortest beginning of ``text`` says that says anything; beginnings are remembered."""
         if any(option.text or option.aliases for option in options) and not _touches(text, options):
-            options = as_options(options.labels)  # what was found for labels alone holds for all requests with them
+            options = options.alone  # what was found for labels alone holds for all requests with them
         known: dict[tuple[Opening, str], Answer | None] = options.__dict__.setdefault("openings", {})
         if len(known) > 500_000:
             known.clear()
@@ -114,8 +114,7 @@ def _begins_any(body: str, candidates: Sequence[str]) -> bool:
 
 def _starts(body: str, word: str) -> bool:
     """Whether ``body`` starts with all of ``word``."""
-    inside = _WORD.match(word[-1:]) and _WORD.match(body[len(word) : len(word) + 1])
-    return body.startswith(word) and not inside
+    return body.startswith(word) and not (_WORD.match(word[-1:]) and _WORD.match(body[len(word) : len(word) + 1]))
 
 
 def open_choice(text: str, options: Options) -> Answer | None:

@@ -78,6 +78,11 @@ class Options(tuple[Option, ...]):
         return tuple(option.label for option in self)
 
     @cached_property
+    def alone(self) -> "Options":
+        """The labels, without texts and aliases."""
+        return Options.of(self.labels)
+
+    @cached_property
     def letters(self) -> bool:
         """Whether the labels are letters."""
         return all(re.fullmatch(r"[A-Za-z]", label) for label in self.labels)
