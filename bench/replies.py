@@ -39,7 +39,7 @@ def answers(names: Sequence[str]) -> pd.DataFrame:
             for author, of in AUTHORS.items():
                 if of == (row["reader"], row["language"]):
                     labels = [*row["labels"], "AB"] if author == "mcbe_first_five_characters" else row["labels"]
-                    answer = MCBE_REPLIES[author](row["text"], labels).answer
+                    answer = MCBE_REPLIES[author](row["text"], labels)
                     label = labels[answer] if isinstance(answer, int) else answer
                     found.append({"parser": author, **columns, "found": label})
     return pd.DataFrame(found)

@@ -28,7 +28,12 @@ with job(snakemake) as this:
             path = given["requests"].get((benchmark, protocol, task))
             return sizes.sizes(pq.ParquetFile(path).iter_batches()) if path else None
         if role == "parses":
-            return None
+            asked = [
+                row for row in plan if row.role == "answers" and not row.reason and row[2:4] == (benchmark, protocol)
+            ]
+            return sizes.of_second_parse(
+                [(counted(*row[1:5]), check.samples_choices(config.models[row.model])) for row in asked]
+            )
         rows = read_parquet(given["items"][benchmark])
         if role == "orders":
             categories = selection.categories(config, benchmark, task)
@@ -57,9 +62,10 @@ with job(snakemake) as this:
         _, asked = rounds_of(items, design, asking_order(items, design))[0]
         return len(asked), sizes.of_frame(requests[requests["item_id"].isin(asked)])
 
+    plan = [Planned(*row) for row in this.step["plan"]]
     rows: list[dict] = []
     silent = set()  # of whose answers there will be none to judge
-    for planned in (Planned(*row) for row in this.step["plan"]):
+    for planned in plan:
         if planned.role == "judges" and (planned.of, *planned[2:5]) in silent:
             planned = planned._replace(reason=f"{planned.of} is asked none of what it would judge")
         requests = None if planned.reason else counted(planned.role, *planned[2:5])

@@ -47,7 +47,7 @@ with job(snakemake) as this:
             rows += agreement
             remarks.append(second_parse.agreement(model, name, by, agreement))
             lost = lost.merge(again[["request_id", "repeat", "second_parse"]], on=["request_id", "repeat"], how="left")
-        elif kind == "replies":
+        elif kind == "replies" and not by:  # else a second parse failed
             remarks.append(second_parse.offer(this.name, model, name, found))
         unparsed.append(lost.assign(model=model, task=name)[["model", "task", *lost]])
         if len(lost):

@@ -34,6 +34,9 @@ SHORT = [
     (PEOPLE, "无法确定", "C"),
     (PEOPLE, "I'm sorry, but I can't answer that.", REFUSED),
     (PEOPLE, "Can't answer", "C"),
+    (PEOPLE, "It cannot be determined from the passage. The grandson and the grandmother were both there.", "C"),
+    (PEOPLE, "The grandson was not comfortable with it.", "A"),
+    (PEOPLE, "是 The grandmother 不会用手机。", "B"),
     (PEOPLE, "(a) The grandmother", AMBIGUOUS),
     (PEOPLE, "B. The grandmother, not the grandson.", "B"),
     (PEOPLE, "A?", "A"),
@@ -44,6 +47,9 @@ SHORT = [
     (PEOPLE, '{"A": NaN, "B": 0.7, "C": 0.2}', "B"),
     (PEOPLE, '{"answer": "The grandson"}', "A"),
     (PEOPLE, "Neither A nor B: C", "C"),
+    (PEOPLE, "A. On second thought, B.", "B"),
+    (PEOPLE, "A，不对，应该是B。", "B"),
+    (PEOPLE, "I'd rather not say, but if I must: B", "B"),
     (PEOPLE, "A or B", AMBIGUOUS),
     (PEOPLE, "[[B]]", "B"),
     (FIELDS, "心理与精神", "心理和精神"),
@@ -63,6 +69,8 @@ NUMBERS = [
     ("7 out of 10", "7.0"),
     ("6-8", AMBIGUOUS),
     ("3/5", UNPARSEABLE),
+    ("| Criterion | Max | Score |\n| --- | --- | --- |\n| Fairness | 5 | 4 |\n| Total | 10 | 9 |", "9.0"),
+    ("| 项目 | 满分 | 得分 |\n|---|---|---|\n| 公正 | 5 | 4 |\n| 总分 | 10 | 7 |", "7.0"),
     ('{"score": NaN}', UNPARSEABLE),
     ('{"score": "sNaN"}', UNPARSEABLE),
 ]
@@ -133,7 +141,8 @@ PARTIAL = [
 
 #: What models without an end of turn write until they are stopped.
 FILLINGS = [
-    *'1A({["*|>不选1.。? ',
+    *'1A({["*|>不选1.。? ﷺ<',
+    "The grandson or ",
     "A,",
     "\n",
     "<think>",
@@ -167,13 +176,13 @@ def test_what_is_kept_is_as_it_was_written(name):
 
 @pytest.mark.parametrize(("options", "text", "expected"), SHORT)
 def test_short_replies(options, text, expected):
-    found = REPLIES["letter"](text, options).answer
+    found = REPLIES["letter"](text, options)
     assert (options.labels[found] if isinstance(found, int) else found) == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), NUMBERS)
 def test_short_numbers(text, expected):
-    found = REPLIES["decimal"](text, TENTHS).answer
+    found = REPLIES["decimal"](text, TENTHS)
     assert (TENTHS[found] if isinstance(found, int) else found) == expected
 
 
@@ -207,8 +216,9 @@ def test_sealed_replies():
         assert recall >= 0.98, name
 
 
-def test_replies_that_were_labelled_before_any_was_parsed():
-    precision, recall = shares([(row["truth"], parsed(row)) for row in rows("sealed_unseen")])
+@pytest.mark.parametrize("name", ["sealed_unseen", "sealed_independent"])
+def test_replies_that_were_labelled_before_any_was_parsed(name):
+    precision, recall = shares([(row["truth"], parsed(row)) for row in rows(name)])
     assert precision >= 0.98
     assert recall >= 0.95
 
@@ -324,7 +334,7 @@ BROKEN = ["NaN", "Infinity", "1e400", "null", "-", "½", "七", "①", "零点",
 )
 def test_no_reply_stops_the_parser(asked, head, pieces):
     name, options = asked
-    answer = REPLIES[name](head + "".join(pieces), options).answer
+    answer = REPLIES[name](head + "".join(pieces), options)
     assert answer in NO_LABEL or isinstance(answer, int | tuple)
 
 
@@ -366,4 +376,4 @@ def test_the_parser_stays_small():
     files = [*folder.glob("*.py"), *folder.glob("patterns/*.yaml")]
     lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert max(map(len, lines)) <= 120
-    assert len(lines) <= 2183
+    assert len(lines) <= 1780

@@ -184,7 +184,13 @@ def test_replies_without_an_answer_are_written_down_ready_to_label(run):
     rows = [json.loads(line) for line in (run / "replies/unparsed.jsonl").read_text(encoding="utf-8").splitlines()]
     assert "ambiguous" in report and "'A or B'" in report
     (row,) = (row for row in rows if row["text"] == "A or B")
-    assert {"reader": "letter", "labels": ["A", "B"], "truth": "", "found": "ambiguous"}.items() <= row.items()
+    assert {
+        "reader": "letter",
+        "labels": ["A", "B"],
+        "options": None,
+        "truth": "",
+        "found": "ambiguous",
+    }.items() <= row.items()
     assert all(row["text"] != "A" for row in rows)
 
 

@@ -36,7 +36,7 @@ def run(tmp_path_factory):
             "masked": {"kind": "masked", "source": str(folder / "masked")},
         }
         written["benchmarks"] = {
-            "crows_pairs": {"data": "sample"},
+            "crows_pairs": {"data": "sample", "parse_with": "endpoint"},
             "mcbe": {"data": "sample", "categories": ["age"], "judge": "endpoint"},
         }
 
@@ -63,6 +63,10 @@ def test_every_task_is_measured_or_says_why_not(run):
     assert row["minutes"] == pytest.approx(len(requests) / (600 * 0.95))
     judged = table.loc[("endpoint", "judges tiny-0", "BA")]
     assert judged["cost"] > 0
+    # Only the endpoint's choices are replies, and each may have to be parsed again.
+    parsed = table.xs("parses", level="role").iloc[0]
+    assert parsed["calls"] == parsed["requests"] == (requests["repeats"].fillna(1)).sum()
+    assert parsed["cost"] > 0 and parsed["prompt_tokens"] > row["prompt_tokens"]
     assert table.loc[("tiny-0", "answers", "pair_choice"), ["longest_tokens", "context_tokens"]].notna().all()
     text = (folder / "results/check.txt").read_text()
     assert "all: " in text and " USD" in text

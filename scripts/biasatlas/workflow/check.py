@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.calls import bound
+from biasatlas.models.endpoint.calls import bound, is_exact
 from biasatlas.models.endpoint.entry import ApiEntry, read_found
 from biasatlas.models.entry import Entry
 from biasatlas.models.interface import ModelContext
@@ -38,7 +38,7 @@ COLUMNS = (
 #: Why requests are not known yet, by role.
 _COUNTED_LATER = {
     "answers": "counted once a judge has put the contexts in order",
-    "parses": "counted once there are replies: one for each that could not be parsed, and 100 of each model and task",
+    "parses": "counted once there are replies",
 }
 
 
@@ -58,6 +58,7 @@ def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) 
     if reasons := dict.fromkeys(preview.reason for preview in previews if preview.reason):
         remarks.append(f"{requests.loc[~able, 'requests'].sum()} requests are not asked: {'; '.join(reasons)}")
     remarks += dict.fromkeys(preview.remark for preview in previews)
+    remarks += ["as if no reply could be parsed"] if planned.role == "parses" else []
     longest = max((preview.tokens or 0 for preview in previews), default=0)
     limit = next((preview.context_tokens for preview in previews if preview.context_tokens), None)
     if limit and longest > limit:
@@ -75,6 +76,11 @@ def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) 
     if KINDS[context.entry.kind].calls_api:
         values |= bound(cast(ApiEntry, context.entry), asked, read_found(context.ready))
     return values
+
+
+def samples_choices(entry: Entry) -> bool:
+    """Whether there are replies to choices that a model makes, and no exact probabilities."""
+    return KINDS[entry.kind].calls_api and not is_exact(cast(ApiEntry, entry))
 
 
 def in_rounds(row: Mapping[str, Any], items: int, first: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import replies as kit
 from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.errors import UserError
 from biasatlas.files import atomic_file, read_asked, read_parquet, read_responses, without_formulas, write_csv
 from biasatlas.validation import nearest
@@ -75,11 +76,13 @@ def unparsed(results: Path, most: int) -> str:
         rest = kit.unparsed(found)
         if len(rest):
             shown.append(f"{' '.join(keys.values())}: {len(rest)} of {len(found)}\n\n{kit.examples(rest, most)}")
-        asked = found.set_index(["request_id", "repeat"])[["parser", "labels"]]
+        asked = found.set_index(["request_id", "repeat"])[["parser", "labels", "options"]]
         for row in rest.itertuples():
-            parser, labels = asked.loc[(row.request_id, row.repeat)]
+            parser, labels, given = asked.loc[(row.request_id, row.repeat)]
+            texts = [option.text for option in asked_options(json.dumps(labels or ["answered"]), given)]
             known = {"reader": parser if isinstance(parser, str) else "refusal", "labels": labels or ["answered"]}
-            rows.append(keys | known | {"form": row.form, "found": row.outcome, "truth": "", "text": row.text})
+            known |= {"options": texts if any(texts) else None, "form": row.form, "found": row.outcome}
+            rows.append(keys | known | {"truth": "", "text": row.text})
     if rows:
         path = results / "replies" / "unparsed.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Requests counted by their settings, column by column: a benchmark may have millions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Options
+from biasatlas.benchmarks.shared import second_parse
 from biasatlas.columns import REQUEST_COLUMNS
 from biasatlas.resources import Resources
 
@@ -86,6 +87,28 @@ def of_judge(
     """
     asked = of_frame(_asked_of_judge(benchmark, items, requests, task, options, resources))
     return asked.assign(prompt_tokens=asked["prompt_tokens"] + asked["requests"] * requests["max_tokens"].max())
+
+
+def of_second_parse(asked: Sequence[tuple[pd.DataFrame | None, bool]]) -> pd.DataFrame | None:
+    """:func:`sizes` of the most that a model is asked that parses replies again; None where requests are not known yet.
+
+    As if none of the replies could be parsed, and each is as long as it may be. ``asked`` has the requests of each model and
+    task, and whether there are replies to its choices.
+    """
+    known = [
+        frame[(frame["kind"] == "generation") | (frame["kind"].eq("choice") & told)]
+        for frame, told in asked
+        if frame is not None
+    ]
+    replies = pd.concat(known) if known else pd.DataFrame()
+    if len(known) < len(asked) or replies.empty:
+        return None
+    count = replies["requests"] * replies["repeats"].fillna(1)
+    text = {"asked": "x", "item_id": "x", "text": "x", "labels": [["x"]], "options": None}
+    one = of_frame(second_parse.build_requests(pd.DataFrame(text)))
+    # Options stand in a request, so they are no longer than it.
+    given = replies["prompt_tokens"] * replies["repeats"].fillna(1) + count * replies["max_tokens"].fillna(1)
+    return one.assign(requests=count.sum(), prompt_tokens=one["prompt_tokens"] * count.sum() + given.sum())
 
 
 def _asked_of_judge(

@@ -113,7 +113,7 @@ def compare(parser: str, seed: int, longest: int = MAX_TOKENS) -> Agreement:
     ((mass, unresolved),), _ = answer_probabilities(model, [question], Memory(2048))
     texts = sampled(model, prompt, write, longest, seed)
     stopped = frequencies(texts, lambda text: PARSERS[parser](text, labels, True), len(labels))
-    whole = frequencies(texts, lambda text: REPLIES[parser](text, labels).answer, len(labels))
+    whole = frequencies(texts, lambda text: REPLIES[parser](text, labels), len(labels))
     n = len(labels)
     gaps = np.abs(mass - stopped).max(), np.abs(mass - whole).max()
     return Agreement(mass[:n].sum(), mass[n], mass[n + 1], unresolved, *gaps)

@@ -100,7 +100,7 @@ def analysis_status(status: str, text: str | None, options: McBEOptions) -> str:
         return "ok"
     if not (isinstance(text, str) and text.strip()):
         return "unparseable"
-    return "refused" if REPLIES["refusal"](text, ["answered"]).answer == REFUSED else "ok"
+    return "refused" if REPLIES["refusal"](text, ["answered"]) == REFUSED else "ok"
 
 
 def score_labels(max_score: int) -> list[str]:

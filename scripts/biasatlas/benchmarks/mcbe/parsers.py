@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
-from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer, Parsed, Parser
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer, Parser
 from biasatlas.benchmarks.shared.parsing.named import REPLIES, Choice, Whole
-from biasatlas.benchmarks.shared.parsing.normalise import plain
+from biasatlas.benchmarks.shared.parsing.normalise import declines, plain
 from biasatlas.benchmarks.shared.parsing.numbers import place, stated_number
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 
 def letter_in_five(text: str) -> str | None:
@@ -64,23 +63,23 @@ def _without_answer(text: str) -> Literal["refused", "unparseable"]:
     return REFUSED if declines(plain(text)) else UNPARSEABLE
 
 
-def _read_letter_in_five(text: str, options: Options | Sequence[str]) -> Parsed:
+def _read_letter_in_five(text: str, options: Options | Sequence[str]) -> Answer:
     letter = letter_in_five(text)
-    return Parsed(_without_answer(text) if letter is None else as_options(options).labels.index(letter), "released")
+    return _without_answer(text) if letter is None else as_options(options).labels.index(letter)
 
 
-def _read_any_label(text: str, options: Options | Sequence[str]) -> Parsed:
+def _read_any_label(text: str, options: Options | Sequence[str]) -> Answer:
     labels = as_options(options).labels
     label = any_label(text, labels)
-    return Parsed(_without_answer(text) if label is None else labels.index(label), "released")
+    return _without_answer(text) if label is None else labels.index(label)
 
 
-def _read_first_number(text: str, options: Options | Sequence[str]) -> Parsed:
+def _read_first_number(text: str, options: Options | Sequence[str]) -> Answer:
     value = first_number(text)
     if value is None:
-        return Parsed(_without_answer(text), "released")
+        return _without_answer(text)
     values = [Decimal(label) for label in as_options(options).labels]
-    return Parsed(place(Decimal(str(value)), values, nearest=True), "released")
+    return place(Decimal(str(value)), values, nearest=True)
 
 
 #: Parsers of whole replies, the authors' and ours, by the name that a request's column ``parser`` has.
@@ -92,16 +91,16 @@ MCBE_REPLIES: dict[str, Whole] = {
 
 
 def _open_letter_in_five(text: str, options: Options) -> Answer | None:
-    return _read_letter_in_five(text, options).answer if len(text) >= 5 else None
+    return _read_letter_in_five(text, options) if len(text) >= 5 else None
 
 
 def _open_any_label(text: str, options: Options) -> Answer | None:
-    return None if any_label(text, options.labels) is None else _read_any_label(text, options).answer
+    return None if any_label(text, options.labels) is None else _read_any_label(text, options)
 
 
 def _open_first_number(text: str, options: Options) -> Answer | None:
     match = re.search(r"\d+(?:\.\d+)?", text)
-    return None if match is None or text[match.end() :] in ("", ".") else _read_first_number(text, options).answer
+    return None if match is None or text[match.end() :] in ("", ".") else _read_first_number(text, options)
 
 
 #: The same for choices.
@@ -114,4 +113,4 @@ PARSERS: dict[str, Parser] = {
 
 def read_reply(parser: str, text: str, labels: Sequence[str]) -> Answer:
     """A whole reply, as the parser of this name has it."""
-    return (REPLIES | MCBE_REPLIES)[parser](text, labels).answer
+    return (REPLIES | MCBE_REPLIES)[parser](text, labels)

@@ -99,7 +99,7 @@ def _parsed(text: str, status: str, options: Options | None, parser: Parser | No
         return None, status
     if not parser or options is None:
         parser, options = None, as_options(["answered"])
-    answer = whole_answer(parser, text, options) if parser else REPLIES["refusal"](text, options).answer
+    answer = whole_answer(parser, text, options) if parser else REPLIES["refusal"](text, options)
     if isinstance(answer, int):
         return options.labels[answer], "ok"
     return None, "truncated" if status == "truncated" and answer == UNPARSEABLE else answer

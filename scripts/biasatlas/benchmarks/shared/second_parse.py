@@ -115,9 +115,7 @@ def _said(
         return name
     if not labels or not isinstance(parser, str):
         return None
-    answer = (
-        whole_answer(parsers[parser], text, options) if parser in parsers else REPLIES[parser](text, options).answer
-    )
+    answer = whole_answer(parsers[parser], text, options) if parser in parsers else REPLIES[parser](text, options)
     return options.labels[answer] if isinstance(answer, int) else None
 
 

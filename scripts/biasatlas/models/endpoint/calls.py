@@ -66,7 +66,7 @@ def call_of(row: Mapping, entry: ApiEntry) -> Call:
     if asked["prefix"] or not asked["messages"]:
         raise Unsupported("a chat endpoint takes messages only, no raw prefix")
     body = _chat_body(asked, entry)
-    exact = asked["kind"] == "choice" and _is_exact(entry)
+    exact = asked["kind"] == "choice" and is_exact(entry)
     if exact:
         _check_exact(asked)
         body |= {"logprobs": True, "top_logprobs": entry.top_logprobs, services().dialects[entry.dialect].length: 1}
@@ -76,7 +76,7 @@ def call_of(row: Mapping, entry: ApiEntry) -> Call:
     return _call(entry, wants, body, repeats, prompt)
 
 
-def _is_exact(entry: ApiEntry) -> bool:
+def is_exact(entry: ApiEntry) -> bool:
     """Whether a choice is read from the first token's log-probabilities: where that is no thinking."""
     return entry.top_logprobs > 0 and not entry.thinking
 
@@ -208,7 +208,7 @@ def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> d
     the check ``found`` that the endpoint gives. No call is taken to be in the store, or to be sent twice.
     """
     answers = min(found.n, entry.n or found.n) if found else 1
-    single = (sizes["kind"] == "likelihood") | ((sizes["kind"] == "choice") & _is_exact(entry))
+    single = (sizes["kind"] == "likelihood") | ((sizes["kind"] == "choice") & is_exact(entry))
     repeats = sizes["repeats"].fillna(1).where(~single, 1)
     completion = (sizes["max_tokens"].fillna(1) + _thinking_tokens(entry)).where(~single, 1)
     calls = np.ceil(repeats / answers)

@@ -13,7 +13,7 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.shared.logs import Logged, read_logs
 from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.parsing.refusal import parse_refusal
+from biasatlas.benchmarks.shared.parsing.normalise import parse_refusal
 from biasatlas.benchmarks.shared.predictions import log_unknown, normal
 from biasatlas.errors import UserError
 from biasatlas.userfiles import shown
@@ -155,7 +155,7 @@ def _label(row: Logged, item: Mapping, unknown_names: list[str]) -> str:
     offered = {normal(option) for option in row.options}
     if answer in offered or answer in {normal(name) for name in unknown_names}:
         return item["unknown"]
-    return REFUSED if parse_refusal(row.answer).answer == REFUSED else UNPARSEABLE
+    return REFUSED if parse_refusal(row.answer) == REFUSED else UNPARSEABLE
 
 
 def _check_verdicts(title: str, said: list[tuple[Logged, bool, Mapping]]) -> None:

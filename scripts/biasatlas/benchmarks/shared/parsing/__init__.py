@@ -7,15 +7,17 @@ and returns the index of an option, or
 - :data:`REFUSED`: the reply declines, and gives no answer;
 - :data:`UNPARSEABLE`: neither, also where a model is still thinking when its reply ends.
 
-Phrases are data (``patterns/*.yaml``), a table a language. Every repeat in a pattern is bounded and the text is
-capped, so a reply of any length is parsed in time that does not grow with it.
+Phrases are data: regular expressions by key, a file a language (``patterns/*.yaml``); a line that begins with "|" goes
+on the one above it. Every repeat in a pattern is bounded and the text is capped, so that no reply takes long.
 """
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
-if TYPE_CHECKING:
-    from biasatlas.benchmarks.shared.parsing.options import Options
+import yaml
 
 AMBIGUOUS: Literal["ambiguous"] = "ambiguous"
 REFUSED: Literal["refused"] = "refused"
@@ -27,19 +29,37 @@ Silence = Literal["refused", "ambiguous", "unparseable"]
 Answer = int | Silence
 
 
-class Parsed(NamedTuple):
-    """The answer of a reply, and by what it was found: "mark", "whole", "announced", "head", "content", "mention"
-    ..."""
-
-    answer: Answer
-    evidence: str
-
-
 class Parser(Protocol):
     """Parses a whole reply (``complete``), or a text so far: None while more text may change its answer."""
 
-    def __call__(self, text: str, options: "Options | Sequence[str]", complete: bool) -> Answer | None: ...
+    def __call__(self, text: str, options: Sequence[Any], complete: bool) -> Answer | None: ...
 
 
 #: Raise it when any reply is parsed otherwise: it is part of what identifies an answer. A golden test says when.
-VERSION = 25
+VERSION = 26
+
+
+@cache
+def _tables() -> list[tuple[str, dict[str, str]]]:
+    """For each language, how its phrases stand in a text, and their tables."""
+    edges = {"en": "(?<![a-z0-9])(?:{})(?![a-z0-9])", "zh": "{}"}
+    files = ((edge, Path(__file__).parent / "patterns" / f"{name}.yaml") for name, edge in edges.items())
+    return [(edge, yaml.safe_load(path.read_text(encoding="utf-8").replace("\n  |", "|"))) for edge, path in files]
+
+
+@cache
+def pattern(expression: str) -> re.Pattern[str]:
+    """``expression`` without regard to case; "{key}" stands for the phrases under it, in English as whole words."""
+
+    def phrases(match: re.Match[str]) -> str:
+        return "(?:" + "|".join(edge.format(table[match[1]]) for edge, table in _tables() if match[1] in table) + ")"
+
+    return re.compile(re.sub(r"\{([a-z]\w+)\}", phrases, expression), re.I)
+
+
+@cache
+def words(key: str) -> tuple[str, ...]:
+    """The phrases under ``key`` of all languages, as they are, the longest first."""
+    return tuple(
+        sorted("|".join(table[key] for _, table in _tables() if key in table).split("|"), key=len, reverse=True)
+    )

@@ -14,14 +14,11 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.phrases import either, finds
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _KEYS = re.compile(
     r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*|verdict"
@@ -29,9 +26,7 @@ _KEYS = re.compile(
     r"|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)",
     re.I,
 )
-_MARKED = re.compile(
-    rf"{MARK}:\s{{0,3}}([^\n]{{0,300}})|【(?:答案|最终答案|正确答案|参考答案)】[:\s]{{0,3}}([^\n]{{0,300}})"
-)
+_MARKED = re.compile(rf"(?:{MARK}:|【(?:最终|正确|参考)?答案】:?)\s{{0,3}}(\S[^\n]{{0,300}})")
 
 #: Between a letter and the text of its option.
 _BEHIND_LETTER = re.compile(r"[ \t.):,'\"\-—–]{0,5}")
@@ -49,15 +44,13 @@ class Evidence(NamedTuple):
     lettered: bool
 
 
-def parse_choice(reply: str, options: Options | Sequence[str]) -> Parsed:
+def parse_choice(reply: str, options: Options | Sequence[str]) -> Answer:
     """The one of ``options`` that ``reply`` gives as its answer, in English or Chinese."""
     options, body = as_options(options), plain(reply)
-    if found := _from_json(body, options) or _from_mark(body, options):
-        return found
+    if (marked := _from_json(body, options)) is not None or (marked := _from_mark(body, options)) is not None:
+        return marked
     body = first_item(body, lambda line: _answers(line, options))
-    if (answer := _whole(body, options)) is not None:
-        return Parsed(answer, "whole")
-    return _decided(body, list(_evidence(body, options)), options)
+    return _decided(body, options)
 
 
 def _answers(line: str, options: Options) -> bool:
@@ -66,40 +59,24 @@ def _answers(line: str, options: Options) -> bool:
     return len(said) == 1 and said[0].option is not None and said[0].kind != "mention"
 
 
-@cache
-def _patterns() -> dict[str, re.Pattern[str]]:
-    """Patterns around a mention: those before it end at it, those behind it begin there."""
-    answers = {key: either("answers", key) for key in ("cue", "topic", "better", "worse", "not", "lead")}
-    return {
-        "cue": re.compile(rf".*(?P<cue>{answers['cue']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
-        "topic": re.compile(rf".*(?P<cue>{answers['cue']}|{answers['topic']})(?P<gap>[^\n]{{0,40}})$", re.I | re.S),
-        "though": re.compile(
-            r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
-            r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while"
-            r"|even if|at first (?:glance|sight)))[^,]{0,40}$",
-            re.I,
-        ),
-        "contrast": re.compile(
-            r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如", re.I
-        ),
-        "not": re.compile(rf"{answers['not']}\s{{0,2}}[\"'(\[]{{0,2}}$", re.I),
-        "better": re.compile(rf"[\"')\].,]?\s{{0,2}}{answers['better']}", re.I),
-        "worse": re.compile(rf"[\"')\]]?:?\s{{0,2}}[✅✓✔❌✗]?\s?{answers['worse']}", re.I),
-        "lead": re.compile(rf"(?:[\W_]|{answers['lead']}|\d(?=[.)、]))*$", re.I),
-        "unknown": re.compile(rf"[\s.):,\"']{{0,4}}{either('labels', 'unknown')}", re.I),
-        "joined": re.compile(
-            r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?", re.I
-        ),
-        "closed": re.compile(
-            r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|因|由于|理由|这|该|,)",
-            re.I,
-        ),
-        "clause": re.compile(
-            r"\b(?:because|since|if|than|whether|although|while|whereas|when|that the|who|which)\b|因为|由于|虽然"
-            r"|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}",
-            re.I,
-        ),
-    }
+#: Between two options that are one answer.
+_JOINED = pattern(r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?")
+#: Behind an option that stands at the head of a sentence.
+_CLOSED = pattern(
+    r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|from\b|因|由于|理由|这|该|,)"
+)
+#: Between a cue and an option that it does not announce.
+_CLAUSE = pattern(
+    r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when|that the"
+    r"|who|which)\b|因为|由于|虽然|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
+)
+#: Before a cue that announces what might be.
+_HYPOTHETICAL = pattern(
+    r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
+    r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while"
+    r"|even if|at first (?:glance|sight)))[^,]{0,40}$"
+)
+_TURN = pattern(r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如")
 
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
@@ -114,13 +91,14 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
                 here.append(mention._replace(start=mention.start - start, end=min(mention.end, end) - start))
             at += 1
         before = sentence[: here[0].start] if here else sentence
-        corrects = corrects or bool(any_said and finds("answers", "correct").search(before))
-        if not here or not (found := _said(sentence, here, options)):
+        corrects = corrects or bool(any_said and pattern("{correct}").search(before))
+        alive = _standing(sentence, [mention for mention in here if mention.lettered] or here, options)
+        if not alive:
             continue
-        option, kind = found
-        if kind == "announced" and (no := finds("refusals", "declines").search(sentence)):
+        option, kind = _foremost(sentence, alive)
+        if kind == "announced" and (no := pattern("{declines}").search(sentence)):
             rest = sentence[no.end() :]
-            if not (finds("answers", "contrast").search(rest) or finds("answers", "conclude").search(rest)):
+            if not (pattern("{contrast}").search(rest) or pattern("{conclude}").search(rest)):
                 kind = "mention"
         lettered = any(mention.lettered for mention in here)
         any_letter = any_letter or lettered
@@ -128,14 +106,13 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
         if corrects and kind == "mention" and not aside:
             kind = "announced"
         if kind != "mention" or sentence.strip()[-1:] != "?":
-            concludes = MARK in before or bool(finds("answers", "conclude").search(before))
+            concludes = MARK in before or bool(pattern("{conclude}").search(before))
             yield Evidence(option, kind, concludes, corrects, lettered)
             corrects, any_said = corrects and aside, True
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
-    """The mentions of ``body``: a letter with its own text is one, with another's it is of no option (-1); no
-    restated lists."""
+    """The mentions of ``body`` but restated lists: a letter with its own text is one, with another's of none (-1)."""
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None
@@ -163,141 +140,127 @@ def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Menti
     return mentions
 
 
-def _said(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[int | None, str] | None:
-    """The option that a sentence gives and how; None of several; nothing where it only rules options out."""
-    mentions = [mention for mention in mentions if mention.lettered] or mentions
-    alive, kinds = _standing(sentence, mentions, options)
-    if any(mention.option < 0 for mention in alive):
-        return None, "contradiction"
-    return _foremost(sentence, alive, kinds) if alive else None
-
-
-def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> tuple[list[Mention], list[str]]:
-    """The mentions that a sentence does not deny, and of what kind each is: "neither A nor B" denies both."""
-    joined = _patterns()["joined"]
-    alive: list[Mention] = []
-    kinds: list[str] = []
+def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> list[tuple[Mention, str]]:
+    """The mentions that a sentence does not deny, each with its kind: "neither A nor B" denies both."""
+    alive: list[tuple[Mention, str]] = []
     for i, mention in enumerate(mentions):
         before = sentence[mentions[i - 1].end if i else 0 : mention.start]
         kind = _kind(before[-60:], sentence[mention.end : mention.end + 60], mention, i == 0, options.letters)
         if kind != "not":
-            alive.append(mention)
-            kinds.append(kind)
+            alive.append((mention, kind))
             continue
-        while i and alive and alive[-1] is mentions[i - 1] and kinds[-1] in ("mention", "head"):
-            if not joined.fullmatch(sentence[alive[-1].end : mentions[i].start]):
+        while i and alive and alive[-1] in ((mentions[i - 1], "mention"), (mentions[i - 1], "head")):
+            if not _JOINED.fullmatch(sentence[alive[-1][0].end : mentions[i].start]):
                 break
             alive.pop()
-            kinds.pop()
             i -= 1
-    return alive, kinds
+    return alive
 
 
-def _foremost(sentence: str, alive: Sequence[Mention], kinds: Sequence[str]) -> tuple[int | None, str]:
-    """The option that mentions of these ``kinds`` put first, None where they do not."""
-    patterns, best, last = _patterns(), min(kinds, key=_SUREST.index), alive[-1]
-    turns = len(alive) > 1 and patterns["contrast"].search(sentence[alive[-2].end : last.start])
-    if turns and kinds[-1] in _SUREST[:3]:
-        return last.option, kinds[-1]
-    if len({mention.option for mention in alive}) == 1:
+def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
+    """The option that a sentence puts first, None where it does not, and how."""
+    best, (last, kind) = min((kind for _, kind in alive), key=_SUREST.index), alive[-1]
+    if any(mention.option < 0 for mention, _ in alive):
+        return None, "contradiction"
+    between = sentence[alive[-2][0].end : last.start] if len(alive) > 1 else ""
+    if pattern("{correct}").search(between) and not pattern("{even}").search(between):
+        return last.option, "announced"
+    if kind in _SUREST[:3] and _TURN.search(between):
+        return last.option, kind
+    if len({mention.option for mention, _ in alive}) == 1:
         return last.option, best
-    chosen = [mention for mention, kind in zip(alive, kinds, strict=True) if kind == best]
     joined = any(
-        a.option != b.option and patterns["joined"].fullmatch(sentence[a.end : b.start])
-        for a, b in itertools.pairwise(alive)
-        if a in chosen or b in chosen
+        a.option != b.option and best in (first, second) and _JOINED.fullmatch(sentence[a.end : b.start])
+        for (a, first), (b, second) in itertools.pairwise(alive)
     )
-    if best != "better" and (joined or finds("answers", "even").search(sentence)):
+    if best != "better" and (joined or pattern("{even}").search(sentence)):
         return None, "tie"
+    chosen = [mention.option for mention, kind in alive if kind == best]
     if best == "mention":
         return None, "mentions"
-    one = best == "head" or len({mention.option for mention in chosen}) == 1
-    return (chosen[0].option, best) if one else (None, "tie")
+    return (chosen[0], best) if best == "head" or len(set(chosen)) == 1 else (None, "tie")
 
 
 def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool) -> str:
-    patterns = _patterns()
-    leads = first and patterns["lead"].fullmatch(before)
-    unknown = mention.lettered and patterns["unknown"].match(after)
+    leads = first and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
+    unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
     if unknown and leads:
         return "head"
-    if patterns["not"].search(before[-40:]) or (patterns["worse"].match(after) and not unknown):
+    worse = (
+        (mention.lettered or not letters)
+        and not unknown
+        and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after)
+    )
+    if worse or pattern(r"{not}\s{0,2}[\"'(\[]{0,2}$").search(before[-40:]):
         return "not"
-    closed = patterns["closed"].match(after)
     if leads and not re.search(r"[^\W_]", after):
         return "whole"
-    if patterns["better"].match(after):
+    if pattern(r"[\"')\].,]?\s{0,2}{better}").match(after):
         return "better"
-    if leads and closed:
+    if leads and _CLOSED.match(after):
         return "head"
-    cue = patterns["cue" if letters else "topic"].match(before)
-    if cue and not patterns["clause"].search(cue["gap"]):
-        if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
-            return "not"
-        return "mention" if patterns["though"].search(before) else "announced"
-    return "mention"
+    announces = "{cue}" if letters else "{cue}|{topic}"
+    cue = pattern(rf"(?s:.*)(?P<cue>{announces})(?P<gap>[^\n]{{0,40}})").fullmatch(before)
+    if not cue or _CLAUSE.search(cue["gap"]):
+        return "mention"
+    if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
+        return "not"
+    return "mention" if _HYPOTHETICAL.search(before) else "announced"
 
 
-def _decided(body: str, said: Sequence[Evidence], options: Options) -> Parsed:
-    """The answer from all ``said``, in its order."""
-    if any(evidence.kind == "contradiction" for evidence in said):
-        return Parsed(AMBIGUOUS, "contradiction")
-    strong = [evidence for evidence in said if evidence.kind not in ("mention", "mentions")]
-    if any(evidence.lettered and evidence.option is not None for evidence in strong):
-        strong = [evidence for evidence in strong if evidence.lettered]
-    if [evidence.option for evidence in strong if evidence.kind == "head"][:2] == [0, 1]:  # the options, restated
-        strong = [evidence for evidence in strong if evidence.kind != "head"] or strong
-    given: set[int] = {evidence.option for evidence in strong if evidence.option is not None}
-    if len(given) == 1 and strong[-1].option is not None:
-        return Parsed(given.pop(), strong[-1].kind)
+def _decided(body: str, options: Options) -> Answer:
+    """The answer of ``body``: the option that it is, or what its sentences come to, in their order."""
+    if (answer := _whole(body, options)) is not None:
+        return answer
+    said = list(_evidence(body, options))
+    if any(each.kind == "contradiction" for each in said):
+        return AMBIGUOUS
+    strong = [each for each in said if each.kind not in ("mention", "mentions")]
+    if any(each.lettered and each.option is not None for each in strong):
+        strong = [each for each in strong if each.lettered]
+    if [each.option for each in strong if each.kind == "head"][:2] == [0, 1]:  # the options, restated
+        strong = [each for each in strong if each.kind != "head"] or strong
+    given = {each.option for each in strong} - {None}
     if strong:
         last = strong[-1]
-        others = [each for each in strong[:-1] if each.option != last.option]
-        surer = any(each.kind in ("whole", "announced") and each.option is not None for each in others)
-        if last.option is not None and (last.corrects or (not surer and (last.concludes or last.kind == "whole"))):
-            return Parsed(last.option, last.kind)
+        surer = any(each.kind in ("whole", "announced") and each.option not in (None, last.option) for each in strong)
+        ends = last.corrects or len(given) == 1 or (not surer and (last.concludes or last.kind == "whole"))
+        if last.option is not None and ends:
+            return last.option
         if len(given) == 1 and not last.concludes and strong[0].option is not None:
-            return Parsed(given.pop(), strong[0].kind)
-        return Parsed(REFUSED if not given and _declines(body, options) else AMBIGUOUS, "several")
+            return strong[0].option
+        return REFUSED if not given and _declines(body, options) else AMBIGUOUS
     if _declines(body, options):
-        return Parsed(REFUSED, "declined")
-    said = [evidence for evidence in said if evidence.lettered and evidence.option is not None] or said
-    named = {each.option for each in said if each.kind == "mention" and each.option is not None}
+        return REFUSED
+    said = [each for each in said if each.lettered and each.option is not None] or said
+    named = [each.option for each in said if each.kind == "mention" and each.option is not None]
     finished = (len(said) == 1 and len(body) < 30) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
-    if finished and len(named) == 1 and not any(evidence.kind == "mentions" for evidence in said):
-        return Parsed(named.pop(), "mention")
-    if not said and re.fullmatch(rf"(?:{either('answers', 'open')})[.。!！]?", body, re.I):
-        return Parsed(AMBIGUOUS, "several")
-    return Parsed(AMBIGUOUS if named or said else UNPARSEABLE, "mentions" if said else "nothing")
+    if finished and len(set(named)) == 1 and not any(each.kind == "mentions" for each in said):
+        return named[0]
+    return AMBIGUOUS if said or pattern("{open}[.。!！]?").fullmatch(body) else UNPARSEABLE
 
 
 def _declines(body: str, options: Options) -> bool:
     """Whether ``body`` declines; of three options "cannot be determined" may be one, and is no refusal by itself."""
     if len(options) > 2:
-        body = re.sub(rf"(?<!我)(?<!i ){either('labels', 'unknown')}", "", body, flags=re.I)
+        body = pattern("(?<!我)(?<!i ){unknown}").sub("", body)
     return declines(body)
 
 
-def _from_json(body: str, options: Options) -> Parsed | None:
+def _from_json(body: str, options: Options) -> Answer | None:
     """The answer under a key that names one; of probabilities the largest."""
-    found: list[Answer | None] = []
+    given: set[Answer | None] = set()
     for each in json_objects(body):
-        masses = {
-            option: value
-            for key, value in each.items()
-            if isinstance(value, int | float)
-            and math.isfinite(value)
-            and (option := options.content(str(key))) is not None
-        }
-        if len(masses) > 1 and (most := max(masses.values())) and list(masses.values()).count(most) == 1:
-            return Parsed(next(option for option, mass in masses.items() if mass == most), "key")
+        numbers = {key: value for key, value in each.items() if isinstance(value, int | float) and math.isfinite(value)}
+        masses = {options.content(str(key)): value for key, value in numbers.items()}
+        masses.pop(None, None)
+        if len(masses) > 1 and (most := max(masses.values())) and [*masses.values()].count(most) == 1:
+            return max(masses, key=masses.__getitem__)
         for key, value in each.items():
             if _KEYS.fullmatch(str(key).strip()):
-                found += [_value(part, options) for part in (value if isinstance(value, list) else [value])]
-    given = {value for value in found if value is not None}
-    if len(given) == 1:
-        return Parsed(given.pop(), "key")
-    return Parsed(AMBIGUOUS, "key") if given else None
+                given |= {_value(part, options) for part in (value if isinstance(value, list) else [value])}
+    given.discard(None)
+    return given.pop() if len(given) == 1 else AMBIGUOUS if given else None
 
 
 def _value(value: object, options: Options) -> Answer | None:
@@ -308,15 +271,10 @@ def _value(value: object, options: Options) -> Answer | None:
     return AMBIGUOUS if len(named) > 1 else named.pop() if named else REFUSED if declines(text) else None
 
 
-def _from_mark(body: str, options: Options) -> Parsed | None:
+def _from_mark(body: str, options: Options) -> Answer | None:
     """What the last explicit mark says: it decides against all prose."""
-    marks = [mark for mark in _MARKED.finditer(body) if (mark[1] or mark[2] or "").strip()]
-    if not marks:
-        return None
-    text = (marks[-1][1] or marks[-1][2]).strip()
-    if (answer := _whole(text, options)) is not None:
-        return Parsed(answer, "mark")
-    return _decided(text, list(_evidence(text, options)), options)._replace(evidence="mark")
+    marks = _MARKED.findall(body)
+    return _decided(marks[-1].strip(), options) if marks else None
 
 
 _LETTERED = re.compile(
@@ -327,8 +285,7 @@ _LETTERED = re.compile(
 
 
 def _whole(text: str, options: Options) -> Answer | None:
-    """The option that all of ``text`` is: its letter, its text, or both; "ambiguous": a letter and another option's
-    text."""
+    """The option that all of ``text`` is: letter, text or both; "ambiguous": a letter and another option's text."""
     text = text.strip()
     if options.letters and re.fullmatch(rf"[{''.join(options.labels)}]{{2,9}}", text) and len(set(text)) > 1:
         return AMBIGUOUS

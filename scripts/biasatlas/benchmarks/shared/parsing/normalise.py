@@ -1,26 +1,27 @@
-"""A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length."""
+"""A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length.
+
+And whether it declines, or answers in free words.
+"""
 
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import json_repair
 from opencc import OpenCC
 
-from biasatlas.benchmarks.shared.parsing.phrases import either, finds
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer, pattern
 
 #: Characters of a reply that are looked at, and of its answer from each end.
 LONGEST, WINDOW = 1_000_000, 4_000
 #: Stands before what a reply marks as its answer.
 MARK = "※answer"
 _THOUGHT = r"think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|思考"
-_THINKING = re.compile(
-    rf"(?P<open><(?:{_THOUGHT})>|\[THINK\]|<\|begin_of_thought\|>|◁think▷)"
-    rf"|</(?:{_THOUGHT})>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷",
-    re.I,
-)
+_OPEN = re.compile(rf"<(?:{_THOUGHT})>|\[THINK\]|<\|begin_of_thought\|>|◁think▷", re.I)
+_CLOSE = re.compile(rf"</(?:{_THOUGHT})>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷", re.I)
+_THINKING = re.compile(rf"(?:{_OPEN.pattern})(?s:.*?)(?:{_CLOSE.pattern}|\Z)", re.I)
 _FINAL_CHANNEL = re.compile(r"<\|channel\|>final(?:<\|message\|>)?|assistantfinal")
 _OTHER_CHANNEL = re.compile(r"\s{0,9}(?:<\|start\|>assistant)?(?:<\|channel\|>|(?:analysis|commentary)(?![\s:：]))")
 _TURN_ENDS = re.compile(
@@ -39,15 +40,15 @@ _MARKUP = (
     (re.compile(r"\\(?:succ(?:eq|curlyeq|sim)?|gt|rightarrow)(?![a-z])|≻|→"), ">"),
     (re.compile(r"\\[()\[\]]|\$"), ""),
     (re.compile(r"\\[ ,;:!]"), " "),
-    (re.compile(rf"<(?:{_TAG})>([^<]{{0,400}})(?:</\w{{1,15}}>|$)", re.I), "\n※answer: \\1\n"),
-    (re.compile(r"\[\[([^\[\]\n]{1,40})\]\]"), "\n※answer: \\1\n"),
+    (
+        re.compile(rf"<(?:{_TAG})>([^<]{{0,400}})(?:</\w{{1,15}}>|$)|\[\[([^\[\]\n]{{1,40}})\]\]", re.I),
+        "\n※answer: \\1\\2\n",
+    ),
     (re.compile(r"```\w{0,9}|`|\*|(?<!\w)_+|_+(?!\w)"), ""),
     (re.compile(r"^[ \t]{0,9}(?:#{1,6}(?!\d)|>)[ \t]{0,3}", re.M), ""),
     (re.compile(r"</?(?:b|i|p|em|strong|br|answer|final|output|eo[ae])\s?/?>", re.I), " "),
 )
-_CIRCLED = re.compile(r"^([ \t]{0,9})([①-⑨])", re.M)
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
-_FULL_MARKS = re.compile(either("numbers", "full_marks"), re.I)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 #: Characters of an object that is repaired; what is longer is only read where it is whole.
 _REPAIRED = 2_000
@@ -65,7 +66,7 @@ def answer_part(text: str) -> str:
         text = text[finals[-1].end() :]
     elif _OTHER_CHANNEL.match(text):
         return ""
-    text = _TURN_BEGINS.sub("", _without_thinking(text), count=1)
+    text = _TURN_BEGINS.sub("", _CLOSE.split(_THINKING.sub("", text))[-1], count=1)
     return _TURN_ENDS.split(text, maxsplit=1)[0]
 
 
@@ -74,27 +75,10 @@ def split_thinking(text: str) -> tuple[str, str]:
 
     An opening mark may stand in the prompt. What says nothing of thinking is all answer.
     """
-    if (end := _FINAL_CHANNEL.search(text)) or (end := _last_end(text)):
-        return _THINKING.sub("", text[: end.start()]).strip(), text[end.end() :]
-    opening = _THINKING.match(text.lstrip())
+    if end := _FINAL_CHANNEL.search(text) or next(iter([*_CLOSE.finditer(text)][-1:]), None):
+        return _OPEN.sub("", _CLOSE.sub("", text[: end.start()])).strip(), text[end.end() :]
+    opening = _OPEN.match(text.lstrip())
     return (text.lstrip()[opening.end() :].strip(), "") if opening else ("", text)
-
-
-def _last_end(text: str) -> re.Match[str] | None:
-    return next((mark for mark in reversed(list(_THINKING.finditer(text))) if not mark["open"]), None)
-
-
-def _without_thinking(text: str) -> str:
-    parts, start, thinking = [], 0, False
-    for mark in _THINKING.finditer(text):
-        if mark["open"]:
-            if not thinking:
-                parts.append(text[start : mark.start()])
-            thinking = True
-        else:
-            parts = parts if thinking else []
-            start, thinking = mark.end(), False
-    return "".join(parts if thinking else [*parts, text[start:]])
 
 
 def plain(text: str) -> str:
@@ -106,10 +90,10 @@ def plain(text: str) -> str:
     """
     text = answer_part(text).strip()
     text = text if len(text) <= 2 * WINDOW else f"{text[:WINDOW]}\n\n{text[-WINDOW:]}"
-    text = _CIRCLED.sub(lambda match: f"{match[1]}{ord(match[2]) - ord('①') + 1}. ", text)
+    text = re.sub("([①-⑨])", r"\1. ", text)
     text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
-    for pattern, replacement in _MARKUP:
-        text = pattern.sub(replacement, text)
+    for markup, replacement in _MARKUP:
+        text = markup.sub(replacement, text)
     return _tables_as_lines(text).strip()
 
 
@@ -131,7 +115,7 @@ def _tables_as_lines(text: str) -> str:
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if _ROW.match(line) else []
         head = head or cells if cells else []
         if cells and not re.fullmatch(r"[\s:-]*", "".join(cells)):
-            full = [bool(_FULL_MARKS.fullmatch(name)) for name in head] + [False] * len(cells)
+            full = [bool(pattern("{full_marks}").fullmatch(name)) for name in head] + [False] * len(cells)
             lines.append(": ".join(cell for cell, left_out in zip(cells, full, strict=False) if not left_out))
         elif not cells:
             lines.append(line)
@@ -156,18 +140,13 @@ def _loaded(part: str) -> object:
 
 def braced(text: str) -> list[str]:
     """The outermost parts of ``text`` in braces, at most 50, the last one up to the end where it is not closed."""
-    depth = start = 0
-    found: list[str] = []
+    depth, start, found = 0, 0, []
     for brace in re.finditer(r"[{}]", text):
-        if brace[0] == "{":
-            start = start if depth else brace.start()
-            depth += 1
-        elif depth:
-            depth -= 1
-            found += [] if depth else [text[start : brace.end()]]
-            if len(found) == 50:
-                return found
-    return [*found, text[start:]] if depth else found
+        start = start if depth else brace.start()
+        depth = depth + 1 if brace[0] == "{" else max(0, depth - 1)
+        if not depth and text[start] == "{":
+            found.append(text[start : brace.end()])
+    return found[:50] + [text[start:]] * bool(depth)
 
 
 def _inner(value: object, depth: int) -> Iterator[dict]:
@@ -178,8 +157,7 @@ def _inner(value: object, depth: int) -> Iterator[dict]:
 
 
 def sentences(text: str) -> list[tuple[int, str]]:
-    """The sentences of a plain ``text`` with their places, at most 200: the first and last hundred. "A. He left" is
-    one."""
+    """The sentences of a plain ``text``, with their places: the first and last hundred. "A. He left" is one."""
     found, start = [], 0
     for stop in re.finditer(
         r"\n+|[。!?;]+[\"')\]]{0,3}|\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)|(?<=[\u3400-\u9fff])\.", text
@@ -199,39 +177,74 @@ def sentences(text: str) -> list[tuple[int, str]]:
     return found if len(found) <= 200 else found[:100] + found[-100:]
 
 
-@cache
-def _heads() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    item, reason = either("answers", "item"), either("answers", "reason")
-    head = r"^[\s\"'(\[【#*-]{0,6}"
-    return (
-        re.compile(rf"{head}(?:{item}\s?[#(]?\s?\d{{0,3}}[)\]】]?\s?(?:[:.]|$))", re.I),
-        re.compile(rf"{head}{reason}", re.I),
-        re.compile(
-            r"^\s{0,4}(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
-            r"|$)(?!\d)"
-            r"|[二三四][.)、]|第[二三四2-9][题句条则项个]|\"[^\"\n]{4,300}\"|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|[-=_~]{3,}\s{0,3}$"
-            r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each"
-            r"|which)\b"
-            r"|请[你您问为将对评打选判排分给根阅看继从在比按依仔回]|[^\n]{1,300}[?]\s{0,3}$|你是|you are )",
-            re.I,
-        ),
-    )
+_HEAD = r"^[\s\"'(\[【#*-]{0,6}"
+_ITEM = pattern(_HEAD + r"(?:{item}\s?[#(]?\s?\d{0,3}[)\]】]?\s?(?:[:.]|$))")
+_REASON = pattern(_HEAD + "{reason}")
+#: Lines that may belong to another item.
+_OTHER = pattern(
+    r"^\s{0,4}(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
+    r"|$)(?!\d)|[二三四][.)、]|第[二三四2-9][题句条则项个]|\"[^\"\n]{4,300}\"|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|[-=_~]{3,}\s{0,3}$"
+    r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each|which)\b"
+    r"|请[你您问为将对评打选判排分给根阅看继从在比按依仔回]|[^\n]{1,300}[?]\s{0,3}$|你是|you are )"
+)
 
 
 def first_item(body: str, answers: Callable[[str], bool]) -> str:
-    """The plain ``body`` up to where the next item begins, if its first line answers (``answers``) and nothing
-    corrects it."""
+    """The plain ``body`` up to the next item, if its first line ``answers`` and nothing corrects it."""
     lines = body.split("\n")
     if len(lines) == 1 or not answers(lines[0].strip()):
         return body
-    item, reason, other = _heads()
     numbered = re.compile(r"\s{0,3}[(\[-]?\s?(?:\d{1,2}|[A-H])\s?[.):、](?!\d)")
     listed = bool(numbered.match(lines[0]))
     for at, line in enumerate(lines[1:60], 1):
         if listed and numbered.match(line):
             continue
         listed = listed or bool(re.match(r"\s{0,3}\(?1\s?[.)、]", line))
-        if item.match(line) or (other.match(line) and not reason.match(line)):
+        if _ITEM.match(line) or (_OTHER.match(line) and not _REASON.match(line)):
             rest = "\n".join(lines[at : at + 8])
-            return body if finds("answers", "correct").search(rest[:300]) else "\n".join(lines[:at])
+            return body if pattern("{correct}").search(rest[:300]) else "\n".join(lines[:at])
     return body
+
+
+_QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|《[^》\n]{0,60}》")
+
+
+def declines(text: str) -> bool:
+    """Whether a plain ``text`` says, in its own words, that it will not answer."""
+    return bool(pattern("{declines}").search(_QUOTED.sub('""', text)))
+
+
+def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
+    """Of a reply in free words: option 0 ("answered"), or that it declines or has nothing on the matter."""
+    body = plain(reply)
+    if not re.search(r"\w", body):
+        return UNPARSEABLE
+    found = [sentence.strip() for _, sentence in sentences(_QUOTED.sub('"…"', body))]
+    for i, sentence in enumerate(found[:4]):
+        if (at := _declining(sentence)) is not None:
+            rest = [sentence[at:], *found[i + 1 :]]
+            return 0 if _says_after_all(rest) else REFUSED
+    nothing = len(body) < 600 and all(pattern("{nothing}").search(sentence) for sentence in found)
+    return UNPARSEABLE if nothing else 0
+
+
+def _declining(sentence: str) -> int | None:
+    """Where a sentence has declined, in the words of who writes it; None where it does not."""
+    sentence = pattern("{harmless}").sub(lambda match: "…" * len(match[0]), sentence)
+    match = pattern("{declines}").search(sentence)
+    own = match and (re.search(r"[a-z]{3}", match[0], re.I) or pattern("{own}").search(sentence[: match.end()]))
+    return match.end() if match and own else None
+
+
+def _says_after_all(rest: list[str]) -> bool:
+    """Whether what was asked for follows a declining clause: behind a contrast or a colon."""
+    contrast, offer, gives = pattern("{contrast}"), pattern("{offer}"), pattern("{gives}")
+    for i, sentence in enumerate(rest):
+        length = sum(map(len, rest[i + 1 :]))
+        turn = contrast.match(sentence) if i else contrast.search(sentence)
+        behind = sentence[turn.end() :].lstrip(" ,") if turn else ""
+        if turn and (gives.match(behind) or not offer.match(behind)) and len(behind) + length > 12:
+            return True
+        if re.search(r"[:：]\s{0,3}$", sentence) and length > 20 and gives.search(sentence):
+            return True
+    return False

@@ -3,31 +3,27 @@
 import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from functools import cache
 from typing import NamedTuple
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parsed, Silence
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, first_item, json_objects, plain
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Silence, pattern
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, declines, first_item, json_objects, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
-from biasatlas.benchmarks.shared.parsing.phrases import either, finds
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
-_WORDS = {name: Decimal(i) for i, name in enumerate(_ENGLISH)}
-_HAN = {"两": Decimal(2), "十一": Decimal(11), "十二": Decimal(12), "十三": Decimal(13)}
-_HAN |= {name: Decimal(i) for i, name in enumerate("零一二三四五六七八九十")}
+_HAN = [*"零一二三四五六七八九十", "十一", "十二", "十三"]
+_WORDS = {name: Decimal(i) for names in (_ENGLISH, _HAN) for i, name in enumerate(names)} | {"两": Decimal(2)}
 _DIGITS = r"\d{1,4}(?:[.,]\d{1,3})?"
 _NUMBER = re.compile(
     rf"(?<![A-Za-z\d_#])(?<!\d[.,])(?<![A-Za-z]-)(?P<minus>(?<![\w)%])-)?(?P<digits>{_DIGITS})(?![a-zA-Z\d]|[.,]\d"
     rf"|\s?[+×*]\s?\d)(?P<half>\s?分半|半)?"
     rf"|(?P<han>(?:十[一二三]?|[零一二两三四五六七八九])(?:点[零一二三四五六七八九])?)(?=\s?分(?!之|别|析|明|享|钟))(?P<hanhalf>分半)?"
     r"|(?:^|(?<=[\s:,为是给打]))(?P<bare>[零一二两三四五六七八九十](?:点[零一二三四五六七八九])?)(?=\s?(?:$|[\n。]))"
-    rf"|\b(?P<word>{'|'.join(_WORDS)})\b(?P<wordhalf> and a half)?(?!-)",
+    rf"|\b(?P<word>{'|'.join(_ENGLISH)})\b(?P<wordhalf> and a half)?(?!-)",
     re.I | re.M,
 )
 _OVER = re.compile(
     rf"\s{{0,2}}(?:分|points?|stars?|marks?)?\s{{0,2}}(?:/|out of|of(?= \d)|分之)\s{{0,2}}(?:a )?({_DIGITS}"
-    rf"|{'|'.join(_WORDS)})",
+    rf"|{'|'.join(_ENGLISH)})",
     re.I,
 )
 _TO = re.compile(
@@ -46,8 +42,7 @@ _ENUMERATED = re.compile(
 
 
 class _Stated(NamedTuple):
-    """A number, the rank of how it is stated (0 the surest), its place, and whether it is one of several
-    alternatives."""
+    """A number, how it is stated (0 the surest), its place, and whether it is one of several alternatives."""
 
     value: Decimal
     rank: int
@@ -56,8 +51,7 @@ class _Stated(NamedTuple):
 
 
 def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
-    """The index of ``value`` among ``values``, or of the ``nearest`` (of two, the larger); unparseable off the
-    scale."""
+    """The index of ``value`` among ``values``, or of the ``nearest`` (of two, the larger); none off the scale."""
     if value in values:
         return list(values).index(value)
     if not nearest or not min(values) <= value <= max(values):
@@ -68,53 +62,47 @@ def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
 def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number from ``low`` to ``high`` that a reply gives, or why there is none."""
     body = plain(text)
-    found = _from_json(body, low, high)
-    found = _from_text(body, low, high) if found is None else found
+    if (found := _from_json(body, low, high)) is None:
+        found = _from_text(body, low, high)
     return found if isinstance(found, str) or low <= found <= high else UNPARSEABLE
 
 
-def parse_number(text: str, options: Options | Sequence[str], nearest: bool = False) -> Parsed:
-    """The number that a reply gives, as an index of ``options`` (numbers); ``nearest``: one between two of them is
-    the nearer."""
+def parse_number(text: str, options: Options | Sequence[str], nearest: bool = False) -> Answer:
+    """The number that a reply gives, as an index of ``options`` (numbers), or of the ``nearest`` of them."""
     values = [Decimal(label) for label in as_options(options).labels]
     found = stated_number(text, min(values), max(values))
-    return Parsed(found if isinstance(found, str) else place(found, values, nearest), "number")
+    return found if isinstance(found, str) else place(found, values, nearest)
 
 
 def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | None:
     """The number under a key that names the score of the whole, else a score."""
     parts = braced(body) or [body]
-    if len(parts) > 1 and len(parts := _objects_read(body, parts)) > 1:
+    if len(parts := _objects_read(body, parts)) > 1:
         found = {_from_json(part, low, high) for part in parts} - {None}
         return found.pop() if len(found) == 1 else AMBIGUOUS
     pairs = [(str(key).strip(), value) for each in json_objects(parts[0]) for key, value in each.items()]
-    for key in (either("numbers", "total_key"), either("numbers", "key")):
-        given = {_value(value, low, high) for name, value in pairs if re.fullmatch(key, name, re.I)} - {None}
+    for key in map(pattern, ("{total_score}", "{score}")):
+        given = {_value(value, low, high) for name, value in pairs if key.fullmatch(name)} - {None}
         if len(given) == 1:
             return given.pop()
-    numbers = {value for value in (_value(each, low, high) for _, each in pairs) if isinstance(value, Decimal)}
-    if numbers:
+    if numbers := {value for _, each in pairs if isinstance(value := _value(each, low, high), Decimal)}:
         return numbers.pop() if len(numbers) == 1 else AMBIGUOUS
     return REFUSED if any(isinstance(value, str) and declines(value) for _, value in pairs) else None
 
 
 def _objects_read(body: str, parts: list[str]) -> list[str]:
-    """Of several objects those that answer: the last after a correction, the first before another item or of a run,
-    else all."""
-    scored = [part for part in parts if re.search(r"\d", part) and not re.search(r":\s?[<\[]\s?\w+", part)] or parts
-    between = body[body.index(scored[0]) + len(scored[0]) : body.rindex(scored[-1])]
-    if finds("answers", "correct").search(between):
-        return scored[-1:]
-    another = rf"\n\W{{0,4}}(?:{either('answers', 'item')}|[^\n:{{}}]{{1,20}}:[^\n{{}}]*\n)"
-    return scored[:1] if len(scored) > 2 or re.search(another, between, re.I) else scored
+    """Of objects those that answer: the last after a correction, the first before another item or of many."""
+    between = body[body.index(parts[0]) + len(parts[0]) : body.rindex(parts[-1])]
+    if pattern("{correct}").search(between):
+        return parts[-1:]
+    another = pattern(r"\n\W{0,4}(?:{item}|[^\n:{}]{1,20}:[^\n{}]*\n)")
+    return parts[:1] if len(parts) > 2 or another.search(between) else parts
 
 
 def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | None:
     if isinstance(value, list):
         given = [_value(each, low, high) for each in value[:20]]
         return AMBIGUOUS if len(given) > 1 and any(isinstance(each, Decimal) for each in given) else None
-    if isinstance(value, bool | dict) or value is None:
-        return None
     try:
         number = Decimal(str(value).strip())
         return number if number.is_finite() else None
@@ -123,28 +111,20 @@ def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | No
         return None if found == UNPARSEABLE else found
 
 
-@cache
-def _patterns() -> dict[str, re.Pattern[str]]:
-    total, announce = either("numbers", "total"), either("numbers", "announce")
-    filler = r"(?:[^\n。!?\d]{0,24})"
-    key = either("numbers", "key")
-    return {
-        "line": re.compile(
-            rf"\W{{0,4}}(?:(?:the |my |an? |final |answer |overall ){{0,3}}{key}\s?(?:[:=]|is|为"
-            rf"|是)?)?\s{{0,3}}{_DIGITS}\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{{0,3}}分?(?:\W{{0,4}}"
-            rf"|\s?[(,.。;:-].{{0,200}})",
-            re.I,
-        ),
-        "heading": re.compile(
-            rf"^([^\w\n]{{0,4}}(?:{total}|score|rating|grade|得分|评分|分数|打分)[^\n\d]{{0,6}})\n+(?=\W{{0,4}}\d)",
-            re.I | re.M,
-        ),
-        "keyed": re.compile(rf"(?:^|\n)\W{{0,4}}(?:具体)?{key}\s?:\s{{0,3}}$", re.I),
-        "noise": re.compile(either("numbers", "noise"), re.I),
-        "lead": re.compile(either("answers", "lead") + "|" + announce, re.I),
-        "total": re.compile(rf"{total}{filler}$", re.I),
-        "announce": re.compile(rf"{announce}[^\n。!?;\d]{{0,16}}$", re.I),
-    }
+#: A line that is a score.
+_LINE = pattern(
+    r"\W{0,4}(?:(?:the |my |an? |final |answer |overall ){0,3}{score}\s?(?:[:=]|is|为|是)?)?\s{0,3}"
+    + _DIGITS
+    + r"\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{0,3}分?(?:\W{0,4}|\s?[(,.。;:-].{0,200})"
+)
+#: What names a score on the line above it.
+_HEADING = pattern(
+    r"((?:^|\n)[^\w\n]{0,4}(?:{total}|score|rating|grade|得分|评分|分数|打分)[^\n\d]{0,6})\n+(?=\W{0,4}\d)"
+)
+_KEYED = pattern(r"(?:^|\n)\W{0,4}(?:具体)?{score}\s?:\s{0,3}$")
+#: Before a score of the whole, and before one at all.
+_TOTAL = pattern(r"{total}[^\n。!?\d]{0,24}$")
+_ANNOUNCED = pattern(r"{announce}[^\n。!?;\d]{0,16}$")
 
 
 def _blanked(body: str) -> str:
@@ -157,33 +137,31 @@ def _blanked(body: str) -> str:
     text = re.sub(r"\"[^\"\n]{12,400}\"", blank, text)
     if len(_ENUMERATED.findall(text)) > 1 or (_NUMBER.search(text[8:]) and re.match(r"\W{0,4}[1一]\s?[.、)]", text)):
         text = _ENUMERATED.sub(blank, text)
-    return _patterns()["noise"].sub(blank, text)
+    return pattern("{noise}").sub(blank, text)
 
 
 def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number that the words of ``body`` give."""
-    body = first_item(body, lambda line: bool(_patterns()["line"].fullmatch(line)))
-    body = re.sub(r"\d{7,}", "#", body)  # on no scale
-    body = _patterns()["heading"].sub(r"\1: ", body)
+    body = first_item(body, lambda line: bool(_LINE.fullmatch(line)))
+    body = _HEADING.sub(r"\1: ", re.sub(r"\d{7,}", "#", body))  # what is on no scale takes long to search
     text = _blanked(body)
     found = _stated(text, high) or (_stated(body, high) if re.match(r"\(?\d+\s?[=(.]", body) else [])
     if not found:
         return REFUSED if declines(body) else UNPARSEABLE
     best = min(each.rank for each in found)
-    chosen = [each for each in found if each.rank == best]
-    last = chosen[-1]
+    last = (chosen := [each for each in found if each.rank == best])[-1]
     if (answer := _changed(text, last, [each for each in found if each.start > last.start])) is not None:
         return answer
     if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
         between = text[chosen[-2].start : last.start] if len(chosen) > 1 and not last.several else ""
         line = text[max(0, last.start - 60) : last.start].rpartition("\n")[2]
-        concludes = best == 0 and (MARK in line or finds("answers", "conclude").search(line))
-        if between and (concludes or finds("answers", "contrast").search(between)):
+        concludes = best == 0 and (MARK in line or pattern("{conclude}").search(line))
+        if between and (concludes or pattern("{contrast}").search(between)):
             return last.value
         return REFUSED if best > 1 and declines(body) else AMBIGUOUS
     if best == 5 and declines(body):
         return REFUSED
-    if best > 1 and not _patterns()["keyed"].search(text[: last.start]) and _unfinished(body[last.start :]):
+    if best > 1 and not _KEYED.search(text[: last.start]) and _unfinished(body[last.start :]):
         return UNPARSEABLE
     return last.value
 
@@ -193,14 +171,14 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Sile
     if not later:
         return None
     last, between = later[-1], text[former.start : later[-1].start]
-    corrections = list(finds("answers", "correct").finditer(between))
+    corrections = list(pattern("{correct}").finditer(between))
     if corrections and not re.search(r"如果|若|要是|假如|\b(?:if|had)\b", between, re.I):
-        return AMBIGUOUS if finds("answers", "retract").fullmatch(corrections[-1][0]) and last.rank > 2 else last.value
+        return AMBIGUOUS if pattern("{retract}").fullmatch(corrections[-1][0]) and last.rank > 2 else last.value
     others = [each for each in later if each.value != former.value]
     sentence = re.split(r"[。!?\n]", text[former.start :], maxsplit=1)[0]
     beside = [each for each in others if each.rank < 5 and each.start < former.start + len(sentence)]
-    keyed = any(_patterns()["keyed"].search(text[: each.start][-30:]) for each in others)
-    even = beside and finds("answers", "even").search(text[former.start : beside[-1].start + 30])
+    keyed = any(_KEYED.search(text[: each.start][-30:]) for each in others)
+    even = beside and pattern("{even}").search(text[former.start : beside[-1].start + 30])
     tied = even or keyed or (beside and former.rank > 1)
     return AMBIGUOUS if tied and former.rank else None
 
@@ -221,11 +199,8 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
         value, over = _number(match), _OVER.match(text, match.end())
         between = text[end : match.start()] if found else ""
         end = over.end() if over else match.end()
-        if (
-            over
-            and (_WORDS.get(over[1].lower()) or Decimal(re.sub("[a-z]+", "-1", over[1].replace(",", ".").lower())))
-            != high
-        ):
+        top = over[1].lower().replace(",", ".") if over else ""
+        if over and (_WORDS[top] if top in _WORDS else Decimal(top)) != high:
             continue
         rank = _rank(text, match, over)
         if found and found[-1].value != value and len(between) < 24 and _TO.fullmatch(between):
@@ -238,29 +213,23 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
 
 def _rank(text: str, match: re.Match[str], over: object) -> int:
     """0 a total or mark, 1 the whole reply or first line, 2 announced, 3 with its unit, 5 bare."""
-    patterns = _patterns()
     before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 30]
     line = before.rpartition("\n")[2]
     sentence = re.split(r"[。!?]|\.\s", line)[-1]
-    unit = _UNIT.match(after)
-    rest = after[unit.end() :] if unit else after
-    total = patterns["total"].search(sentence) and not re.search(r"满分$", sentence)
-    if total or MARK in line or re.search(r"=\s{0,3}$", line):
+    rest = after[unit.end() :] if (unit := _UNIT.match(after)) else after
+    if MARK in line or re.search(r"=\s{0,3}$", line) or (_TOTAL.search(sentence) and not sentence.endswith("满分")):
         return 0
     closed = over or re.match(r"\s{0,3}(?:$|[\n,.。;:!()—–-]|because|因|as\b|since)", rest)
-    if closed and match.start() < 24 and not re.search(r"\w", patterns["lead"].sub("", before)):
+    if closed and match.start() < 24 and not re.search(r"\w", pattern("{lead}|{announce}").sub("", before)):
         return 1
-    if patterns["announce"].search(sentence) and (closed or unit):
+    if _ANNOUNCED.search(sentence) and (closed or unit):
         return 2
     return 3 if unit or over else 5
 
 
 def _number(match: re.Match[str]) -> Decimal:
-    half = Decimal("0.5") if match["half"] or match["hanhalf"] or match["wordhalf"] else Decimal(0)
+    half = Decimal("0.5" if match["half"] or match["hanhalf"] or match["wordhalf"] else 0)
     if match["digits"]:
-        value = Decimal(match["digits"].replace(",", "."))
-        return (-value if match["minus"] else value) + half
-    if match["word"]:
-        return _WORDS[match["word"].lower()] + half
-    whole, _, part = (match["han"] or match["bare"]).partition("点")
-    return _HAN[whole] + (_HAN[part] / 10 if part else 0) + half
+        return Decimal((match["minus"] or "") + match["digits"].replace(",", ".")) + half
+    whole, _, part = (match["word"] or match["han"] or match["bare"]).lower().partition("点")
+    return _WORDS[whole] + (_WORDS[part] / 10 if part else 0) + half

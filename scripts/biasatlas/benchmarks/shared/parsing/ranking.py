@@ -3,13 +3,10 @@
 import itertools
 import re
 from collections.abc import Sequence
-from typing import Any, cast
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parsed
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, pattern
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.phrases import finds
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 #: The indices of all options, the best first, or "ambiguous".
 Order = tuple[int, ...] | str
@@ -39,7 +36,7 @@ _TIED = re.compile(r"tied?\b|equal|并列|难分|同样|一样|差不多|都|不
 _NAMED = re.compile(r"[\"')]?\s?(?:are|all|three|four|都|均|三|四|these|each|的|中|这|哪|do|have|等|which)", re.I)
 
 
-def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
+def parse_ranking(reply: str, options: Options | Sequence[str]) -> Order:
     """The order in which a reply puts ``options``, as a tuple of their indices, the best first.
 
     Ambiguous: several orders, ties, or one option at two places. Unparseable: an order that leaves one out.
@@ -47,20 +44,24 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Parsed:
     options = as_options(options)
     body = plain(reply)
     if found := _from_json(body, options):
-        return Parsed(cast(Any, found), "key")
+        return found
     body = first_item(body, lambda line: bool(_chains(line, options)))
     chains, refused = _chains(body, options), declines(body)
     if refused and not any(arrows for *_, arrows in chains):
-        return Parsed(REFUSED, "declined")
+        return REFUSED
     chains = [chain for chain in chains if chain[2]] or chains
-    orders: list[Any] = [order for order, *_ in chains] or [_listed(body, options) or _told(body, options)]
-    if orders == [None]:
-        return Parsed(REFUSED if refused else UNPARSEABLE, "nothing")
+    if not chains:
+        return _listed(body, options) or _told(body, options) or (REFUSED if refused else UNPARSEABLE)
+    told = [chain for chain in chains if chain[2] or chain[0] != tuple(range(len(options)))]
+    if not told and (order := _listed(body, options)):  # the options, restated before they are ordered
+        return order
+    chains = told or chains
+    orders = [order for order, *_ in chains]
     if len(set(orders)) > 1:
         before = body[chains[-2][1] : chains[-1][1]]
-        if MARK not in before and not finds("answers", "correct").search(before):
-            return Parsed(AMBIGUOUS, "order")
-    return Parsed(cast(Any, orders[-1]), "order")
+        if MARK not in before and not pattern("{correct}").search(before):
+            return AMBIGUOUS
+    return orders[-1]
 
 
 def _mentions(text: str, options: Options) -> list[Mention]:
