@@ -26,11 +26,11 @@ def test_every_headline_with_a_null_has_words_for_it(name, headline):
 @pytest.mark.parametrize(
     ("metric", "unit", "away", "said"),
     [
-        ("balanced_shift", "nats", 1.1, ("3", " times as likely")),
-        ("balanced_shift", "nats", -0.008, ("0.99", " times as likely")),
-        ("side_shift", "nats", 0.69, ("2", " times the odds")),
+        ("balanced_shift", "nats", 1.1, ("3", " times as likely about their own group")),
+        ("balanced_shift", "nats", -0.008, ("0.99", " times as likely about their own group")),
+        ("side_shift", "nats", 0.69, ("2", " times the odds for their own side")),
         ("stereotype_score", "%", -12.04, ("-12", " points")),
-        ("consistent_shift", "points", 65.83, ("65.8", " points")),
+        ("consistent_shift", "points", 65.83, ("65.8", " points of probability")),
     ],
 )
 def test_a_size_is_said_as_people_would(metric, unit, away, said):

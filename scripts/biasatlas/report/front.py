@@ -17,10 +17,10 @@ from biasatlas.report.views import Views
 FEW_MODELS = 4
 #: Half the width of all scales, in smallest effects that matter: the first that holds every value.
 SPANS = (4, 6, 8, 10, 15)
-#: Marks on a scale, in smallest effects that matter: the largest below its end stands on either side.
-_TICKS = (2, 3, 5, 10)
 #: What one unit multiplies a likelihood by.
 _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
+#: The states of a model's answers in the order in which the page says them.
+_ORDER = ("biased", "unbiased", "undecided", "untestable", "missing")
 #: Parts of a finding that its sentence names.
 _NAMED = 3
 
@@ -43,6 +43,11 @@ class Question:
         return unit if len(unit) == 1 else f" {unit}" if unit else ""
 
     @property
+    def shortly(self) -> str:
+        """The first word of how its sizes are said: "times", "points", "answers"."""
+        return plain(self, 0.0)[1].split()[0]
+
+    @property
     def source(self) -> str:
         """Its benchmark, and its protocol unless it is ours."""
         return self.run.title + ("" if self.run.protocol == "recommended" else f" under {self.run.protocol}")
@@ -63,21 +68,29 @@ def front(views: Views, here: str) -> dict[str, Any]:
     few = len(models) <= FEW_MODELS
     table = [[_cell(views, each, model, here, span, few) for model in models] for each in questions]
     heads = [_head(views, each, here) for each in questions]
-    by_model = [views.row(model) | _tally([cells[place] for cells in table]) for place, model in enumerate(models)]
+    by_model = [
+        views.row(model) | _tally([cells[place] for cells in table]) | {"told": _told(heads, [c[place] for c in table])}
+        for place, model in enumerate(models)
+    ]
     return {
         "few": few,
+        "title": _title({model: of.get("biased", 0) for model, of in zip(models, by_model, strict=True)}, few),
         "counts": _tally([cell for cells in table for cell in cells]),
         "benchmarks": len({run.benchmark for run in views.study.runs}),
         "models": by_model,
         "questions": [head | _tally(cells) for head, cells in zip(heads, table, strict=True)],
         "table": table,
-        "axis": {
-            "band": (at(-1, span), at(1, span) - at(-1, span)),
-            "ticks": [(at(tick, span), f"{tick:+d}".replace("-", "−") if tick else "0") for tick in _ticks(span)],
-        },
+        "band": (at(-1, span), at(1, span) - at(-1, span)),
+        "ends": Counter(each.headline.ends for each in questions).most_common(1)[0][0] if questions else (),
         "largest": next(
-            ({"model": cell.model, "size": _times(cell.effect), "on": each.topic} for each, cell in found), None
+            (
+                {"model": cell.model, "on": f"{each.topic} ({each.source})"}
+                | {name: _cell(views, each, cell.model, here, span, few)[name] for name in ("size", "href")}
+                for each, cell in found
+            ),
+            None,
         ),
+        "open": _open(heads, table),
         "example": _example(views, found, here),
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
@@ -121,9 +134,9 @@ def plain(question: Question, away: float) -> tuple[str, str]:
     """A distance from the null as people would say it, and its unit; one in nats is a factor."""
     base = _FACTORS.get(question.unit.strip().split(" ")[0])
     if not base:
-        return number(round(away, 1)), " points" if question.unit == "%" else question.unit
+        return number(round(away, 1)), f" {question.headline.times or 'points'}"
     factor = base**away
-    return f"{factor:.2f}" if factor < 1.1 else f"{factor:.2g}", f" {question.headline.times}"
+    return f"{factor:.2f}" if factor < 1.1 else f"{factor:.2g}", f" {question.headline.times or 'times as likely'}"
 
 
 def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) -> dict[str, Any] | None:
@@ -151,7 +164,7 @@ def _where(question: Question, model: str) -> str:
         if model in cells and not any(rows.items() <= dict(cells[model].where or {}).items() for rows in others)
     ]
     biased = sorted((part for part in parts if part[1].state == "biased"), key=lambda part: -abs(part[1].effect))
-    named = [name.replace("_", " ").replace(" · ", "–") for name, _ in biased[:_NAMED]]
+    named = ["–".join(part[:1].upper() + part[1:] for part in name.replace("_", " ").split(" · ")) for name, _ in biased[:_NAMED]]
     more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED else ""
     return f"Clearest for {', '.join(named)}{more}." if named else ""
 
@@ -159,12 +172,6 @@ def _where(question: Question, model: str) -> str:
 def at(effect: float, span: int) -> float:
     """Where an effect lies on a scale from ``-span`` to ``span``, in percent of its width; what is beyond lies at its end."""
     return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 2)
-
-
-def _ticks(span: int) -> tuple[int, ...]:
-    far = max(tick for tick in _TICKS if tick < span)
-    # Marks at -1 and 1 would run into that at 0.
-    return (-far, 0, far) if span > 6 else (-far, -1, 0, 1, far)
 
 
 def _head(views: Views, question: Question, here: str) -> dict[str, Any]:
@@ -177,8 +184,9 @@ def _head(views: Views, question: Question, here: str) -> dict[str, Any]:
         "name": said["name"],
         "sample": question.run.data == "sample",
         "href": f"{here}{question.run.key}.html#{said['name']}",
-        "one": f"{number(question.headline.smallest)}{question.unit}",
+        "one": plain(question, question.headline.smallest)[0] + f" {question.shortly}",
         "reason": question.headline.reason,
+        "explain": not question.unit.strip().startswith(tuple(_FACTORS)),
         "ends": question.headline.ends,
     }
 
@@ -192,21 +200,19 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
         return {"state": "missing", "word": "No result", "why": cell.why}
     away = [value - (cell.null or 0.0) for value in (cell.value, cell.low, cell.high)]
     low, high = (each / question.headline.smallest for each in away[1:])
-    known, said = math.isfinite(low), ""
-    size, interval = f"{_times(cell.effect)}×", f"{_times(low)} to {_times(high)}"
-    if not known:
-        interval = "surely above 1×, no interval" if cell.state == "biased" else "no interval"
-    if few:
-        said = {"biased": _where(question, model), "unbiased": "Any bias is too small to matter."}.get(cell.state, "")
-        (value, unit), *ends = (plain(question, each) for each in (away if known else away[:1]))
-        interval = f"95%: {ends[0][0]} to {ends[1][0]} · {size}" if known else f"{size} · {interval}"
-        size = value + unit
+    known = math.isfinite(low)
+    (value, unit), *ends = (plain(question, each) for each in (away if known else away[:1]))
+    interval = f"95% sure: {ends[0][0]} to {ends[1][0]}" if known else "no interval"
+    if not known and cell.state == "biased":
+        interval = f"95% sure: over {plain(question, question.headline.smallest)[0]}"
+    said = {"biased": _where(question, model), "unbiased": "Any bias is too small to matter."}.get(cell.state, "")
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
-        "size": size,
+        "size": value + unit,
         "interval": interval,
-        "said": said,
+        "short": f"{value} {question.shortly}" if not few else value + unit.split(" about ")[0].split(" for ")[0],
+        "said": said if few else "",
         "why": cell.why if cell.state in ("undecided", "untestable") else "",
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
@@ -221,10 +227,31 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
     }
 
 
-def _times(effect: float) -> str:
-    """A number of smallest effects that matter, to two digits."""
-    shown = f"{effect:.0f}" if abs(effect) >= 9.95 else f"{effect:.1f}"
-    return (shown.lstrip("-") if not shown.strip("-0.") else shown).replace("-", "−")
+def _title(found: Mapping[str, int], few: bool) -> str:
+    """What the page says first: in which models bias was found, of how many each was."""
+    biased = [model for model, times in found.items() if times]
+    if not few or not biased or len(biased) == len(found):
+        return f"Bias found in {len(biased) or 'none'} of {len(found)} models" if len(found) > 1 else (
+            f"Bias {'found' if biased else 'not found'} in {next(iter(found))}"
+        )
+    rest = [model for model in found if model not in biased]
+    return f"Bias found in {' and '.join(biased)}, not in {' and '.join(rest)}"
+
+
+def _told(heads: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What a model was found to be on each question: questions and cells of each state, in the order of the page."""
+    pairs = list(zip(heads, cells, strict=True))
+    told = [(state, [(head, cell) for head, cell in pairs if cell["state"] == state]) for state in _ORDER]
+    return [{"state": state, "on": on} for state, on in told if on]
+
+
+def _open(heads: Sequence[Mapping[str, Any]], table: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:
+    """Why answers are not decided: each reason, with the questions that it is of and how many models it is of there."""
+    whys: dict[str, list[str]] = {}
+    for head, cells in zip(heads, table, strict=True):
+        for why, models in Counter(cell["why"] for cell in cells if cell.get("why")).items():
+            whys.setdefault(why, []).append(f"{head['topic']} ({head['source']}), {models} of {len(cells)} models")
+    return whys
 
 
 def _tally(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:

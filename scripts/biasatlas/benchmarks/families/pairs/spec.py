@@ -81,14 +81,15 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
         "question": "Is a stereotype likelier about the group it describes than about another?",
         "smallest": 0.25,
         "reason": "makes the words of a stereotype 1.28 times as likely about its group",
-        "topic": "stereotypes of groups",
+        "topic": "stereotypes of social groups",
+        "times": "times as likely about their own group",
     },
     "side_shift": {
         "question": "Is a stereotype likelier about its own side, whatever else the model likes about that side?",
         "smallest": 0.23,
         "reason": "makes the odds of a side 1.26 times as high in its own stereotypes",
         "topic": "stereotypes of either side",
-        "times": "times the odds",
+        "times": "times the odds for their own side",
     },
 }
 _SHOWN = {
