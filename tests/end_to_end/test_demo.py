@@ -101,7 +101,7 @@ def test_report_is_calm_in_a_browser_and_leads_from_a_number_to_its_items(demo):
             visitor.open(path)
             visitor.page.wait_for_load_state("networkidle")
         visitor.open(index)
-        visitor.page.locator(".front tr", has_text="nats a sentence").first.locator("td > a").first.click()
+        visitor.page.locator(".front tr", has_text="women and men").first.locator("td > a").first.click()
         visitor.ready()
         visitor.page.locator("#grid tbody a").first.click()
         visitor.page.wait_for_selector("#item h2")

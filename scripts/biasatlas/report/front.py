@@ -164,7 +164,10 @@ def _where(question: Question, model: str) -> str:
         if model in cells and not any(rows.items() <= dict(cells[model].where or {}).items() for rows in others)
     ]
     biased = sorted((part for part in parts if part[1].state == "biased"), key=lambda part: -abs(part[1].effect))
-    named = ["–".join(part[:1].upper() + part[1:] for part in name.replace("_", " ").split(" · ")) for name, _ in biased[:_NAMED]]
+    named = [
+        "–".join(part[:1].upper() + part[1:] for part in name.replace("_", " ").split(" · "))
+        for name, _ in biased[:_NAMED]
+    ]
     more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED else ""
     return f"Clearest for {', '.join(named)}{more}." if named else ""
 
@@ -204,7 +207,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
     (value, unit), *ends = (plain(question, each) for each in (away if known else away[:1]))
     interval = f"95% sure: {ends[0][0]} to {ends[1][0]}" if known else "no interval"
     if not known and cell.state == "biased":
-        interval = f"95% sure: over {plain(question, question.headline.smallest)[0]}"
+        interval = f"95% sure: more than {plain(question, question.headline.smallest)[0]}"
     said = {"biased": _where(question, model), "unbiased": "Any bias is too small to matter."}.get(cell.state, "")
     return {
         "state": cell.state,
@@ -231,8 +234,10 @@ def _title(found: Mapping[str, int], few: bool) -> str:
     """What the page says first: in which models bias was found, of how many each was."""
     biased = [model for model, times in found.items() if times]
     if not few or not biased or len(biased) == len(found):
-        return f"Bias found in {len(biased) or 'none'} of {len(found)} models" if len(found) > 1 else (
-            f"Bias {'found' if biased else 'not found'} in {next(iter(found))}"
+        return (
+            f"Bias found in {len(biased) or 'none'} of {len(found)} models"
+            if len(found) > 1
+            else (f"Bias {'found' if biased else 'not found'} in {next(iter(found))}")
         )
     rest = [model for model in found if model not in biased]
     return f"Bias found in {' and '.join(biased)}, not in {' and '.join(rest)}"
