@@ -188,9 +188,9 @@ def test_all_models_are_compared_with_the_chosen_one(visitor, site):
     rows.first.wait_for()
     # The first less another is 6 where 5 matter: the others are less biased than it is, by as much.
     assert [text.split("\n")[0].split("\t")[0] for text in rows.all_inner_texts()] == MODELS[1:]
-    assert all("Differ −1.2× −1.3 to −1.1" in " ".join(text.split()) for text in rows.all_inner_texts())
+    assert all("Differ −6 points 95% sure: −6.5 to −5.5" in " ".join(text.split()) for text in rows.all_inner_texts())
     page.select_option("#a", "m1")
-    assert "1.2×" in rows.first.inner_text() and "−1.2×" in rows.nth(1).inner_text()
+    assert " 6 points" in rows.first.inner_text() and "−6 points" in rows.nth(1).inner_text()
     assert rows.first.locator("circle").get_attribute("cx") == "78.8%"  # 1.2 of 2
     rows.first.locator("td > a").click()
     visitor.ready()

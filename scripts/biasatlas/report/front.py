@@ -43,6 +43,16 @@ class Question:
         return unit if len(unit) == 1 else f" {unit}" if unit else ""
 
     @property
+    def base(self) -> float:
+        """What one unit multiplies a likelihood by; 0 of what is no logarithm."""
+        return _FACTORS.get(self.unit.strip().split(" ")[0], 0.0)
+
+    @property
+    def one(self) -> str:
+        """The smallest effect that matters."""
+        return f"{plain(self, self.headline.smallest)[0]} {self.shortly}"
+
+    @property
     def shortly(self) -> str:
         """The first word of how its sizes are said: "times", "points", "answers"."""
         return plain(self, 0.0)[1].split()[0]
@@ -132,10 +142,9 @@ def _span(questions: Sequence[Question]) -> int:
 
 def plain(question: Question, away: float) -> tuple[str, str]:
     """A distance from the null as people would say it, and its unit; one in nats is a factor."""
-    base = _FACTORS.get(question.unit.strip().split(" ")[0])
-    if not base:
+    if not question.base:
         return number(round(away, 1)), f" {question.headline.times or 'points'}"
-    factor = base**away
+    factor = question.base**away
     return f"{factor:.2f}" if factor < 1.1 else f"{factor:.2g}", f" {question.headline.times or 'times as likely'}"
 
 
@@ -187,9 +196,9 @@ def _head(views: Views, question: Question, here: str) -> dict[str, Any]:
         "name": said["name"],
         "sample": question.run.data == "sample",
         "href": f"{here}{question.run.key}.html#{said['name']}",
-        "one": plain(question, question.headline.smallest)[0] + f" {question.shortly}",
+        "one": question.one,
         "reason": question.headline.reason,
-        "explain": not question.unit.strip().startswith(tuple(_FACTORS)),
+        "explain": not question.base,
         "ends": question.headline.ends,
     }
 

@@ -29,7 +29,7 @@ from biasatlas.report.printed import beside_print
 from biasatlas.report.replication import read_papers
 from biasatlas.report.run import Run, Study, folder_of
 from biasatlas.report.tested import about_row
-from biasatlas.report.text import number, visible
+from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party
 from biasatlas.report.verdicts import whole
 from biasatlas.report.views import Views
@@ -192,7 +192,8 @@ class Site:
                 rows.append(
                     {"benchmark": question.source, "page": f"{run.key}.html", "run": run.key, "cells": cells}
                     | {"question": col.headline.question, "name": col.headline.name, "metric": col.headline.metric}
-                    | {"unit": question.unit, "smallest": number(col.headline.smallest), "ends": col.headline.ends}
+                    | {"unit": question.unit, "one": question.one, "ends": col.headline.ends, "topic": question.topic}
+                    | {"base": question.base, "shortly": question.shortly}
                 )
         put(self.data, "headlines", rows)
         paired = pd.DataFrame(self._paired(places))

@@ -38,13 +38,12 @@
       Math.abs(effect) > span ? arrow(effect) : svg("circle", { ...open, cx: at(effect, span) }));
   }
 
-  function ticks(span) {
-    const far = Math.max(...[1, 2, 3, 5, 10].filter((tick) => tick < span));
-    return picture(...[-far, 0, far].map((tick) => svg("text", { x: at(tick, span), y: 12 }, `${tick > 0 ? "+" : ""}${atlas.number(tick)}`)));
+  // A difference as people would say it: of logarithms it is a factor.
+  function plain({ base }, away) {
+    if (!base) return atlas.number(Math.round(10 * away) / 10);
+    const factor = base ** away;
+    return factor < 1.1 ? factor.toFixed(2) : String(Number(factor.toPrecision(2)));
   }
-
-  // A number of smallest effects that matter, to two digits.
-  const times = (effect) => effect.toFixed(Math.abs(effect) >= 9.95 ? 0 : 1).replace("-", "−");
 
   // The other model less the chosen one, in smallest effects that matter; null where the pair has no number.
   function against(pair, chosen) {
@@ -52,8 +51,9 @@
     const turn = pair.b === chosen ? 1 : -1;
     const scale = pair.value === 0 ? 0 : pair.effect / pair.value;
     const limits = [turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y);
-    const [low, high] = limits.map((limit) => (pair.ci_low === null || !scale ? null : limit * scale));
-    return { other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.effect, low, high, value: turn * pair.value, state: pair.state, why: pair.why };
+    const known = pair.ci_low !== null && scale;
+    const [low, high] = limits.map((limit) => (known ? limit * scale : null));
+    return { limits, other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.effect, low, high, value: turn * pair.value, state: pair.state, why: pair.why };
   }
 
   function table() {
@@ -70,19 +70,20 @@
       make("caption", { class: "sr" }, "Models by questions"),
       make("thead", {}, make("tr", {}, make("td", {}, svg("svg", { class: "sr" }, svg("symbol", { id: "band" },
         svg("rect", { x: left, width: `${parseFloat(right) - parseFloat(left)}%`, height: 18 }), svg("line", { x1: "50%", x2: "50%", y2: 18 })))),
-      ...found.map(([row]) => make("th", { scope: "col" }, make("a", { href: row.page }, row.question),
-        make("small", {}, `${row.benchmark}, ${row.name} · 1× = ${row.smallest}${row.unit}`), make("small", {}, `→ more: ${row.ends[1]}`), ticks(span))))),
+      ...found.map(([row]) => make("th", { scope: "col" }, make("a", { href: row.page }, row.topic[0].toUpperCase() + row.topic.slice(1)),
+        make("small", {}, row.question), make("small", {}, `${row.benchmark} benchmark. Matters from ${row.one}.`),
+        make("span", { class: "axis", "aria-hidden": "true" }, make("span", {}, "← less"), make("span", {}, "alike"), make("span", {}, "more →")))))),
       make("tbody", {}, ...others.map((other) => make("tr", {},
         make("th", { scope: "row" }, make("a", { href: `model-${encodeURIComponent(other.textContent)}.html` }, other.textContent)),
         ...found.map(([row, shown]) => {
           const each = shown.find((one) => one.other === other.value);
           if (!each) return make("td", {}, "Not compared");
           const items = row.cells[each.other]?.href;
-          const size = `${times(each.effect)}×`;
+          const size = `${plain(row, each.value)} ${row.shortly}`;
           return make("td", { class: each.state, title: `${number(each.value)}${row.unit}; ${each.why}` },
             make("b", { class: `verdict ${each.state}` }, each.state ? each.state[0].toUpperCase() + each.state.slice(1) : "No verdict"), " ",
             items ? make("a", { href: `${items}&b=${a.value}&sort=gap` }, size) : size, " ",
-            make("small", {}, each.low === null ? "no interval" : `${times(each.low)} to ${times(each.high)}`), strip(each, span));
+            make("small", {}, each.low === null ? "no interval" : `95% sure: ${each.limits.map((limit) => plain(row, limit)).join(" to ")}`), strip(each, span));
         })))));
   }
 
