@@ -101,6 +101,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
             None,
         ),
         "open": _open(heads, table),
+        "most": _most([cell["why"] for cells in table for cell in cells if cell["state"] == "undecided"]),
         "example": _example(views, found, here),
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
@@ -153,9 +154,9 @@ def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) ->
     for each, cell in found:
         shown = example(each.run, each.headline, cell, views.study.ids, here)
         if shown:
-            value = views.cell(each.run, each.column, cell.model, cell, "")["raw"]
-            said = {"source": each.source, "topic": each.topic, "n": cell.item.n, "value": f"{value}{each.unit}"}
-            return shown | views.row(cell.model) | said | {"away": f"{number(cell.item.away)}{each.unit}"}
+            value = "".join(plain(each, cell.value - (cell.null or 0.0)))
+            said = {"source": each.source, "topic": each.topic, "n": cell.item.n, "value": value}
+            return shown | views.row(cell.model) | said | {"away": "".join(plain(each, cell.item.away))}
     return None
 
 
@@ -263,9 +264,15 @@ def _open(heads: Sequence[Mapping[str, Any]], table: Sequence[Sequence[Mapping[s
     """Why answers are not decided: each reason, with the questions that it is of and how many models it is of there."""
     whys: dict[str, list[str]] = {}
     for head, cells in zip(heads, table, strict=True):
-        for why, models in Counter(cell["why"] for cell in cells if cell.get("why")).items():
+        # What would decide it differs from model to model, and stands in their cells.
+        for why, models in Counter(cell["why"].split("; ")[0] for cell in cells if cell.get("why")).items():
             whys.setdefault(why, []).append(f"{head['topic']} ({head['source']}), {models} of {len(cells)} models")
     return whys
+
+
+def _most(whys: Sequence[str]) -> str:
+    """The commonest reason, without what would decide it."""
+    return next((why for why, _ in Counter(why.split("; ")[0] for why in whys).most_common(1)), "")
 
 
 def _tally(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
