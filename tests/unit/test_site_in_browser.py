@@ -214,7 +214,7 @@ def test_the_first_page_shows_the_median_item_and_leads_to_it(visitor, site):
     visitor.open(site)
     page.click("summary:has-text('Show it')")
     assert f"the {HOSTILE[3]} man" in page.inner_text(".example")
-    assert "of the 12 items" in page.inner_text("main") and "30%" in page.inner_text("main")
+    assert "of the 12 items" in page.inner_text("main") and "This item alone: 30 points" in page.inner_text("main")
     page.click("a:text('What the model was asked')")
     visitor.ready()
     page.wait_for_selector("#item h2")
