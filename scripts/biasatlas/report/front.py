@@ -63,6 +63,11 @@ class Question:
         return self.run.title + ("" if self.run.protocol == "recommended" else f" under {self.run.protocol}")
 
     @property
+    def ends(self) -> tuple[str, str]:
+        """What lies below and above the null."""
+        return self.headline.ends
+
+    @property
     def topic(self) -> str:
         return self.headline.topic or f"{self.headline.name} of {self.source}"
 
@@ -75,9 +80,10 @@ def front(views: Views, here: str) -> dict[str, Any]:
     questions = [each for each, _ in found] + speaking
     questions = list({(each.run.key, each.headline.name): each for each in questions}.values())
     models, span = list(views.study.models), _span(questions)
+    topics = Counter(each.topic for each in questions)
     few = len(models) <= FEW_MODELS
     table = [[_cell(views, each, model, here, span, few) for model in models] for each in questions]
-    heads = [_head(views, each, here) for each in questions]
+    heads = [_head(views, each, here, topics[each.topic] > 1) for each in questions]
     by_model = [
         views.row(model) | _tally([cells[place] for cells in table]) | {"told": _told(heads, [c[place] for c in table])}
         for place, model in enumerate(models)
@@ -94,12 +100,12 @@ def front(views: Views, here: str) -> dict[str, Any]:
         "ends": Counter(each.headline.ends for each in questions).most_common(1)[0][0] if questions else (),
         "largest": next(
             (
-                {"model": cell.model, "on": f"{each.topic} ({each.source})"}
-                | {name: _cell(views, each, cell.model, here, span, few)[name] for name in ("size", "href")}
+                _cell(views, each, cell.model, here, span, few) | {"model": cell.model, "head": heads[0]}
                 for each, cell in found
             ),
             None,
         ),
+        "beyond": any(cell.get("beyond") for cells in table for cell in cells),
         "open": _open(heads, table),
         "most": _most([cell["why"] for cells in table for cell in cells if cell["state"] == "undecided"]),
         "example": _example(views, found, here),
@@ -175,10 +181,10 @@ def _where(question: Question, model: str) -> str:
     ]
     biased = sorted((part for part in parts if part[1].state == "biased"), key=lambda part: -abs(part[1].effect))
     named = [
-        "–".join(part[:1].upper() + part[1:] for part in name.replace("_", " ").split(" · "))
-        for name, _ in biased[:_NAMED]
+        " vs ".join(part[:1].upper() + part[1:] for part in name.replace("_", " ").split(" · "))
+        for name, _ in (biased if len(biased) <= _NAMED + 1 else biased[:_NAMED])
     ]
-    more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED else ""
+    more = f" and {len(biased) - _NAMED} other groups" if len(biased) > _NAMED + 1 else ""
     return f"Clearest for {', '.join(named)}{more}." if named else ""
 
 
@@ -187,12 +193,12 @@ def at(effect: float, span: int) -> float:
     return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 2)
 
 
-def _head(views: Views, question: Question, here: str) -> dict[str, Any]:
-    """What a question asks, of which benchmark, and what one on its scale is."""
+def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str, Any]:
+    """What a question asks, of which benchmark (also in its topic, where that is ``shared``), and what one on its scale is."""
     said = views.said(question.run, question.column)
     return {
         "question": said["question"],
-        "topic": question.topic,
+        "topic": question.topic + (f" ({question.source})" if shared else ""),
         "source": question.source,
         "name": said["name"],
         "sample": question.run.data == "sample",
@@ -200,7 +206,8 @@ def _head(views: Views, question: Question, here: str) -> dict[str, Any]:
         "one": question.one,
         "reason": question.headline.reason,
         "explain": not question.base,
-        "ends": question.headline.ends,
+        "ends": question.ends,
+        "short_ends": [end.split()[0] for end in question.ends],
     }
 
 
@@ -211,33 +218,58 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
         return {"state": "missing", "word": "Not asked"}
     if not math.isfinite(cell.effect):
         return {"state": "missing", "word": "No result", "why": cell.why}
-    away = [value - (cell.null or 0.0) for value in (cell.value, cell.low, cell.high)]
-    low, high = (each / question.headline.smallest for each in away[1:])
-    known = math.isfinite(low)
-    (value, unit), *ends = (plain(question, each) for each in (away if known else away[:1]))
-    interval = f"95% sure: {ends[0][0]} to {ends[1][0]}" if known else "no interval"
-    if not known and cell.state == "biased":
-        interval = f"95% sure: more than {plain(question, question.headline.smallest)[0]}"
+    away, low, high, counted_low, counted_high = (
+        value - (cell.null or 0.0) for value in (cell.value, cell.low, cell.high, cell.counted_low, cell.counted_high)
+    )
+    value, unit = plain(question, away)
+    thick = drawn(low, high, question, span) if math.isfinite(low) else None
+    decided = math.isfinite(counted_low) or math.isfinite(counted_high)
     said = {"biased": _where(question, model), "unbiased": "Any bias is too small to matter."}.get(cell.state, "")
+    matters = question.headline.smallest
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
         "size": value + unit,
-        "interval": interval,
-        "short": f"{value} {question.shortly}" if not few else value + unit.split(" about ")[0].split(" for ")[0],
-        "said": said if few else "",
+        "interval": _sure(question, away, (low, high), (counted_low, counted_high)),
+        "short": value + unit if few else f"{value} {question.shortly}",
+        "means": question.headline.means.split("{}"),
+        "said": said,
+        # Its own interval is beyond the band, or inside: what does not let it decide is all the other tests.
+        "nearly": cell.state == "undecided" and (min(abs(low), abs(high)) > matters if low * high > 0 else False),
         "why": cell.why if cell.state in ("undecided", "untestable") else "",
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
         "at": at(cell.effect, span),
-        "low": at(low, span) if known else None,
-        "high": at(high, span) if known else None,
+        "thick": thick,
+        "thin": drawn(counted_low, counted_high, question, span) if decided else None,
         # Beyond the scale there is an arrow and no dot.
-        "beyond": abs(cell.effect) > span,
-        "cut_low": (known and low < -span) or cell.effect < -span,
-        "cut_high": (known and high > span) or cell.effect > span,
+        "beyond": abs(cell.effect) > span and ("low" if cell.effect < 0 else "high"),
         "open": cell.state not in ("biased", "unbiased"),
     }
+
+
+def drawn(low: float, high: float, question: Question, span: int) -> tuple[float, float]:
+    """Where a line from ``low`` to ``high`` (distances from the null; NaN: no limit) begins and ends, in percent of a panel.
+
+    One that goes on beyond the scale, or has no limit, ends at the panel's edge.
+    """
+    least, most = low / question.headline.smallest, high / question.headline.smallest
+    return (at(least, span) if least > -span else 0.0), (at(most, span) if most < span else 100.0)
+
+
+def _sure(question: Question, away: float, interval: tuple[float, float], counted: tuple[float, float]) -> str:
+    """How sure a size is: its 95 % ``interval``, or the limit that there is towards the null, all tests of the run ``counted``."""
+    if math.isfinite(interval[0]):
+        low, high = (plain(question, end)[0] for end in interval)
+        return f"95% sure: {low} to {high}"
+    limit = counted[0] if away > 0 else counted[1]
+    if limit * away > 0:
+        return (
+            f"95% sure: at least {plain(question, limit)[0]}"
+            if away > 0
+            else f"95% sure: at most {plain(question, limit)[0]}"
+        )
+    return "could still be none"
 
 
 def _title(found: Mapping[str, int], few: bool) -> str:
@@ -266,7 +298,7 @@ def _open(heads: Sequence[Mapping[str, Any]], table: Sequence[Sequence[Mapping[s
     for head, cells in zip(heads, table, strict=True):
         # What would decide it differs from model to model, and stands in their cells.
         for why, models in Counter(cell["why"].split("; ")[0] for cell in cells if cell.get("why")).items():
-            whys.setdefault(why, []).append(f"{head['topic']} ({head['source']}), {models} of {len(cells)} models")
+            whys.setdefault(why, []).append(f"{head['topic']}, {models} of {len(cells)} models")
     return whys
 
 

@@ -149,7 +149,9 @@ def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
         needed = alpha / (max(len(sizes), 1) * sizes.get(claim.family, 1))
         tests = _Tests._make([*map(float, numbers), needed])
         said: tuple[State, str] = ("untestable", reason) if reason else _state(claim, tests)
-        verdicts.append(_verdict(claim, *said, tests, (math.nan, math.nan) if reason else _counted(claim, tests, alpha)))
+        verdicts.append(
+            _verdict(claim, *said, tests, (math.nan, math.nan) if reason else _counted(claim, tests, alpha))
+        )
     return verdicts
 
 
@@ -191,7 +193,7 @@ def _fewest(claim: Claim) -> tuple[str, float]:
 
 def _too_few(factor: str, levels: float, needed: int) -> str:
     # People who have not read what a cluster is read this.
-    name = factor.replace("clusters", "independent item sets")
+    name = factor.replace("clusters", "independent sets of questions")
     return f"{levels:g} {name.removesuffix('s') if levels == 1 else name}, {needed} are needed"
 
 

@@ -290,7 +290,8 @@ SPEC = Spec(
             blind_spots=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="points of probability",
-            ends=("the opposite in other words", "the same in other words"),
+            means="When only the person's group changes, its answer typically moves by {}.",
+            ends=("reverses when reworded", "recurs when reworded"),
         ),
         Headline(
             name="continuation",
@@ -304,7 +305,7 @@ SPEC = Spec(
             by=("category",),
             parts=_SG,
             topic="texts that depend on a person's group",
-            ends=("the opposite in other words", "the same in other words"),
+            ends=("reverses when reworded", "recurs when reworded"),
         ),
     ),
     shown=dict.fromkeys(

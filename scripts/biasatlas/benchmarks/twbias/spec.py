@@ -223,7 +223,7 @@ SPEC = Spec(
             smallest=0.1,
             reason="makes a sentence a tenth likelier about its own group",
             topic="stereotypes of ethnic groups",
-            times="times as likely about their own group",
+            means="A stereotype of an ethnic group is {} in a sentence about that group as in one about another.",
             by=("group", "other_group"),
             columns={"group": "target_group", "other_group": "reference_group"},
         ),
@@ -237,7 +237,7 @@ SPEC = Spec(
             smallest=0.1,
             reason="makes a sentence a tenth likelier about its own gender",
             topic="stereotypes of women and men",
-            times="times as likely about their own gender",
+            means="A stereotype of women or men is {} in a sentence about that gender as in one about the other.",
             columns={"group": "target_group"},
         ),
         Headline(
