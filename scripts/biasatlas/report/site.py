@@ -225,6 +225,7 @@ class Site:
             table = read_csv(part.path, unit="str", part="str").fillna({"unit": "", "part": ""})
             keys = list(table.columns[: table.columns.get_loc("metric")])
             flipped = table[table["metric"] == "flipped"].set_index(keys[:6])["value"].to_dict()
+            decides = table[table["metric"] == "decides"].set_index(keys[:6])[["ci_low", "ci_high"]].T.to_dict("list")
             for row in table[table["metric"] == "difference"].to_dict("records"):
                 key = tuple(row[name] for name in keys[:6])
                 about = [visible(str(row[name])) for name in keys[2:6] if not pd.isna(row[name]) and row[name]]
@@ -240,6 +241,7 @@ class Site:
                     if isinstance(row["verdict"], str)
                     else "",
                     "effect": _finite(row["value"] / row["smallest"]),
+                    **dict(zip(("least", "most"), map(_finite, decides.get(key, (math.nan,) * 2)), strict=True)),
                     "why": row["why"] if isinstance(row["why"], str) else "",
                     "headline": places.get((key[2], part.protocol, *key[3:]), -1),
                 }
