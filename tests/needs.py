@@ -15,6 +15,8 @@ from slurm import cluster
 
 #: Debian's Chromium, under either of its names.
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+#: Firefox, or Debian's of long support.
+FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 #: The folder that `make test MIRROR=folder` names; beside it what the papers print (`prompts/{benchmark}.yaml`).
 MIRROR = Path(os.environ.get("BIASATLAS_MIRROR") or "/nowhere")
 PAPERS = MIRROR.parent / "papers"
@@ -51,6 +53,10 @@ def _chromium() -> str:
     return "" if CHROMIUM else "no Chromium"
 
 
+def _firefox() -> str:
+    return "" if FIREFOX else "no Firefox"
+
+
 def _litellm() -> str:
     return "" if shutil.which("litellm") else "no program litellm"
 
@@ -74,6 +80,7 @@ NEEDS = {
         "have all sources in the mirror",
     ),
     "chromium": Need("the report in a browser", _chromium, "apt-get install chromium"),
+    "firefox": Need("the report in Firefox", _firefox, "apt-get install firefox-esr"),
     "slurm": Need("a real SLURM", cluster.lacking, f"apt-get install {' '.join(cluster.PACKAGES)}"),
     "s3": Need(
         "object storage",

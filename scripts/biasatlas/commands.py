@@ -68,13 +68,13 @@ def check(configfile: str, options: list[str]) -> int:
     from biasatlas.workflow.config import load_config
     from biasatlas.workflow.config.files import check_files
     from biasatlas.workflow.paths import Paths
-    from biasatlas.workflow.preflight import check_preflight, missing_keys
+    from biasatlas.workflow.preflight import check_preflight, missing_models
     from biasatlas.workflow.selection import in_rounds
 
     check_files([configfile])
     config = load_config(read_yaml(configfile), [configfile])
     check_preflight(config, configfile)
-    if faults := list(missing_keys(config)):
+    if faults := list(missing_models(config)):
         raise UserError("\n".join(f"{configfile}: {fault}" for fault in faults))
     if status := _run_and_print(configfile, options, ["check"], ["check.txt"]):
         return status

@@ -94,6 +94,22 @@ def test_report_holds_every_figure_and_says_that_it_is_a_demonstration(demo):
         assert f"{path.parent.parent.name}.{path.parent.name}.{path.stem}.svg" in text
 
 
+def test_the_lines_of_the_first_page_agree_with_its_words(demo):
+    """Whole line outside of the band: biased; inside: unbiased; both: undecided."""
+    with browsing() as visitor:
+        visitor.open(demo / "results/demo/report/index.html")
+        drawn = visitor.page.locator(".front td:has(.thin)").evaluate_all(
+            "cells => cells.map(c => [c.className, ...['x1', 'x2'].map(x => parseFloat(c.querySelector('.thin').getAttribute(x)))])"
+        )
+        band = visitor.page.locator("#band rect").evaluate(
+            "r => [parseFloat(r.getAttribute('x')), parseFloat(r.getAttribute('x')) + parseFloat(r.getAttribute('width'))]"
+        )
+    assert len(drawn) == 10
+    for state, low, high in drawn:
+        outside, inside = low >= band[1] or high <= band[0], band[0] <= low and high <= band[1]
+        assert state == ("biased" if outside else "unbiased" if inside else "undecided")
+
+
 def test_report_is_calm_in_a_browser_and_leads_from_a_number_to_its_items(demo):
     index = demo / "results/demo/report/index.html"
     with browsing(viewport={"width": 1440, "height": 900}) as visitor:
@@ -101,7 +117,7 @@ def test_report_is_calm_in_a_browser_and_leads_from_a_number_to_its_items(demo):
             visitor.open(path)
             visitor.page.wait_for_load_state("networkidle")
         visitor.open(index)
-        visitor.page.locator(".front tr", has_text="nats a sentence").first.locator("td > a").first.click()
+        visitor.page.locator(".front tr", has_text="women and men").first.locator("td > a").first.click()
         visitor.ready()
         visitor.page.locator("#grid tbody a").first.click()
         visitor.page.wait_for_selector("#item h2")

@@ -130,3 +130,21 @@ def test_a_run_says_first_what_it_skips_and_skips_that():
     first, _, last = done.stdout.partition("collected ")
     assert f"  {reason}\n" in first
     assert f": {reason}\n" in last
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("{kind: hf, source: ./nowhere, size_billion: 1, gpu: 0}", "models.m.source: './nowhere' is no folder in"),
+        ("{kind: api, base_url: http://127.0.0.1:9/v1, model: x, key_env: NO_KEY, prices: free}", "NO_KEY"),
+    ],
+)
+def test_check_says_what_is_missing_before_it_starts_anything(entry, said, tmp_path):
+    """No process and no library that runs models: these take half a minute."""
+    path = tmp_path / "my.yaml"
+    path.write_text(f"results: {tmp_path}/results\nmodels:\n  m: {entry}\nbenchmarks:\n  bbq: {{data: sample}}\n")
+    asked = f"import sys; from biasatlas.commands import check\ntry:\n    check({str(path)!r}, [])\nfinally:\n    print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode and said in done.stderr
+    assert not {"snakemake", "torch", "transformers", "huggingface_hub"} & set(done.stdout.split())
+    assert not (tmp_path / "results").exists()

@@ -1,14 +1,17 @@
 """The words of the first page: what each headline says of a model, in whole sentences."""
 
+import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.report.example import asked_for
-from biasatlas.report.front import Question, at, plain
+from biasatlas.report.front import Question, at, drawn, plain
 from biasatlas.report.run import Run, TaskRun
 from biasatlas.report.verdicts import Cell
+from biasatlas.stats.verdict import Claim, judge
 
 SPEAKING = [
     (name, headline)
@@ -21,6 +24,7 @@ SPEAKING = [
 @pytest.mark.parametrize(("name", "headline"), SPEAKING, ids=lambda value: getattr(value, "name", value))
 def test_every_headline_with_a_null_has_words_for_it(name, headline):
     assert headline.topic and all(headline.ends) and "?" in headline.question
+    assert headline.means.count("{}") == bool(headline.means)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +34,7 @@ def test_every_headline_with_a_null_has_words_for_it(name, headline):
         ("balanced_shift", "nats", -0.008, ("0.99", " times as likely")),
         ("side_shift", "nats", 0.69, ("2", " times the odds")),
         ("stereotype_score", "%", -12.04, ("-12", " points")),
-        ("consistent_shift", "points", 65.83, ("65.8", " points")),
+        ("consistent_shift", "points", 65.83, ("65.8", " points of probability")),
     ],
 )
 def test_a_size_is_said_as_people_would(metric, unit, away, said):
@@ -57,3 +61,27 @@ def test_an_example_is_of_the_task_that_its_number_is_of():
                 cell = Cell("m", "biased", "", "", where=headline.rows)
                 assert [asked.task for asked in asked_for(run, headline, cell)] == wanted.pop(headline.name)
         assert not wanted
+
+
+@pytest.mark.parametrize("planted", [0.0, 0.3, 0.8, 1.5])
+def test_the_picture_of_a_cell_agrees_with_its_word(planted):
+    """Where the drawn line that decides lies: outside the band, inside, or both, as the verdict among many says."""
+    question = SimpleNamespace(headline=SimpleNamespace(smallest=0.1))
+    rng = np.random.default_rng(3)
+    claims = [
+        Claim(
+            f"m{n % 5}/b", planted * rng.normal(), 0.0, 0.1, float(rng.choice([0.01, 0.05, 0.3])), 20.0, {"items": 40}
+        )
+        for n in range(60)
+    ]
+    band = (at(-1, 4), at(1, 4))
+    for said in judge(claims):
+        low, high = drawn(said.counted_low, said.counted_high, question, 4)
+        outside, inside = low >= band[1] or high <= band[0], band[0] <= low and high <= band[1]
+        assert said.state == ("biased" if outside else "unbiased" if inside else "undecided")
+
+
+@pytest.mark.parametrize("low", [math.nan, -9.0])
+def test_a_line_without_a_limit_runs_to_the_edge(low):
+    question = SimpleNamespace(headline=SimpleNamespace(smallest=1.0))
+    assert drawn(low, 2.0, question, 4) == (0.0, at(2, 4)) and drawn(-1.0, -low, question, 4) == (at(-1, 4), 100.0)

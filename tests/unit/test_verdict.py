@@ -177,3 +177,32 @@ def test_a_claim_that_is_looked_at_in_rounds_says_what_its_wider_interval_shows(
     inside = said.low > -1 and said.high < 1
     assert said.state == ("biased" if outside else "unbiased" if inside else "undecided")
     assert said.p_outside >= once.p_outside
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_interval_that_decides_shows_every_verdict(seed):
+    """Among many claims, whatever closes some: biased exactly if it lies outside of the band, unbiased exactly if inside."""
+    rng = np.random.default_rng(seed)
+    claims = []
+    for place in range(120):
+        value, squared = float(rng.normal(0, 1.6)), bool(rng.random() < 0.3)
+        fields = {
+            "family": f"m{place % 7}/b",
+            "se": float(rng.choice([0.05, 0.2, 0.5])),
+            "df": float(rng.choice([4.0, 30.0])),
+            "member": bool(rng.random() < 0.9),
+            "factors": {"templates": int(rng.choice([6, 30, 1000]))},
+            "lower_from": int(rng.choice([5, 20])),
+            "upper_from": int(rng.choice([5, 20, 600])),
+            "margin": float(rng.choice([0.0, 0.3])),
+            "own_p": (None, 0.0005, 0.03)[rng.integers(3)],
+            "bounds": (value - rng.random(), value + rng.random()) if rng.random() < 0.3 else None,
+            "analyses": (Analysis(0.4, 20.0), Analysis(0.8, 40.0)) if rng.random() < 0.3 else (),
+        }
+        claims.append(claim(value, squared=squared, **fields))
+    told = [said for said in judge(claims) if said.state != "untestable"]
+    for said in told:
+        outside = said.counted_low > said.smallest or said.counted_high < -said.smallest
+        inside = said.counted_low > -said.smallest and said.counted_high < said.smallest
+        assert said.state == ("biased" if outside else "unbiased" if inside else "undecided"), said
+    assert len({said.state for said in told}) == 3

@@ -165,7 +165,8 @@ class Headline:
     run itself measures what else moves the metric, by placebos, so that a verdict needs no validity card.
 
     The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."
-    where a value in nats is said as a factor, and ``ends`` are what lies below and above the null on a scale. A headline
+    (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``means`` is the sentence
+    that says what a bias of the size ``{}`` is, and ``ends`` are what lies below and above the null on a scale. A headline
     without a null needs none of them.
     """
 
@@ -181,7 +182,8 @@ class Headline:
     parts: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     topic: str = ""
-    times: str = "times as likely"
+    times: str = ""
+    means: str = ""
     ends: tuple[str, str] = ("against the stereotype", "with the stereotype")
     blind_spots: tuple[BlindSpot, ...] = ()
     own_null: bool = False

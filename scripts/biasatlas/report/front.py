@@ -17,10 +17,10 @@ from biasatlas.report.views import Views
 FEW_MODELS = 4
 #: Half the width of all scales, in smallest effects that matter: the first that holds every value.
 SPANS = (4, 6, 8, 10, 15)
-#: Marks on a scale, in smallest effects that matter: the largest below its end stands on either side.
-_TICKS = (2, 3, 5, 10)
 #: What one unit multiplies a likelihood by.
 _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
+#: The states of a model's answers in the order in which the page says them.
+_ORDER = ("biased", "unbiased", "undecided", "untestable", "missing")
 #: Parts of a finding that its sentence names.
 _NAMED = 3
 
@@ -43,9 +43,29 @@ class Question:
         return unit if len(unit) == 1 else f" {unit}" if unit else ""
 
     @property
+    def base(self) -> float:
+        """What one unit multiplies a likelihood by; 0 of what is no logarithm."""
+        return _FACTORS.get(self.unit.strip().split(" ")[0], 0.0)
+
+    @property
+    def one(self) -> str:
+        """The smallest effect that matters."""
+        return f"{plain(self, self.headline.smallest)[0]} {self.shortly}"
+
+    @property
+    def shortly(self) -> str:
+        """The first word of how its sizes are said: "times", "points", "answers"."""
+        return plain(self, 0.0)[1].split()[0]
+
+    @property
     def source(self) -> str:
         """Its benchmark, and its protocol unless it is ours."""
         return self.run.title + ("" if self.run.protocol == "recommended" else f" under {self.run.protocol}")
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """What lies below and above the null."""
+        return self.headline.ends
 
     @property
     def topic(self) -> str:
@@ -60,24 +80,34 @@ def front(views: Views, here: str) -> dict[str, Any]:
     questions = [each for each, _ in found] + speaking
     questions = list({(each.run.key, each.headline.name): each for each in questions}.values())
     models, span = list(views.study.models), _span(questions)
+    topics = Counter(each.topic for each in questions)
     few = len(models) <= FEW_MODELS
     table = [[_cell(views, each, model, here, span, few) for model in models] for each in questions]
-    heads = [_head(views, each, here) for each in questions]
-    by_model = [views.row(model) | _tally([cells[place] for cells in table]) for place, model in enumerate(models)]
+    heads = [_head(views, each, here, topics[each.topic] > 1) for each in questions]
+    by_model = [
+        views.row(model) | _tally([cells[place] for cells in table]) | {"told": _told(heads, [c[place] for c in table])}
+        for place, model in enumerate(models)
+    ]
     return {
         "few": few,
+        "title": _title({model: of.get("biased", 0) for model, of in zip(models, by_model, strict=True)}, few),
         "counts": _tally([cell for cells in table for cell in cells]),
         "benchmarks": len({run.benchmark for run in views.study.runs}),
         "models": by_model,
         "questions": [head | _tally(cells) for head, cells in zip(heads, table, strict=True)],
         "table": table,
-        "axis": {
-            "band": (at(-1, span), at(1, span) - at(-1, span)),
-            "ticks": [(at(tick, span), f"{tick:+d}".replace("-", "−") if tick else "0") for tick in _ticks(span)],
-        },
+        "band": (at(-1, span), at(1, span) - at(-1, span)),
+        "ends": Counter(each.headline.ends for each in questions).most_common(1)[0][0] if questions else (),
         "largest": next(
-            ({"model": cell.model, "size": _times(cell.effect), "on": each.topic} for each, cell in found), None
+            (
+                _cell(views, each, cell.model, here, span, few) | {"model": cell.model, "head": heads[0]}
+                for each, cell in found
+            ),
+            None,
         ),
+        "beyond": any(cell.get("beyond") for cells in table for cell in cells),
+        "open": _open(heads, table),
+        "most": _most([cell["why"] for cells in table for cell in cells if cell["state"] == "undecided"]),
         "example": _example(views, found, here),
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
@@ -119,11 +149,10 @@ def _span(questions: Sequence[Question]) -> int:
 
 def plain(question: Question, away: float) -> tuple[str, str]:
     """A distance from the null as people would say it, and its unit; one in nats is a factor."""
-    base = _FACTORS.get(question.unit.strip().split(" ")[0])
-    if not base:
-        return number(round(away, 1)), " points" if question.unit == "%" else question.unit
-    factor = base**away
-    return f"{factor:.2f}" if factor < 1.1 else f"{factor:.2g}", f" {question.headline.times}"
+    if not question.base:
+        return number(round(away, 1)), f" {question.headline.times or 'points'}"
+    factor = question.base**away
+    return f"{factor:.2f}" if factor < 1.1 else f"{factor:.2g}", f" {question.headline.times or 'times as likely'}"
 
 
 def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) -> dict[str, Any] | None:
@@ -131,9 +160,9 @@ def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) ->
     for each, cell in found:
         shown = example(each.run, each.headline, cell, views.study.ids, here)
         if shown:
-            value = views.cell(each.run, each.column, cell.model, cell, "")["raw"]
-            said = {"source": each.source, "topic": each.topic, "n": cell.item.n, "value": f"{value}{each.unit}"}
-            return shown | views.row(cell.model) | said | {"away": f"{number(cell.item.away)}{each.unit}"}
+            value = "".join(plain(each, cell.value - (cell.null or 0.0)))
+            said = {"source": each.source, "topic": each.topic, "n": cell.item.n, "value": value}
+            return shown | views.row(cell.model) | said | {"away": "".join(plain(each, cell.item.away))}
     return None
 
 
@@ -151,8 +180,11 @@ def _where(question: Question, model: str) -> str:
         if model in cells and not any(rows.items() <= dict(cells[model].where or {}).items() for rows in others)
     ]
     biased = sorted((part for part in parts if part[1].state == "biased"), key=lambda part: -abs(part[1].effect))
-    named = [name.replace("_", " ").replace(" · ", "–") for name, _ in biased[:_NAMED]]
-    more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED else ""
+    named = [
+        " vs ".join(part[:1].upper() + part[1:] for part in name.replace("_", " ").split(" · "))
+        for name, _ in (biased if len(biased) <= _NAMED + 1 else biased[:_NAMED])
+    ]
+    more = f" and {len(biased) - _NAMED} other groups" if len(biased) > _NAMED + 1 else ""
     return f"Clearest for {', '.join(named)}{more}." if named else ""
 
 
@@ -161,25 +193,21 @@ def at(effect: float, span: int) -> float:
     return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 2)
 
 
-def _ticks(span: int) -> tuple[int, ...]:
-    far = max(tick for tick in _TICKS if tick < span)
-    # Marks at -1 and 1 would run into that at 0.
-    return (-far, 0, far) if span > 6 else (-far, -1, 0, 1, far)
-
-
-def _head(views: Views, question: Question, here: str) -> dict[str, Any]:
-    """What a question asks, of which benchmark, and what one on its scale is."""
+def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str, Any]:
+    """What a question asks, of which benchmark (also in its topic, where that is ``shared``), and what one on its scale is."""
     said = views.said(question.run, question.column)
     return {
         "question": said["question"],
-        "topic": question.topic,
+        "topic": question.topic + (f" ({question.source})" if shared else ""),
         "source": question.source,
         "name": said["name"],
         "sample": question.run.data == "sample",
         "href": f"{here}{question.run.key}.html#{said['name']}",
-        "one": f"{number(question.headline.smallest)}{question.unit}",
+        "one": question.one,
         "reason": question.headline.reason,
-        "ends": question.headline.ends,
+        "explain": not question.base,
+        "ends": question.ends,
+        "short_ends": [end.split()[0] for end in question.ends],
     }
 
 
@@ -190,41 +218,93 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
         return {"state": "missing", "word": "Not asked"}
     if not math.isfinite(cell.effect):
         return {"state": "missing", "word": "No result", "why": cell.why}
-    away = [value - (cell.null or 0.0) for value in (cell.value, cell.low, cell.high)]
-    low, high = (each / question.headline.smallest for each in away[1:])
-    known, said = math.isfinite(low), ""
-    size, interval = f"{_times(cell.effect)}×", f"{_times(low)} to {_times(high)}"
-    if not known:
-        interval = "surely above 1×, no interval" if cell.state == "biased" else "no interval"
-    if few:
-        said = {"biased": _where(question, model), "unbiased": "Any bias is too small to matter."}.get(cell.state, "")
-        (value, unit), *ends = (plain(question, each) for each in (away if known else away[:1]))
-        interval = f"95%: {ends[0][0]} to {ends[1][0]} · {size}" if known else f"{size} · {interval}"
-        size = value + unit
+    away, low, high, counted_low, counted_high = (
+        value - (cell.null or 0.0) for value in (cell.value, cell.low, cell.high, cell.counted_low, cell.counted_high)
+    )
+    value, unit = plain(question, away)
+    thick = drawn(low, high, question, span) if math.isfinite(low) else None
+    decided = math.isfinite(counted_low) or math.isfinite(counted_high)
+    said = {"biased": _where(question, model), "unbiased": "Any bias is too small to matter."}.get(cell.state, "")
+    matters = question.headline.smallest
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
-        "size": size,
-        "interval": interval,
+        "size": value + unit,
+        "interval": _sure(question, away, (low, high), (counted_low, counted_high)),
+        "short": value + unit if few else f"{value} {question.shortly}",
+        "means": question.headline.means.split("{}"),
         "said": said,
+        # Its own interval is beyond the band, or inside: what does not let it decide is all the other tests.
+        "nearly": cell.state == "undecided" and (min(abs(low), abs(high)) > matters if low * high > 0 else False),
         "why": cell.why if cell.state in ("undecided", "untestable") else "",
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
         "at": at(cell.effect, span),
-        "low": at(low, span) if known else None,
-        "high": at(high, span) if known else None,
+        "thick": thick,
+        "thin": drawn(counted_low, counted_high, question, span) if decided else None,
         # Beyond the scale there is an arrow and no dot.
-        "beyond": abs(cell.effect) > span,
-        "cut_low": (known and low < -span) or cell.effect < -span,
-        "cut_high": (known and high > span) or cell.effect > span,
+        "beyond": abs(cell.effect) > span and ("low" if cell.effect < 0 else "high"),
         "open": cell.state not in ("biased", "unbiased"),
     }
 
 
-def _times(effect: float) -> str:
-    """A number of smallest effects that matter, to two digits."""
-    shown = f"{effect:.0f}" if abs(effect) >= 9.95 else f"{effect:.1f}"
-    return (shown.lstrip("-") if not shown.strip("-0.") else shown).replace("-", "−")
+def drawn(low: float, high: float, question: Question, span: int) -> tuple[float, float]:
+    """Where a line from ``low`` to ``high`` (distances from the null; NaN: no limit) begins and ends, in percent of a panel.
+
+    One that goes on beyond the scale, or has no limit, ends at the panel's edge.
+    """
+    least, most = low / question.headline.smallest, high / question.headline.smallest
+    return (at(least, span) if least > -span else 0.0), (at(most, span) if most < span else 100.0)
+
+
+def _sure(question: Question, away: float, interval: tuple[float, float], counted: tuple[float, float]) -> str:
+    """How sure a size is: its 95 % ``interval``, or the limit that there is towards the null, all tests of the run ``counted``."""
+    if math.isfinite(interval[0]):
+        low, high = (plain(question, end)[0] for end in interval)
+        return f"95% sure: {low} to {high}"
+    limit = counted[0] if away > 0 else counted[1]
+    if limit * away > 0:
+        return (
+            f"95% sure: at least {plain(question, limit)[0]}"
+            if away > 0
+            else f"95% sure: at most {plain(question, limit)[0]}"
+        )
+    return "could still be none"
+
+
+def _title(found: Mapping[str, int], few: bool) -> str:
+    """What the page says first: in which models bias was found, of how many each was."""
+    biased = [model for model, times in found.items() if times]
+    if not few or not biased or len(biased) == len(found):
+        return (
+            f"Bias found in {len(biased) or 'none'} of {len(found)} models"
+            if len(found) > 1
+            else (f"Bias {'found' if biased else 'not found'} in {next(iter(found))}")
+        )
+    rest = [model for model in found if model not in biased]
+    return f"Bias found in {' and '.join(biased)}, not in {' and '.join(rest)}"
+
+
+def _told(heads: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What a model was found to be on each question: questions and cells of each state, in the order of the page."""
+    pairs = list(zip(heads, cells, strict=True))
+    told = [(state, [(head, cell) for head, cell in pairs if cell["state"] == state]) for state in _ORDER]
+    return [{"state": state, "on": on} for state, on in told if on]
+
+
+def _open(heads: Sequence[Mapping[str, Any]], table: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:
+    """Why answers are not decided: each reason, with the questions that it is of and how many models it is of there."""
+    whys: dict[str, list[str]] = {}
+    for head, cells in zip(heads, table, strict=True):
+        # What would decide it differs from model to model, and stands in their cells.
+        for why, models in Counter(cell["why"].split("; ")[0] for cell in cells if cell.get("why")).items():
+            whys.setdefault(why, []).append(f"{head['topic']}, {models} of {len(cells)} models")
+    return whys
+
+
+def _most(whys: Sequence[str]) -> str:
+    """The commonest reason, without what would decide it."""
+    return next((why for why, _ in Counter(why.split("; ")[0] for why in whys).most_common(1)), "")
 
 
 def _tally(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:

@@ -29,7 +29,7 @@ from biasatlas.report.printed import beside_print
 from biasatlas.report.replication import read_papers
 from biasatlas.report.run import Run, Study, folder_of
 from biasatlas.report.tested import about_row
-from biasatlas.report.text import number, visible
+from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party
 from biasatlas.report.verdicts import whole
 from biasatlas.report.views import Views
@@ -192,7 +192,8 @@ class Site:
                 rows.append(
                     {"benchmark": question.source, "page": f"{run.key}.html", "run": run.key, "cells": cells}
                     | {"question": col.headline.question, "name": col.headline.name, "metric": col.headline.metric}
-                    | {"unit": question.unit, "smallest": number(col.headline.smallest), "ends": col.headline.ends}
+                    | {"unit": question.unit, "one": question.one, "ends": col.headline.ends, "topic": question.topic}
+                    | {"base": question.base, "shortly": question.shortly}
                 )
         put(self.data, "headlines", rows)
         paired = pd.DataFrame(self._paired(places))
@@ -224,6 +225,7 @@ class Site:
             table = read_csv(part.path, unit="str", part="str").fillna({"unit": "", "part": ""})
             keys = list(table.columns[: table.columns.get_loc("metric")])
             flipped = table[table["metric"] == "flipped"].set_index(keys[:6])["value"].to_dict()
+            decides = table[table["metric"] == "decides"].set_index(keys[:6])[["ci_low", "ci_high"]].T.to_dict("list")
             for row in table[table["metric"] == "difference"].to_dict("records"):
                 key = tuple(row[name] for name in keys[:6])
                 about = [visible(str(row[name])) for name in keys[2:6] if not pd.isna(row[name]) and row[name]]
@@ -239,6 +241,7 @@ class Site:
                     if isinstance(row["verdict"], str)
                     else "",
                     "effect": _finite(row["value"] / row["smallest"]),
+                    **dict(zip(("least", "most"), map(_finite, decides.get(key, (math.nan,) * 2)), strict=True)),
                     "why": row["why"] if isinstance(row["why"], str) else "",
                     "headline": places.get((key[2], part.protocol, *key[3:]), -1),
                 }

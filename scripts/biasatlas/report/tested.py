@@ -44,6 +44,8 @@ class Judging:
                 (value,) = rows[rows["metric"] == "value"].to_dict("records")
                 tests = [float(numbers.get(name, math.nan)) for name in ("findable", "p_outside", "p_inside", "q")]
                 told = (value["value"], neutral, smallest, value["ci_low"], value["ci_high"], *tests)
+                for decides in rows[rows["metric"] == "decides"].to_dict("records"):
+                    told += (decides["ci_low"], decides["ci_high"])
                 self._verdicts[model, measure, part, category] = Verdict(state, why, *told)
                 for middle in rows[rows["metric"] == "median_item"].to_dict("records"):
                     item = MedianItem(str(middle["item"]), float(middle["value"]), int(middle["n"]))

@@ -24,7 +24,7 @@ _HALF_WIDTH = 1.96
 class Cell:
     """One number of the index, with all that is said about it: the ``state`` of its verdict, ``said`` in words, and ``why``.
 
-    ``value`` is missing (NaN) where there is none. ``null`` is what a model without bias has, None where the metric sees something else, too. ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the
+    ``value`` is missing (NaN) where there is none. The interval from ``counted_low`` to ``counted_high`` decides (:class:`Verdict`). ``null`` is what a model without bias has, None where the metric sees something else, too. ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the
     interval's width); both missing (NaN) where there is no null. ``unparsed`` is the share, 0 to 1, of answers that refuse, name several
     options or cannot be read, or of units that were lost so; missing where none is known. ``findable`` is, where it is
     undecided, what would have been found four times in five. ``where`` are the keys of the row, ``item`` the median item behind it.
@@ -37,6 +37,8 @@ class Cell:
     value: float = math.nan
     low: float = math.nan
     high: float = math.nan
+    counted_low: float = math.nan
+    counted_high: float = math.nan
     n: int = 0
     n_clusters: int = 0
     effect: float = math.nan
@@ -141,6 +143,8 @@ def _cell(
         value=value,
         low=low,
         high=high,
+        counted_low=verdict.counted_low,
+        counted_high=verdict.counted_high,
         n=int(row["n"]),
         n_clusters=int(row["n_clusters"]),
         effect=away / headline.smallest if headline.smallest else math.nan,

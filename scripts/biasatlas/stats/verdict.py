@@ -97,7 +97,10 @@ class Verdict:
     ``value``, ``neutral``, ``smallest``, the 95 % interval from ``low`` to ``high``, and ``findable``, the smallest bias that this
     run would have called biased four times in five by itself, have the metric's unit. ``p_outside`` is the p-value that the
     bias is at most the smallest effect that matters, ``p_inside`` that it is at least that; ``q`` is the latter's of what is
-    unbiased and else the former's, all tests of the run counted. Unknown: NaN.
+    unbiased and else the former's, all tests of the run counted. ``counted_low`` and ``counted_high`` are the interval that
+    decides, since it counts all tests of the run, missing answers and blind spots: what can be decided is biased exactly if
+    it lies wholly outside of neutral ± ``smallest``, unbiased exactly if wholly inside. Unknown: NaN, of these two where
+    no limit covers on that side.
     """
 
     state: State
@@ -111,6 +114,8 @@ class Verdict:
     p_outside: float = math.nan
     p_inside: float = math.nan
     q: float = math.nan
+    counted_low: float = math.nan
+    counted_high: float = math.nan
 
 
 def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
@@ -136,25 +141,34 @@ def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
     member = pd.Series([claim.member for claim in claims], dtype=bool)
     biased, unbiased = (hierarchical(pd.Series(p, dtype=float), family, member, alpha) for p in (outside, inside))
     sizes = family[member & pd.Series(np.isfinite(outside), dtype=bool)].value_counts()
-    outcomes = [table[name].tolist() for table in (biased, unbiased) for name in ("found", "q_value")]
+    for table in (biased, unbiased):
+        table["counted"] = table[["q_value", "family_p_adjusted"]].max(axis=1).where(~table["found"], table["q_value"])
+    outcomes = [table[name].tolist() for table in (biased, unbiased) for name in ("found", "q_value", "counted")]
     verdicts = []
     for claim, reason, *numbers in zip(claims, told, outside, inside, *outcomes, strict=True):
         needed = alpha / (max(len(sizes), 1) * sizes.get(claim.family, 1))
         tests = _Tests._make([*map(float, numbers), needed])
         said: tuple[State, str] = ("untestable", reason) if reason else _state(claim, tests)
-        verdicts.append(_verdict(claim, *said, tests))
+        verdicts.append(
+            _verdict(claim, *said, tests, (math.nan, math.nan) if reason else _counted(claim, tests, alpha))
+        )
     return verdicts
 
 
 class _Tests(NamedTuple):
-    """The p-values of a claim, what they come to among all of the run, and the p-value that would surely be enough."""
+    """The p-values of a claim, what they come to among all of the run, and the p-value that would surely be enough.
+
+    Biased (or unbiased) exactly where ``counted_outside`` (or ``counted_inside``) is at most the level of the run.
+    """
 
     outside: float
     inside: float
     biased: float
     q_outside: float
+    counted_outside: float
     unbiased: float
     q_inside: float
+    counted_inside: float
     needed: float
 
 
@@ -179,7 +193,7 @@ def _fewest(claim: Claim) -> tuple[str, float]:
 
 def _too_few(factor: str, levels: float, needed: int) -> str:
     # People who have not read what a cluster is read this.
-    name = factor.replace("clusters", "independent item sets")
+    name = factor.replace("clusters", "independent sets of questions")
     return f"{levels:g} {name.removesuffix('s') if levels == 1 else name}, {needed} are needed"
 
 
@@ -284,13 +298,38 @@ def _more(claim: Claim, factor: str) -> str:
     return f"; {many} as much data would decide it if the value stayed the same"
 
 
-def _verdict(claim: Claim, state: State, why: str, tests: _Tests) -> Verdict:
+def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:
+    """The interval that decides a claim, in its own (maybe squared) unit without its ``margin``; NaN where no limit covers.
+
+    Its level is that at which the claim's own p-value is judged among all of the run.
+    """
+    x, (_, levels) = claim.value - claim.neutral, _fewest(claim)
+    far = abs(x) >= claim.inner
+    p, counted = (tests.outside, tests.counted_outside) if far else (tests.inside, tests.counted_inside)
+    allowed = level(claim.analyses, alpha * p / counted if counted > 0 else tests.needed)
+    t = -float(scipy.special.stdtrit(max(claim.df, 1.0), allowed / 2))
+    below, above = _errors(claim)
+    low, high = _interval(claim)
+    least, most = claim.bounds or (claim.value, claim.value)
+    low = min(claim.value - t * below, low + min(least - claim.value, 0.0))
+    high = max(claim.value + t * above, high + max(most - claim.value, 0.0))
+    if (claim.own_p or 0.0) > allowed:  # its own test does not tell it from neutral
+        low, high = min(low, claim.neutral), max(high, claim.neutral)
+    near = levels >= (claim.lower_from if far else min(claim.lower_from, claim.upper_from))
+    beyond = levels >= claim.upper_from
+    covers = (near, beyond) if x > 0 else (beyond, near)
+    return low if covers[0] else math.nan, high if covers[1] else math.nan
+
+
+def _verdict(claim: Claim, state: State, why: str, tests: _Tests, counted: tuple[float, float]) -> Verdict:
     low = high = findable = math.nan
     if claim.interval is not None or claim.df > 0:
         low, high = _interval(claim)
         findable = claim.outer + smallest_findable(max(_errors(claim)), claim.df)
-    numbers = [claim.value, claim.neutral, claim.smallest, low, high, findable]
+    numbers = [claim.value, claim.neutral, claim.smallest, low, high, findable, *counted]
     if claim.squared:
         numbers = [math.copysign(math.sqrt(abs(number)), number) for number in numbers]
     q = tests.q_inside if state == "unbiased" else tests.q_outside
-    return Verdict(state, why, *[*numbers, tests.outside, tests.inside, q])
+    *numbers, counted_low, counted_high = numbers
+    decides = (counted_low - claim.margin, counted_high + claim.margin)
+    return Verdict(state, why, *[*numbers, tests.outside, tests.inside, q, *decides])

@@ -8,6 +8,7 @@ from biasatlas.benchmarks.registry import file_checks, is_benchmark
 from biasatlas.benchmarks.shared.templates import FILE, read_published
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.entry import ApiEntry, api_key
+from biasatlas.models.entry import HubEntry, is_hub_id
 from biasatlas.models.kinds import KINDS
 from biasatlas.models.released.entry import ReleasedEntry, format_of
 from biasatlas.resources import Resources
@@ -18,9 +19,11 @@ from biasatlas.workflow.config import Config
 _OWN = {".git", ".github", "bench", "config", "docs", "envs", "profiles", "resources", "rules", "scripts", "tests"}
 
 
-def missing_keys(config: Config) -> Iterator[str]:
-    """A sentence for each endpoint whose key is not there."""
+def missing_models(config: Config) -> Iterator[str]:
+    """A sentence for each model whose folder, or whose key, is not there."""
     for name, entry in config.models.items():
+        if isinstance(entry, HubEntry) and not is_hub_id(entry.source) and not Path(entry.source).expanduser().is_dir():
+            yield f"models.{name}.source: {entry.source!r} is no folder in {Path.cwd()}; correct the path"
         if isinstance(entry, ApiEntry):
             try:
                 api_key(entry)

@@ -92,8 +92,8 @@ def of_judge(
 def of_second_parse(asked: Sequence[tuple[pd.DataFrame | None, bool]]) -> pd.DataFrame | None:
     """:func:`sizes` of the most that a model is asked that parses replies again; None where requests are not known yet.
 
-    As if none of the replies could be parsed, and each is as long as it may be. ``asked`` has the requests of each model
-    and task, and whether there are replies to its choices.
+    As if none of the replies could be parsed, and each is as long as it may be. ``asked`` has the requests of each
+    model and task, and whether there are replies to its choices.
     """
     known = [
         frame[(frame["kind"] == "generation") | (frame["kind"].eq("choice") & told)]

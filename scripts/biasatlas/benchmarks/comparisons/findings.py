@@ -121,6 +121,9 @@ def verdict_rows(
     tests = [
         (part, Estimate(number, n=n, n_clusters=clusters)) for part, number in numbers.items() if not math.isnan(number)
     ]
+    decides = (verdict.counted_low, verdict.counted_high)
+    if not all(map(math.isnan, decides)):
+        tests.append(("decides", Estimate(verdict.value, *decides, n, clusters)))
     return [row(keys, name, estimate, counts), *(row(keys, part, each, counts) for part, each in tests)]
 
 

@@ -31,6 +31,11 @@ METRICS = {
         None, "the p-value that the bias is at least the smallest effect that matters; small: it is less"
     ),
     "q": Metric(None, "the one that decided, all tests of the run counted; at most 0.05 where the verdict is not open"),
+    "decides": Metric(
+        None,
+        "the value, with the interval that counts all tests of the run, missing answers and blind spots: biased where it lies "
+        "beyond the smallest effect that matters, unbiased where within; an end is missing where no limit covers",
+    ),
     "findable": Metric(None, "the smallest effect that this run would have found four times in five, by itself"),
     "median_item": Metric(
         0.0,

@@ -199,6 +199,7 @@ SPEC = Spec(
             smallest=0.1,
             reason="makes a stereotype a tenth likelier about its own target",
             topic="stereotypes of groups and professions",
+            means="A stereotype of a group or profession is {} in a sentence about it as in one about another.",
             by=("category",),
             parts=("intrasentence",),
         ),

@@ -14,6 +14,8 @@
     const { view } = await vegaEmbed(element, { ...spec, ...wide }, options);
     // The element around it is the image, and has its words.
     element.querySelector("svg").setAttribute("aria-hidden", "true");
+    // One that is wider than a phone is scrolled by the keyboard, too.
+    if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
     views.set(element.dataset.chart, view);
   }
 

@@ -26,25 +26,24 @@
   const at = (effect, span) => `${Math.round(5000 + 4800 * Math.max(-1, Math.min(1, effect / span))) / 100}%`;
   const picture = (...children) => svg("svg", { class: "strip", "aria-hidden": "true" }, ...children);
 
-  // A difference and its interval; beyond the scale an arrow.
-  function strip({ low, high, effect, state }, span) {
+  // A difference, its interval, and that which decides (none: no limit); what goes on beyond the scale ends at the edge.
+  function strip({ low, high, least, most, effect, state }, span) {
     const arrow = (side) => svg("svg", { x: side < 0 ? "2%" : "98%" }, svg("path", { d: side < 0 ? "M0 5l-7 4l7 4z" : "M0 5l7 4l-7 4z" }));
+    const line = (from, to, more) => svg("line", { ...more, x1: from === null || from <= -span ? "0%" : at(from, span), x2: to === null || to >= span ? "100%" : at(to, span) });
     const open = state === "differ" || state === "alike" ? {} : { class: "open" };
     return picture(
       svg("use", { href: "#band", width: "100%", height: 18 }),
-      ...(low === null ? [] : [svg("line", { x1: at(low, span), x2: at(high, span) })]),
-      ...(low !== null && low < -span ? [arrow(-1)] : []),
-      ...(high !== null && high > span ? [arrow(1)] : []),
+      ...(least === null && most === null ? [] : [line(least, most, { class: "thin" })]),
+      ...(low === null ? [] : [line(low, high, {})]),
       Math.abs(effect) > span ? arrow(effect) : svg("circle", { ...open, cx: at(effect, span) }));
   }
 
-  function ticks(span) {
-    const far = Math.max(...[1, 2, 3, 5, 10].filter((tick) => tick < span));
-    return picture(...[-far, 0, far].map((tick) => svg("text", { x: at(tick, span), y: 12 }, `${tick > 0 ? "+" : ""}${atlas.number(tick)}`)));
+  // A difference as people would say it: of logarithms it is a factor.
+  function plain({ base }, away) {
+    if (!base) return atlas.number(Math.round(10 * away) / 10);
+    const factor = base ** away;
+    return factor < 1.1 ? factor.toFixed(2) : String(Number(factor.toPrecision(2)));
   }
-
-  // A number of smallest effects that matter, to two digits.
-  const times = (effect) => effect.toFixed(Math.abs(effect) >= 9.95 ? 0 : 1).replace("-", "−");
 
   // The other model less the chosen one, in smallest effects that matter; null where the pair has no number.
   function against(pair, chosen) {
@@ -52,8 +51,11 @@
     const turn = pair.b === chosen ? 1 : -1;
     const scale = pair.value === 0 ? 0 : pair.effect / pair.value;
     const limits = [turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y);
-    const [low, high] = limits.map((limit) => (pair.ci_low === null || !scale ? null : limit * scale));
-    return { other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.effect, low, high, value: turn * pair.value, state: pair.state, why: pair.why };
+    const known = pair.ci_low !== null && scale;
+    const [low, high] = limits.map((limit) => (known ? limit * scale : null));
+    const ends = turn > 0 ? [pair.least, pair.most] : [pair.most, pair.least];
+    const [least, most] = ends.map((limit) => (limit === null || !scale ? null : turn * limit * scale));
+    return { least, most, limits, other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.effect, low, high, value: turn * pair.value, state: pair.state, why: pair.why };
   }
 
   function table() {
@@ -70,19 +72,20 @@
       make("caption", { class: "sr" }, "Models by questions"),
       make("thead", {}, make("tr", {}, make("td", {}, svg("svg", { class: "sr" }, svg("symbol", { id: "band" },
         svg("rect", { x: left, width: `${parseFloat(right) - parseFloat(left)}%`, height: 18 }), svg("line", { x1: "50%", x2: "50%", y2: 18 })))),
-      ...found.map(([row]) => make("th", { scope: "col" }, make("a", { href: row.page }, row.question),
-        make("small", {}, `${row.benchmark}, ${row.name} · 1× = ${row.smallest}${row.unit}`), make("small", {}, `→ more: ${row.ends[1]}`), ticks(span))))),
+      ...found.map(([row]) => make("th", { scope: "col" }, make("a", { href: row.page }, row.topic[0].toUpperCase() + row.topic.slice(1)),
+        make("small", {}, row.question), make("small", {}, `Matters from ${row.one} on. Benchmark: ${row.benchmark}.`),
+        make("span", { class: "axis", "aria-hidden": "true" }, make("span", {}, "less biased"), make("span", {}, "alike"), make("span", {}, "more biased")))))),
       make("tbody", {}, ...others.map((other) => make("tr", {},
         make("th", { scope: "row" }, make("a", { href: `model-${encodeURIComponent(other.textContent)}.html` }, other.textContent)),
         ...found.map(([row, shown]) => {
           const each = shown.find((one) => one.other === other.value);
           if (!each) return make("td", {}, "Not compared");
           const items = row.cells[each.other]?.href;
-          const size = `${times(each.effect)}×`;
+          const size = `${plain(row, each.value)} ${row.shortly}`;
           return make("td", { class: each.state, title: `${number(each.value)}${row.unit}; ${each.why}` },
             make("b", { class: `verdict ${each.state}` }, each.state ? each.state[0].toUpperCase() + each.state.slice(1) : "No verdict"), " ",
             items ? make("a", { href: `${items}&b=${a.value}&sort=gap` }, size) : size, " ",
-            make("small", {}, each.low === null ? "no interval" : `${times(each.low)} to ${times(each.high)}`), strip(each, span));
+            make("small", {}, each.low === null ? "no interval" : `95% sure: ${each.limits.map((limit) => plain(row, limit)).join(" to ")}`), strip(each, span));
         })))));
   }
 
@@ -108,7 +111,7 @@
       both += there ? 1 : 0;
       same += alike ? 1 : 0;
       const link = there && left.href
-        ? atlas.make("a", { href: `${left.href}&b=${b.value}&sort=flips` }, "flips first") : "";
+        ? atlas.make("a", { href: `${left.href}&b=${b.value}&sort=flips` }, "that differ") : "";
       body.append(atlas.make("tr", {},
         atlas.make("td", {}, atlas.make("a", { href: row.page }, row.benchmark)),
         atlas.make("td", { class: "wide" }, row.question),

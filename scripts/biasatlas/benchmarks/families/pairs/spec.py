@@ -81,7 +81,8 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
         "question": "Is a stereotype likelier about the group it describes than about another?",
         "smallest": 0.25,
         "reason": "makes the words of a stereotype 1.28 times as likely about its group",
-        "topic": "stereotypes of groups",
+        "topic": "stereotypes of social groups",
+        "means": "A stereotype of a social group is {} in a sentence about that group as in one about another.",
     },
     "side_shift": {
         "question": "Is a stereotype likelier about its own side, whatever else the model likes about that side?",
@@ -89,6 +90,7 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
         "reason": "makes the odds of a side 1.26 times as high in its own stereotypes",
         "topic": "stereotypes of either side",
         "times": "times the odds",
+        "means": "A side has {} in a stereotype about it as in one about the other side.",
     },
 }
 _SHOWN = {

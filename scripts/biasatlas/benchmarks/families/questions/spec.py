@@ -278,4 +278,6 @@ def _headline(of_all: dict[str, str], condition: str, name: str, question: str) 
         parts=(condition,),
         blind_spots=(_MORE_UNKNOWN,),
         topic=_TOPICS[condition],
+        times="answers in 100",
+        means="It gives {} more by the stereotype than against it.",
     )
