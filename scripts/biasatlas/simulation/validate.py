@@ -15,6 +15,7 @@ from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Study, load_studies, studies_of
 from biasatlas.simulation.validity import cards, settings_table, undecided
 from biasatlas.simulation.ways import measure
+from biasatlas.stats.intervals import MIN_CLUSTERS
 
 #: How many times as many models are asked where the first ones leave a headline undecided. At 40 and 200 the two chances to
 #: pass together let a share of a tenth called biased through in fewer than one case of twenty.
@@ -32,7 +33,8 @@ def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
     own = [study for study in load_studies().values() if study.benchmark == name]
     if own or path is None or not isinstance(described, Rows):
         raise UserError(f"{name}: its studies ship with the workflow (docs/validity.md). Name a description of yours.")
-    studies = studies_of(name, described.family)
+    counts = items["category"].value_counts()
+    studies = studies_of(name, described.family, counts.index[counts >= MIN_CLUSTERS])
     if not studies:
         raise UserError(
             f"{name}: no headline of it says what a model without bias has, so that nothing can be validated. Pairs need "
