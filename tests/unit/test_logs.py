@@ -194,17 +194,27 @@ def shown(row, order):
 def generated(row, order, said="The answer is {}."):
     prompt, _, letter = shown(row, order)
     asked = {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n"]}}}
-    return {"doc": {}, "arguments": asked, "filtered_resps": [said.format(letter)], "filter": "none", "exact_match": 1.0}
+    return {
+        "doc": {},
+        "arguments": asked,
+        "filtered_resps": [said.format(letter)],
+        "filter": "none",
+        "exact_match": 1.0,
+    }
 
 
 def of_inspect(row, order):
-    prompt, options, letter = shown(row, order)
+    _, options, letter = shown(row, order)
     asked = {"id": str(row["example_id"]), "epoch": 1, "input": f"{row['context']}\n{row['question']}"}
-    return asked | {"choices": options, "output": {"completion": letter}, "scores": {"c": {"value": "C", "answer": letter}}}
+    return asked | {
+        "choices": options,
+        "output": {"completion": letter},
+        "scores": {"c": {"value": "C", "answer": letter}},
+    }
 
 
 def of_helm(row, order):
-    prompt, options, letter = shown(row, order)
+    _, options, letter = shown(row, order)
     references = [{"output": {"text": row[f"ans{row['label']}"]}, "tags": ["correct"]}]
     return {
         "instance": {"input": {"text": f"{row['context']}\n{row['question']}"}, "references": references},
@@ -251,7 +261,9 @@ def test_letters_of_which_a_log_does_not_show_the_options_are_refused(two, tmp_p
     instance = {"schema_version": "0.3.0", "input": {"raw": f"{CLEAR['context']}\n{CLEAR['question']}"}}
     instance |= {"answer_attribution": [{"extracted_value": "B"}], "evaluation": {}, "output": {"raw": ["B"]}}
     for rows in (bare, [instance]):
-        with pytest.raises(UserError, match=r"x\.jsonl, line 1: the answer '[A-C]' is a letter, and the log does not show"):
+        with pytest.raises(
+            UserError, match=r"x\.jsonl, line 1: the answer '[A-C]' is a letter, and the log does not show"
+        ):
             read(*two, [lines(tmp_path / "x.jsonl", rows)])
 
 

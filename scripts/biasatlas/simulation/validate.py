@@ -44,9 +44,11 @@ def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
     runs: dict[str, dict[str, pd.DataFrame]] = {task: {} for task in studies}
     with ProcessPoolExecutor() as pool:
         while asked:
-            made = pool.map(_experiment, *zip(*((studies[task], items, n, at) for (task, at), n in asked.items())))
-            for ((task, setting), count), frame in zip(asked.items(), made, strict=True):
-                runs[task][setting] = frame
+            made = {
+                key: pool.submit(_experiment, studies[key[0]], items, count, key[1]) for key, count in asked.items()
+            }
+            for (task, setting), count in asked.items():
+                runs[task][setting] = made[task, setting].result()
                 yield f"{task}: {setting}: {count} models"
             tables = [settings_table(task, study, runs[task], "own") for task, study in studies.items()]
             more = undecided(pd.concat(tables, ignore_index=True))

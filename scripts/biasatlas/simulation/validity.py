@@ -195,9 +195,7 @@ def _called(fair: pd.DataFrame) -> pd.Series:
 
 def _open(fair: pd.DataFrame) -> list[str]:
     """Settings of which too few models were asked to exclude :data:`EXCLUDED`."""
-    return [
-        str(name) for name, share in _called(fair).items() if _highest(share, int(fair["seeds"][name])) >= EXCLUDED
-    ]
+    return [str(name) for name, share in _called(fair).items() if _highest(share, int(fair["seeds"][name])) >= EXCLUDED]
 
 
 def _above(shares: pd.Series, seeds: pd.Series) -> list[str]:

@@ -59,7 +59,9 @@ def read_answers(step: Step) -> pd.DataFrame:
             )
         found[row["item"]] = answer
     if len(numbers) > MOST_STRANGERS * len(found):
-        raise UserError(f"{numbers[0]} is a number, which may count from 0 or from 1. Give the option's text or letter.")
+        raise UserError(
+            f"{numbers[0]} is a number, which may count from 0 or from 1. Give the option's text or letter."
+        )
     log_unknown(path, "items", sorted(found.keys() - set(items["item_id"])), len(found))
     asked = options.loc[requests["item_id"]].set_index(requests.index)
     text = requests["item_id"].map(found)
