@@ -471,6 +471,26 @@ MALFORMED = [
         json.dumps(HELM | {"adapter_spec": {"method": "generation"}}),
         "its method is 'generation'. Expected multiple_choice_joint",
     ),
+    (
+        "x.json",
+        json.dumps({of_euroeval(QUESTION, (0, 1, 2))[0]: {"sequence": "a", "predicted_label": "a"}}),
+        r"x\.json, \w+: a reply without its question\. Run EuroEval with --debug",
+    ),
+    (
+        "x.json",
+        json.dumps({"0" * 32: of_euroeval(QUESTION, (0, 1, 2))[1]}),
+        r"x\.json, 0+: the hash of another question than its own",
+    ),
+    (
+        "x.json",
+        json.dumps(dict([of_euroeval(QUESTION, (0, 1, 2), label="b")])),
+        r"x\.json, \w+: the harness counts 'Not known' as wrong, and the right answer to 0 is 'Not known'",
+    ),
+    (
+        "x.jsonl",
+        json.dumps({"dataset": "mbbq-nl", "task": "bias", "results": {"total": {"test_mcc": 1.0}}}),
+        r"x\.jsonl: no log\. Toy, format log takes .*EuroEval \(--debug\)",
+    ),
     ("x.json", json.dumps(HELM | {"adapter_spec": {}}), r"x\.json: no adapter_spec\.method"),
     ("x.json", json.dumps(HELM | {"request_states": [{}]}), "sample 1: no output_mapping"),
     ("x.json", json.dumps(HELM | {"request_states": []}), "no questions in x.json"),
@@ -502,6 +522,7 @@ def test_a_log_of_helm_is_right_as_it_is_before_it_is_spoilt(two, tmp_path):
 
 #: A good log of each harness, as the value whose parts are spoilt; the name of its file.
 SOUND = {
+    "EuroEval": ("x.json", dict([of_euroeval(QUESTION, (0, 1, 2))])),
     "lm-evaluation-harness": ("x.jsonl", GOOD),
     "Inspect": ("x.json", json.loads(with_samples(INSPECT))),
     "HELM": ("x.json", HELM),
