@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
     copy, run = commands.splitlines()
     assert copy == "cp -r docs/examples/logs/. ." and run.startswith("snakemake --cores 2 ")
     shutil.copytree(ROOT / "docs/examples/logs", folder, dirs_exist_ok=True)
-    done = snakemake(*run.split()[3:], folder=folder)
+    done = snakemake(*run.split()[3:], folder=folder, cwd=folder)
     assert done.returncode == 0, done.stdout
     return folder / "results/logs"
 
