@@ -140,7 +140,7 @@ def test_the_numbers_in_formats_of_others_pass_their_validators(folder, monkeypa
 )
 def test_a_crate_passes_the_validator_of_its_profiles(crates, profile, monkeypatch):
     """With the context that RO-Crate 1.1 publishes, which the validator would fetch."""
-    http = pytest.importorskip("rocrate_validator.utils.http")
+    http = importlib.import_module("rocrate_validator.utils.http")
     services, context = (
         importlib.import_module("rocrate_validator.services"),
         resources.files("rocrate") / "data/ro-crate.jsonld",
