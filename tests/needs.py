@@ -94,6 +94,11 @@ NEEDS = {
     "peft": Need("adapters", _packages("peft"), "pip install peft"),
     "bitsandbytes": Need("weights of 4 and 8 bits", _packages("bitsandbytes"), "pip install bitsandbytes"),
     "pyfixest": Need("intervals beside pyfixest", _packages("pyfixest"), "pip install pyfixest"),
+    "validators": Need(
+        "exports by the validators of their formats",
+        _packages("rocrate_validator", "rocrate", "mlcroissant"),
+        "pip install roc-validator rocrate==0.10.0 mlcroissant",
+    ),
     "peers": Need(
         "scores beside other harnesses", _peers, "have lm_eval, helm and euroeval unpacked in the folder PEERS"
     ),

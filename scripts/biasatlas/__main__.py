@@ -87,7 +87,10 @@ def _add_benchmarks(verbs: Any) -> None:
         verb.add_argument("name", help="a benchmark of config/benchmarks, or the path of a description")
         verb.add_argument("data", nargs="?", default="", help="folder with its data; the shipped sample if not given")
     verb.add_argument(
-        "--seeds", type=int, default=40, help="models of each setting; 30 is the least that can pass (40)"
+        "--seeds",
+        type=int,
+        default=40,
+        help="models of each setting, five times as many where these say too little; 30 at least (40)",
     )
     verb = _verb(verbs, commands.benchmark_page)
     verb.add_argument("name", help="a benchmark of config/benchmarks")

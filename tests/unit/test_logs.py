@@ -1,11 +1,13 @@
 """Logs of other harnesses: real ones give the harness's own accuracy, and each malformed one a sentence with file and place."""
 
+import hashlib
 import itertools
 import json
 import zipfile
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from biasatlas.benchmarks import registry
@@ -183,10 +185,117 @@ def lines(path, rows):
     return path
 
 
+def shown(row, order):
+    """A prompt that shows its options under letters, the options in that order, and the letter of the right one."""
+    prompt = f"{row['context']}\n{row['question']}\n{letters_shown(row, order)}\nAnswer:"
+    return prompt, [row[f"ans{place}"] for place in order], "ABC"[order.index(row["label"])]
+
+
+def generated(row, order, said="The answer is {}."):
+    prompt, _, letter = shown(row, order)
+    asked = {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n"]}}}
+    return {
+        "doc": {},
+        "arguments": asked,
+        "filtered_resps": [said.format(letter)],
+        "filter": "none",
+        "exact_match": 1.0,
+    }
+
+
+def of_inspect(row, order):
+    _, options, letter = shown(row, order)
+    asked = {"id": str(row["example_id"]), "epoch": 1, "input": f"{row['context']}\n{row['question']}"}
+    return asked | {
+        "choices": options,
+        "output": {"completion": letter},
+        "scores": {"c": {"value": "C", "answer": letter}},
+    }
+
+
+def of_helm(row, order):
+    _, options, letter = shown(row, order)
+    references = [{"output": {"text": row[f"ans{row['label']}"]}, "tags": ["correct"]}]
+    return {
+        "instance": {"input": {"text": f"{row['context']}\n{row['question']}"}, "references": references},
+        "output_mapping": dict(zip("ABC", options, strict=True)),
+        "result": {"completions": [{"text": f" {letter}"}]},
+    }
+
+
+def of_euroeval(row, order, **changes):
+    prompt, _, letter = shown(row, order)
+    asked = [{"role": "user", "content": prompt.replace("A. ", "a. ").replace("B. ", "b. ").replace("C. ", "c. ")}]
+    said = {"sequence": letter.lower(), "predicted_label": letter.lower(), "messages": asked, "label": letter.lower()}
+    return hashlib.md5(str(asked).encode()).hexdigest(), said | changes
+
+
+#: Harness -> the name and text of a log in which a perfect model answers by letter.
+BY_LETTER = {
+    "lm-eval, likelihoods": lambda rows, at: ("x.jsonl", "\n".join(json.dumps(sample(row, at)) for row in rows)),
+    "lm-eval, replies": lambda rows, at: ("x.jsonl", "\n".join(json.dumps(generated(row, at)) for row in rows)),
+    "Inspect": lambda rows, at: ("x.json", with_samples(*(of_inspect(row, at) for row in rows))),
+    "HELM": lambda rows, at: ("x.json", json.dumps(HELM | {"request_states": [of_helm(row, at) for row in rows]})),
+    "EuroEval": lambda rows, at: ("x.json", json.dumps(dict(of_euroeval(row, at) for row in rows))),
+}
+
+
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_a_letter_means_the_option_that_the_log_shows_under_it(two, tmp_path, order):
-    log = lines(tmp_path / "samples_x.jsonl", [sample(QUESTION, order), sample(CLEAR, order)])
+@pytest.mark.parametrize("harness", BY_LETTER)
+def test_a_letter_means_the_option_that_the_log_shows_under_it(two, tmp_path, harness, order):
+    name, log = BY_LETTER[harness]((QUESTION, CLEAR), order)
+    (tmp_path / name).write_text(log)
+    assert accuracy(*two, [tmp_path / name]) == 1
+
+
+@pytest.mark.parametrize("reply", ["{}", " ({})", "{}.", "**{}**", "Answer: {}", "{}) of course"])
+def test_a_reply_by_letter_is_read_as_other_replies_are(two, tmp_path, reply):
+    log = lines(tmp_path / "x.jsonl", [generated(row, (2, 0, 1), reply) for row in (QUESTION, CLEAR)])
     assert accuracy(*two, [log]) == 1
+
+
+def test_letters_of_which_a_log_does_not_show_the_options_are_refused(two, tmp_path):
+    bare = [generated(row, (2, 0, 1), "{}") for row in (QUESTION, CLEAR)]
+    for row, data in zip(bare, (QUESTION, CLEAR), strict=True):
+        row["arguments"]["gen_args_0"]["arg_0"] = f"{data['context']}\n{data['question']}"
+    instance = {"schema_version": "0.3.0", "input": {"raw": f"{CLEAR['context']}\n{CLEAR['question']}"}}
+    instance |= {"answer_attribution": [{"extracted_value": "B"}], "evaluation": {}, "output": {"raw": ["B"]}}
+    for rows in (bare, [instance]):
+        with pytest.raises(
+            UserError, match=r"x\.jsonl, line 1: the answer '[A-C]' is a letter, and the log does not show"
+        ):
+            read(*two, [lines(tmp_path / "x.jsonl", rows)])
+
+
+@pytest.mark.parametrize("harness", BY_LETTER)
+def test_options_that_differ_in_case_alone_stay_apart(tmp_path, harness):
+    rows = [row | {"ans0": "May", "ans1": "may", "label": place} for place, row in enumerate((QUESTION, CLEAR))]
+    rows[0] |= {"context_condition": "disambig"}
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    items = benchmark(tmp_path, TOY, tmp_path / "data.jsonl")
+    name, log = BY_LETTER[harness](rows, (1, 0, 2))
+    (tmp_path / name).write_text(log)
+    assert accuracy(*items, [tmp_path / name]) == 1
+
+
+def test_signs_that_end_a_line_elsewhere_and_empty_lines_are_no_end_of_a_row(two, tmp_path):
+    rows = [json.dumps(generated(row, (0, 1, 2), "{}\u2028\x0b"), ensure_ascii=False) for row in (QUESTION, CLEAR)]
+    (tmp_path / "x.jsonl").write_text("\n\n".join(rows) + "\n\n", encoding="utf-8")
+    assert accuracy(*two, [tmp_path / "x.jsonl"]) == 1
+
+
+def test_a_member_in_zstandard_that_is_not_what_was_packed_is_refused(two, tmp_path):
+    """Its checksum is that of other bytes; Python checks that of no member in Zstandard."""
+    path = tmp_path / "x.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
+        file.writestr("header.json", pa.compress(json.dumps(HEADER).encode(), "zstd", asbytes=True))
+    content = bytearray(path.read_bytes())
+    for signature, place in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
+        at = content.index(signature) + place
+        content[at : at + 2] = (93).to_bytes(2, "little")
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"x\.eval, header\.json: damaged, by its checksum\. Copy the log again"):
+        read(*two, [path])
 
 
 def test_the_longest_context_wins_and_examples_before_the_question_do_not(two, tmp_path):
@@ -302,7 +411,7 @@ MALFORMED = [
     (
         "x.jsonl",
         json.dumps({**GOOD, "arguments": {}}),
-        r"line 1: no 0\.arg_0: the log is cut short, or of another version",
+        r"line 1: no arguments\.gen_args_0\.arg_0: the log is cut short, or of another version",
     ),
     (
         "x.jsonl",
@@ -362,6 +471,26 @@ MALFORMED = [
         json.dumps(HELM | {"adapter_spec": {"method": "generation"}}),
         "its method is 'generation'. Expected multiple_choice_joint",
     ),
+    (
+        "x.json",
+        json.dumps({of_euroeval(QUESTION, (0, 1, 2))[0]: {"sequence": "a", "predicted_label": "a"}}),
+        r"x\.json, \w+: a reply without its question\. Run EuroEval with --debug",
+    ),
+    (
+        "x.json",
+        json.dumps({"0" * 32: of_euroeval(QUESTION, (0, 1, 2))[1]}),
+        r"x\.json, 0+: the hash of another question than its own",
+    ),
+    (
+        "x.json",
+        json.dumps(dict([of_euroeval(QUESTION, (0, 1, 2), label="b")])),
+        r"x\.json, \w+: the harness counts 'Not known' as wrong, and the right answer to 0 is 'Not known'",
+    ),
+    (
+        "x.jsonl",
+        json.dumps({"dataset": "mbbq-nl", "task": "bias", "results": {"total": {"test_mcc": 1.0}}}),
+        r"x\.jsonl: no log\. Toy, format log takes .*EuroEval \(--debug\)",
+    ),
     ("x.json", json.dumps(HELM | {"adapter_spec": {}}), r"x\.json: no adapter_spec\.method"),
     ("x.json", json.dumps(HELM | {"request_states": [{}]}), "sample 1: no output_mapping"),
     ("x.json", json.dumps(HELM | {"request_states": []}), "no questions in x.json"),
@@ -393,6 +522,7 @@ def test_a_log_of_helm_is_right_as_it_is_before_it_is_spoilt(two, tmp_path):
 
 #: A good log of each harness, as the value whose parts are spoilt; the name of its file.
 SOUND = {
+    "EuroEval": ("x.json", dict([of_euroeval(QUESTION, (0, 1, 2))])),
     "lm-evaluation-harness": ("x.jsonl", GOOD),
     "Inspect": ("x.json", json.loads(with_samples(INSPECT))),
     "HELM": ("x.json", HELM),

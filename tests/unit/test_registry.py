@@ -92,7 +92,8 @@ BAD = [
     (
         "a category that is no name of a file",
         {"tasks": {"pair": replace(TASK, categories=("race/color",))}},
-        "tasks.pair.categories: 'race/color' names files: use letters, digits, '.', '_' and '-'.",
+        "tasks.pair.categories: 'race/color' names files: use letters, digits, '.', '_' and '-'; a description may name it, as "
+        "{'race/color': name}.",
     ),
     (
         "type of a column",

@@ -411,16 +411,17 @@ def test_released_perplexities_become_responses(items, hoklo, tmp_path):
 
 
 def test_perplexities_without_a_file_of_a_direction_fail_it_and_no_other(items, tmp_path):
-    """The authors scored no group against itself, which `recommended` asks."""
-    asked = ["hoklo-waishengren", "hoklo-hoklo"]
+    """The authors scored no group against itself, and no words for a gender alone, which `recommended` asks."""
+    asked = ["hoklo-waishengren", "hoklo-hoklo", *(name for name in DIRECTIONS if name.startswith("female"))]
     requests = build_requests(items, "perplexity", asked, protocol("recommended"), PROMPTS)
     read = registry.formats("twbias")["perplexities"]
     responses = read(published_files(tmp_path, PUBLISHED), items, requests, "perplexity")
     status = responses.set_index("request_id")["status"].loc[requests["request_id"]].to_numpy()
-    itself = (requests["reference_group"] == "hoklo").to_numpy()
+    scored = (requests["item_id"].str.startswith("hoklo") & (requests["reference_group"] != "hoklo")).to_numpy()
     first = requests["variant"].le(1).to_numpy()
-    assert set(status[itself & first]) == {"failed"} and set(status[~itself & first]) == {"ok"}
-    with pytest.raises(UserError, match=r"expected one file .*_B_T1_output_0\.csv, found none among 1 files"):
+    assert {"women", "men"} <= set(requests["reference_group"])
+    assert set(status[~scored & first]) == {"failed"} and set(status[scored & first]) == {"ok"}
+    with pytest.raises(UserError, match=r"expected one file .*_Female_T1_output_0\.csv, found none among 1 files"):
         read({"another.csv": tmp_path / "0.csv"}, items, requests, "perplexity")
 
 

@@ -127,7 +127,7 @@ def table(folder, benchmark, name):
 
 def test_a_described_benchmark_of_pairs_with_predictions_runs_as_it_is_printed(added):
     folder, _, output = added
-    assert "village: 10 items (5 of farmer, 5 of banker)" in output
+    assert "village: 10 items (1 of cows, 1 of tractor, " in output
     assert "strongly discouraged" not in output  # as Snakemake says of paths that begin with ./
     rows = table(folder, "village", "scores").query(
         "category == 'overall' and direction == 'all' and metric == 'stereotype_score'"

@@ -1,9 +1,13 @@
 """Simulated models through the whole workflow: a benchmark from its configuration to the report, and one with a judge."""
 
 import hashlib
+import importlib
 import json
 import shutil
 import uuid
+from contextlib import chdir
+from importlib import resources
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -12,11 +16,13 @@ from artefacts import artefacts, disagreements, every
 from conftest import ROOT, snakemake
 from huggingface_hub.repocard_data import model_index_to_eval_results
 from jsonschema.validators import validator_for
+from needs import needs
 
 from biasatlas.errors import UserError
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.exchange import export_results
 
+CONTEXT = "https://w3id.org/ro/crate/1.1/context"
 CONFIG = {
     "results": "results",
     "models": {
@@ -50,6 +56,15 @@ def folder(tmp_path_factory):
     done = snakemake("results/tables/mcbe/recommended/scores.csv", "--configfile", str(path), folder=folder)
     assert done.returncode == 0, done.stdout
     return folder
+
+
+@pytest.fixture(scope="module")
+def crates(folder):
+    """The results, described as a crate and in Croissant."""
+    benchmarks = {name: CONFIG["benchmarks"][name] for name in ("crows_pairs", "bbq")}
+    with chdir(folder):
+        list(export_results(load_config(CONFIG | {"benchmarks": benchmarks}), ["rocrate", "croissant"]))
+    return folder / "results"
 
 
 def table(folder, name):
@@ -119,6 +134,52 @@ def test_the_numbers_in_formats_of_others_pass_their_validators(folder, monkeypa
         list(export_results(config, ["mlflow"]))
 
 
+@needs("validators")
+@pytest.mark.parametrize(
+    "profile", ["ro-crate-1.1", "process-run-crate-0.5", "workflow-ro-crate-1.0", "workflow-run-crate-0.5"]
+)
+def test_a_crate_passes_the_validator_of_its_profiles(crates, profile, monkeypatch):
+    """With the context that RO-Crate 1.1 publishes, which the validator would fetch."""
+    http = importlib.import_module("rocrate_validator.utils.http")
+    services, context = (
+        importlib.import_module("rocrate_validator.services"),
+        resources.files("rocrate") / "data/ro-crate.jsonld",
+    )
+    published = context.read_text()
+    assert json.loads(published)["@id"] == CONTEXT
+
+    def get(url, *_, **__):
+        assert url == CONTEXT
+        headers = {"Content-Type": "application/ld+json"}
+        return SimpleNamespace(status_code=200, json=lambda: json.loads(published), headers=headers)
+
+    monkeypatch.setattr(http.HttpRequester, "get", staticmethod(get), raising=False)
+    loader = importlib.import_module("rdflib.plugins.shared.jsonld.context")
+    load = loader.source_to_json
+    monkeypatch.setattr(
+        loader,
+        "source_to_json",
+        lambda source, *given, **named: (
+            (json.loads(published), None) if source == CONTEXT else load(source, *given, **named)
+        ),
+    )
+    level = importlib.import_module("rocrate_validator.models").Severity.REQUIRED
+    given = {"rocrate_uri": crates, "profile_identifier": profile, "requirement_severity": level}
+    found = services.validate(services.ValidationSettings(**given))
+    assert found.passed(), [issue.message for issue in found.get_issues()]
+
+
+@needs("validators")
+def test_croissant_reads_back_every_row_of_a_table(crates):
+    mlcroissant = importlib.import_module("mlcroissant")
+    data = mlcroissant.Dataset(jsonld=crates / "croissant.json")
+    name = "tables/crows_pairs/recommended/scores"
+    rows = pd.read_csv(crates / f"{name}.csv")
+    found = pd.DataFrame(list(data.records(name))).rename(columns=lambda column: column.removeprefix(f"{name}/"))
+    assert found["value"].astype(float).tolist() == pytest.approx(rows["value"].tolist(), nan_ok=True)
+    assert list(found) == list(rows)
+
+
 def identifiers(value):
     """Every `@id` that a JSON-LD value points to."""
     if isinstance(value, list):
@@ -129,7 +190,6 @@ def identifiers(value):
 
 
 def test_a_crate_and_croissant_describe_every_table_by_its_bytes(folder, monkeypatch):
-    """roc-validator 0.13.0 (four profiles) and mlcroissant 1.1.1 find nothing to correct in what has this form."""
     benchmarks = {name: CONFIG["benchmarks"][name] for name in ("crows_pairs", "bbq")}
     monkeypatch.chdir(folder)
     said = list(export_results(load_config(CONFIG | {"benchmarks": benchmarks}), ["rocrate", "croissant"]))

@@ -1,5 +1,6 @@
 """The studies of the simulation: ``resources/simulation/studies.yaml``, typed. Light to import: planning reads it."""
 
+from collections.abc import Collection
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -132,11 +133,15 @@ def load_studies() -> dict[str, Study]:
     return _load(read_yaml(FILE), FILE)
 
 
-def studies_of(benchmark: str, family: str) -> dict[str, Study]:
-    """The studies of a described benchmark by task: of every headline that declares what a model without bias has."""
+def studies_of(benchmark: str, family: str, categories: Collection[str] | None = None) -> dict[str, Study]:
+    """The studies of a described benchmark by task: of every headline that declares what a model without bias has.
+
+    Choices and answers are also looked at in each of some ``categories`` (None: all).
+    """
     spec, studies = load_spec(benchmark), {}
     for task, study in read_yaml(FAMILIES).get(family, {}).items():
-        several = {"category": ["overall", *spec.tasks[task].categories]} if study["by"] == "answers" else {}
+        alone = [name for name in spec.tasks[task].categories if categories is None or name in categories]
+        several = {"category": ["overall", *alone]} if study["by"] == "answers" else {}
         headlines = [
             {"table": each.table, "metric": each.metric, "keys": {**each.rows, **several}}
             for each in spec.headlines

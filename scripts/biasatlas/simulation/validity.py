@@ -153,8 +153,8 @@ def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
     fair = rows[rows["dose"] == 0].set_index("setting")
     clusters = rows["n_clusters"].median()
     alarms, claimed = fair["found"].dropna(), fair["claimed"].dropna()
-    called, seeds = alarms if claimed.empty else claimed, fair["seeds"]
-    mistakes, wrong = (_above(shares, seeds) for shares in (alarms, called))
+    seeds = fair["seeds"]
+    mistakes, wrong = (_above(shares, seeds) for shares in (alarms, _called(fair)))
     reasons = [
         *_missed_coverage(doses["coverage"].mean(), int(doses["seeds"].sum()), clusters),
         *_biased(doses),
@@ -163,7 +163,7 @@ def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
     ]
     reasons += [f"false alarms ({', '.join(_NO_NUISANCE.get(name, name) for name in wrong)})"] * bool(wrong)
     reasons += ["no interval"] * bool((doses["without_interval"] == doses["seeds"]).all())
-    open_ = [name for name, share in called.items() if _highest(share, int(seeds[name])) >= EXCLUDED]
+    open_ = _open(fair)
     dose, value = _smallest(doses)
     return {
         "n_clusters": clusters,
@@ -178,8 +178,28 @@ def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
         "smallest_dose": dose,
         "smallest_value": value,
         "findable": _findable(doses.iloc[0], alarms),
-        "reason": "; ".join(reasons) or f"too few models to tell ({', '.join(map(str, open_))})" * bool(open_),
+        "reason": "; ".join(reasons) or f"too few models to tell ({', '.join(open_)})" * bool(open_),
     }
+
+
+def undecided(settings: pd.DataFrame) -> dict[str, set[str]]:
+    """Study -> its settings of which more models would say whether a headline passes that misses no bar."""
+    found: dict[str, set[str]] = {}
+    for (study, _, _), rows in settings.groupby(["study", "metric", "of"], sort=False):
+        if _card(rows, [])["verdict"] == "undecided":
+            found.setdefault(str(study), set()).update(_open(rows[rows["dose"] == 0].set_index("setting")))
+    return found
+
+
+def _called(fair: pd.DataFrame) -> pd.Series:
+    """Share of models that would be called biased, by setting: beyond what matters, or significant where nothing does."""
+    claimed = fair["claimed"].dropna()
+    return fair["found"].dropna() if claimed.empty else claimed
+
+
+def _open(fair: pd.DataFrame) -> list[str]:
+    """Settings of which too few models were asked to exclude :data:`EXCLUDED`."""
+    return [str(name) for name, share in _called(fair).items() if _highest(share, int(fair["seeds"][name])) >= EXCLUDED]
 
 
 def _above(shares: pd.Series, seeds: pd.Series) -> list[str]:

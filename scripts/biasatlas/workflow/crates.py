@@ -27,6 +27,8 @@ _PROFILES = (
     "https://w3id.org/ro/wfrun/workflow/0.5",
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0",
 )
+#: RO-Crate 1.1 has no term for a checksum; 1.2 has this one.
+_CONTEXT = ["https://w3id.org/ro/crate/1.1/context", {"sha256": "http://schema.org/sha256"}]
 _SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 _NOT_STATED = "The run states no licence of its results; those of the data are with each data set."
 #: What Croissant 1.0 writes at the head of every file.
@@ -124,7 +126,7 @@ def write_crate(config: Config, tables: Sequence[Path]) -> str:
         _thing(_SNAKEMAKE, "ComputerLanguage", "Snakemake", url=_to("https://snakemake.readthedocs.io")),
         *(_thing(name, "CreativeWork", name.split("/")[-2], version=name.rpartition("/")[2]) for name in _PROFILES),
     ]
-    _write({"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}, results / _CRATE)
+    _write({"@context": _CONTEXT, "@graph": graph}, results / _CRATE)
     return f"{_CRATE}: {len(tables)} tables, {len(data)} data files, {len(models)} models"
 
 

@@ -195,6 +195,11 @@ class Rows(Description):
         known_encodings([self.encoding] if isinstance(self.encoding, str) else self.encoding.values())
         if self.delimiter and len(self.delimiter) != 1:
             raise ValueError(f"delimiter: {shown(self.delimiter)} is not one character")
+        names = list(self.derive)
+        for place, rule in enumerate(self.derive.values()):
+            for column in rule.columns:
+                if column in names[place + 1 :]:
+                    raise ValueError(f"derive.{names[place]}: {column!r} is made below it; put that first")
         return self
 
 

@@ -1,13 +1,16 @@
 """Logs of other harnesses as rows that say what was shown and what came back, whichever harness wrote them.
 
-lm-evaluation-harness (``samples_*.jsonl``), Inspect (``.eval``, ``.json``), HELM (``scenario_state.json``) and the instances of Every
-Eval Ever are told by their content. Letters mean what the log itself shows beside them, never the order of our items.
+lm-evaluation-harness (``samples_*.jsonl``), Inspect (``.eval``, ``.json``), HELM (``scenario_state.json``), EuroEval
+(``*-model-outputs.json``) and the instances of Every Eval Ever are told by their content. Letters mean what the log itself shows
+beside them, never the order of our items.
 """
 
+import hashlib
 import json
 import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +19,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from biasatlas.benchmarks.shared.parsing.named import PARSERS, whole_answer
+from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_text, shown
 
 _ZSTANDARD = 93
 #: Bytes that a member of an archive may unpack to: logs are of strangers.
 _MOST_BYTES = 256 * 2**20
-_OPTION = re.compile(r"^[ \t]*\(?([A-Z])[.):][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
-_LETTER = re.compile(r"[A-Z]")
+_OPTION = re.compile(r"^[ \t]*\(?([A-Za-z])[.):][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+_LETTER = re.compile(r"[A-Za-z]")
 #: What a stated mean may differ by.
 _ROUNDING = 1e-6
 
@@ -67,6 +72,8 @@ def read_logs(files: Mapping[str, Path], what: str, column: str = "") -> list[Lo
         elif first is None and isinstance(found := _json(str(path), read_text(path)), dict):
             if "request_states" in found:
                 rows += _helm(path, found)
+            elif found and all(isinstance(each, dict) and "sequence" in each for each in found.values()):
+                rows += _each(_of_euroeval, ((f"{path}, {key}", (key, each)) for key, each in found.items()))
             elif "eval" in found and "samples" in found:
                 rows += _inspect(path, found, _numbered(path, found["samples"]))
             elif "results" not in found and "evaluation_results" not in found:
@@ -81,7 +88,7 @@ def read_logs(files: Mapping[str, Path], what: str, column: str = "") -> list[Lo
 def _no_log(path: Path, what: str) -> UserError:
     return UserError(
         f"{path}: no log. {what} takes samples_*.jsonl of lm-evaluation-harness (--log_samples), .eval or .json of Inspect, "
-        "scenario_state.json of HELM, or instances of Every Eval Ever (.jsonl)."
+        "scenario_state.json of HELM, *-model-outputs.json of EuroEval (--debug), or instances of Every Eval Ever (.jsonl)."
     )
 
 
@@ -94,7 +101,10 @@ def _json(where: str, text: str) -> Any:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    # Not splitlines, which ends lines at signs that a reply may hold, too.
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if not line.strip():
+            continue
         where = f"{path}, line {number}"
         row = _json(where, line)
         if not isinstance(row, dict):
@@ -127,8 +137,19 @@ def _get(where: str, row: Any, *keys: str | int) -> Any:
 
 
 def letters(text: str) -> dict[str, str]:
-    """Letter -> the option that ``text`` shows under it; of several blocks of options the last."""
-    return dict(_OPTION.findall(text))
+    """Letter, as a capital, -> the option that ``text`` shows under it; of several blocks of options the last."""
+    return {letter.upper(): option for letter, option in _OPTION.findall(text)}
+
+
+def _replied(reply: str, text: str) -> tuple[tuple[str, ...], str]:
+    """The options that ``text`` shows under letters, if any, and the one that a reply in words chooses; else the reply."""
+    under = letters(text)
+    names = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(under)])
+    if len(under) < 2 or set(under) != set(names):
+        return (), reply
+    options = tuple(under[name] for name in names)
+    found = whole_answer(PARSERS["letter"], reply, Options.of(names, options))
+    return options, options[found] if isinstance(found, int) else reply
 
 
 def _lm_eval(path: Path, column: str) -> list[Logged]:
@@ -144,13 +165,13 @@ def _lm_eval(path: Path, column: str) -> list[Logged]:
 
 
 def _sample(where: str, row: dict[str, Any]) -> Logged:
-    replies = _get(where, row, "filtered_resps")
-    asked = [_get(where, each) for each in _get(where, row, "arguments").values()]
-    text = str(_get(where, asked, 0, "arg_0"))
+    replies, given = (_get(where, row, name) for name in ("filtered_resps", "arguments"))
+    asked, first = list(given.values()), next(iter(given), "gen_args_0")
+    text = str(_get(where, row, "arguments", first, "arg_0"))
     right = row.get("acc", row.get("exact_match"))
     known = bool(right) if isinstance(right, int | float) else None
-    if not isinstance(_get(where, asked, 0, "arg_1"), str):  # settings of a generation
-        return Logged(where, text, (), str(_get(where, replies, 0)), known)
+    if not isinstance(_get(where, row, "arguments", first, "arg_1"), str):  # settings of a generation
+        return Logged(where, text, *_replied(str(_get(where, row, "filtered_resps", 0)), text), known)
     try:
         scores = [float(each[0]) for each in replies]
     except (TypeError, ValueError, IndexError):
@@ -162,7 +183,7 @@ def _sample(where: str, row: dict[str, Any]) -> Logged:
     offered = [str(each["arg_1"]).strip() for each in asked]
     if all(_LETTER.fullmatch(each) for each in offered):
         under = letters(text)
-        offered = [_get(f"{where}: the prompt", under, each) for each in offered]
+        offered = [_get(f"{where}: the prompt", under, each.upper()) for each in offered]
     whole = tuple((str(each["arg_0"]) + str(each["arg_1"]), score) for each, score in zip(asked, scores, strict=True))
     return Logged(where, text, tuple(offered), offered[int(np.argmax(scores))], known, "", whole)
 
@@ -197,6 +218,8 @@ def _member(path: Path, archive: zipfile.ZipFile, file: Any, info: zipfile.ZipIn
     else:
         with archive.open(info) as member:
             content = member.read(_MOST_BYTES + 1)
+    if len(content) <= _MOST_BYTES and zlib.crc32(content) != info.CRC:
+        raise UserError(f"{path}, {info.filename}: damaged, by its checksum. Copy the log again.")
     if len(content) > _MOST_BYTES:
         raise UserError(
             f"{path}, {info.filename}: it unpacks to more than {_MOST_BYTES:,} bytes. No log has such a sample."
@@ -233,7 +256,7 @@ def _of_inspect(where: str, sample: Any) -> Logged:
     score, choices = _get(where, scores, 0), [str(each) for each in sample.get("choices") or ()]
     answer, value = str(score.get("answer") or ""), score.get("value")
     if choices and _LETTER.fullmatch(answer):
-        answer = _get(where, choices, ord(answer) - ord("A"))
+        answer = _get(where, choices, ord(answer.upper()) - ord("A"))
     elif choices or not answer:
         answer = str(_get(where, sample, "output", "completion"))
     right = value in ("C", 1) if value in ("C", "I", 0, 1) else None
@@ -273,6 +296,21 @@ def _of_helm(where: str, state: Any) -> Logged:
     repeat = f"{state.get('train_trial_index', 0)} {_get(where, state, 'instance').get('perturbation') or ''}"
     text = str(_get(where, state, "instance", "input", "text"))
     return Logged(where, text, tuple(under.values()), answer, answer in correct if correct else None, repeat)
+
+
+def _of_euroeval(where: str, entry: Any) -> Logged:
+    """A reply that EuroEval kept with what it was asked (`--debug`), under the hash of that."""
+    key, row = entry
+    asked = row.get("messages") or row.get("text")
+    if not asked:
+        raise UserError(f"{where}: a reply without its question. Run EuroEval with --debug, which keeps both.")
+    if key != hashlib.md5(str(asked).encode(), usedforsecurity=False).hexdigest():
+        raise UserError(f"{where}: the hash of another question than its own. Copy the log again.")
+    text = asked if isinstance(asked, str) else "\n".join(str(_get(where, each, "content")) for each in asked)
+    said, label = row.get("predicted_label") or row["sequence"], row.get("label")
+    options, answer = _replied(str(said), text)
+    known = _replied(label, text)[1] == answer if options and isinstance(label, str) else None
+    return Logged(where, text, options, answer, known)
 
 
 def _instance(where: str, row: Mapping[str, Any]) -> Logged:

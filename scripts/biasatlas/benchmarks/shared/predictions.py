@@ -104,11 +104,13 @@ def chosen(
 def match_options(text: pd.Series, options: pd.DataFrame) -> pd.Series:
     """The column of ``options`` whose text equals ``text``.
 
-    Case, spaces, braces, apostrophes and a final full stop do not matter. Missing where no option or more than one
-    is equal: an answer that was not offered is never read as one that was.
+    Case, spaces, braces, apostrophes and a final full stop do not matter, unless one option alone has the very same signs.
+    Missing where no option or more than one is equal: an answer that was not offered is never read as one that was.
     """
+    same = np.column_stack([text.str.strip() == options[label].str.strip() for label in options])
     text = _normal(text).str.replace(r"pantsu$", "pantsuit", regex=True)  # UnifiedQA's vocabulary cuts "pantsuit"
     equal = np.column_stack([text == _normal(options[label]) for label in options])
+    equal = np.where(same.sum(axis=1, keepdims=True) == 1, same, equal)
     labels = pd.Series(np.asarray(options.columns)[equal.argmax(axis=1)], text.index, dtype=object)
     return labels.where(equal.sum(axis=1) == 1)
 

@@ -37,18 +37,19 @@ def read_perplexities(step: Step) -> pd.DataFrame:
     ``nll_per_token`` is their logarithm (nats) and ``log_likelihood`` and ``tokens`` are missing. Of a replaced
     sentence only the mean perplexity over its variants was published: the first variant's response carries it, and the
     others are "not_applicable". (The sentence stored beside it is the variant of least perplexity, not the one meant.)
-    A direction without any file, as that of a group to itself, which the authors did not score, is "failed".
+    A direction without any file, as that of a group to itself or of half a gender's terms, which the authors did not score, is
+    "failed".
 
     Raises :class:`UserError` naming the file of another direction that is missing, lacks a column, has other sentences than ``items``, or
     holds a value that is no perplexity; or if the original's perplexity differs between directions.
     """
-    asked = _directions(step.items, step.requests)
+    scored = [each for each in _directions(step.items, step.requests) if each[1] in _references(each[0])]
     there = [
         (target, reference)
-        for target, reference in asked
+        for target, reference in scored
         if any(name.endswith(_name(target, reference, prompt)) for name in step.files for prompt in PROMPT_TYPES)
     ]
-    return _responses(step.files, step.items, step.requests, there or asked)
+    return _responses(step.files, step.items, step.requests, there or scored)
 
 
 #: Formats of a user's own predictions.
@@ -106,10 +107,14 @@ def _responses(
     )
 
 
+def _references(target: str) -> dict[str, str]:
+    """Reference groups that the authors scored against a target's, with their names for them."""
+    return _GENDER_REFERENCES if target in GENDERS else _REFERENCES
+
+
 def _name(target: str, reference: str, prompt_type: str) -> str:
     """How the name of upstream's file ends: prompt types 0 and 00 are numbered 0 and 1, prompts 1 to 10 are 2 to 11."""
-    references = _GENDER_REFERENCES if target in GENDERS else _REFERENCES
-    return f"_{_TARGETS[target]}_{references[reference]}_output_{PROMPT_TYPES.index(prompt_type)}.csv"
+    return f"_{_TARGETS[target]}_{_references(target)[reference]}_output_{PROMPT_TYPES.index(prompt_type)}.csv"
 
 
 def _read_direction(

@@ -50,7 +50,7 @@ def read_scores(step: Step) -> pd.DataFrame:
     """A response for each text, from one CSV with ``item``, ``side`` and ``log_likelihood`` (nats).
 
     A text without a row is "failed", rows of unknown items are logged by id. Raises UserError naming file and line for an
-    unknown side, a value that is no number, and a text with several rows.
+    unknown side, a value that is no number or above 0 (a loss would turn every preference round), and a text with several rows.
     """
     description, items, requests = step.description, step.items, step.requests
     path = one_file(step.files, ".csv", f"{description.title}, format scores")
@@ -62,6 +62,11 @@ def read_scores(step: Step) -> pd.DataFrame:
         if key in found:
             raise UserError(f"{where}: a second row of {key[1]!r} of item {key[0]!r}. Keep one.")
         found[key] = _number(where, row["log_likelihood"])
+        if found[key] > 0:
+            raise UserError(
+                f"{where}: log_likelihood is {shown(row['log_likelihood'])}, and no text's is above 0. Give the logarithm of its "
+                "probability; of a loss or a perplexity the sign is the other."
+            )
     log_unknown(
         path, "rows", sorted({item for item, _ in found} - set(items["item_id"])), len({item for item, _ in found})
     )
@@ -110,7 +115,8 @@ def _by_texts(
     log_unknown(where, "pairs", (" / ".join(sorted(pair)) for pair in strangers), total)
     pairs = [texts[item] for item in requests["item_id"]]
     keys = pd.Series([frozenset(pair) for pair in pairs], requests.index)
-    detail = np.select([~keys.isin(found), keys.isin(differing)], [absent, "rows that differ"], "")
+    cases = [keys.map(len) < 2, ~keys.isin(found), keys.isin(differing)]
+    detail = np.select(cases, ["both texts are alike but for case", absent, "rows that differ"], "")
     first = requests["label"].str.startswith(SENTENCES[0])
     values = [
         np.nan if fault else found[key][pair[0] if more else pair[1]]

@@ -16,6 +16,9 @@ from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.stats.regression import coefficient_replicates
 from biasatlas.stats.replicates import Crossed, crossed_replicates
 
+#: Share of clusters in several categories from which a cluster is more than a part of its category.
+_SHARED = 0.1
+
 
 @metric("balanced_shift", "side_shift")
 def shift_estimate(scores: pd.DataFrame, description: PairsDescription) -> Estimate:
@@ -27,7 +30,8 @@ def shift_estimate(scores: pd.DataFrame, description: PairsDescription) -> Estim
       precedes them, so it holds no word's own likelihood; categories have constants of their own. Half of the difference
       of the two directions: how much a stereotype adds. Over clusters, and the words that differ on either side.
     - ``side_shift``, of categories that are stereotypes of one side: x is of whole texts. Mean over the categories of the
-      first side minus the mean over those of the second, each category weighing 1. Over categories.
+      first side minus the mean over those of the second, each category weighing 1. Over categories, and over clusters
+      where these stand in several categories, as towns do.
 
     ``n`` counts pairs. 0 for a model that likes a side, or finds its words likely, in whatever text.
     """
@@ -55,6 +59,8 @@ def shift_replicates(scores: pd.DataFrame, description: PairsDescription) -> Cro
         columns = [way[:, None] / 2, np.ones((len(known), 1))]
         weights = 1 / categories.sum(axis=0)[categories.argmax(axis=1)]
         factors = {"categories": known["category"]}
+        if known.groupby(description.cluster_name)["category"].nunique().gt(1).mean() > _SHARED:
+            factors[f"{description.cluster_name}s"] = known[description.cluster_name]
     else:
         columns, weights = [way[:, None], categories], np.ones(len(known))
         factors = {f"{description.cluster_name}s": known[description.cluster_name]}

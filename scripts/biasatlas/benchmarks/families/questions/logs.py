@@ -14,7 +14,7 @@ from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.shared.logs import Logged, read_logs
 from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.normalise import parse_refusal
-from biasatlas.benchmarks.shared.predictions import log_unknown, normal
+from biasatlas.benchmarks.shared.predictions import MOST_STRANGERS, log_unknown, normal
 from biasatlas.errors import UserError
 from biasatlas.userfiles import shown
 
@@ -40,6 +40,7 @@ def read_log(step: Step) -> pd.DataFrame:
         name: [_label(row, item, step.description.unknown_names) for row in asked]
         for name, (item, asked) in found.items()
     }
+    _check_letters(title, rows)
     said = [
         (row, label == item["gold"], item)
         for name, (item, asked) in found.items()
@@ -149,13 +150,27 @@ def _persons(item: Mapping) -> set[str]:
 def _label(row: Logged, item: Mapping, unknown_names: list[str]) -> str:
     """The label of the option that a row chose, or why it is none."""
     answer, words = normal(row.answer), item["words"]
-    for label in LABELS:
-        if answer == words[label]:
-            return label
+    same = [label for label in LABELS if row.answer.strip() == item[label].strip()]
+    alike = [label for label in LABELS if answer == words[label]]
+    for found in (same, alike):  # options may differ in case alone
+        if len(found) == 1:
+            return found[0]
+    if alike:
+        return UNPARSEABLE
     offered = {normal(option) for option in row.options}
     if answer in offered or answer in {normal(name) for name in unknown_names}:
         return item["unknown"]
     return REFUSED if parse_refusal(row.answer) == REFUSED else UNPARSEABLE
+
+
+def _check_letters(title: str, rows: list[Logged]) -> None:
+    """Raise UserError where more answers are letters of nothing than a model may say by accident."""
+    bare = [row for row in rows if re.fullmatch(r"\W*[A-Za-z]\W*", row.answer) and row.answer not in row.options]
+    if len(bare) > MOST_STRANGERS * len(rows):
+        raise UserError(
+            f"{bare[0].where}: the answer {shown(bare[0].answer)} is a letter, and the log does not show which option "
+            f"of {title} it stands for; so in {len(bare)} of {len(rows)} questions. Log the prompt with its options, or give the options' texts."
+        )
 
 
 def _check_verdicts(title: str, said: list[tuple[Logged, bool, Mapping]]) -> None:
