@@ -34,7 +34,7 @@ def test_every_headline_with_a_null_has_words_for_it(name, headline):
         ("balanced_shift", "nats", -0.008, ("0.99", " times as likely")),
         ("side_shift", "nats", 0.69, ("2", " times the odds")),
         ("stereotype_score", "%", -12.04, ("-12", " points")),
-        ("consistent_shift", "points", 65.83, ("65.8", " points of probability")),
+        ("consistent_shift", "points", 65.83, ("65.8", " percentage points")),
     ],
 )
 def test_a_size_is_said_as_people_would(metric, unit, away, said):

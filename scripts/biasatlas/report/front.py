@@ -54,8 +54,8 @@ class Question:
 
     @property
     def shortly(self) -> str:
-        """The first word of how its sizes are said: "times", "points", "answers"."""
-        return plain(self, 0.0)[1].split()[0]
+        """How its sizes are said in a word: "times", "points", "answers"."""
+        return plain(self, 0.0)[1].removeprefix(" percentage").split()[0]
 
     @property
     def source(self) -> str:
