@@ -6,7 +6,7 @@ from functools import partial
 
 from biasatlas.benchmarks.shared.parsing import Answer, Parsed, Parser
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice
-from biasatlas.benchmarks.shared.parsing.numbers import parse_number
+from biasatlas.benchmarks.shared.parsing.numbers import parse_number, parse_rank
 from biasatlas.benchmarks.shared.parsing.opening import Opening, decided, open_choice, open_decimal, open_number
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
@@ -44,6 +44,7 @@ REPLIES: dict[str, Whole] = {
     "letter": parse_choice,
     "label": parse_choice,
     "integer": parse_number,
+    "rank": parse_rank,
     "decimal": partial(parse_number, nearest=True),
     "grade": partial(parse_number, nearest=True),
     "ranking": parse_ranking,
@@ -56,6 +57,7 @@ PARSERS: dict[str, Parser] = {
     "letter": Choice(parse_choice, open_choice),
     "label": Choice(parse_choice, open_choice),
     "integer": Choice(parse_number, open_number),
+    "rank": Choice(parse_rank, lambda text, options: None),  # "1" may become "10", "1st" or "1. Anna"
     "decimal": Choice(REPLIES["decimal"], open_decimal),
     "strict_choice": Choice(parse_strict_choice, open_strict_choice),
 }
