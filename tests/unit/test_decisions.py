@@ -137,6 +137,7 @@ def test_nothing_is_claimed_without_three_placebos(tmp_path, placebos, verdict, 
     found = findings_of(path, scores).loc[("biased", "gender", "woman")]
     assert found["verdict"] == verdict and found["why"].startswith(why)
     assert found["value"] < -30
+    assert bool(registry.load_spec(path).note) == (verdict == "untestable")
 
 
 def test_a_fair_model_is_fair_a_biased_one_is_not_and_the_two_differ(tmp_path):

@@ -30,6 +30,8 @@ BASELINE = "baseline"
 ONE_CATEGORY = "decisions"
 #: The row of a factor over all its levels, and that of all factors together.
 OVERALL, ALL = "overall", "all"
+#: As :data:`biasatlas.stats.placebos.NEEDED`, which is heavy to import.
+_ARMS = 3
 
 _ABOVE = "above: decisions are more favourable than on what it is compared with; below: less"
 #: What a benchmark of decisions can measure; the formulas are in ``tables``. A yes is 100 points and a
@@ -226,6 +228,9 @@ def make_spec(description: DecisionsDescription) -> Spec:
         shown={"decision": ScoreView("value", neutral=_middle(description), unit="points", texts=PROMPT_FIELDS)},
         formats=description.formats | {"decisions": REPLIES},
         unit=("item_id",),
+        note=""
+        if len(description.placebo_kind) >= _ARMS
+        else f"{len(description.placebo_kind)} placebo arms, and no verdict below {_ARMS}; seven, of several kinds, are advised",
     )
 
 
