@@ -28,7 +28,7 @@ from biasatlas.benchmarks.comparisons.pairs import Answers
 from biasatlas.benchmarks.comparisons.rounds import analysis, ask_in_rounds, is_ripe
 from biasatlas.benchmarks.families.questions.tables import balanced
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence
-from biasatlas.benchmarks.shared.order import SHARES, asking_order, rounds_of
+from biasatlas.benchmarks.shared.order import MANY, SHARES, asking_order, rounds_of
 from biasatlas.files import read_parquet, read_scores
 from biasatlas.simulation.claims import LinearScores
 from biasatlas.simulation.described import shipped_for
@@ -43,6 +43,9 @@ from biasatlas.stats.verdict import p_inside, p_outside
 
 #: The effect that "some bias" lies beyond, as a share of the smallest that matters.
 NONE = 1e-6
+
+#: The first round of items without clusters.
+_RIPE = 8
 
 #: Templates, items in each, share that says "unknown", bias in points that comes of it; or how much likelier the right person is.
 KNOWN = [
@@ -81,8 +84,9 @@ class Case:
     def looks(self) -> list[tuple[float, Evidence]]:
         """What the items of each round show."""
         count = int(self.cluster.max()) + 1
+        least = _RIPE if count == len(self.top) else min(count, MANY)
         sizes = [(share, math.ceil(share * len(self.top))) for share in SHARES]
-        return [(share, self.evidence(n, count)) for share, n in sizes if share == 1 or n >= count]
+        return [(share, self.evidence(n, count)) for share, n in sizes if share == 1 or n >= least]
 
     def evidence(self, first: int, count: int) -> Evidence:
         """What the first items show."""
@@ -241,7 +245,7 @@ def released(results: Path, orders: int, draws: int) -> Iterator[dict]:
     for model, benchmark, scores, items in scores_of(results, [*RELEASED, "twbias"]):
         for name, rows, cluster, neutral, smallest in _parts(benchmark, scores, items):
             mine = items[items["item_id"].isin(rows["item_id"])]
-            codes = pd.factorize(rows["item_id"].map(mine.set_index("item_id")[cluster].astype(str)))[0]
+            codes = pd.factorize(rows["item_id"].map(mine.set_index("item_id", drop=False)[cluster].astype(str)))[0]
             whole = Case(rows["top"].to_numpy(float), rows["bottom"].to_numpy(float), codes, neutral, smallest)
             place = pd.Series(range(len(rows)), rows["item_id"])
             design = registry.load_spec(benchmark).design
@@ -264,7 +268,7 @@ def _parts(benchmark: str, scores: pd.DataFrame, items: pd.DataFrame) -> Iterato
         for keys, rows in scores.assign(top=away)[away.notna()].groupby(["target_group", "reference_group"]):
             means = rows.groupby("item_id")["top"].mean() / 100
             table = pd.DataFrame({"item_id": means.index, "top": means.to_numpy(), "bottom": 1.0})
-            yield f" {'-'.join(keys)}", table, "swaps", 0.0, 10.0
+            yield f" {'-'.join(keys)}", table, "item_id", 0.0, 10.0
         return
     column, parts, cluster, neutral, smallest = RELEASED[benchmark]
     scores = scores[scores[column].isin(parts)]

@@ -20,7 +20,7 @@ SHARES = tuple(2.0**-k for k in range(6, -1, -1))
 _FEW = 8
 
 #: From so many items on, a round need not have one of every cluster: those that it has are a sample of them.
-_MANY = 100
+MANY = 100
 
 
 def clusters(items: pd.DataFrame, design: Mapping[str, Factor]) -> list[str]:
@@ -72,7 +72,7 @@ def rounds_of(items: pd.DataFrame, design: Mapping[str, Factor], order: Sequence
     """
     sampled = clusters(items, design)
     least = len(items.loc[items["item_id"].isin(order), sampled].drop_duplicates()) if sampled else 1
-    least = min(least, _MANY)
+    least = min(least, MANY)
     rounds = [(share, list(order[: math.ceil(share * len(order))])) for share in SHARES]
     return [(share, asked) for share, asked in rounds if share == 1 or len(asked) >= least]
 
