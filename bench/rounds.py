@@ -81,7 +81,7 @@ class Case:
     half: np.ndarray | None = None
 
     @cached_property
-    def looks(self) -> list[tuple[float, Evidence]]:
+    def interim(self) -> list[tuple[float, Evidence]]:
         """What the items of each round show."""
         count = int(self.cluster.max()) + 1
         least = _RIPE if count == len(self.top) else min(count, MANY)
@@ -135,13 +135,13 @@ class Said:
     held: bool
 
 
-def said(looks: Sequence[tuple[float, Evidence]], smallest: float, truth: float | None = None) -> Said:
+def said(interim: Sequence[tuple[float, Evidence]], smallest: float, truth: float | None = None) -> Said:
     """By the tests of the report's verdict, as of a run of this claim alone."""
-    ripe = [(share, each) for share, each in looks if share == 1 or is_ripe(each)]
+    ripe = [(share, each) for share, each in interim if share == 1 or is_ripe(each)]
     made: list = []
     for share, each in ripe:
         made.append(analysis(each, share, made))
-    declared = replace(looks[-1][1].declared, smallest=smallest)
+    declared = replace(interim[-1][1].declared, smallest=smallest)
     claims = [replace(each, declared=declared).claim("m") for _, each in ripe]
     states = [_state(claim, level) for claim, level in zip(claims, levels(made, ALPHA), strict=True)]
     stop = next((n for n, state in enumerate(states) if state), len(states) - 1)
@@ -159,11 +159,11 @@ def _state(claim, level: float) -> str:
 
 def check(case: Case, smallest: float) -> None:
     """Raises AssertionError where a verdict is not that of the workflow's own function."""
-    mine, of, looks = said(case.looks, smallest), len(case.top), iter(case.looks)
-    declared = replace(case.looks[-1][1].declared, smallest=smallest)
+    mine, of, interim = said(case.interim, smallest), len(case.top), iter(case.interim)
+    declared = replace(case.interim[-1][1].declared, smallest=smallest)
     stop = ask_in_rounds(
-        [(share, range(len(each.items))) for share, each in case.looks],
-        lambda items: [replace(next(looks)[1], declared=declared)],
+        [(share, range(len(each.items))) for share, each in case.interim],
+        lambda items: [replace(next(interim)[1], declared=declared)],
         lambda found: [(each, each.claim("m")) for each in found],
     )
     state = stop.rounds[-1]["claims"][0]["state"]
@@ -177,7 +177,7 @@ def summary(cases: Iterable[Case], truth: float | None = None) -> dict:
     for number, case in enumerate(cases):
         for rule, told in rules.items():
             smallest = case.smallest * (NONE if rule == "some bias" else 1)
-            told.append(said(case.looks, smallest, truth))
+            told.append(said(case.interim, smallest, truth))
             if number < 3:
                 check(case, smallest)
     row: dict[str, object] = {"draws": len(rules["verdict"])}
@@ -329,12 +329,12 @@ def _headlines(
     design = registry.load_spec(benchmark).design
     found: dict[str, list[Said]] = {}
     for seed, (items, evidence) in enumerate(models, 1):
-        looks: dict[str, list[tuple[float, Evidence]]] = {}
+        interim: dict[str, list[tuple[float, Evidence]]] = {}
         for share, asked in rounds_of(items, design, asking_order(items, design, seed)):
             for each in evidence(asked):
                 if each.declared and each.declared.neutral is not None and each.category == OVERALL:
-                    looks.setdefault(each.metric, []).append((share, each))
-        for metric, rows in looks.items():
+                    interim.setdefault(each.metric, []).append((share, each))
+        for metric, rows in interim.items():
             for rule, times in (("some bias", NONE), ("verdict", 1)):
                 told = said(rows, rows[-1][1].declared.smallest * times)
                 found.setdefault(f"{metric}, {rule}", []).append(told)
