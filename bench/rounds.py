@@ -1,19 +1,20 @@
 """Asking in rounds, measured: the share of items that a verdict takes, how often it is wrong, and what asking everything says.
 
-    snakemake --configfile released.yaml --until score_bbq score_crows_pairs score_stereoset
-    PYTHONPATH=scripts python bench/rounds.py results --orders 200 --draws 1000
+    snakemake --configfile released.yaml --until score_bbq score_crows_pairs score_stereoset score_gest score_twbias
+    PYTHONPATH=scripts python bench/rounds.py known released headlines studies --results results --orders 200 --draws 1000
 
-Three tables. `known`: answers by a formula in templates that lean by 0.7 logits (SD). `released`: answers that authors published, in
-random orders; `results` is a run of models of kind `released` on BBQ, CrowS-Pairs and StereoSet. `turned`: the same with a
-random sign for each cluster, which leaves no bias. "Some bias" asks whether neutral is left out, "verdict" what the report
-says with the smallest effect that matters, 5 points. Validity cards are left aside: it is what would be said of a metric
-that has passed.
+`known`: answers by a formula in templates that lean by 0.7 logits (SD). `released`: answers that authors published, in random
+orders, and with a random sign for each cluster ("turned"), which leaves no bias. `headlines`: what a benchmark's own
+headlines say of published answers. `studies`: the same of simulated models, with the biases of the studies of the simulation.
+"Some bias" asks whether neutral is left out, "verdict" what the report says with the smallest effect that matters. Validity cards
+are left aside: it is what would be said of a metric that has passed.
 """
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,18 +22,32 @@ import pandas as pd
 import scipy
 from scipy.special import expit
 
+from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
-from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, items_of
-from biasatlas.benchmarks.shared.order import SHARES, asking_order, clusters
+from biasatlas.benchmarks.comparisons.pairs import Answers
+from biasatlas.benchmarks.comparisons.rounds import analysis, ask_in_rounds, is_ripe
+from biasatlas.benchmarks.families.questions.tables import balanced
+from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence
+from biasatlas.benchmarks.shared.order import MANY, SHARES, asking_order, rounds_of
 from biasatlas.files import read_parquet, read_scores
+from biasatlas.simulation.claims import LinearScores
+from biasatlas.simulation.described import shipped_for
+from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.studies import load_studies
+from biasatlas.stats import Array
+from biasatlas.stats.multiplicity import ALPHA
+from biasatlas.stats.regression import coefficient_replicates
 from biasatlas.stats.replicates import ratio_replicates
-from biasatlas.stats.verdict import judge
+from biasatlas.stats.rounds import levels
+from biasatlas.stats.verdict import p_inside, p_outside
 
-#: The smallest effect that matters, in points, of the two rules.
-RULES = {"some bias": 1e-6, "verdict": 5.0}
+#: The effect that "some bias" lies beyond, as a share of the smallest that matters.
+NONE = 1e-6
 
-#: Templates, items in each, share that says "unknown", bias in points that comes of it.
+#: The first round of items without clusters.
+_RIPE = 8
+
+#: Templates, items in each, share that says "unknown", bias in points that comes of it; or how much likelier the right person is.
 KNOWN = [
     *((343, 85, 1 / 3, truth) for truth in (11.1, 4.5, 0.0)),
     *((343, 85, 0.97, truth) for truth in (0.0, 1.0)),
@@ -40,161 +55,323 @@ KNOWN = [
     *((25, 74, 1 / 3, truth) for truth in (11.1, 21.2, 0.0)),
 ]
 LEAN = 0.7
+#: Log odds of the right person, in disambiguated contexts, of which the score is a mean of two ratios.
+RIGHT = 1.0
 
-#: Benchmark -> the context or task, the cluster, and the value without bias in points.
-RELEASED = {
-    "bbq": ("ambig", "template", 0.0),
-    "crows_pairs": ("pair", "writer", 50.0),
-    "stereoset": ("intrasentence", "target", 50.0),
+#: Benchmark -> the column that tells its parts apart and the parts, the cluster, the value without bias and what matters.
+RELEASED: dict[str, tuple[str, Sequence[str], str, float, float]] = {
+    "bbq": ("condition", ["ambig"], "template", 0.0, 5.0),
+    "crows_pairs": ("task", ["pair"], "writer", 50.0, 5.0),
+    "stereoset": ("task", ["intrasentence"], "target", 50.0, 5.0),
 }
 
 
 @dataclass(frozen=True)
 class Case:
-    """One model: ``rows`` with an item, a cluster, ``top`` and ``bottom`` of a ratio each, in the order they are asked in."""
+    """One model: ``top`` and ``bottom`` of each item's ratio, in the order they are asked in, and its ``cluster`` from 0.
 
-    rows: pd.DataFrame
-    neutral: float
-    clusters: int
+    ``half`` is 1 or 0 where the value is the mean of the ratios of two halves.
+    """
 
-    def evidence(self, first: int, rule: str) -> Evidence:
+    top: Array
+    bottom: Array
+    cluster: np.ndarray
+    neutral: float = 0.0
+    smallest: float = 5.0
+    half: np.ndarray | None = None
+
+    @cached_property
+    def interim(self) -> list[tuple[float, Evidence]]:
+        """What the items of each round show."""
+        count = int(self.cluster.max()) + 1
+        least = _RIPE if count == len(self.top) else min(count, MANY)
+        sizes = [(share, math.ceil(share * len(self.top))) for share in SHARES]
+        return [(share, self.evidence(n, count)) for share, n in sizes if share == 1 or n >= least]
+
+    def evidence(self, first: int, count: int) -> Evidence:
         """What the first items show."""
-        rows = self.rows.iloc[:first]
-        found = ratio_replicates(rows["top"], rows["bottom"], rows["cluster"]).times(100)
-        declared = Declared(neutral=self.neutral, smallest=RULES[rule], unit="points", reason="")
-        items = items_of(rows["item_id"], rows["cluster"])
+        half = np.zeros(len(self.top), int) if self.half is None else self.half
+        codes = self.cluster[:first] + count * half[:first]
+        there = np.flatnonzero(np.bincount(codes))
+        top, bottom = (np.bincount(codes, values[:first])[there] for values in (self.top, self.bottom))
+        if self.half is None:
+            found = ratio_replicates(top, bottom, there)
+        else:
+            sums = [pd.Series(values) for values in (top, bottom, there // count, there % count)]
+            found = balanced(*sums)
         bounds = (0.0, 100.0) if self.neutral else (-100.0, 100.0)
-        return Evidence("m", "", OVERALL, found, items, bounds=bounds, rate=self.neutral > 0, declared=declared)
-
-    def rounds(self) -> list[tuple[float, list[str]]]:
-        """The items of each round."""
-        order = self.rows["item_id"].tolist()
-        rounds = [(share, order[: math.ceil(share * len(order))]) for share in SHARES]
-        return [(share, asked) for share, asked in rounds if len(asked) >= self.clusters]
-
-    def said(self, first: int, rule: str) -> str:
-        """What a single analysis of the first items says."""
-        return judge([self.evidence(first, rule).claim("m")])[0].state
-
-    def stop(self, rule: str) -> tuple[float, str, list]:
-        """The share asked, the verdict, and the claim at the end of every round."""
-        stop = ask_in_rounds(
-            self.rounds(),
-            lambda items: [self.evidence(len(items), rule)],
-            lambda found: [(each, each.claim("m")) for each in found],
+        declared = Declared(neutral=self.neutral, smallest=self.smallest, unit="points", reason="")
+        items, needed = pd.DataFrame(index=range(first)), 1 if self.half is None else 2
+        return Evidence(
+            *("m", "", OVERALL, found.times(100), items),
+            bounds=bounds,
+            rate=self.neutral > 0,
+            declared=declared,
+            items_needed=needed,
         )
-        claims = [each["claims"][0] for each in stop.rounds]
-        return len(stop.asked) / stop.of, claims[-1]["state"], claims
-
-    def in_order(self, order: Sequence[str]) -> "Case":
-        """The same in another order."""
-        place = pd.Series(range(len(order)), order)
-        return replace(self, rows=self.rows.iloc[np.argsort(self.rows["item_id"].map(place).to_numpy())])
 
     def turned(self, rng: np.random.Generator) -> "Case":
         """The same with a random sign for each cluster."""
-        codes, names = pd.factorize(self.rows["cluster"])
-        middle = self.neutral / 100 * self.rows["bottom"]
-        top = middle + rng.choice([-1.0, 1.0], len(names))[codes] * (self.rows["top"] - middle)
-        return replace(self, rows=self.rows.assign(top=top))
+        middle = self.neutral / 100 * self.bottom
+        sign = rng.choice([-1.0, 1.0], int(self.cluster.max()) + 1)[self.cluster]
+        return replace(self, top=middle + sign * (self.top - middle))
+
+    def in_order(self, order: Array) -> "Case":
+        """The same in another order."""
+        return replace(self, top=self.top[order], bottom=self.bottom[order], cluster=self.cluster[order])
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a rule says in rounds (``share`` asked, ``state``), of everything asked once, and of a plain interval at any round.
+
+    ``held``: the intervals of all rounds hold the truth.
+    """
+
+    share: float
+    state: str
+    whole: str
+    plain: bool
+    held: bool
+
+
+def said(interim: Sequence[tuple[float, Evidence]], smallest: float, truth: float | None = None) -> Said:
+    """By the tests of the report's verdict, as of a run of this claim alone."""
+    ripe = [(share, each) for share, each in interim if share == 1 or is_ripe(each)]
+    made: list = []
+    for share, each in ripe:
+        made.append(analysis(each, share, made))
+    declared = replace(interim[-1][1].declared, smallest=smallest)
+    claims = [replace(each, declared=declared).claim("m") for _, each in ripe]
+    states = [_state(claim, level) for claim, level in zip(claims, levels(made, ALPHA), strict=True)]
+    stop = next((n for n, state in enumerate(states) if state), len(states) - 1)
+    held = True
+    if truth is not None:
+        exact = [replace(claim, neutral=truth, smallest=1e-9) for claim in claims[: stop + 1]]
+        held = all(p_outside(claim) >= level for claim, level in zip(exact, levels(made, ALPHA), strict=False))
+    plain = any(_state(claim, ALPHA) == "biased" for claim in claims)
+    return Said(ripe[stop][0], states[stop], _state(claims[-1], ALPHA), plain, held)
+
+
+def _state(claim, level: float) -> str:
+    return "biased" if p_outside(claim) <= level else "unbiased" if p_inside(claim) <= level else ""
+
+
+def check(case: Case, smallest: float) -> None:
+    """Raises AssertionError where a verdict is not that of the workflow's own function."""
+    mine, of, interim = said(case.interim, smallest), len(case.top), iter(case.interim)
+    declared = replace(case.interim[-1][1].declared, smallest=smallest)
+    stop = ask_in_rounds(
+        [(share, range(len(each.items))) for share, each in case.interim],
+        lambda items: [replace(next(interim)[1], declared=declared)],
+        lambda found: [(each, each.claim("m")) for each in found],
+    )
+    state = stop.rounds[-1]["claims"][0]["state"]
+    assert len(stop.asked) == math.ceil(mine.share * of), (len(stop.asked), mine)
+    assert state == (mine.state or "undecided"), (state, mine)
+
+
+def summary(cases: Iterable[Case], truth: float | None = None) -> dict:
+    """What came of asking each case in rounds, and of asking it everything at once."""
+    rules: dict[str, list[Said]] = {"some bias": [], "verdict": []}
+    for number, case in enumerate(cases):
+        for rule, told in rules.items():
+            smallest = case.smallest * (NONE if rule == "some bias" else 1)
+            told.append(said(case.interim, smallest, truth))
+            if number < 3:
+                check(case, smallest)
+    row: dict[str, object] = {"draws": len(rules["verdict"])}
+    for rule, told in rules.items():
+        row[f"{rule}: share"] = np.mean([each.share for each in told])
+        for state in ("biased", "unbiased"):
+            row[f"{rule}: {state}"] = np.mean([each.state == state for each in told])
+            row[f"{rule}: {state}, all asked"] = np.mean([each.whole == state for each in told])
+        opposite = [{each.state, each.whole} == {"biased", "unbiased"} for each in told]
+        row[f"{rule}: opposite"] = np.mean(opposite)
+        if truth is not None:
+            row[f"{rule}: covered in all rounds"] = np.mean([each.held for each in told])
+    row["some bias by plain intervals"] = np.mean([each.plain for each in rules["some bias"]])
+    return row
 
 
 def known(draws: int) -> Iterator[dict]:
-    """Answers by a formula: so many ``draws`` of what has no bias, else a fifth of them."""
+    """Answers by a formula: so many ``draws`` of each."""
     for number, (templates, per, unknown, truth) in enumerate(KNOWN):
-        rng = np.random.default_rng(number)
-        names = [(f"{t}-{k}", t) for t in range(templates) for k in range(per)]
-        items = pd.DataFrame(names, columns=["item_id", "cluster"])
-        order = asking_order(items.rename(columns={"cluster": "template"}), registry.load_spec("bbq").design)
-        items = items.set_index("item_id", drop=False).loc[order].reset_index(drop=True)
+        cluster, _ = _in_order(templates, per)
         grid = LEAN * scipy.special.ndtri((np.arange(2000) + 0.5) / 2000)
         wanted = truth / (200 * (1 - unknown)) + 0.5
         b = scipy.optimize.brentq(lambda b, wanted=wanted, grid=grid: expit(b + grid).mean() - wanted, -20, 20)
 
-        def case(rng: np.random.Generator = rng, items: pd.DataFrame = items, b: float = b) -> Case:
-            lean = rng.normal(0, LEAN, templates)[items["cluster"]]  # noqa: B023
-            sign = np.where(rng.random(len(items)) < expit(b + lean), 1.0, -1.0)
-            top = np.where(rng.random(len(items)) < unknown, 0.0, sign)  # noqa: B023
-            return Case(items.assign(top=top, bottom=1.0), 0.0, templates)  # noqa: B023
+        def case(rng, b=b, cluster=cluster, templates=templates, unknown=unknown) -> Case:
+            lean = rng.normal(0, LEAN, templates)[cluster]
+            sign = np.where(rng.random(len(cluster)) < expit(b + lean), 1.0, -1.0)
+            return Case(np.where(rng.random(len(cluster)) < unknown, 0.0, sign), np.ones(len(cluster)), cluster)
 
-        cases = (case() for _ in range(draws if truth == 0 else draws // 5))
-        yield {"case": f"{templates}, {unknown:.0%} unknown", "value": truth} | summary(cases, truth)
+        rng = np.random.default_rng(number)
+        row = summary((case(rng) for _ in range(draws)), truth)
+        yield {"case": f"{templates} templates, {unknown:.0%} unknown", "value": truth} | row
+    for templates, per in ((343, 85), (25, 74)):
+        cluster, half = _in_order(templates, per)
+
+        def score(rng, cluster=cluster, half=half, templates=templates) -> Case:
+            lean = rng.normal(0, LEAN, templates)[cluster] + RIGHT * (2 * half - 1)
+            return Case(np.sign(expit(lean) - rng.random(len(cluster))), np.ones(len(cluster)), cluster, half=half)
+
+        rng = np.random.default_rng(templates)
+        row = summary((score(rng) for _ in range(draws)), 0.0)
+        yield {"case": f"{templates} templates, mean of two halves", "value": 0.0} | row
 
 
-def released(results: Path) -> Iterator[tuple[str, Case, pd.DataFrame]]:
-    """Answers that authors published: whose to what, and the items."""
+def _in_order(templates: int, per: int) -> tuple[np.ndarray, np.ndarray]:
+    """The template of each item, and the half that it is in, in the order they are asked in."""
+    names = [(f"{t}-{k}", t, k % 2) for t in range(templates) for k in range(per)]
+    items = pd.DataFrame(names, columns=["item_id", "template", "half"])
+    order = asking_order(items, registry.load_spec("bbq").design)
+    items = items.set_index("item_id").loc[order]
+    return items["template"].to_numpy(), items["half"].to_numpy()
+
+
+def scores_of(results: Path, benchmarks: Sequence[str]) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
+    """Answers that authors published: whose, to what benchmark, their scores, and the items."""
     for folder in sorted(results.glob("scores/*/*/released")):
         model, benchmark = folder.parts[-3:-1]
-        if benchmark not in RELEASED:
-            continue
-        part, cluster, neutral = RELEASED[benchmark]
-        scores = read_scores(sorted(folder.rglob("*.csv")))
-        if benchmark == "bbq":
-            scores = scores[(scores["condition"] == part) & scores["answered"].gt(0)]
-            rows = scores.assign(top=scores["biased"] - scores["counter"], bottom=scores["answered"])
-        else:
-            scores = scores[(scores["task"] == part) & scores["stereotyped"].notna()]
-            rows = scores.assign(top=scores["stereotyped"], bottom=1.0)
-        items = read_parquet(results / "items" / f"{benchmark}.parquet")
-        items = items[items["item_id"].isin(rows["item_id"])]
-        levels = items[clusters(items, registry.load_spec(benchmark).design)].drop_duplicates()
-        rows = rows.rename(columns={cluster: "cluster"})[["item_id", "cluster", "top", "bottom"]]
-        rows = rows.assign(cluster=pd.factorize(rows["cluster"])[0])
-        yield f"{benchmark} {model}", Case(rows, neutral, len(levels)), items
+        if benchmark in benchmarks:
+            items = read_parquet(results / "items" / f"{benchmark}.parquet")
+            yield model, benchmark, read_scores(sorted(folder.rglob("*.csv"))), items
 
 
-def summary(cases: Iterator[Case], truth: float | None = None) -> dict:
-    """What came of asking each case in rounds, and of asking it everything at once."""
-    found = [(rule, *case.stop(rule), case.said(len(case.rows), rule)) for case in cases for rule in RULES]
-    row: dict[str, object] = {"draws": len(found) // len(RULES)}
-    for rule in RULES:
-        mine = [each[1:] for each in found if each[0] == rule]
-        row[f"{rule}: share"] = np.mean([share for share, *_ in mine])
+def released(results: Path, orders: int, draws: int) -> Iterator[dict]:
+    """Published answers in so many ``orders``, and with so many ``draws`` of signs."""
+    for model, benchmark, scores, items in scores_of(results, [*RELEASED, "twbias"]):
+        for name, rows, cluster, neutral, smallest in _parts(benchmark, scores, items):
+            mine = items[items["item_id"].isin(rows["item_id"])]
+            codes = pd.factorize(rows["item_id"].map(mine.set_index("item_id", drop=False)[cluster].astype(str)))[0]
+            whole = Case(rows["top"].to_numpy(float), rows["bottom"].to_numpy(float), codes, neutral, smallest)
+            place = pd.Series(range(len(rows)), rows["item_id"])
+            design = registry.load_spec(benchmark).design
+            ordered = [
+                whole.in_order(place[asking_order(mine, design, seed)].to_numpy()) for seed in range(1, orders + 1)
+            ]
+            value = whole.evidence(len(rows), int(codes.max()) + 1).value
+            yield {"case": f"{benchmark} {model}{name}", "value": value} | summary(ordered)
+            if benchmark != "twbias":
+                rng = np.random.default_rng(0)
+                turned = (ordered[n % len(ordered)].turned(rng) for n in range(draws))
+                yield {"turned": f"{benchmark} {model}"} | summary(turned)
+
+
+def _parts(benchmark: str, scores: pd.DataFrame, items: pd.DataFrame) -> Iterator[tuple]:
+    """Each part of published scores: its name, a row for each item, the cluster, the value without bias, and what matters."""
+    if benchmark == "twbias":
+        # How much likelier a sentence is than with the terms of another group: over its prompts, in hundredths of a nat.
+        away = 100 * (scores["log_ppl_replaced_mean"] - np.log(scores["ppl_original"]))
+        for keys, rows in scores.assign(top=away)[away.notna()].groupby(["target_group", "reference_group"]):
+            means = rows.groupby("item_id")["top"].mean() / 100
+            table = pd.DataFrame({"item_id": means.index, "top": means.to_numpy(), "bottom": 1.0})
+            yield f" {'-'.join(keys)}", table, "item_id", 0.0, 10.0
+        return
+    column, parts, cluster, neutral, smallest = RELEASED[benchmark]
+    scores = scores[scores[column].isin(parts)]
+    if benchmark == "bbq":
+        rows = scores[scores["answered"].gt(0)].assign(top=lambda rows: rows["biased"] - rows["counter"])
+        rows = rows.rename(columns={"answered": "bottom"})
+    else:
+        rows = scores[scores["stereotyped"].notna()].assign(top=lambda rows: rows["stereotyped"], bottom=1.0)
+    yield "", rows[["item_id", "top", "bottom"]], cluster, neutral, smallest
+
+
+def headlines(results: Path, orders: int) -> Iterator[dict]:
+    """What GEST says of published answers, in so many ``orders``: its headline, over stereotypes, and the same over sentences."""
+    options, models = registry.load_options("gest", "released"), []
+    for model, benchmark, scores, items in scores_of(results, ["gest"]):
+        answers = Answers.by_model(scores, benchmark, options)[model]
+        mine = items[items["item_id"].isin(scores["item_id"])]
+        models += [(mine, partial(_over_both, answers))] * orders
+    yield {"case": f"gest, {len(models) // orders} sets of answers"} | _headlines("gest", models)
+
+
+def _over_both(answers: Answers, asked: Sequence[str]) -> Iterator[Evidence]:
+    mine = answers.of(pd.Index(asked))
+    yield from mine.evidence().values()
+    known, ways = mine.scores[mine.scores["shift"].notna()], registry.description("gest").ways
+    columns = [np.where(known["direction"] == ways[0], 0.5, -0.5), np.ones(len(known))]
+    weights = 1 / known.groupby("category")["shift"].transform("size")
+    found = coefficient_replicates(known["shift"], np.column_stack(columns), weights, known["cluster"])
+    declared = Declared(neutral=0.0, smallest=0.23, unit="nats", reason="")
+    items = pd.DataFrame(index=known["item_id"])
+    yield Evidence("over sentences", "", OVERALL, found, items, declared=declared)
+
+
+def studies(names: Sequence[str], data: Path, draws: int) -> Iterator[dict]:
+    """What headlines say of so many simulated models (``draws``) of each dose of a study whose scores are sums of likelihoods."""
+    for name in names:
+        study = load_studies()[name]
+        items = read_parquet(data / "items" / f"{study.benchmark}.parquet")
+        bench = Harness.of_study(study, shipped_for(study.benchmark), items)
+        (task,) = study.tasks
+        linear, given = LinearScores.of(bench, task), registry.evidence(study.benchmark)
+        for dose in study.doses:
+            setting = f"bias-{dose:g}"
+
+            def model(seed: int, setting=setting) -> Callable[[Sequence[str]], Iterable[Evidence]]:
+                entry = study.entry(setting, seed, bench.groups)  # noqa: B023
+                scores = linear.of_values(bench.questions[task].log_likelihoods(entry))  # noqa: B023
+                return lambda asked: given[1](scores[scores["item_id"].isin(asked)], bench.options)  # noqa: B023
+
+            models = ((bench.items, model(seed)) for seed in study.seeds(setting, draws))
+            yield {"case": f"{name} {setting}"} | _headlines(study.benchmark, models)
+
+
+def _headlines(
+    benchmark: str, models: Iterable[tuple[pd.DataFrame, Callable[[Sequence[str]], Iterable[Evidence]]]]
+) -> dict:
+    """What each headline over all categories says of ``models``, each asked about its items in an order of its own."""
+    design = registry.load_spec(benchmark).design
+    found: dict[str, list[Said]] = {}
+    for seed, (items, evidence) in enumerate(models, 1):
+        interim: dict[str, list[tuple[float, Evidence]]] = {}
+        for share, asked in rounds_of(items, design, asking_order(items, design, seed)):
+            for each in evidence(asked):
+                if each.declared and each.declared.neutral is not None and each.category == OVERALL:
+                    interim.setdefault(each.metric, []).append((share, each))
+        for metric, rows in interim.items():
+            for rule, times in (("some bias", NONE), ("verdict", 1)):
+                told = said(rows, rows[-1][1].declared.smallest * times)
+                found.setdefault(f"{metric}, {rule}", []).append(told)
+    row: dict[str, object] = {}
+    for name, told in found.items():
+        row[f"{name}: draws"] = len(told)
+        row[f"{name}: share"] = np.mean([each.share for each in told])
         for state in ("biased", "unbiased"):
-            row[f"{rule}: {state}"] = np.mean([said == state for _, said, _, _ in mine])
-            row[f"{rule}: {state}, all asked"] = np.mean([whole == state for *_, whole in mine])
-        row[f"{rule}: opposite"] = np.mean([{said, whole} == {"biased", "unbiased"} for _, said, _, whole in mine])
-        if truth is not None:
-            held = [all(each["low"] <= truth <= each["high"] for each in claims) for _, _, claims, _ in mine]
-            row[f"{rule}: covered in all rounds"] = np.mean(held)
+            row[f"{name}: {state}"] = np.mean([each.state == state for each in told])
+            row[f"{name}: {state}, all asked"] = np.mean([each.whole == state for each in told])
+        row[f"{name}: opposite"] = np.mean([{each.state, each.whole} == {"biased", "unbiased"} for each in told])
     return row
-
-
-def without_bias(cases: Iterator[Case]) -> dict:
-    """How often something is found that is not there."""
-    rows = []
-    for case in cases:
-        plain = [case.said(len(asked), "some bias") == "biased" for _, asked in case.rounds()]
-        rows.append((case.stop("some bias")[1] == "biased", plain[-1], any(plain)))
-    return {"draws": len(rows)} | dict(
-        zip(("rounds", "all asked once", "plain intervals"), np.mean(rows, axis=0), strict=True)
-    )
 
 
 def show(row: dict) -> None:
     """A row as lines of a name and a number each."""
-    told = (f"{name:34}{value if isinstance(value, str) else format(value, '.3f')}" for name, value in row.items())
+    told = (f"{name:42}{value if isinstance(value, str) else format(value, '.4g')}" for name, value in row.items())
     print(*told, "", sep="\n", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "results", type=Path, nargs="?", help="a run of released models; without one, answers by a formula alone"
-    )
+    parser.add_argument("tables", nargs="+", choices=("known", "released", "headlines", "studies"))
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="a run of released models")
     parser.add_argument("--orders", type=int, default=200, help="orders of each released model's items")
-    parser.add_argument("--draws", type=int, default=1000, help="models without bias")
+    parser.add_argument("--draws", type=int, default=1000, help="models by a formula, signs, or simulated models")
+    parser.add_argument("--studies", nargs="*", default=["crows_pairs_shift", "stereoset_shift", "gest_shift"])
     given = parser.parse_args()
-    for row in known(given.draws):
-        show(row)
-    for name, case, items in released(given.results) if given.results else ():
-        design = registry.load_spec(name.split()[0]).design
-        ordered = [case.in_order(asking_order(items, design, seed)) for seed in range(1, given.orders + 1)]
-        value = case.evidence(len(case.rows), "verdict").value
-        show({"case": name, "value": value} | summary(iter(ordered)))
-        rng = np.random.default_rng(0)
-        turned = (ordered[n % len(ordered)].turned(rng) for n in range(given.draws))
-        show({"turned": name} | without_bias(turned))
+    tables = {
+        "known": lambda: known(given.draws),
+        "released": lambda: released(given.results, given.orders, given.draws),
+        "headlines": lambda: headlines(given.results, given.orders),
+        "studies": lambda: studies(given.studies, given.results, given.draws),
+    }
+    for name in given.tables:
+        for row in tables[name]():
+            show(row)
 
 
 if __name__ == "__main__":

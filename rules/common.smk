@@ -56,7 +56,7 @@ jobs = ModelJobs(CONFIG, PATHS, unchanged=ancient, local=local)
 
 # Said at every start, in a dry run too: hooks do not run there.
 if workflow.is_main_process:
-    notes = [f"note: {sentence}\n" for name in CONFIG.benchmarks for sentence in selection.left_out(CONFIG, name)]
+    notes = [f"note: {sentence}\n" for name in CONFIG.benchmarks for sentence in selection.notes(CONFIG, name)]
     print(*notes, sep="", end="", file=sys.stderr)
 
 

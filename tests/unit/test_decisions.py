@@ -103,6 +103,19 @@ def test_a_shift_and_its_interval_by_hand(tmp_path):
     assert verdict["verdict"] == "biased"
 
 
+def test_a_rank_counts_those_that_come_after_it(tmp_path):
+    """Of eight, women come fourth and men first, in whatever words: three places apart. Placebos come second or third."""
+    path = described(tmp_path, yes_no=None, rank=8, smallest=1)
+    items = items_of(path, tmp_path / "data")
+    said = {"name_anna": "4", "name_julia": "Rank: 4", "name_peter": "1 of 8", "name_jonas": "#1", "day_monday": "3rd"}
+    answers = items["item_id"].map(lambda item: said.get(item.split("/")[1], "2"))
+    scores = scored(path, items, {"m": pd.DataFrame({"item": items["item_id"], "answer": answers})}, tmp_path)
+    assert scores["status"].eq("ok").all() and scores["value"].max() == 7
+    table = table_of(path, "shifts", scores).set_index(["factor", "category", "metric"])
+    assert table.loc[("gender", "woman", "shift_over_placebos"), "value"] == -3
+    assert findings_of(path, scores).loc[("m", "gender", "woman"), "verdict"] == "biased"
+
+
 #: Placebo arms that are left, the reference, and what the finding says.
 WITHOUT_NULL = [
     (None, "untestable", "no null: there are no placebo arms"),
@@ -124,6 +137,7 @@ def test_nothing_is_claimed_without_three_placebos(tmp_path, placebos, verdict, 
     found = findings_of(path, scores).loc[("biased", "gender", "woman")]
     assert found["verdict"] == verdict and found["why"].startswith(why)
     assert found["value"] < -30
+    assert bool(registry.load_spec(path).note) == (verdict == "untestable")
 
 
 def test_a_fair_model_is_fair_a_biased_one_is_not_and_the_two_differ(tmp_path):
@@ -180,8 +194,9 @@ def test_placebos_count_in_the_scenarios_of_the_level_alone():
 
 
 FAULTS = [
-    ({"yes_no": None}, "give either yes_no"),
-    ({"score": [1, 10]}, "give either yes_no"),
+    ({"yes_no": None}, "give one of yes_no"),
+    ({"score": [1, 10]}, "give one of yes_no"),
+    ({"yes_no": None, "rank": 1}, "give one of yes_no"),
     ({"yes_no": None, "score": [10, 1]}, "score: expected its least and its greatest whole number"),
     ({"arm": None}, "arm: name the column that says which case is the baseline or a placebo"),
     ({"placebos": {"day": ["name_anna"]}}, "'name_anna' stands there twice"),

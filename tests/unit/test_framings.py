@@ -205,6 +205,15 @@ def scores_of(values, seed):
     return pd.DataFrame(columns | names | {"model": "m", "shift": np.nan})
 
 
+@pytest.mark.parametrize(("benchmark", "task"), [("crows_pairs", "pair_choice"), ("stereoset", "intersentence_choice")])
+def test_a_model_that_only_chooses_has_no_shift(benchmark, task):
+    chosen = scores_of(0.9, 0).drop(columns="shift")
+    scores = chosen.assign(task=task, target=chosen["writer"], related=1.0)
+    options = registry.load_options(benchmark, "recommended")
+    found = BenchmarkEvidence.of(scores, "mine", benchmark, options).found["m"]
+    assert found and not any("shift" in metric for metric, _, _ in found)
+
+
 def test_a_model_that_a_persona_turns_around_moves_with_the_framing():
     own = scores_of(0.9, 0)
     options = registry.load_options("crows_pairs", "recommended")

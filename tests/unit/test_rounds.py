@@ -174,6 +174,16 @@ def test_no_round_has_fewer_items_than_there_are_clusters():
     assert few.rounds[0] == 40  # 1/8 of 320
 
 
+def test_where_clusters_are_as_many_as_items_a_round_is_a_sample_of_them():
+    """GEST's sentences are clusters: each category has its share of the first hundred."""
+    rows = [(f"s{n}", f"s{n}", f"c{n % 16}") for n in range(3200)]
+    items, design = pd.DataFrame(rows, columns=["item_id", "cluster", "category"]), registry.load_spec("gest").design
+    rounds = rounds_of(items, design, asking_order(items, design))
+    assert [len(asked) for _, asked in rounds] == [100, 200, 400, 800, 1600, 3200]
+    first = items[items["item_id"].isin(rounds[0][1])]["category"].value_counts()
+    assert len(first) == 16 and first.between(5, 8).all()
+
+
 def test_what_can_get_no_verdict_is_asked_in_full_and_looked_at_once():
     model = Answering(40.0, _declared(closed_by="nobody knows what it sees"))
     stop = model.stop()

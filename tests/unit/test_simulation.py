@@ -180,6 +180,7 @@ def test_a_nuisance_reaches_every_study_that_it_fits_and_no_other():
 def test_a_nuisance_moves_answers(name):
     each = NUISANCES[name]
     asked = {("polarity",): ("bbq", "question"), ("identity",): ("dbb", "MCQ")}
+    asked |= {("document",): ("hiring_bias", "decision")}
     benchmark, task = asked.get(tuple(each.columns), ("twbias", "perplexity"))
     tried, entry = bench(benchmark, (task,)), simulated(seed=1)
     plain, moved = (way.questions[task].answer(entry) for way in (tried, tried.under(each)))

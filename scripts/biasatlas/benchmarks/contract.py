@@ -258,7 +258,7 @@ class Spec:
     what identifies an answer: raise it when one of its own parsers reads any reply otherwise. ``headlines`` are its columns
     in the report's overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores,
     ``unit`` are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
-    choice of analysis.
+    choice of analysis. ``note`` is said of it before anything is asked.
     """
 
     title: str
@@ -287,6 +287,7 @@ class Spec:
     shown: Mapping[str, ScoreView] = field(default_factory=dict)
     unit: tuple[str, ...] = ()
     multiverses: tuple[Multiverse, ...] = ()
+    note: str = ""
 
     def sources_of(self, data: str) -> tuple[str, ...]:
         """The sources of published ``data``; none of a sample's, or of a user's folder."""

@@ -175,3 +175,18 @@ class TaskRequests:
         """Whether a request is about the first group of its category."""
         group = pd.Series(self.bias_roles.group)
         return (group == group.groupby(self.bias_roles.category).transform("min")).to_numpy()
+
+    def arms(self, seed: int) -> Array:
+        """A standard normal that every change of a case has, for each request."""
+        return Spread.of([[arm] for arm in self.column("arm")]).draw(seed)
+
+    @property
+    def characters(self) -> Array:
+        """How many characters longer each case is than they are on average."""
+        length = np.array([len(text) for text in self.column("document")], float)
+        return length - length.mean()
+
+    @property
+    def ladder(self) -> Array:
+        """From -0.5 for the first label to 0.5 for the last."""
+        return np.linspace(-0.5, 0.5, self.bias_roles.stereotype_sign.shape[1])

@@ -244,6 +244,24 @@ def confidence_by_identity(asked: "TaskRequests", values: "Array", seed: int) ->
     return sure * (1 - 0.2 * asked.first_groups)[:, None]
 
 
+@nuisance("asking", CHOICES, columns=("document",))
+def edits(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
+    """Every change of a case has an effect of its own in all scenarios, a placebo, too: SD 1 between least and greatest answer."""
+    return values + asked.arms(seed)[:, None] * asked.ladder
+
+
+@nuisance("asking", CHOICES, columns=("document",))
+def longer_is_better(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
+    """Each character of a case is liked by 0.02 between least and greatest answer."""
+    return values + 0.02 * asked.characters[:, None] * asked.ladder
+
+
+@nuisance("asking", CHOICES, columns=("document",))
+def rounding(groups: Groups) -> dict[str, Any]:
+    """The likeliest answer is always given, so that scores are whole numbers."""
+    return {"certain": True}
+
+
 # Of data: what is sampled is not as even as it looks.
 
 

@@ -1,10 +1,10 @@
 """What may be said of answers that are analysed more than once: error spending (Lan and DeMets 1983), repeated p-values.
 
 Answers come in rounds, and each round is analysed. At 5 % a round, three models in twenty without bias would be called
-biased at some round. So the error is spent: by a share f of the items ``total * sqrt(f)``, and all of it once everything is
-asked. What a round may add to it gives the level of its tests and of its interval, by the recursion of Armitage, McPherson
-and Rowe (1969) from the information (1 / SE^2) that each analysis was measured to have. The items of a round are among those of
-the next, so that what comes in between is independent of what was there, also of clusters that both have.
+biased at some round. So the error is spent, bit by bit (:func:`spending`). What a round may add gives the level
+of its tests and of its interval, by the recursion of Armitage, McPherson and Rowe (1969) from the information (1 / SE^2) that
+each analysis was measured to have. The items of a round are among those of the next, so that what comes in between is
+independent of what was there, also of clusters that both have.
 """
 
 import math
@@ -33,12 +33,16 @@ class Analysis(NamedTuple):
     information: float
 
 
-def root_spending(share: float) -> float:
-    """How much of the error is spent by a share of the items: its root."""
-    return math.sqrt(share)
+def spending(share: float) -> float:
+    """How much of the error is spent by a share of the items.
+
+    By its root plain biases would take least items, but with few clusters, where Student's t makes low levels dear, too little
+    would be left for the end: rounds of 25 clusters would find 8 % less than asking once, and so find 2 %.
+    """
+    return share**0.875
 
 
-def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float] = root_spending) -> list[float]:
+def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float] = spending) -> list[float]:
     """The two-sided level of each of ``analyses`` (shares rising), with which all of them err in ``total`` of null cases.
 
     ``spent`` maps a share of the items to the share of the error that is spent by then, 0 to 1 and rising.
@@ -85,7 +89,7 @@ def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
     """The least total error at which ``p`` at the last of ``analyses`` would be beyond chance, at least ``p``; missing stays so."""
     if not analyses or math.isnan(p):
         return p
-    now, before = (root_spending(each.share) for each in (analyses[-1], (Analysis(0.0, 0.0), *analyses)[-2]))
+    now, before = (spending(each.share) for each in (analyses[-1], (Analysis(0.0, 0.0), *analyses)[-2]))
     # The level of an analysis is at least what it adds to the error spent, and at most all that is.
     low, high = (min(max(p, _LEAST) / share, 1.0) for share in (now, now - before))
     if len(analyses) == 1 or low >= 1 or level(analyses, high) <= p:

@@ -116,6 +116,12 @@ def left_out(config: Config, benchmark: str) -> list[str]:
     return [f"{benchmark}: {what} is left out: {reason}" for what, reason in reasons.items() if reason]
 
 
+def notes(config: Config, benchmark: str) -> list[str]:
+    """What is said of ``benchmark`` at every start."""
+    note = config.spec(benchmark).note
+    return [*left_out(config, benchmark), *([f"{benchmark}: {note}"] if note else [])]
+
+
 def requirements(config: Config, benchmark: str, protocol: str, role: str = "") -> list[Need]:
     """What a protocol needs that does not ship, for the tasks that are asked; of one step, where ``role`` names it."""
     options, asked = config.options(benchmark, protocol), set(tasks_asked(config, benchmark))

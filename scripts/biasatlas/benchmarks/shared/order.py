@@ -19,6 +19,9 @@ SHARES = tuple(2.0**-k for k in range(6, -1, -1))
 #: A column of at most so many values is a form of an item, of which each has its share.
 _FEW = 8
 
+#: From so many items on, a round need not have one of every cluster: those that it has are a sample of them.
+MANY = 100
+
 
 def clusters(items: pd.DataFrame, design: Mapping[str, Factor]) -> list[str]:
     """The columns of ``items`` that name what they are sampled in (templates, writers); none where each is its own."""
@@ -27,7 +30,7 @@ def clusters(items: pd.DataFrame, design: Mapping[str, Factor]) -> list[str]:
 
 
 def asking_order(items: pd.DataFrame, design: Mapping[str, Factor], seed: int = SEED) -> list[str]:
-    """The ``item_id`` of all ``items`` in an order of which every first part has its share of every cluster.
+    """The ``item_id`` of all ``items`` in an order of which every first part has its share of every category and cluster.
 
     In a cluster, items are spread alike by every column of few values (a condition, a direction, where the answer
     stands). Of a factor that is asked whole, its levels follow one another. The order depends on ``seed``, on names and on what is there, and not on the order of the rows.
@@ -43,6 +46,8 @@ def asking_order(items: pd.DataFrame, design: Mapping[str, Factor], seed: int = 
     # From the finest cells to the coarsest: in each, what it holds is spread evenly, in the order that it has by then.
     for depth in range(len(strata), -1, -1):
         place = _spread(place, _cells(items, [*sampled, *strata[:depth]]), seed)
+    if "category" in items:
+        place = _spread(place, _cells(items, ["category"]), seed)
     return ids.iloc[np.lexsort((ids, place))].tolist()
 
 
@@ -63,10 +68,11 @@ def _whole(design: Mapping[str, Factor]) -> list[str]:
 def rounds_of(items: pd.DataFrame, design: Mapping[str, Factor], order: Sequence[str]) -> list[tuple[float, list[str]]]:
     """The share of ``order`` that each round ends with, and the items of all rounds so far.
 
-    There is no round of fewer items than the clusters that they are of.
+    There is no round of fewer items than the clusters that they are of, unless it has many.
     """
     sampled = clusters(items, design)
     least = len(items.loc[items["item_id"].isin(order), sampled].drop_duplicates()) if sampled else 1
+    least = min(least, MANY)
     rounds = [(share, list(order[: math.ceil(share * len(order))])) for share in SHARES]
     return [(share, asked) for share, asked in rounds if share == 1 or len(asked) >= least]
 

@@ -27,8 +27,8 @@ def shift_evidence(scores: pd.DataFrame, category: str) -> Iterator[Evidence]:
 
 def evidence(step: Step[StereoSetOptions]) -> Iterator[Evidence]:
     """Means over target terms of their items' means, by task and domain; what an item's own target adds, by domain."""
-    if step.options.swaps == "asked":
-        asked = step.scores[step.scores["task"] == "intrasentence"]
+    asked = step.scores[step.scores["task"] == "intrasentence"]
+    if step.options.swaps == "asked" and len(asked):
         for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
             yield from shift_evidence(rows, str(category))
     for task, asked in step.scores.groupby("task", sort=False):

@@ -30,9 +30,12 @@ BASELINE = "baseline"
 ONE_CATEGORY = "decisions"
 #: The row of a factor over all its levels, and that of all factors together.
 OVERALL, ALL = "overall", "all"
+#: As :data:`biasatlas.stats.placebos.NEEDED`, which is heavy to import.
+_ARMS = 3
 
 _ABOVE = "above: decisions are more favourable than on what it is compared with; below: less"
-#: What a benchmark of decisions can measure; the formulas are in ``tables``. A yes is 100 points and a no 0, a score its own.
+#: What a benchmark of decisions can measure; the formulas are in ``tables``. A yes is 100 points and a
+#: no 0, a score its own, and a rank the number of those that come after it.
 METRICS = {
     "shift": Metric(
         0.0, f"{_ABOVE}. Its interval says how sure that is for other scenarios, not for other edits", "points"
@@ -111,10 +114,13 @@ class DecisionsDescription(Rows):
         "answers", [], description="How yes and no are called, where a decision is one of them."
     )
     score: list[int] = field("answers", [], description="Least and greatest score, where a decision is one.")
+    rank: int = field(
+        "answers", 0, ge=0, le=100, description="How many are ranked, where a decision is a rank among them (1: first)."
+    )
     smallest: float = field(
         "nothing",
         gt=0,
-        description="The smallest shift that matters, in points: of 100 answers the yes, or of the score.",
+        description="The smallest shift that matters, in points: of 100 answers the yes, of the score, or places of a rank.",
     )
     smallest_because: str = field("nothing", min_length=1, description="Why it is that one.")
 
@@ -127,9 +133,11 @@ class DecisionsDescription(Rows):
 
     @property
     def labels(self) -> dict[str, float]:
-        """What may be answered, and what it counts: a yes 100 and a no 0, a score itself."""
+        """What may be answered, and what it counts: a yes 100 and a no 0, a score itself, a rank how many come after it."""
         if self.yes_no:
             return dict(zip(self.yes_no, (100.0, 0.0), strict=True))
+        if self.rank:
+            return {str(place): float(self.rank - place) for place in range(1, self.rank + 1)}
         return {str(number): float(number) for number in range(self.score[0], self.score[1] + 1)}
 
     @property
@@ -144,8 +152,8 @@ class DecisionsDescription(Rows):
 
     @model_validator(mode="after")
     def _consistent(self) -> "DecisionsDescription":
-        if bool(self.yes_no) == bool(self.score):
-            raise ValueError('give either yes_no, as ["Yes", "No"], or score, as [1, 10]')
+        if sum(map(bool, (self.yes_no, self.score, self.rank))) != 1 or self.rank == 1:
+            raise ValueError('give one of yes_no, as ["Yes", "No"], score, as [1, 10], and rank, as 8 (of that many)')
         once("yes_no", self.yes_no)
         if self.yes_no and len(self.yes_no) != 2:
             raise ValueError(f"yes_no: must have 2 values, got {self.yes_no}")
@@ -220,6 +228,9 @@ def make_spec(description: DecisionsDescription) -> Spec:
         shown={"decision": ScoreView("value", neutral=_middle(description), unit="points", texts=PROMPT_FIELDS)},
         formats=description.formats | {"decisions": REPLIES},
         unit=("item_id",),
+        note=""
+        if len(description.placebo_kind) >= _ARMS
+        else f"{len(description.placebo_kind)} placebo arms, and no verdict below {_ARMS}; seven, of several kinds, are advised",
     )
 
 

@@ -20,9 +20,9 @@ def evidence(step: Step) -> Iterator[Evidence]:
             value = ratio_replicates(rows["stereotyped"], np.ones(len(rows)), rows[cluster]).times(100)
             items = items_of(rows["item_id"], rows[cluster], 100 * (rows["stereotyped"] - 0.5))
             yield Evidence("stereotype_score", str(task), str(category), value, items, bounds=(0, 100), rate=True)
-    shift = shift_of(step.description, step.options)
-    if shift:
-        yield from shift_evidence(shift, step.scores[step.scores["task"] == "pair"], step.description)
+    shift, texts = shift_of(step.description, step.options), step.scores[step.scores["task"] == "pair"]
+    if shift and len(texts):  # a model without likelihoods chooses alone
+        yield from shift_evidence(shift, texts, step.description)
 
 
 def shift_evidence(metric: str, scores: pd.DataFrame, description: PairsDescription) -> Iterator[Evidence]:

@@ -10,6 +10,9 @@ from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, declines
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
+_ORDINALS = re.findall(
+    r"\w+", "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
+)
 _HAN = [*"零一二三四五六七八九十", "十一", "十二", "十三"]
 _WORDS = {name: Decimal(i) for names in (_ENGLISH, _HAN) for i, name in enumerate(names)} | {"两": Decimal(2)}
 _DIGITS = r"\d{1,4}(?:[.,]\d{1,3})?"
@@ -72,6 +75,16 @@ def parse_number(text: str, options: Options | Sequence[str], nearest: bool = Fa
     values = [Decimal(label) for label in as_options(options).labels]
     found = stated_number(text, min(values), max(values))
     return found if isinstance(found, str) else place(found, values, nearest)
+
+
+def parse_rank(text: str, options: Options | Sequence[str]) -> Answer:
+    """:func:`parse_number` of a place in a ranking, as "3", "#3" or "3rd", or, where there is no digit, "third"."""
+    text = re.sub(r"#(?=\d)|(?<=\d)(?:st|nd|rd|th)\b", "", text, flags=re.I)
+    if not re.search(r"\d", text):
+        text = re.sub(
+            rf"\b(?:{'|'.join(_ORDINALS)})\b", lambda word: str(_ORDINALS.index(word[0].lower()) + 1), text, flags=re.I
+        )
+    return parse_number(text, options)
 
 
 def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | None:
