@@ -232,5 +232,5 @@ def test_framings_are_asked_of_choices_alone_and_of_models_that_read_prompts():
     names = {key.comparison for key in with_framings.targets.comparisons}
     assert names - {key.comparison for key in without.targets.comparisons} == {"framings"}
     (crows,) = (run for run in with_framings.evidence(own) if run["name"] == "crows_pairs")
-    assert crows["framed"] and all("/recommended+framings/pair_choice/" in path for path in files(crows["framed"]))
+    assert crows["framed"] and all("/recommended+framings/pair_choice.csv" in path for path in files(crows["framed"]))
     assert not any(run["framed"] for run in without.evidence(own))
