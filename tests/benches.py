@@ -1,4 +1,4 @@
-"""Benches on the samples of all benchmarks, and the responders whose answer is known."""
+"""Benches on the samples of all benchmarks, and the simulated models whose answer is known."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Made-up responders for oracle tests of the baselines: what they answer is known, so the score is too."""
+"""Made-up simulated models for oracle tests of the baselines: what they answer is known, so the score is too."""
 
 import json
 import string

@@ -17,7 +17,7 @@ from biasatlas.models.local.load import load
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """A folder with the finished demo. What ``make demo`` made here before is taken over: Snakemake says what of it is
+    """A folder with the finished demo. What ``make demo`` made here before is taken over: Snakemake says which of it is
     still what the workflow would make, and makes the rest.
     """
     folder = tmp_path_factory.mktemp("demo")

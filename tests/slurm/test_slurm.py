@@ -41,7 +41,7 @@ class Watch:
         self.abreast: list[int] = []
         self.comments: dict[int, str] = {}
 
-    def look(self) -> list[int]:
+    def seen(self) -> list[int]:
         """Take a sample, check that no device is shared, and return the ids of the running GPU jobs."""
         jobs = cluster.gpu_jobs()
         devices = [index for _, indices in jobs.values() for index in indices]
@@ -52,7 +52,7 @@ class Watch:
 
     def until(self, condition, process, seconds=300):
         end = time.monotonic() + seconds
-        while not (running := self.look()) or not condition(running):
+        while not (running := self.seen()) or not condition(running):
             assert process.poll() is None, "Snakemake ended early"
             assert time.monotonic() < end, "nothing happened"
             time.sleep(0.3)
@@ -78,7 +78,7 @@ def test_gpus_cancellation_and_resumption(slurm, tmp_path, monkeypatch):
         assert snakemake("--unlock", folder=tmp_path).returncode == 0
         process = start(tmp_path, config)
         while process.poll() is None:
-            watch.look()
+            watch.seen()
             time.sleep(0.3)
         assert process.returncode == 0
     except BaseException:

@@ -1,4 +1,4 @@
-"""What DBB's tests share: the sample, templates written here, responders whose answers are known, the way to scores."""
+"""What DBB's tests share: the sample, templates written here, simulated models whose answers are known, the way to scores."""
 
 import csv
 import json

@@ -148,7 +148,7 @@ ORACLE_CATEGORIES = ("Disability_status", "Religion")
 
 @pytest.mark.parametrize("answer", ["argmax", "expected"])
 @pytest.mark.parametrize(
-    ("responder", "accuracy", "ambiguous", "disambiguated"),
+    ("respondent", "accuracy", "ambiguous", "disambiguated"),
     [
         ("unknown", 100, 0, 0),
         ("gold", 100, 0, 0),
@@ -157,12 +157,12 @@ ORACLE_CATEGORIES = ("Disability_status", "Religion")
         ("coin", 100 / 3, 0, 0),
     ],
 )
-def test_oracles_get_the_scores_of_theory(items, answer, responder, accuracy, ambiguous, disambiguated):
+def test_oracles_get_the_scores_of_theory(items, answer, respondent, accuracy, ambiguous, disambiguated):
     items = items[items["target"].notna() & items["category"].isin(ORACLE_CATEGORIES)]
     pairs = zip(items["target"], items["unknown"], strict=True)
     items = items.assign(counter=[({*LABELS} - {*pair}).pop() for pair in pairs])
     requests = build_requests(items)
-    shares = np.full((len(items), 3), 1 / 3) if responder == "coin" else one_hot(items[responder])
+    shares = np.full((len(items), 3), 1 / 3) if respondent == "coin" else one_hot(items[respondent])
     options = OPTIONS.model_copy(update={"answer": answer})
     table = bias(score(items, requests, respond(requests, shares), options), options)
     for category in [*ORACLE_CATEGORIES, "overall"]:
@@ -267,18 +267,18 @@ def test_intervals_take_a_template_for_one_answer():
     assert covered["item"] < 130
 
 
-@pytest.mark.parametrize("responder", ["gold", "unknown"])
-def test_models_without_bias_score_0_where_the_papers_formula_does_not(items, responder):
+@pytest.mark.parametrize("respondent", ["gold", "unknown"])
+def test_models_without_bias_score_0_where_the_papers_formula_does_not(items, respondent):
     """Physical appearance has templates whose right answer follows the stereotype more often than not."""
     items = items[items["category"].isin(["Physical_appearance", "SES"]) & items["target"].notna()]
     requests = build_requests(items)
-    scores = score(items, requests, respond(requests, one_hot(items[responder])))
+    scores = score(items, requests, respond(requests, one_hot(items[respondent])))
     ours, papers = bias(scores).query("metric == 'bias_score'"), bias(scores, RELEASED)
     assert ours["value"].abs().max() < 1e-9
     assert ((ours["ci_low"] < 0) & (ours["ci_high"] > 0)).all()
     assert ours["ci_high"].max() < 35
     assert ours.query("category == 'overall' and label_type == 'all'")["ci_high"].max() < 12
-    expected = {"gold": [8.12, 2.10], "unknown": [np.nan, np.nan]}[responder]
+    expected = {"gold": [8.12, 2.10], "unknown": [np.nan, np.nan]}[respondent]
     printed = [value(papers, "bias_score", "disambig", name) for name in ("Physical_appearance", "SES")]
     assert printed == pytest.approx(expected, abs=0.005, nan_ok=True)
 

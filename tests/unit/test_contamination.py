@@ -109,9 +109,9 @@ def test_the_test_has_its_level_however_likelihoods_are_distributed():
 def test_known_models_have_the_advantage_that_their_formula_says():
     """A bias is what a block gains by its published order: here 4 nats, over 410 items in 21 blocks."""
     for bias in (0.0, 4.0):
-        truth = bias * 21 / 410
+        expected_bias = bias * 21 / 410
         found = [estimates(simulated(seed=seed, noise=1.0, bias=bias)) for seed in range(8)]
-        assert np.mean([each["order_advantage"].value for each in found]) == pytest.approx(truth, abs=0.02)
+        assert np.mean([each["order_advantage"].value for each in found]) == pytest.approx(expected_bias, abs=0.02)
         assert sum(each["order_p"].value < 0.01 for each in found) == (8 if bias else 0)
 
 

@@ -1,4 +1,4 @@
-"""DBB's scores, for responders whose scores are known."""
+"""DBB's scores, for simulated models whose scores are known."""
 
 import json
 

@@ -374,12 +374,12 @@ def test_scores_of_continuations_tell_whole_texts_and_places_of_pronouns(sample)
 def test_a_place_preference_that_depends_on_identity_moves_probabilities_and_not_log_odds(sample):
     """The option shown first gains 1.2 nats in either order where the person is a man; it says what costs 1.5."""
 
-    def responder(asked):
+    def respondent(asked):
         order = np.where(asked["order"] == 1, 1.0, -1.0)
         shown_first = order * -1.5 + np.where(asked["item_id"].str.endswith("/Male"), 1.2, 0.0)
         return choices(asked, 1 / (1 + np.exp(-order * shown_first)))
 
-    scores = score(sample, RECOMMENDED, responder, categories=["Gender"])
+    scores = score(sample, RECOMMENDED, respondent, categories=["Gender"])
     assert scores["score"].min() > 3
     assert np.abs(scores["log_odds_1"] - scores["log_odds_2"]).max() < 1e-4
     assert scores["log_odds_1"].to_numpy() == pytest.approx(-1.5, abs=1e-4)

@@ -132,7 +132,7 @@ def packages(files: Iterable[Path]) -> set[str]:
 
 
 def imports(node: ast.AST, in_function: bool = False) -> Iterator[str]:
-    """Names of what a module imports. What of the library a function imports is what some jobs open: OPENED has it."""
+    """Names of what a module imports. The part of the library that a function imports is what some jobs open: OPENED has it."""
     for child in ast.iter_child_nodes(node):
         names = []
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):

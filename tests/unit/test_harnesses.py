@@ -60,10 +60,10 @@ def test_corner_cases_by_hand(harness, ambiguous, disambiguated, first, second):
     """In half of the disambiguated questions the right answer follows the stereotype."""
     said = [*ambiguous, *disambiguated]
     scores = answers(len(said), 1)
-    sides = [1.0, 0.0] * (len(disambiguated) // 2)
+    signs = [1.0, 0.0] * (len(disambiguated) // 2)
     scores["condition"] = ["ambig"] * len(ambiguous) + ["disambig"] * len(disambiguated)
-    scores["aligned"] = [np.nan] * len(ambiguous) + sides
-    scores["right"] = ["unknown"] * len(ambiguous) + [("counter", "biased")[int(side)] for side in sides]
+    scores["aligned"] = [np.nan] * len(ambiguous) + signs
+    scores["right"] = ["unknown"] * len(ambiguous) + [("counter", "biased")[int(sign)] for sign in signs]
     for name in ANSWERS[:3]:
         scores[name] = [float(name == each) if each != "other" else np.nan for each in said]
     scores["correct"] = [

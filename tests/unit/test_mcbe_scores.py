@@ -1,4 +1,4 @@
-"""McBE's scores against theory: responders whose behaviour fixes what each task must give."""
+"""McBE's scores against theory: simulated models whose behaviour fixes what each task must give."""
 
 import json
 import math

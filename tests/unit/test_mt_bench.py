@@ -1,4 +1,4 @@
-"""MT-Bench: questions of two turns, the second after the model's own reply, and the grades of a stub judge."""
+"""MT-Bench, questions of two turns, the second after the model's own reply, and the grades of a stub judge."""
 
 import json
 import re

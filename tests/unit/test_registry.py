@@ -17,7 +17,7 @@ from biasatlas.stages import mark
 SPEC = registry.load_spec("crows_pairs")
 TASK = SPEC.tasks["pair"]
 
-#: name, what of a good spec is replaced, the sentence
+#: name, the part of a good spec that is replaced, the sentence
 BAD = [
     (
         "kind",

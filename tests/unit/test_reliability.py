@@ -75,9 +75,9 @@ def test_categories_alike_in_both_halves_and_models_of_other_clusters():
 @pytest.mark.parametrize(("flipped", "kappa"), [(0.0, 1.0), (0.25, 0.5), (0.5, 0.0)])
 def test_two_forms_agree_by_cohen_s_kappa(flipped, kappa):
     """Half of the items on each side; a share of them changes sides in the other form."""
-    side = pd.Series(np.tile([1.0, -1.0], 100))
-    other = side.where(np.arange(200) % 40 >= 40 * flipped, -side)
-    one, two = (replace(evidence(0.0, 1.0), items=items_of(ITEMS, CLUSTERS, each)) for each in (side, other))
+    signs = pd.Series(np.tile([1.0, -1.0], 100))
+    other = signs.where(np.arange(200) % 40 >= 40 * flipped, -signs)
+    one, two = (replace(evidence(0.0, 1.0), items=items_of(ITEMS, CLUSTERS, each)) for each in (signs, other))
     found = form_agreement(one, two)
     assert found.value == pytest.approx(kappa) and found.n == 200
     assert form_agreement(one, replace(two, items=two.items.set_axis(two.items.index + "x"))) is None
@@ -116,12 +116,12 @@ def test_a_rank_correlation_is_scipy_s_and_its_interval_covers():
     """1,000 samples of 11 pairs with a Pearson correlation of 0.6, whose Spearman correlation is 6/pi asin(0.3)."""
     x, y = RNG.normal(size=(2, 30))
     assert rank_correlation(x, y).value == pytest.approx(spearmanr(x, y).statistic)
-    truth = 6 / math.pi * math.asin(0.3)
+    spearman = 6 / math.pi * math.asin(0.3)
     held = []
     for _ in range(1000):
         x, e = RNG.normal(size=(2, 11))
         found = rank_correlation(x, 0.6 * x + 0.8 * e)
-        held.append(found.low <= truth <= found.high)
+        held.append(found.low <= spearman <= found.high)
     assert 0.92 <= np.mean(held) <= 0.98
 
 

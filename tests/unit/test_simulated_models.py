@@ -8,23 +8,23 @@ import pytest
 import yaml
 from benches import RESPONDERS, bench, sample_items, simulated
 
-#: benchmark, categories, table, keys of its row, metric, responder -> score.
+#: benchmark, categories, table, keys of its row, metric, respondent -> score.
 THEORY = [
     (part["benchmark"], tuple(part["categories"]), *row)
-    for part in yaml.safe_load((Path(__file__).parent / "responders.yaml").read_text(encoding="utf-8"))
+    for part in yaml.safe_load((Path(__file__).parent / "simulated_models.yaml").read_text(encoding="utf-8"))
     for row in part["rows"]
 ]
 
 
 @pytest.fixture(scope="module")
 def tables():
-    """Tables are made once for each responder."""
+    """Tables are made once for each respondent."""
     made = {}
 
-    def table(benchmark, wanted, name, responder):
-        key = benchmark, wanted, responder
+    def table(benchmark, wanted, name, respondent):
+        key = benchmark, wanted, respondent
         if key not in made:
-            made[key] = bench(benchmark, wanted=wanted).scores(RESPONDERS[responder], responder)
+            made[key] = bench(benchmark, wanted=wanted).scores(RESPONDERS[respondent], respondent)
         if (*key, name) not in made:
             made[*key, name] = bench(benchmark, wanted=wanted).table(name, made[key])
         return made[*key, name]

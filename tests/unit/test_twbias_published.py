@@ -111,7 +111,7 @@ def test_composition_matches_but_for_hoklo_toxicity_and_one_hakka_sentence(score
 
 
 #: How the bias ratio moves when one choice changes: Male and Female, of TW-LLM and of Breeze.
-READINGS = [
+ESTIMATES = [
     ({}, (0.3, 0.5), (0.1, 0.1)),
     ({"test": "independent"}, (0, 0), (0, 0)),
     ({"outliers": "none"}, (0, 0), (0.3, 0)),
@@ -120,7 +120,7 @@ READINGS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "taiwan_llm", "breeze"), READINGS)
+@pytest.mark.parametrize(("options", "taiwan_llm", "breeze"), ESTIMATES)
 def test_the_result_hangs_on_test_outliers_and_scale(options, taiwan_llm, breeze, scores):
     result = table("gender", scores, **options).query("metric == 'bias_ratio'")
     ratios = result.set_index(["model", "target_group"])["value"]

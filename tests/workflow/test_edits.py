@@ -318,7 +318,7 @@ def plan(folder, *arguments):
 def planned(run):
     """Rules that Snakemake plans in ``run``; of those that score, the tasks."""
     output = plan(run, "--dry-run", "--quiet", "host")
-    tasks = re.findall(r"^ *rule score_responses:\n(?: {8}.*\n)*? {8}wildcards: .*\btask=(\w+)", output, re.MULTILINE)
+    tasks = re.findall(r"^ *rule score_responses:\n(?: +.*\n)*? +wildcards: .*\btask=(\w+)", output, re.MULTILINE)
     others = {rule for rule in planned_rules(output) if rule != "score_responses"}
     return others | {f"score {task}" for task in tasks}
 

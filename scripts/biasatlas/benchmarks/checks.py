@@ -125,14 +125,14 @@ def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Col
 
 def _needed(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Collection[str]]]:
     """The names in what its protocols need."""
-    for need in spec.needs:
-        yield "needs.option", need.option, spec.options.model_fields
-        yield "needs.value", need.value, get_args(spec.options.model_fields[need.option].annotation)
-        yield from (("needs.tasks", task_name, spec.tasks) for task_name in need.tasks)
+    for need in spec.requirements:
+        yield "requirements.option", need.option, spec.options.model_fields
+        yield "requirements.value", need.value, get_args(spec.options.model_fields[need.option].annotation)
+        yield from (("requirements.tasks", task_name, spec.tasks) for task_name in need.tasks)
         if need.source:
-            yield "needs.source", need.source, sources
+            yield "requirements.source", need.source, sources
         if need.file:
-            yield "needs.file", need.file, spec.files
+            yield "requirements.file", need.file, spec.files
 
 
 def _shown(spec: Spec) -> Iterator[tuple[str, str, Collection[str]]]:

@@ -1,4 +1,4 @@
-"""Benchmarks side by side: DBB's Tables 1 and 5, with the numbers that the paper printed for its six models; sizes in McBE."""
+"""Benchmarks beside each other, as in DBB's Tables 1 and 5, with what it published of six models; sizes in McBE."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -15,11 +15,11 @@ from biasatlas.columns import TABLE_COLUMNS
 #: (benchmark, table) -> that table of it.
 Tables = Mapping[tuple[str, str], pd.DataFrame]
 
-#: (benchmark as printed, measure as printed, our metric, what a unit of ours is in print).
+#: (benchmark as printed, measure as printed, our metric, what a unit of ours is as published).
 Measures = Sequence[tuple[str, str, str, float]]
 
 #: Metrics of the tables that compare benchmarks, DBB's concepts beside BBQ's questions included. Those of Table 1 bear
-#: the names in print.
+#: the published names.
 METRICS = {
     "count of instances >= 20": Metric(0.0, "DBB: of the instances, those whose bias score reaches the threshold"),
     "mean bias score of instances >= 20": Metric(
@@ -53,7 +53,7 @@ METRICS = {
 }
 
 #: (benchmark as printed, reading) -> the (benchmark, table) that it comes from, and the rows of it that are used.
-#: The paper reports refusals on every benchmark, so it prompted all of them; likelihoods are another reading.
+#: The paper reports refusals on every benchmark, so it prompted all of them; likelihoods are another way to ask.
 _ROWS = {("DBB", "prompted"): (("dbb", "bias"), {"category": "All"})} | {
     (f"BBQ-{condition}", "prompted"): (
         ("bbq", "bias"),
@@ -61,15 +61,15 @@ _ROWS = {("DBB", "prompted"): (("dbb", "bias"), {"category": "All"})} | {
     )
     for condition in ("ambig", "disambig")
 }
-for _reading, _name, _suffix in (("prompted", "prompted", "_choice"), ("likelihood", "scores", "")):
-    _ROWS["CrowS-Pairs", _reading] = (("crows_pairs", _name), {"category": "overall", "direction": "all"})
+for _asked, _name, _suffix in (("prompted", "prompted", "_choice"), ("likelihood", "scores", "")):
+    _ROWS["CrowS-Pairs", _asked] = (("crows_pairs", _name), {"category": "overall", "direction": "all"})
     for _task in ("intrasentence", "intersentence"):
-        _ROWS[f"StereoSet {_task}", _reading] = (
+        _ROWS[f"StereoSet {_task}", _asked] = (
             ("stereoset", _name),
             {"task": _task + _suffix, "category": "overall"},
         )
 
-#: Table 1's; BBQ's bias score is a share in print.
+#: Table 1's; BBQ's bias score is published as a share.
 _MEASURES: Measures = (
     ("DBB", "count of instances >= 20", "count", 1),
     ("DBB", "mean bias score of instances >= 20", "mean_score_over_threshold", 1),
@@ -81,16 +81,16 @@ _MEASURES: Measures = (
 )
 _BENCHMARKS = tuple(dict.fromkeys(benchmark for benchmark, *_ in _MEASURES))
 
-_KEYS = ["model", "benchmark", "reading"]
+_KEYS = ["model", "benchmark", "asked"]
 
 
 def compare_scores(
     tables: Tables, published: Published, published_as: Mapping[str, str], measured: Collection[str]
 ) -> pd.DataFrame:
-    """Table 1 of the paper by model, benchmark and reading ("prompted" or "likelihood").
+    """Table 1 of the paper by model, benchmark and how it is asked ("prompted" or "likelihood").
 
     ``tables`` are tables of the benchmarks under one protocol; what is not among them is left out. The published number
-    stands beside the prompted reading, of the benchmarks that are ``measured`` as they are in print.
+    stands beside the prompted rows, of the benchmarks that are ``measured`` as published.
     """
     printed = published("dbb_models").rename(columns={"measure": "metric"})
     return _compare(tables, _MEASURES, printed, published_as, measured)
@@ -140,7 +140,7 @@ def _compare(
     measured: Collection[str],
 ) -> pd.DataFrame:
     parts = [pd.DataFrame(columns=[*_KEYS, *TABLE_COLUMNS])]
-    for ((benchmark, reading), (source, rows)), (of, measure, metric, scale) in itertools.product(
+    for ((benchmark, asked), (source, rows)), (of, measure, metric, scale) in itertools.product(
         _ROWS.items(), measures
     ):
         if source not in tables or of != benchmark:
@@ -149,11 +149,11 @@ def _compare(
         table = tables[source]
         part = table[(table[list(wanted)] == pd.Series(wanted)).all(axis=1)].copy()
         part[["value", "ci_low", "ci_high", "lower_bound", "upper_bound"]] *= scale
-        part = part.assign(benchmark=benchmark, reading=reading, metric=measure)
+        part = part.assign(benchmark=benchmark, asked=asked, metric=measure)
         parts.append(part[[*_KEYS, *TABLE_COLUMNS]])
     if len(parts) == 1:
         return parts[0]
     table = pd.concat(parts[1:]).sort_values("model", kind="stable", ignore_index=True)
     ours = {name: source[0] for (name, _), (source, _) in _ROWS.items()}
     printed = printed[printed["benchmark"].map(ours).isin(measured)]
-    return beside(table, _KEYS, printed.assign(reading="prompted"), published_as)
+    return beside(table, _KEYS, printed.assign(asked="prompted"), published_as)

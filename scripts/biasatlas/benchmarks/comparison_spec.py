@@ -4,7 +4,7 @@
 COMPARISONS = {
     "scores": "The benchmarks side by side (Table 1 of DBB)",
     "refusals": "Rates of answers that refuse or cannot be read (Table 5 of DBB)",
-    "sizes": "Does bias rise with size? McBE's SS and CBBQ, in print and here (section 5.2 of McBE)",
+    "sizes": "Does bias rise with size? McBE's SS and CBBQ, published and here (section 5.2 of McBE)",
 }
 
 _DBB = (
@@ -19,7 +19,7 @@ _DBB = (
 #: Comparison -> (benchmark, table) that stand side by side in it.
 COMPARED = {"scores": _DBB, "refusals": _DBB, "sizes": (("mcbe", "sizes_elsewhere"), ("cbbq", "bias"))}
 
-#: The categories that a benchmark is measured on in print, where they are not all: these eight have BBQ's 12,254 questions
+#: The categories that a benchmark is measured on in its paper, where they are not all: these eight have BBQ's 12,254 questions
 #: in each context (DBB's paper names none).
 POPULATIONS = {
     "bbq": frozenset(

@@ -251,7 +251,7 @@ class Spec:
     user may bring to what its files are; they answer the same tasks. ``datasets`` are
     published data beside ``sources``: the sources of each, by what the key `data` calls it. ``files`` maps the name of each file that a user may
     add to what it holds; one that is no table's and no need's is read together with the data.
-    ``needs`` is what its protocols need that does not ship. ``published_under`` are the protocols that the printed numbers
+    ``requirements`` are what its protocols need that does not ship. ``published_under`` are the protocols that the printed numbers
     of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``parser_version`` is part of
     what identifies an answer: raise it when one of its own parsers reads any reply otherwise. ``headlines`` are its columns
     in the report's overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores,
@@ -277,7 +277,7 @@ class Spec:
     formats: Mapping[str, str] = field(default_factory=dict)
     datasets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
-    needs: tuple[Need, ...] = ()
+    requirements: tuple[Need, ...] = ()
     published_under: tuple[str, ...] = ("paper", "released")
     reads: tuple[str, ...] = ()
     parser_version: int = 0
@@ -323,7 +323,7 @@ class Step(Generic[OfOptions]):
     ``requests``, ``responses`` and ``scores`` are frames, the latter of all models end to end (of one model, for evidence);
     of a table that is made from a file or folder of the user's own, ``scores`` is its path. ``judgements`` are a judge's
     replies so far, ``orders`` its replies where the task is ordered; None where there are none. ``published`` gives a table of
-    ``resources/published`` by name, ``published_as`` maps our name of a model to that in print. ``release`` names one of
+    ``resources/published`` by name, ``published_as`` maps our name of a model to the published one. ``release`` names one of
     ``spec.released``; ``column`` names the predictions meant, of several ('' if not said). ``tables`` are frames by name;
     ``styles`` gives every model its colour and marker.
     """

@@ -117,7 +117,7 @@ def spec_view(benchmark: str, step: str, **chosen: str) -> Spec:
 
 
 def visible(benchmark: str, step: str, **chosen: str) -> list[Any]:
-    """What of the declaration, and of a description, is in the identity of a step, as JSON holds it."""
+    """The part of the declaration, and of a description, that is in the identity of a step, as JSON holds it."""
     described = _description_view(benchmark, step)
     return [plain(spec_view(benchmark, step, **chosen)), plain(described) if described else {}]
 

@@ -117,7 +117,7 @@ class Objects:
         seen, since, said = b"", 0.0, False
         while True:
             began = time.monotonic()
-            content, version = self._look()
+            content, version = self._read_with_mode()
             if content != seen:
                 seen, since = content, began
             if content and began - since < float(content.split()[0]):
@@ -144,7 +144,7 @@ class Objects:
             if version:
                 self._write(0, version)
 
-    def _look(self) -> tuple[bytes, _Mode]:
+    def _read_with_mode(self) -> tuple[bytes, _Mode]:
         """What the lease says, and its version; nothing, and "create", where there is none."""
         try:
             lease = obstore.get(self._bucket, _LEASE)
@@ -161,7 +161,7 @@ class Objects:
         try:
             return _version(obstore.put(self._bucket, _LEASE, content, mode=before))
         except (AlreadyExistsError, PreconditionError):
-            there, version = self._look()  # ours, where the first attempt was heard and its answer lost
+            there, version = self._read_with_mode()  # ours, where the first attempt was heard and its answer lost
             return version if there == content else None
 
 

@@ -17,7 +17,7 @@ Outcome = int | str | None
 #: Probability by outcome; 0 where there is none.
 Masses = defaultdict[Outcome, float]
 
-#: A reply's status -> what of a choice its sample counts for; any other text is read.
+#: A reply's status -> the part of a choice that its sample counts for; any other text is read.
 _OUTCOMES = STOPPED | {"refused": "refused", "failed": "unresolved", "unparseable": "unparseable"}
 
 #: Why samples of a choice are none, by status.

@@ -26,10 +26,10 @@ _SHAPES = {
 }
 
 
-def shown_style(model: str, look: Style) -> dict[str, str]:
+def shown_style(model: str, style: Style) -> dict[str, str]:
     """How a model's name is shown: its colour and marker before it. Black, which the dark theme hides, is grey."""
-    colour = GREY if look.colour == "#000000" else look.colour
-    return {"name": model, "colour": colour, "path": _SHAPES[look.marker]}
+    colour = GREY if style.colour == "#000000" else style.colour
+    return {"name": model, "colour": colour, "path": _SHAPES[style.marker]}
 
 
 def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
 
 
 def items_link(run: Run, spec: Spec, column: Column, cell: Cell, here: str, model: str) -> str:
-    """A link to the items behind a cell: the task, the model, and what of the row's keys tells items apart."""
+    """A link to the items behind a cell: the task, the model, and those of the row's keys that tell items apart."""
     tasks = [asked.task for asked in run.asked]
     where = dict(cell.where or {})
     of_table = [task for task in spec.tables[column.headline.table].tasks if task in tasks]

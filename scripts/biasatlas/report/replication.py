@@ -80,7 +80,7 @@ class Printed(_Part):
 
 
 class Paper(_Part):
-    """A paper: its benchmark, our names of keys and theirs in print, and its tables by name."""
+    """A paper: its benchmark, our names of keys and the published ones, and its tables by name."""
 
     benchmark: str
     names: dict[str, str] = {}
@@ -88,7 +88,7 @@ class Paper(_Part):
 
 
 class Cell(NamedTuple):
-    """A printed cell, and where ours is: (benchmark, table, keys in print, metric); None where nothing computes it."""
+    """A printed cell, and where ours is: (benchmark, table, published keys, metric); None where nothing computes it."""
 
     paper: str
     table: str
@@ -254,7 +254,7 @@ def _cells_of(paper: str, benchmark: str, table: str, printed: Printed, resource
 
 
 def _numbers(part: Cells, resources: Resources) -> Iterator[tuple[dict[str, str], str, str | None]]:
-    """(keys, metric, number as printed) of each cell; None where it cannot be read in print."""
+    """(keys, metric, number as printed) of each cell; None where the printed one cannot be read."""
     for cell, numbers in part.numbers.items():
         yield from (({"cell": cell}, metric, number) for metric, number in numbers.items())
     if not part.file:
@@ -278,7 +278,7 @@ def _place(
 
 
 def _values(papers: Mapping[str, Paper], tables: Tables, published_as: Mapping[str, str]) -> dict[tuple, float]:
-    """What was computed, by the place that a :class:`Cell` gives: keys are those in print."""
+    """What was computed, by the place that a :class:`Cell` gives: keys are the published ones."""
     names = {paper.benchmark: paper.names for paper in papers.values()}
     values = {}
     for (benchmark, name), table in tables.items():

@@ -38,7 +38,7 @@ def test_description(name: str, data: str) -> tuple[str, bool]:
         found.drop(columns="right").to_string(index=False, na_rep="none", float_format="%.2f"),
         f"{len(found) - len(wrong)} of {len(found)} as theory says",
         *(
-            f"wrong: {row.responder}: {row.metric} {row.condition} is {row.found:.4f}, by theory {row.theory:.4f}"
+            f"wrong: {row.respondent}: {row.metric} {row.condition} is {row.found:.4f}, by theory {row.theory:.4f}"
             for row in wrong.itertuples()
         ),
     ]
@@ -70,8 +70,8 @@ def _in_words(item: dict[str, str]) -> str:
         levels = [f"{name} {item[name]}" for name in item if name not in _CASE and item[name]]
         what = "a placebo" if item["placebo"] else ", ".join(levels) or "nothing changed"
         return f"{what} in scenario {item['scenario']!r}: {item['document']!r}"
-    roles = ", ".join(f"{role} {item[item[role]]!r}" for role in ("target", "gold", "unknown"))
-    return f"{item['context']!r} {item['question']!r}: {roles}"
+    groups = ", ".join(f"{name} {item[item[name]]!r}" for name in ("target", "gold", "unknown"))
+    return f"{item['context']!r} {item['question']!r}: {groups}"
 
 
 RESPONDERS = {
@@ -89,7 +89,7 @@ _TOLERANCE = 1e-4
 
 
 class Expected(NamedTuple):
-    """What a responder must score in the overall row of a table (of a ``condition``, or a factor); None: no score."""
+    """What a respondent must score in the overall row of a table (of a ``condition``, or a factor); None: no score."""
 
     table: str
     condition: str
@@ -126,7 +126,7 @@ def shipped_for(benchmark: str) -> Resources:
 
 
 def validate_against_theory(benchmark: str, items: pd.DataFrame, protocol: str = "recommended") -> pd.DataFrame:
-    """A row for each responder and score: ``table``, ``condition``, ``metric``, ``responder``, ``theory``, ``found``, ``right``.
+    """A row for each respondent and score: ``table``, ``condition``, ``metric``, ``respondent``, ``theory``, ``found``, ``right``.
 
     The scores come from the benchmark's own requests, scores and tables of the ``items``; ``theory`` is missing where there
     is no score.
@@ -139,23 +139,23 @@ def validate_against_theory(benchmark: str, items: pd.DataFrame, protocol: str =
     for expected in _theory(benchmark, items):
         if expected.table not in spec.tables or expected.metric not in spec.metrics:
             continue
-        for responder, theory in expected.scores.items():
-            key = expected.table, responder
-            if responder not in scores:
-                scores[responder] = bench.scores(RESPONDERS[responder], responder)
-            made[key] = made[key] if key in made else bench.table(expected.table, scores[responder])
+        for respondent, theory in expected.scores.items():
+            key = expected.table, respondent
+            if respondent not in scores:
+                scores[respondent] = bench.scores(RESPONDERS[respondent], respondent)
+            made[key] = made[key] if key in made else bench.table(expected.table, scores[respondent])
             found = _overall(made[key], expected)
             wanted = float("nan") if theory is None else float(theory)
             right = abs(found - wanted) <= _TOLERANCE or (found != found and wanted != wanted)
-            rows.append((*expected[:3], responder, wanted, found, right))
-    columns = ["table", "condition", "metric", "responder", "theory", "found", "right"]
+            rows.append((*expected[:3], respondent, wanted, found, right))
+    columns = ["table", "condition", "metric", "respondent", "theory", "found", "right"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _theory(benchmark: str, items: pd.DataFrame) -> Iterator[Expected]:
     described = registry.description(benchmark)
     if described is None:
-        raise ValueError(f"{benchmark} has no description; its theory is in tests/unit/responders.yaml")
+        raise ValueError(f"{benchmark} has no description; its theory is in tests/unit/simulated_models.yaml")
     if described.family == "pairs":
         yield from _PAIRS
         return

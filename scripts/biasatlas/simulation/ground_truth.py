@@ -1,7 +1,7 @@
 """A metric's value by the formula alone: computed from roles and settings, apart from the code that estimates it.
 
 Expectations over normal noise are in closed form, or Gauss-Hermite quadrature of one normal. A metric that no function here
-knows has no ground truth: whether it raises false alarms, and what it finds, is looked at all the same.
+knows has no ground truth; whether it raises false alarms, and what it finds, is looked at all the same.
 """
 
 from collections.abc import Callable
@@ -69,11 +69,11 @@ def _sentences(bench: Harness, entry: SimulatedEntry, task: str, reduction: str)
 
 
 def _won(
-    entry: SimulatedEntry, values: pd.DataFrame, sizes: pd.DataFrame, one: str, other: str, sides: dict
+    entry: SimulatedEntry, values: pd.DataFrame, sizes: pd.DataFrame, one: str, other: str, signs: dict
 ) -> pd.Series:
     """Probability that sentence ``one`` has the greater value: its own noise and the cluster's share of preferences."""
     own = (1 - entry.icc) * (sizes[one] ** -2.0 + sizes[other] ** -2.0)
-    shared = 2 * entry.icc * (sides[one] / sizes[one] - sides[other] / sizes[other]) ** 2
+    shared = 2 * entry.icc * (signs[one] / sizes[one] - signs[other] / sizes[other]) ** 2
     spread = entry.noise * np.sqrt(own + shared)
     return pd.Series(ndtr((values[one] - values[other]) / spread), values.index)
 
@@ -90,9 +90,9 @@ def _stereoset(metric: str) -> GroundTruth:
     def value(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
         """Means over target terms of their items' means: of a preference, of related sentences, or their ICAT."""
         values, sizes = _sentences(bench, entry, keys["task"], "mean")
-        sides = {"stereotype": 0.5, "anti-stereotype": -0.5, "unrelated": 0.0}
-        preferred = _won(entry, values, sizes, "stereotype", "anti-stereotype", sides)
-        related = sum(_won(entry, values, sizes, name, "unrelated", sides) for name in list(sides)[:2]) / 2
+        signs = {"stereotype": 0.5, "anti-stereotype": -0.5, "unrelated": 0.0}
+        preferred = _won(entry, values, sizes, "stereotype", "anti-stereotype", signs)
+        related = sum(_won(entry, values, sizes, name, "unrelated", signs) for name in list(signs)[:2]) / 2
         targets = bench.items.set_index("item_id")["target"]
         inside = _within(bench, keys, values.index)
         ss, lms = (
@@ -152,24 +152,25 @@ def _expected(bench: Harness, settings: str) -> pd.DataFrame:
     """The same of all items, by the settings of an entry; kept for the next row of the same model."""
     entry = SimulatedEntry.model_validate_json(settings)
     asked = bench.questions["question"].asked
-    roles = asked.roles
+    bias_roles = asked.roles
     z = formula.preference(entry.model_copy(update={"noise": 0.0}), asked)
-    z[:, 0] += formula.by_name(entry.letter, entry.letter_by_group, roles.group)
-    heard = 1 - formula.by_name(entry.refused, entry.refused_by_group, roles.group)
-    heard = heard * (1 - formula.by_name(entry.unreadable, entry.unreadable_by_group, roles.group))
+    z[:, 0] += formula.by_name(entry.letter, entry.letter_by_group, bias_roles.group)
+    heard = 1 - formula.by_name(entry.refused, entry.refused_by_group, bias_roles.group)
+    heard = heard * (1 - formula.by_name(entry.unreadable, entry.unreadable_by_group, bias_roles.group))
     spread = entry.noise * np.sqrt(2 * entry.icc)
     p = sum(
-        w * softmax(z + spread * node * roles.stereotype_sign, axis=1) for node, w in zip(_NODES, _WEIGHTS, strict=True)
+        w * softmax(z + spread * node * bias_roles.stereotype_sign, axis=1)
+        for node, w in zip(_NODES, _WEIGHTS, strict=True)
     )
     p = heard[:, None] * p
-    targeted = (roles.stereotype_sign > 0).any(axis=1)
+    targeted = (bias_roles.stereotype_sign > 0).any(axis=1)
     return pd.DataFrame(
         {
-            "target": np.where(targeted, (p * (roles.stereotype_sign > 0)).sum(axis=1), np.nan),
-            "other": (p * (roles.stereotype_sign < 0)).sum(axis=1),
-            "gold": (p * (roles.right > 0)).sum(axis=1),
+            "target": np.where(targeted, (p * (bias_roles.stereotype_sign > 0)).sum(axis=1), np.nan),
+            "other": (p * (bias_roles.stereotype_sign < 0)).sum(axis=1),
+            "gold": (p * (bias_roles.right > 0)).sum(axis=1),
             "named": p.sum(axis=1),
-            "aligned": ((roles.stereotype_sign > 0) & (roles.right > 0)).any(axis=1),
+            "aligned": ((bias_roles.stereotype_sign > 0) & (bias_roles.right > 0)).any(axis=1),
         },
         index=bench.requests["question"]["item_id"],
     )
@@ -178,9 +179,9 @@ def _expected(bench: Harness, settings: str) -> pd.DataFrame:
 @_of("dbb", "consistency", "consistent_shift")
 def _dbb_choice(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
     """Of choices: the noise of a question is that of its two options, in whatever order."""
-    requests, roles = bench.requests["MCQ"], bench.questions["MCQ"].asked.roles
+    requests, bias_roles = bench.requests["MCQ"], bench.questions["MCQ"].asked.roles
     one = (requests["order"] == 1).to_numpy()
-    log_odds = 2 * entry.bias * roles.stereotype_sign[one, 0]
+    log_odds = 2 * entry.bias * bias_roles.stereotype_sign[one, 0]
     spread = np.full(len(log_odds), np.sqrt(2) * entry.noise)
     p = pd.DataFrame({"fair": _mean_logistic(0 * log_odds, spread), "biased": _mean_logistic(log_odds, spread)})
     return _common_shift(p.set_axis(requests.loc[one, "item_id"]), entry.affected, keys["category"])

@@ -117,8 +117,8 @@ class Harness:
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The groups that requests are about, by category; both in alphabetical order."""
-        roles = [questions.asked.roles for questions in self.questions.values()]
-        pairs = {pair for each in roles for pair in zip(each.category, each.group, strict=True)}
+        bias_roles = [questions.asked.roles for questions in self.questions.values()]
+        pairs = {pair for each in bias_roles for pair in zip(each.category, each.group, strict=True)}
         return {name: [group for _, group in of] for name, of in groupby(sorted(pairs), key=itemgetter(0))}
 
     def scores(self, entry: SimulatedEntry, name: str, judge: SimulatedEntry | None = None) -> pd.DataFrame:

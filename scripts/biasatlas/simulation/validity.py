@@ -79,8 +79,12 @@ def named(name: str, study: Study, metric: str, of: str) -> dict[str, str]:
 def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float]:
     measured = runs[runs["value"].notna()]
     known = measured[measured["ci_low"].notna()]
-    low, high, truth = known["ci_low"], known["ci_high"], known["ground_truth"]
-    holds = low.le(truth) & high.ge(truth) if truth.notna().all() and len(truth) else pd.Series(dtype=float)
+    low, high, ground_truth = known["ci_low"], known["ci_high"], known["ground_truth"]
+    holds = (
+        low.le(ground_truth) & high.ge(ground_truth)
+        if ground_truth.notna().all() and len(ground_truth)
+        else pd.Series(dtype=float)
+    )
     neutral, matters = _declared(benchmark, metric)
     beyond = (low > neutral + matters) | (high < neutral - matters)
     tested = known["p_value"].isna() | known["p_value"].lt(ALPHA)

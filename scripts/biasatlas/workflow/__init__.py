@@ -1,1 +1,1 @@
-"""The workflow's own side: configuration, what runs, what makes a result stale, raw data, provenance."""
+"""What the workflow adds to Snakemake: configuration, what runs, what makes a result stale, raw data, provenance."""

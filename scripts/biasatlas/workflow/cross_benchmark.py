@@ -1,4 +1,4 @@
-"""What a configuration puts side by side: benchmarks under one protocol, and models on the same items."""
+"""What a configuration compares: benchmarks under one protocol, and models on the same items."""
 
 from collections.abc import Iterator
 

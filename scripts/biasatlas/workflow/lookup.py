@@ -48,8 +48,8 @@ class Lookup(Steps):
 
     def data_files(self, wildcards: Any) -> dict[str, File]:
         """Tree: the raw data of the items, and the user's own files that are read together with them."""
-        own = selection.data_files(self.config, wildcards.benchmark)
-        return self.raw(wildcards.benchmark) | {name: File(path) for name, path in own.items()}
+        user_files = selection.data_files(self.config, wildcards.benchmark)
+        return self.raw(wildcards.benchmark) | {name: File(path) for name, path in user_files.items()}
 
     def data_checksums(self, wildcards: Any) -> list[str]:
         """Input: checksums of what was fetched."""
@@ -166,13 +166,13 @@ class Lookup(Steps):
         """Inputs of a table: scores and what they were made from, or a file of the user's, or a source of printed data."""
         w, table = wildcards, self.config.spec(wildcards.benchmark).tables[wildcards.table]
         scores = self.targets.scores(w.benchmark, self.protocol(w), w.table, self.models(w))
-        own: list[str] | str = self.config.benchmarks[w.benchmark].files.get(table.file or "", [])
+        given: list[str] | str = self.config.benchmarks[w.benchmark].files.get(table.file or "", [])
         return {
             "scores": files_behind(self.paths.scores, scores),
             "stops": files(self.table_stops(w)),
             "provenance": files_behind(self.paths.scored_from, scores),
             "resources": files(self.resources("tables")(w)),
-            "own": self.unchanged(self.paths.source.format(source=table.source)) if table.source else own,
+            "own": self.unchanged(self.paths.source.format(source=table.source)) if table.source else given,
             "checksums": self.paths.checksums.format(source=table.source) if table.source else [],
         }
 
@@ -369,7 +369,7 @@ class Lookup(Steps):
         )
 
     def study(self, wildcards: Any) -> dict[str, Any]:
-        """Param: what of a study decides its experiments."""
+        """Param: the part of a study that decides its experiments."""
         return simulation.study_values(self.config, wildcards.study, wildcards.setting)
 
     def categories_of(self, requests: Callable) -> Callable:

@@ -72,7 +72,7 @@ class Module:
                         self.bound[name].append(node)
 
     def _registers(self, decorator: ast.expr) -> bool:
-        """Whether a decorator is the library's own: it may keep what it decorates where nothing refers to it."""
+        """Whether a decorator is of the library, which may keep what it decorates where nothing refers to it."""
         while isinstance(decorator, ast.Call):
             decorator = decorator.func
         name = self.target(decorator)

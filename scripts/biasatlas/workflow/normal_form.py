@@ -264,7 +264,7 @@ class _Writer:
         self._text.append(")")
         return True
 
-    # Statements that do nothing, or that are told apart by what they do.
+    # Statements that do nothing, or that differ by what they do.
 
     def _is_idle(self, node: ast.stmt) -> bool:
         if isinstance(node, ast.Import | ast.ImportFrom):

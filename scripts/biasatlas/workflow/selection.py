@@ -98,12 +98,12 @@ def left_out(config: Config, benchmark: str) -> list[str]:
     return [f"{benchmark}: {what} is left out: {reason}" for what, reason in reasons.items() if reason]
 
 
-def needs(config: Config, benchmark: str, protocol: str, role: str = "") -> list[Need]:
+def requirements(config: Config, benchmark: str, protocol: str, role: str = "") -> list[Need]:
     """What a protocol needs that does not ship, for the tasks that are asked; of one step, where ``role`` names it."""
     options, asked = config.options(benchmark, protocol), set(tasks_asked(config, benchmark))
     return [
         need
-        for need in config.spec(benchmark).needs
+        for need in config.spec(benchmark).requirements
         if getattr(options, need.option) == need.value
         and asked.intersection(need.tasks or asked)
         and role in ("", need.step)
@@ -120,14 +120,14 @@ def measured_data(config: Config, benchmark: str, protocol: str) -> str:
     """The key `data` of a run, or "own copy" where the user's file of prompts is sent though it is not as printed."""
     run = config.benchmarks[benchmark]
     file = run.files.get(FILE, "")
-    asks = file and any(need.file == FILE for need in needs(config, benchmark, protocol))
+    asks = file and any(need.file == FILE for need in requirements(config, benchmark, protocol))
     return "own copy" if asks and Path(file).is_file() and as_copied(file) else run.data
 
 
 def missing_templates(config: Config, benchmark: str, protocol: str) -> str:
     """Why ``protocol`` is left out: prompt templates do not ship, and their file is not given; '' if it has all."""
     run = config.benchmarks[benchmark]
-    for need in needs(config, benchmark, protocol):
+    for need in requirements(config, benchmark, protocol):
         if need.file and need.file not in run.files:
             return (
                 f"it asks in words that do not ship. Copy {need.copied} into a file of yours and set "
@@ -138,7 +138,7 @@ def missing_templates(config: Config, benchmark: str, protocol: str) -> str:
 
 def templates(config: Config, benchmark: str, protocol: str, step: str) -> tuple[list[str], list[str]]:
     """The prompt templates of others that a step reads under a protocol: names of sources, and of the user's files."""
-    needed = [need for need in needs(config, benchmark, protocol, step) if not need.setting]
+    needed = [need for need in requirements(config, benchmark, protocol, step) if not need.setting]
     sources = dict.fromkeys(need.source for need in needed if need.source)
     return list(sources), list(dict.fromkeys(need.file for need in needed if need.file))
 
@@ -166,7 +166,7 @@ def is_ordered(config: Config, benchmark: str, protocol: str, task: str) -> bool
 def data_files(config: Config, benchmark: str) -> dict[str, str]:
     """The user's own files that items of ``benchmark`` are read from, by name; the others are tables'."""
     spec = config.spec(benchmark)
-    others = {table.file for table in spec.tables.values()} | {need.file for need in spec.needs}
+    others = {table.file for table in spec.tables.values()} | {need.file for need in spec.requirements}
     return {name: path for name, path in config.benchmarks[benchmark].files.items() if name not in others}
 
 

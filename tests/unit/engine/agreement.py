@@ -90,8 +90,8 @@ def frequencies(texts: Counter[str], read: Callable[[str], Answer], labels: int)
     return found / SAMPLES
 
 
-def _place(reading: Answer, labels: int) -> int:
-    return reading if isinstance(reading, int) else labels + SILENCES.index(reading)
+def _place(answer: Answer, labels: int) -> int:
+    return answer if isinstance(answer, int) else labels + SILENCES.index(answer)
 
 
 def compare(parser: str, seed: int, longest: int = MAX_TOKENS) -> Agreement:

@@ -134,7 +134,7 @@ def _of_scores(options: Options) -> list[str]:
 
 
 def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None]) -> pd.DataFrame:
-    """What of a :func:`multiverse_table` holds whatever the choice, and which choice moves the number most.
+    """What in a :func:`multiverse_table` holds whatever the choice, and which choice moves the number most.
 
     ``option`` "any": ``specifications`` that have a value (published outputs lack what some need); ``same_side``, percent of them on the protocol's side of neutral, and
     ``same_interval``, percent that agree with it on whether the interval leaves neutral out (specifications without an
@@ -148,9 +148,9 @@ def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], 
         numbers: dict[str, float] = {"specifications": len(part)}
         null = neutral.get((key[1], key[2]))
         if null is not None and own.any():
-            side = np.sign(part["value"] - null)
+            sign = np.sign(part["value"] - null)
             beyond = ((part["ci_low"] > null) | (part["ci_high"] < null)).where(part["ci_low"].notna())
-            numbers["same_side"] = 100 * (side == side[own].iloc[0]).mean()
+            numbers["same_side"] = 100 * (sign == sign[own].iloc[0]).mean()
             stated = beyond[own].iloc[0]
             if not pd.isna(stated):
                 told = ~part["specification"].str.startswith(UNREAD)  # worst cases have no interval by their nature

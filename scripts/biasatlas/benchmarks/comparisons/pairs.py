@@ -196,10 +196,10 @@ def _rows(
     one, two, together = (each.replicates.inference().se for each in (first, second, apart))
     unpaired = math.hypot(one, two) / together if together > 0 else math.nan
     yield row(keys, "unpaired_error", Estimate(unpaired, n=n, n_clusters=inference.n_clusters), counts)
-    sides = pd.DataFrame({"one": first.items["side"][shared], "two": second.items["side"][shared]}).dropna()
-    if len(sides):
-        flipped = (sides["one"] != sides["two"]).astype(float)
-        clusters = first.items["cluster"][sides.index]
+    signs = pd.DataFrame({"one": first.items["side"][shared], "two": second.items["side"][shared]}).dropna()
+    if len(signs):
+        flipped = (signs["one"] != signs["two"]).astype(float)
+        clusters = first.items["cluster"][signs.index]
         share = proportion(flipped, np.ones(len(flipped)), clusters)
         yield row(keys, "flipped", Estimate.of(share, len(flipped), scale=100), counts)
 

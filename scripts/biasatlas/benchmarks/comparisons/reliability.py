@@ -31,7 +31,7 @@ ByModel = Mapping[str, Evidence]
 
 
 def reliability_table(runs: Sequence[BenchmarkEvidence], seeds: Sequence[Sequence[str]] = ()) -> pd.DataFrame:
-    """What of the numbers of a run is no accident, and which of them rank models alike.
+    """Which numbers of a run are no accident, and which of them rank models alike.
 
     Over models: ``reliability``, the share of the mean squared difference of two models that is no sampling error, 0 to 1,
     from paired standard errors; from three models on. ``split_half`` of :func:`split_half`; from five on.
@@ -164,15 +164,15 @@ def form_agreement(one: Evidence, two: Evidence) -> Estimate | None:
     both = one.items.index.intersection(two.items.index)
     if both.empty or not (one.items.index.is_unique and two.items.index.is_unique):
         return None
-    sides = pd.DataFrame({"one": one.items["side"][both], "two": two.items["side"][both]}).dropna().astype(float)
-    sides = sides[(sides != 0).all(axis=1)]
-    if sides.empty:
+    signs = pd.DataFrame({"one": one.items["side"][both], "two": two.items["side"][both]}).dropna().astype(float)
+    signs = signs[(signs != 0).all(axis=1)]
+    if signs.empty:
         return None
-    clusters = one.items["cluster"][sides.index]
-    first, second = (sides["one"] > 0).astype(float), (sides["two"] > 0).astype(float)
-    sums = cluster_sums(clusters, first == second, first, second, np.ones(len(sides)))
+    clusters = one.items["cluster"][signs.index]
+    first, second = (signs["one"] > 0).astype(float), (signs["two"] > 0).astype(float)
+    sums = cluster_sums(clusters, first == second, first, second, np.ones(len(signs)))
     kappa = replicates(_kappa, sums, pd.unique(clusters)).inference()
-    return Estimate.of(within(kappa, -1, 1), len(sides))
+    return Estimate.of(within(kappa, -1, 1), len(signs))
 
 
 def _kappa(sums: Array) -> Array:

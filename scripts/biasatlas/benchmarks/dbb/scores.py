@@ -55,7 +55,7 @@ def score_responses(step: Step[DBBOptions]) -> pd.DataFrame:
     variations; ``pronouns`` is how many more places for a pronoun it has, on average. Missing in MCQ.
 
     MCQ: with ``estimator: sampled``, exact probabilities are turned into ``repeats`` draws here, the same in every run;
-    responses that are frequencies of draws already are used unchanged (:func:`_answers` says how they are told apart).
+    responses that are frequencies of draws already are used unchanged (:func:`_answers` says how to tell).
     SG (paper, appendix): p is the reciprocal perplexity of the first option over the sum of both, averaged over
     variations as ``sg_normalise`` says.
 

@@ -318,7 +318,7 @@ SPEC = Spec(
             texts=("context", "option_1", "option_2"),
         ),
     ),
-    needs=(
+    requirements=(
         *(Need("prompt", value, ("MCQ", "names"), source="dbb") for value in ("table11", "released", "short")),
         Need("sg_prompt", "released", _SG, source="dbb"),
     ),

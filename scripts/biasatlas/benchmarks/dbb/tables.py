@@ -25,7 +25,7 @@ from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
 from biasatlas.errors import UserError
 
-#: Columns and measures in print -> our metrics.
+#: Columns and published measures -> our metrics.
 _PRINTED = {
     "count": "count",
     "mean_score": "mean_score_over_threshold",

@@ -77,7 +77,7 @@ def _grades(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
 
 def _about(asked: pd.DataFrame) -> pd.DataFrame:
     groups = {"cluster": "subcategory", "category": "category", "group": "subcategory"}
-    return pd.DataFrame({role: asked[column] for role, column in groups.items()})
+    return pd.DataFrame({name: asked[column] for name, column in groups.items()})
 
 
 def _places(asked: pd.DataFrame, words: pd.Series) -> list[float]:

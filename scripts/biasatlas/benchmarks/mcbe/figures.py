@@ -132,7 +132,7 @@ def _by_size(table: pd.DataFrame, by: str, order: Sequence[str]) -> Figure:
     panels = [name for name in order if name in set(table[by])]
     chart, axes = panel_grid(len(panels), 2.4, 2.0, _COLUMNS, sharex=True, sharey=True)
     families = list(table["family"].unique())
-    # Not the palette's colours, which stand for models.
+    # Not the colours of styles, which stand for models.
     shades = dict(zip(families, colormaps["viridis"](np.linspace(0, 0.85, len(families))), strict=True))
     for axis, name in zip(axes, panels, strict=False):
         for family, colour in shades.items():

@@ -341,7 +341,7 @@ def _enough(blocks: pd.DataFrame) -> bool:
 def replication(step: Step[McBEOptions]) -> pd.DataFrame:
     """What the paper computed from its scores, computed again from those it prints; no model's scores are read.
 
-    ``published_in`` is where the result stands in print, ``quantity`` what it is of (of the Friedman test, which blocks).
+    ``published_in`` is where the result is published, ``quantity`` what it is of (of the Friedman test, which blocks).
     """
     parts = (_shares, _mean_kappa, _correlations, _judge_agreement, _qwen_scenario_selection, _friedman)
     rows = itertools.chain.from_iterable(part(step.published) for part in parts)
@@ -445,5 +445,5 @@ def _with_zeros(cells: pd.DataFrame, white_box: pd.Index) -> pd.DataFrame:
 
 
 def published_scores(published: Published) -> pd.Series:
-    """The scores in print by the names of category, task and model in print; missing where one cannot be read."""
+    """Published scores by the published names of category, task and model; missing where one cannot be read."""
     return published("mcbe_scores").astype({"score": float}).set_index(["category", "task", "model"])["score"]

@@ -106,10 +106,10 @@ def _reply(status: str, text: str, parser: str, labels: str, first: str | None) 
     if status not in ("ok", "truncated"):
         return _Outcome(None, outcome=status)
     candidates = names if first is None else [first, *names]
-    reading = read_reply(parser, text, candidates)
-    if not isinstance(reading, int):
-        return _Outcome(none, *(float(reading == silence) for silence in (REFUSED, AMBIGUOUS, UNPARSEABLE)))
-    return _Outcome([float(candidates[reading] == name) for name in names])
+    answer = read_reply(parser, text, candidates)
+    if not isinstance(answer, int):
+        return _Outcome(none, *(float(answer == silence) for silence in (REFUSED, AMBIGUOUS, UNPARSEABLE)))
+    return _Outcome([float(candidates[answer] == name) for name in names])
 
 
 def _sc(answers: pd.DataFrame, options: McBEOptions) -> pd.DataFrame:
@@ -283,9 +283,9 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
     analyses = answers["request_id"] + "/" + answers["repeat"].astype(str)
     # Judgements are of all categories: a request of the judge is named after an analysis, and a criterion.
     mine = judgements["request_id"].str.replace(r"/[^/]*$", "", regex=True).isin(analyses)
-    readings = read_judgements(judgements[mine], options, step.resources)
-    readings["analysis"] = readings["request_id"].str.replace(r"/[^/]*$", "", regex=True)
-    by_criterion = readings.pivot(index="analysis", columns="criterion", values="score")
+    parsed = read_judgements(judgements[mine], options, step.resources)
+    parsed["analysis"] = parsed["request_id"].str.replace(r"/[^/]*$", "", regex=True)
+    by_criterion = parsed.pivot(index="analysis", columns="criterion", values="score")
     points = by_criterion.reindex(columns=maxima.index).reindex(analyses).reset_index(drop=True)
     total = points.mul(weights, axis=1).sum(axis=1, skipna=False)
     score = total / weights.sum() if options.ba_aggregate == "weighted_mean" else total
@@ -296,9 +296,7 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
         ],
         dtype=object,
     )
-    silence = (
-        readings["outcome"].where(readings["outcome"] != "ok").groupby(readings["analysis"]).first().reindex(analyses)
-    )
+    silence = parsed["outcome"].where(parsed["outcome"] != "ok").groupby(parsed["analysis"]).first().reindex(analyses)
     unparsed = (outcome == "ok") & score.isna()
     points_in_all = (maxima * weights).sum() / (weights.sum() if options.ba_aggregate == "weighted_mean" else 1)
     asked = (outcome != "not_applicable").to_numpy()

@@ -313,7 +313,7 @@ SPEC = Spec(
         )
         for task in TASKS
     },
-    needs=(
+    requirements=(
         Need("templates", "released", _ASKED, source="mcbe_code"),
         Need("templates", "paper", _ASKED, source="mcbe_code", file="prompts", copied=_COPIED),
         Need("judge_template", "released", ("BA",), step="judge", source="mcbe_code"),

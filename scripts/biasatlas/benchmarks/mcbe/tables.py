@@ -42,7 +42,7 @@ def scores_table(step: Step[McBEOptions]) -> pd.DataFrame:
 
     ``n`` counts items, in the rows of rates item by repeat. SS has three more rows: the share of answers A, and what a
     coin and a fixed ranking of the words score on the same lists under the same protocol: always A scores 100. BA is from 0 to
-    100 as in print, also under equation 5, whose weighted mean ends at 12.5.
+    100 as published, also under equation 5, whose weighted mean ends at 12.5.
     """
     printed = step.published("mcbe_scores").set_index(["category", "task", "model"])
     rows = []
@@ -275,11 +275,11 @@ def friedman(step: Step[McBEOptions]) -> pd.DataFrame:
         .unstack("model")
     )
     counts = sum((counts for _, counts in found.values()), Counts())
-    readings = {
+    estimates = {
         "category means": means.groupby(level="category", sort=False).mean().dropna(),
         "category-by-task cells": means.dropna(),
     }
-    rows = itertools.chain.from_iterable(_rows(name, blocks, counts) for name, blocks in readings.items())
+    rows = itertools.chain.from_iterable(_rows(name, blocks, counts) for name, blocks in estimates.items())
     return make_table(("blocks", "model", "other_model"), rows)
 
 

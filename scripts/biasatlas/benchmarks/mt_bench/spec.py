@@ -85,7 +85,7 @@ SPEC = Spec(
         "questions": "questions of two turns, in MT-Bench's own format",
         "judge_prompts": "the prompts of MT-Bench's judge: its judge_prompts.jsonl",
     },
-    needs=(
+    requirements=(
         Need(
             "judge_template",
             "mt_bench",

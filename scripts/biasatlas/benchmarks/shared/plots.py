@@ -46,7 +46,7 @@ def dot_intervals(
     ``table`` has the rows of one metric: ``model``, ``rows``, ``value``, ``ci_low``, ``ci_high``, ``published`` (any of
     the last three may be missing or absent), and ``panels``, a column that splits the figure. ``styles`` gives every model
     its colour and marker, and the order of models; values of ``rows`` stand in that of ``order``, then of the table.
-    ``names`` are the words in print of values of ``rows`` and ``panels``. ``label`` is that of the x axis, ``reference``
+    ``names`` are the published words for values of ``rows`` and ``panels``. ``label`` is that of the x axis, ``reference``
     a line across it; ``limits`` are the ends of its scale, which it passes only by a margin.
 
     Up to four models share a row; more have a row each in a panel per value of ``rows``. A model without a value says
@@ -154,7 +154,7 @@ def model_legend(figure: Figure, styles: Styles, others: Mapping[str, Line2D]) -
 def _tidy(
     table: pd.DataFrame, rows: str, panels: str | None, order: Sequence[str], names: Mapping[str, str]
 ) -> pd.DataFrame:
-    """``model``, ``row`` and ``panel`` in print, and the numbers as floats; rows stand in the order of drawing."""
+    """``model``, ``row`` and ``panel`` as published, and the numbers as floats; rows stand in the order of drawing."""
     data = table.reindex(columns=_NUMBERS).apply(pd.to_numeric, errors="coerce")
     data = data.assign(model=table["model"], row=table[rows], panel=table[panels] if panels else "")
     position = {value: number for number, value in enumerate(order)}

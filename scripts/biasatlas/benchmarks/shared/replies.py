@@ -26,7 +26,7 @@ from biasatlas.columns import MASSES, NO_REPLY, STOPPED
 KEYS = ("model", "task", "answers", "grouped_by", "group")
 #: Columns of items that may group them.
 GROUPS = ("category", "identity", "target_group", "polarity", "condition", "direction")
-#: What of an answer is all of it: groups are not compared where no item lacks more.
+#: The part of an answer that is all of it: groups are not compared where no item lacks more.
 _ALL = 0.99
 #: Control characters but tabs and line ends.
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
@@ -85,7 +85,7 @@ def _read(rows: pd.DataFrame, parsers: Mapping[str, Parser], parser: str | None)
         by = (parser or name) if isinstance(name, str) else None
         key = (text, status, by, id(options))
         if key not in known:
-            known[key] = _reading(text, status, options, parsers[by] if by else None)
+            known[key] = _parsed(text, status, options, parsers[by] if by else None)
         found.append(known[key])
     outcome = pd.Series([each[1] for each in found], rows.index, dtype=object)
     share = outcome.eq("ok").astype(float).mask(outcome.isin(NO_REPLY))
@@ -93,16 +93,16 @@ def _read(rows: pd.DataFrame, parsers: Mapping[str, Parser], parser: str | None)
     return rows.assign(found=labels, outcome=outcome, share=share).reindex(columns=_COLUMNS)
 
 
-def _reading(text: str, status: str, options: Options | None, parser: Parser | None) -> tuple[str | None, str]:
+def _parsed(text: str, status: str, options: Options | None, parser: Parser | None) -> tuple[str | None, str]:
     """The label that a reply gives, and "ok" or why there is none; "truncated": cut off before any answer."""
     if status in (*NO_REPLY, REFUSED, *STOPPED):
         return None, status
     if not parser or options is None:
         parser, options = None, as_options(["answered"])
-    reading = whole_answer(parser, text, options) if parser else REPLIES["refusal"](text, options).answer
-    if isinstance(reading, int):
-        return options.labels[reading], "ok"
-    return None, "truncated" if status == "truncated" and reading == UNPARSEABLE else reading
+    answer = whole_answer(parser, text, options) if parser else REPLIES["refusal"](text, options).answer
+    if isinstance(answer, int):
+        return options.labels[answer], "ok"
+    return None, "truncated" if status == "truncated" and answer == UNPARSEABLE else answer
 
 
 def _likeliest(rows: pd.DataFrame) -> pd.DataFrame:
@@ -122,7 +122,7 @@ def outcome_rows(keys: Mapping[str, str], found: pd.DataFrame, items: pd.DataFra
 
     ``read_rate``: percentage of the answers that came (of their probability) which give one, over items; ``n`` counts
     those that do, the columns of statuses the others. ``disagreement_rate``: percentage of the requests with several
-    replies whose readings are not all the same: of a judge at temperature 0, how often it contradicts itself.
+    replies whose parsed answers are not all the same: of a judge at temperature 0, how often it contradicts itself.
     ``read_rate_p_value``: Kruskal and Wallis' test that groups of items do not differ in the share that could be read, over the
     items' own shares, since replies to one item depend on each other. Where some item lacks more than a percent; missing
     where no two items differ.
@@ -132,9 +132,9 @@ def outcome_rows(keys: Mapping[str, str], found: pd.DataFrame, items: pd.DataFra
     labelled = found[found["parser"].notna() & ~found["outcome"].isin(NO_REPLY)]
     several = labelled[labelled.duplicated(["request_id"], keep=False)]
     if keys["answers"] == "replies" and len(several):
-        readings = several["found"].fillna(several["outcome"]).groupby(several["request_id"]).nunique()
+        answers = several["found"].fillna(several["outcome"]).groupby(several["request_id"]).nunique()
         items_of = several.groupby("request_id")["item_id"].first()
-        differ = percentage((readings > 1).astype(float), items_of.reindex(readings.index))
+        differ = percentage((answers > 1).astype(float), items_of.reindex(answers.index))
         rows.append(row({**keys, **alone}, "disagreement_rate", differ))
     return rows if keys["answers"] == "likelihoods" else [*rows, *_groups(keys, found, items)]
 

@@ -208,7 +208,7 @@ def ethnic_grid(step: Step) -> Figure:
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about ethnic groups were scored")
     models = list(table["model"].unique())
-    groups = (*ETHNIC_GROUPS[1:], "indigenous")  # the last row, as in print, whose text speaks of it
+    groups = (*ETHNIC_GROUPS[1:], "indigenous")  # the last row, as in the paper, whose text speaks of it
     references = (*groups, "han")
     drawing, axes = panel_grid(len(models), 3.1, 2.5, sharey=True)
     limit = _colour_limit(table[table["metric"] == "effect_size"])

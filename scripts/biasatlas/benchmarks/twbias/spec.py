@@ -137,7 +137,7 @@ SPEC = Spec(
             "twbias_kappa",
             source="twbias_annotations",
         ),
-        "replication": Table("Printed means, recomputed from the numbers in print (Table 12)", ()),
+        "replication": Table("Printed means, recomputed from the published numbers (Table 12)", ()),
         "multiverse": Table("Gender bias under every choice of test, outlier rule, scale and effect size", _TASKS),
     },
     figures={
@@ -197,7 +197,7 @@ SPEC = Spec(
     },
     resources={"requests": ("prompts/twbias/*", "twbias/gender_synonyms.yaml")},
     files={"prompts": "the user prompts of the paper's Table 3"},
-    needs=(
+    requirements=(
         Need("prompt_set", "released", source="twbias"),
         Need(
             "prompt_set", "paper", source="twbias", file="prompts", copied="user prompts 2, 3, 4, 6, 8 and 9 of Table 3"

@@ -193,16 +193,18 @@ def _unusable_data(run: "Run", name: str, spec: "Spec") -> Iterator[str]:
 
 
 def _missing_settings(config: "Config", name: str) -> Iterator[str]:
-    """A sentence for each setting that a protocol needs of an entry which lacks it."""
+    """A sentence for each setting that a protocol needs of an entry that lacks it."""
     run, spec = config.benchmarks[name], config.spec(name)
     known = set(run.protocols).intersection(protocol_names(run.benchmark))
     for protocol in sorted(known):
         options = config.options(name, protocol)
-        for need in spec.needs:
+        for need in spec.requirements:
             asked = [task for task in need.tasks or spec.tasks if run.tasks is None or task in run.tasks]
             if not need.setting or getattr(options, need.option) != need.value or not asked:
                 continue
-            if any(n.file and n.file not in run.files and getattr(options, n.option) == n.value for n in spec.needs):
+            if any(
+                n.file and n.file not in run.files and getattr(options, n.option) == n.value for n in spec.requirements
+            ):
                 continue  # the protocol is left out
             for model in [run.judge] if need.judges else run.models or config.models:
                 entry = config.models.get(model or "")

@@ -44,16 +44,16 @@ def read_items(step: Step) -> pd.DataFrame:
         written(f"{{{option}}}", raw)
     texts = raw[description.options].to_numpy(object)
     items[list(LABELS)] = np.take_along_axis(texts, shown, axis=1)
-    roles = {
+    bias_roles = {
         "gold": _option(description, raw, description.right),
         "unknown": _option(description, raw, description.unknown),
         "target": _targets(description, raw, items["polarity"]),
     }
-    clash = roles["target"] == roles["unknown"]
+    clash = bias_roles["target"] == bias_roles["unknown"]
     check(raw.assign(target="the unknown option"), pd.Series(~clash), "target", "one of the two others")
-    for name, option in roles.items():
+    for name, option in bias_roles.items():
         items[name] = np.asarray(LABELS)[(shown == option[:, None]).argmax(axis=1)]
-    persons = np.sort(texts[np.arange(3) != roles["unknown"][:, None]].reshape(len(raw), 2).astype(str), axis=1)
+    persons = np.sort(texts[np.arange(3) != bias_roles["unknown"][:, None]].reshape(len(raw), 2).astype(str), axis=1)
     items["persons"] = pd.Series(persons[:, 0]) + " / " + persons[:, 1]
     items["group"] = render(description.group, raw) if description.group else items["category"]
     check_ids(raw, items)
