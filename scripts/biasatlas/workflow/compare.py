@@ -12,14 +12,14 @@ from biasatlas.files import read_csv
 from biasatlas.workflow import provenance
 
 
-def compare(one: Path, other: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What differs between the results folders ``one`` and ``other``.
+def compare(left: Path, right: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What differs between the results folders ``left`` and ``right``.
 
-    The first frame has a row for each input that differs (``input``, ``one``, ``other``, ``tables``: in how many); one
+    The first frame has a row for each input that differs (``input``, ``left``, ``right``, ``tables``: in how many); one
     that a run does not have is missing. The second has a row for each number that moved or that only one run has
-    (``table``, ``row``, ``metric``, ``one``, ``other``, ``difference``). Raises UserError if a folder has no tables.
+    (``table``, ``row``, ``metric``, ``left``, ``right``, ``difference``). Raises UserError if a folder has no tables.
     """
-    tables = _tables(one), _tables(other)
+    tables = _tables(left), _tables(right)
     inputs: Counter[tuple] = Counter()
     numbers = []
     for name in sorted(tables[0] | tables[1]):
@@ -29,7 +29,7 @@ def compare(one: Path, other: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         numbers.append(_moved(name, _values(paths[0]), _values(paths[1])))
     differing = [(*difference, count) for difference, count in inputs.items()]
     return (
-        pd.DataFrame(differing, columns=["input", "one", "other", "tables"]),
+        pd.DataFrame(differing, columns=["input", "left", "right", "tables"]),
         pd.concat(numbers, ignore_index=True),
     )
 
@@ -45,10 +45,10 @@ def _tables(results: Path) -> dict[str, Path]:
     return tables
 
 
-def _differing(one: Mapping[str, object], other: Mapping[str, object]) -> Iterator[tuple]:
-    for name in sorted({*one, *other}):
-        if one.get(name) != other.get(name):
-            yield name, one.get(name), other.get(name)
+def _differing(left: Mapping[str, object], right: Mapping[str, object]) -> Iterator[tuple]:
+    for name in sorted({*left, *right}):
+        if left.get(name) != right.get(name):
+            yield name, left.get(name), right.get(name)
 
 
 def _inputs(table: Path) -> dict[str, object]:
@@ -80,10 +80,10 @@ def _values(table: Path | None) -> pd.Series:
     return frame["value"].set_axis(pd.MultiIndex.from_frame(names))
 
 
-def _moved(table: str, one: pd.Series, other: pd.Series) -> pd.DataFrame:
-    both = pd.concat([one, other], axis=1, keys=["one", "other"], sort=False)
-    same = (both["one"] == both["other"]) | both.isna().all(axis=1)
+def _moved(table: str, left: pd.Series, right: pd.Series) -> pd.DataFrame:
+    both = pd.concat([left, right], axis=1, keys=["left", "right"], sort=False)
+    same = (both["left"] == both["right"]) | both.isna().all(axis=1)
     moved = both[~same].reset_index()
-    moved["difference"] = moved["other"] - moved["one"]
+    moved["difference"] = moved["right"] - moved["left"]
     moved.insert(0, "table", table)
     return moved
