@@ -1,8 +1,8 @@
 """The api model kind against a loopback server: `PYTHONPATH=scripts:tests python bench/api.py NAME [ARGUMENTS]`.
 
 ``faults``: 1,000 calls for each of 45 kinds of fault, met by 20 % of them: what is lost, paid twice, wrong, crashed.
-``kills controller`` and ``kills group``: 20 kills of a run, of Snakemake alone or of all; ``jobs``: two jobs at once, and
-SIGTERM. ``bucket``: two jobs that share a bucket alone, 20 times one of them killed (needs moto[server] and boto3).
+``kills controller`` and ``kills group``: 20 kills of a run, of Snakemake alone or of all; ``jobs``: two jobs at once,
+and SIGTERM. ``bucket``: two jobs that share a bucket alone, 20 times one of them killed (needs moto[server] and boto3).
 ``memory 1000000``: the memory that a million answers take; ``memory 1000000 100`` with 100 in a call.
 """
 
@@ -114,7 +114,8 @@ def kills(who: str = "controller", times: int = 20) -> None:
         asked = jobs_in(journal)
     lost, crashed = int((frame["status"] == "failed").sum()), int(returncode != 0)
     print(
-        f"{times} kills of {who}: {asked} jobs, {stored} answers, lost {lost}, twice {paid - stored}, crashed {crashed}, ",
+        f"{times} kills of {who}: {asked} jobs, {stored} answers, lost {lost}, twice {paid - stored}, crashed "
+        f"{crashed}, ",
         end="",
     )
     print(f"in flight at kills of all {in_flight}", flush=True)

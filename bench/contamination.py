@@ -2,9 +2,10 @@
 
     PYTHONPATH=scripts python bench/contamination.py items/contamination.parquet FOLDER --seeds 2
 
-First whether the lists are exchangeable: the words that neighbours share, in the published order and in others. Then tiny
-models, each trained on CrowS-Pairs' first items, as many copies for all; in some of them the items stand as published, in
-the others in an order of their own. They answer through the door, as any model (docs/contamination.md holds the result).
+First whether the lists are exchangeable: the words that neighbours share, in the published order and in others. Then
+tiny models, each trained on CrowS-Pairs' first items, as many copies for all; in some of them the items stand as
+published, in the others in an order of their own. They answer through the door, as any model (docs/contamination.md
+holds the result).
 """
 
 import argparse

@@ -4,17 +4,18 @@
     PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/engine.py choice --shape 0.5b
     PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/engine.py generation --shape 0.5b
 
-Requests come from real data (bench/workloads.py); models are random Qwen2 models of a given shape, because speed does not
-depend on what a model knows. Peers of likelihoods and choices: one sentence a forward pass, lm-evaluation-harness (if
-installed), padded batches sorted by length; of generation: the library's `generate` and, if installed, vLLM. All get the
-same token ids and the same weights, in a model as torch computes it, and all likelihoods are compared.
+Requests come from real data (bench/workloads.py); models are random Qwen2 models of a given shape, because speed does
+not depend on what a model knows. Peers of likelihoods and choices: one sentence a forward pass, lm-evaluation-harness
+(if installed), padded batches sorted by length; of generation: the library's `generate` and, if installed, vLLM. All
+get the same token ids and the same weights, in a model as torch computes it, and all likelihoods are compared.
 
-What stands beside a time says how far it could fall on this machine. "Of the ideal" is the time of the operations that cannot
-be saved, at the rate of the best matrix product that the machine has (:func:`matrix_rate`), over the engine's time. "Its
-products alone" is the same for nothing but the model's own matrix products, at the shapes in which it has them.
+What stands beside a time says how far it could fall on this machine. "Of the ideal" is the time of the operations that
+cannot be saved, at the rate of the best matrix product that the machine has (:func:`matrix_rate`), over the engine's
+time. "Its products alone" is the same for nothing but the model's own matrix products, at the shapes in which it has
+them.
 
-A random model answers nothing, so for choices its head gets a bias: the labels' first tokens and the end are likely, each
-label less so than the one before it. "steps" are parsers that decide after so many tokens, whatever these are.
+A random model answers nothing, so for choices its head gets a bias: the labels' first tokens and the end are likely,
+each label less so than the one before it. "steps" are parsers that decide after so many tokens, whatever these are.
 """
 
 import argparse
@@ -221,7 +222,8 @@ def sample(items: list[list], tokens: int, count) -> list:
 
 
 def thinned(length: int, tokens: int, of: int) -> np.ndarray:
-    """Evenly spread pairs of neighbours among ``length`` requests, for about ``tokens`` of the ``of`` asked (0: all)."""
+    """Evenly spread pairs of neighbours among ``length`` requests, for about ``tokens`` of the ``of`` asked (0:
+    all)."""
     every = max(1, round(of / tokens)) if tokens else 1
     at = np.arange(length)
     return at[at // 2 % every == 0]
@@ -475,8 +477,9 @@ def generations(bench: Harness) -> None:
 def least_s(bench: Harness, tokens: list[np.ndarray], lengths: list[int], made: int, rate: float) -> float:
     """The least seconds in which answers of such ``lengths`` can be written, ``made`` tokens with those that end them.
 
-    Each distinct token of the prompts and each of the answers but the last goes through the layers once, each that is made
-    through the head; nor can there be fewer steps than tokens in the longest answer, each of which reads all weights.
+    Each distinct token of the prompts and each of the answers but the last goes through the layers once, each that is
+    made through the head; nor can there be fewer steps than tokens in the longest answer, each of which reads all
+    weights.
     """
     ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
     trie, _ = plan.build_trie([np.append(ids, np.int32(0)) for ids in tokens], ends)
@@ -486,7 +489,8 @@ def least_s(bench: Harness, tokens: list[np.ndarray], lengths: list[int], made: 
 
 
 class Vllm:
-    """vLLM on random weights of the bench's shape, beside the model. Its answers are as long as it is told to make them."""
+    """vLLM on random weights of the bench's shape, beside the model. Its answers are as long as it is told to make
+    them."""
 
     def __init__(self, bench: Harness):
         from vllm import LLM

@@ -1,9 +1,11 @@
-"""What findings and paired comparisons say of simulated models: how often anything is found without bias, how well intervals cover.
+"""What findings and paired comparisons say of simulated models: how often anything is found without bias, how well
+intervals cover.
 
     PYTHONPATH=scripts python bench/findings.py results/simulation/items --seeds 200
 
-Of BBQ (Age and Religion), CrowS-Pairs and StereoSet on the items that `make simulation` reads. A run is one model on all
-three; a pair is two models with the same noise, one of them with a bias, so that the true difference is that of the formula.
+Of BBQ (Age and Religion), CrowS-Pairs and StereoSet on the items that `make simulation` reads. A run is one model on
+all three; a pair is two models with the same noise, one of them with a bias, so that the true difference is that of the
+formula.
 """
 
 import argparse
@@ -23,8 +25,8 @@ from biasatlas.workflow.simulation import STEPS
 
 #: Study -> the categories asked about, all where none is named.
 STUDIES = {"crows_pairs_pair": (), "stereoset_likelihood": (), "bbq": ("Age", "Religion")}
-#: Study -> the category and the context of its headline whose difference is compared, the dose of the other model, and the key
-#: of its evidence.
+#: Study -> the category and the context of its headline whose difference is compared, the dose of the other model, and
+#: the key of its evidence.
 PAIRED = {
     "crows_pairs_pair": ({"category": "overall"}, "bias-0.4", ("stereotype_score", "pair", "overall")),
     "stereoset_likelihood": ({"category": "overall"}, "bias-0.4", ("stereotype_score", "intrasentence", "overall")),

@@ -50,7 +50,8 @@ def main(names: list[str]) -> None:
             model = split(whole, processes)
         found = parity.compare(model, whole, compiled=compiled)
         print(
-            f"| {name} | {found.route.name} | {found.likelihood:.0e} | {found.choice:.0e} | {found.texts} of {found.of} |",
+            f"| {name} | {found.route.name} | {found.likelihood:.0e} | {found.choice:.0e} | {found.texts} of "
+            f"{found.of} |",
             flush=True,
         )
         if found.route.reason:

@@ -1,7 +1,7 @@
 """Is the planted bias there, and only where it was planted? Trains models of Traditional Chinese and measures them with
 a plain forward.
 
-Run by hand:  PYTHONPATH=scripts python bench/planted.py FOLDER SEED...   (docs/measurements-planted.md holds the result)
+Run by hand: PYTHONPATH=scripts python bench/planted.py FOLDER SEED... (docs/measurements-planted.md holds the result)
 """
 
 import ast

@@ -2,9 +2,10 @@
 
     BIASATLAS_MIRROR=/my/mirror python bench/report.py FOLDER [SG] [MODELS]
 
-The task is MCQ, or SG, of which the published data lack the variations: each option stands there ten times, with ten openings.
-FOLDER keeps the run; a second call only builds and measures. Prints build time, peak memory, size, and in Chromium:
-first paint, the time until the rows of the first model stand, a filter, a search, a second model with flips, an opened item.
+The task is MCQ, or SG, of which the published data lack the variations: each option stands there ten times, with ten
+openings. FOLDER keeps the run; a second call only builds and measures. Prints build time, peak memory, size, and in
+Chromium: first paint, the time until the rows of the first model stand, a filter, a search, a second model with flips,
+an opened item.
 """
 
 import json
@@ -30,9 +31,12 @@ OPENINGS = ("", "Then ", "So ", "Now ", "Later ", "Here ", "Well, ", "At last ",
 
 #: Milliseconds from an action to the frame that shows its outcome, by its name.
 ACTIONS = {
-    "filter": "() => { const s = document.getElementById('filter-type'); s.value = s.options[1].value; s.dispatchEvent(new Event('change')); }",
-    "order": "() => { const s = document.getElementById('sort'); s.value = 'low'; s.dispatchEvent(new Event('change')); }",
-    "second model": "() => { const s = document.getElementById('model-b'); s.value = s.options[s.options.length - 1].value; s.dispatchEvent(new Event('change')); }",
+    "filter": "() => { const s = document.getElementById('filter-type'); s.value = s.options[1].value; "
+    "s.dispatchEvent(new Event('change')); }",
+    "order": "() => { const s = document.getElementById('sort'); s.value = 'low'; s.dispatchEvent(new "
+    "Event('change')); }",
+    "second model": "() => { const s = document.getElementById('model-b'); s.value = s.options[s.options.length - "
+    "1].value; s.dispatchEvent(new Event('change')); }",
 }
 
 
@@ -73,7 +77,8 @@ def build(folder: Path) -> None:
     code = (
         "import json, sys; from pathlib import Path; from biasatlas.workflow.config import load_config;"
         "from report_site import write_site; folder = Path(sys.argv[1]);"
-        "write_site(load_config(json.loads((folder / 'config.json').read_text())), folder / 'results', folder / 'report')"
+        "write_site(load_config(json.loads((folder / 'config.json').read_text())), folder / 'results', folder / "
+        "'report')"
     )
     start = time.monotonic()
     environment = {
@@ -89,7 +94,8 @@ def build(folder: Path) -> None:
     size = sum(path.stat().st_size for path in (folder / "report").rglob("*") if path.is_file())
     files = sum(path.is_file() for path in (folder / "report").rglob("*"))
     print(
-        f"build {took:.0f} s ({used.ru_utime:.0f} s of CPU), {size / 1e6:.0f} MB in {files} files; peak {used.ru_maxrss / 1024:.0f} MiB"
+        f"build {took:.0f} s ({used.ru_utime:.0f} s of CPU), {size / 1e6:.0f} MB in {files} files; peak "
+        f"{used.ru_maxrss / 1024:.0f} MiB"
     )
 
 
@@ -110,9 +116,12 @@ def measure(report: Path, task: str) -> None:
         print(f"items: first paint {page.evaluate(paint):.0f} ms, rows {ready:.0f} ms, {page.inner_text('#told')}")
         for name, action in ACTIONS.items():
             took = page.evaluate(
-                "async (name) => { const before = document.getElementById('told').textContent; const start = performance.now(); act();"
-                "const told = () => document.querySelector('#grid tbody tr') && (name !== 'second model' || document.getElementById('flips'));"
-                "await new Promise((done) => { const wait = () => requestAnimationFrame(() => (told() ? done() : wait())); wait(); });"
+                "async (name) => { const before = document.getElementById('told').textContent; const start = "
+                "performance.now(); act();"
+                "const told = () => document.querySelector('#grid tbody tr') && (name !== 'second model' || "
+                "document.getElementById('flips'));"
+                "await new Promise((done) => { const wait = () => requestAnimationFrame(() => (told() ? done() : "
+                "wait())); wait(); });"
                 "return performance.now() - start; }".replace("act()", f"({action})()"),
                 name,
             )

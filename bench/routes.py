@@ -1,4 +1,5 @@
-"""Which routes the self-check finds for random models in bfloat16, of 2 to 28 layers: the figures of docs/measurements-engine.md.
+"""Which routes the self-check finds for random models in bfloat16, of 2 to 28 layers: the figures of
+docs/measurements-engine.md.
 
     python bench/routes.py                # all
     python bench/routes.py jamba lfm2     # some

@@ -1,4 +1,5 @@
-"""An endpoint's answers under a real SLURM's time limit of one minute: `PYTHONPATH=scripts:tests python bench/time_limit.py`.
+"""An endpoint's answers under a real SLURM's time limit of one minute: `PYTHONPATH=scripts:tests python
+bench/time_limit.py`.
 
 228 calls at 20 a minute, in two jobs, which share the rate. Prints what was lost or paid twice. SLURM itself waits two
 minutes before it starts a requeued job again, which this takes off.
@@ -61,7 +62,8 @@ def main() -> None:
         arrivals = server.arrivals
         most = max(sum(start <= other < start + 60 for other in arrivals) for start in arrivals)
         print(
-            f"exit {process.returncode} after {seconds:.0f} s: {len(answered)} prompts, {sum(answered)} calls answered, "
+            f"exit {process.returncode} after {seconds:.0f} s: {len(answered)} prompts, {sum(answered)} calls "
+            "answered, "
         )
         print(f"{failed} rows failed, {sum(count - 1 for count in answered)} paid twice, at most {most} calls a minute")
 

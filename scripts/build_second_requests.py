@@ -1,4 +1,5 @@
-"""Ask of the replies that could not be parsed, and of a sample of the others, what they answer (rule build_second_requests)."""
+"""Ask of the replies that could not be parsed, and of a sample of the others, what they answer (rule
+build_second_requests)."""
 
 import pandas as pd
 

@@ -1,4 +1,5 @@
-"""Do one step of the construction: ask the writer about every row that is left, and read its replies (rule construct_step)."""
+"""Do one step of the construction: ask the writer about every row that is left, and read its replies (rule
+construct_step)."""
 
 from biasatlas.benchmarks.dbb.construct import steps
 from biasatlas.benchmarks.dbb.construct.dataset import read_prompts

@@ -1,4 +1,5 @@
-"""Count the outcome of every answer to a benchmark, and list the replies that could not be parsed (rule summarise_outcomes)."""
+"""Count the outcome of every answer to a benchmark, and list the replies that could not be parsed (rule
+summarise_outcomes)."""
 
 import sys
 

@@ -17,8 +17,8 @@ class Factor:
     ``scores`` are the columns of scores that together name its level; a task whose scores lack one does not vary in it.
     ``items`` are those of items, none where it comes with what is asked (a prompt, a draw). It is nested in the factor
     ``within``, or crossed with the others. ``sampled``: its levels are a sample, and a claim generalises over it, so
-    intervals take them for clusters; else the claim is for the levels at hand. ``whole``: the items of a level are compared with
-    each other, so that a part of the items has all of them or none.
+    intervals take them for clusters; else the claim is for the levels at hand. ``whole``: the items of a level are
+    compared with each other, so that a part of the items has all of them or none.
     """
 
     scores: tuple[str, ...]
@@ -39,8 +39,9 @@ SCORE_KEYS = ("model", "task", "category")
 #: the literal templates in the model's entry. ``prefix`` is raw text after the rendered messages (or alone).
 #: ``special_tokens``: "once" (the begin token exactly once), "tokenizer" (whatever the tokenizer adds) or "none".
 #: ``boundary`` between prefix and continuation: "offsets", "prefix_length" or "separate".
-#: ``labels`` is a JSON list; ``options`` what the prompt showed for each of them, a text or a list of it and other names
-#: (JSON; missing: the labels say all). ``parser`` a name in :mod:`biasatlas.benchmarks.shared.parsing`. Sampling settings are all explicit.
+#: ``labels`` is a JSON list; ``options`` what the prompt showed for each of them, a text or a list of it and other
+#: names (JSON; missing: the labels say all). ``parser`` a name in :mod:`biasatlas.benchmarks.shared.parsing`. Sampling
+#: settings are all explicit.
 REQUEST_COLUMNS: Columns = {
     "request_id": "string",
     "item_id": "string",
@@ -66,13 +67,14 @@ REQUEST_COLUMNS: Columns = {
 #: Probability of what is no answer: a refusal, several answers, what cannot be read, what was not followed to its end.
 MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 
-#: A column of scores may stand twice more, with these behind its name: what it would be had all answers to the item that gave
-#: none, and those that failed to come, been counter-stereotyped, and had they been stereotyped. Where nothing is missing it is
-#: the same.
+#: A column of scores may stand twice more, with these behind its name: what it would be had all answers to the item
+#: that gave none, and those that failed to come, been counter-stereotyped, and had they been stereotyped. Where nothing
+#: is missing it is the same.
 CASES = ("_lower_bound", "_upper_bound")
 
 #: The outcome of a request, and of the score that is made from it; only "ok" has a value. What the model declines is
-#: "refused", what its service stops before or after it "filtered"; what thinks until it has no tokens left is "thought".
+#: "refused", what its service stops before or after it "filtered"; what thinks until it has no tokens left is
+#: "thought".
 STATUSES = ("ok", "ambiguous", "unparseable", "refused", "filtered", "thought", "truncated", "not_applicable", "failed")
 
 #: Those of them that tell nothing of what would have been said, and the column of MASSES that each counts in.
@@ -88,9 +90,9 @@ _RESPONSE_KEYS: Columns = {"request_id": "string", "repeat": "integer", "status"
 
 #: Columns of a response, by kind of request. ``log_likelihood`` is the sum over the continuation's ``tokens`` in nats,
 #: ``nll_per_token`` its negative mean; published outputs may hold only one of them (missing is null).
-#: ``probabilities`` is a JSON list, one for each of the request's labels; with ``refused``, ``ambiguous`` (several answers),
-#: ``unparseable`` and ``unresolved`` (the mass that was not expanded) it adds to 1.
-#: ``replies`` is a JSON list of what was sampled, [status, text] each; null where probabilities were not sampled.
+#: ``probabilities`` is a JSON list, one for each of the request's labels; with ``refused``, ``ambiguous`` (several
+#: answers), ``unparseable`` and ``unresolved`` (the mass that was not expanded) it adds to 1. ``replies`` is a JSON
+#: list of what was sampled, [status, text] each; null where probabilities were not sampled.
 RESPONSE_COLUMNS: Mapping[str, Columns] = {
     "likelihood": {**_RESPONSE_KEYS, "log_likelihood": "float", "tokens": "integer", "nll_per_token": "float"},
     "choice": {
@@ -112,11 +114,12 @@ RESPONSE_COLUMNS: Mapping[str, Columns] = {
 }
 
 #: Columns that end every table; key columns (model, target group, prompt type ...) come before them. ``n`` counts the
-#: units behind ``value``; ``of``, where a model was asked but a part, the items that there are; ``n_clusters`` those of them that may differ freely (0 where nothing is sampled); ``no_interval_reason`` says
-#: why an estimate has no interval, and is null elsewhere. ``unparsed`` is the percentage of the answers to those units that gave
-#: none, ``lower_bound`` and ``upper_bound`` what ``value`` would be had they all been such (:data:`CASES`), missing where
-#: that changes nothing. ``refused`` to ``not_applicable`` count the units without a value; ``reason`` is, in words, why most of them
-#: have none, where more is known than the status.
+#: units behind ``value``; ``of``, where a model was asked but a part, the items that there are; ``n_clusters`` those of
+#: them that may differ freely (0 where nothing is sampled); ``no_interval_reason`` says why an estimate has no
+#: interval, and is null elsewhere. ``unparsed`` is the percentage of the answers to those units that gave none,
+#: ``lower_bound`` and ``upper_bound`` what ``value`` would be had they all been such (:data:`CASES`), missing where
+#: that changes nothing. ``refused`` to ``not_applicable`` count the units without a value; ``reason`` is, in words, why
+#: most of them have none, where more is known than the status.
 TABLE_COLUMNS = (
     "metric",
     "value",

@@ -9,4 +9,5 @@ class UserError(Exception):
 
 
 class OutOfBudget(UserError):
-    """The next call does not fit into a model's budget. Asking in rounds ends there, at the last round that was paid whole."""
+    """The next call does not fit into a model's budget. Asking in rounds ends there, at the last round that was paid
+    whole."""

@@ -140,7 +140,8 @@ def write_responses(
 
 
 def read_responses(path: str | os.PathLike, task: str, only: pd.Series | None = None) -> pd.DataFrame:
-    """A model's responses to ``task``, with the columns of its kind of request; ``only`` those to requests with these ids."""
+    """A model's responses to ``task``, with the columns of its kind of request; ``only`` those to requests with these
+    ids."""
     wanted = pc.field("task") == task
     if only is None:
         table = pq.read_table(path, filters=wanted)
@@ -155,7 +156,8 @@ def read_responses(path: str | os.PathLike, task: str, only: pd.Series | None = 
 def write_scores(
     parts: Mapping[str, pd.DataFrame], path: str | os.PathLike, columns: Iterable[str], *, model: str, task: str
 ) -> None:
-    """Write a task's scores by category: whose they are in front, then exactly the ``columns`` that the task declares."""
+    """Write a task's scores by category: whose they are in front, then exactly the ``columns`` that the task
+    declares."""
     columns = list(columns)
     for part in parts.values():
         _check_columns(part, columns, path)
@@ -248,7 +250,8 @@ def read_metadata(path: str | os.PathLike) -> dict:
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """``frame`` with an apostrophe before each text that a spreadsheet would take for a formula: for files that people open."""
+    """``frame`` with an apostrophe before each text that a spreadsheet would take for a formula: for files that people
+    open."""
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
     quoted = {
         name: frame[name].map(

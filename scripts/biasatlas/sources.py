@@ -21,8 +21,8 @@ PUBLISHED_DATA = ("full", "released", "released_more")
 class SourceFile:
     """A file of a source: its path upstream, and what its bytes must be.
 
-    They are known by their SHA-256, or by the id that git gives them (``git_blob``), where a repository's listing is all that
-    could be had; ``bytes`` is 0 where even their number is unknown.
+    They are known by their SHA-256, or by the id that git gives them (``git_blob``), where a repository's listing is
+    all that could be had; ``bytes`` is 0 where even their number is unknown.
     """
 
     path: str
@@ -86,7 +86,8 @@ def names_in(folder: str | Path) -> list[str]:
 
 
 def raw_files(names: Iterable[str], paths: Iterable[str | Path]) -> dict[str, Path]:
-    """Path upstream -> path here of raw data: of ``paths``, a file goes by its name and a folder's files by theirs in it."""
+    """Path upstream -> path here of raw data: of ``paths``, a file goes by its name and a folder's files by theirs in
+    it."""
     files: dict[str, Path] = {}
     for name, path in zip(names, map(Path, paths), strict=True):
         if path.is_dir():
@@ -123,7 +124,8 @@ def _pinned(name: str, content: bytes) -> SourceFile:
 
 
 def add_source(source: Mapping[str, str], files: Iterable[Sequence[object]]) -> None:
-    """Append a row to ``sources.csv`` and those of its files to ``files.csv``. Raises UserError for a name that is taken."""
+    """Append a row to ``sources.csv`` and those of its files to ``files.csv``. Raises UserError for a name that is
+    taken."""
     if source["source"] in load_sources():
         raise UserError(f"{source['source']}: there is a source of this name. Take another, or remove its rows.")
     if "{path}" not in source["url"]:

@@ -41,8 +41,8 @@ _TYPES = {
 _NAME_RULE = "use letters, digits, '.', '_' and '-' in a name, a letter or digit first, and 100 characters at most"
 _KEY_RULE = "YAML does not read this key as text; put it in quotes"
 
-#: What may be a key or a password: a key's usual beginning, a long run of letters and digits, what stands before a URL's
-#: host, and its query.
+#: What may be a key or a password: a key's usual beginning, a long run of letters and digits, what stands before a
+#: URL's host, and its query.
 _SECRET = re.compile(
     r"\b(?:sk|hf|gsk|xai|ghp|nvapi)[-_][\w-]{12,}|\bAIza[\w-]{20,}|\b(?=\w*\d)[A-Za-z0-9]{32,}\b"
     r"|(?<=://)[^/@\s]+(?=@)|(?<=\?)[^'\"]+"
@@ -59,7 +59,8 @@ def masked(text: str) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without what it would lose in silence: a key that stands twice, or that is not read as text (`yes:` is true)."""
+    """YAML without what it would lose in silence: a key that stands twice, or that is not read as text (`yes:` is
+    true)."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         lines: dict[str, int] = {}
@@ -134,7 +135,8 @@ def validated(model: type[M], raw: Any, where: str) -> M:
         raise UserError("\n".join(f"{where}: {_fault(fault, model)}" for fault in error.errors())) from None
     except UnicodeEncodeError as error:
         raise UserError(
-            f"{where}: {masked(shown(error.object))} has half of a character, which no text has. Write the character itself."
+            f"{where}: {masked(shown(error.object))} has half of a character, which no text has. Write the character "
+            "itself."
         ) from None
 
 

@@ -1,5 +1,5 @@
-"""What a run says on the terminal (`snakemake --logger atlas`): a line for each model and benchmark that is answered, one
-for each kind of step that has several jobs, each failure once, and on a terminal a last line with what runs now.
+"""What a run says on the terminal (`snakemake --logger atlas`): a line for each model and benchmark that is answered,
+one for each kind of step that has several jobs, each failure once, and on a terminal a last line with what runs now.
 """
 
 import logging
@@ -77,7 +77,8 @@ class LogHandler(LogHandlerBase):
             self._print(f"{step}: all {self._finished[step]} done")
 
     def _fail(self, record: logging.LogRecord) -> None:
-        """The job itself has printed why; this says which it was, and where its log is. Snakemake reports some jobs twice."""
+        """The job itself has printed why; this says which it was, and where its log is. Snakemake reports some jobs
+        twice."""
         if record.jobid in self._failed:
             return
         self._failed.add(record.jobid)

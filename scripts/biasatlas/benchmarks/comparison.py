@@ -40,7 +40,8 @@ METRICS = {
     "association_score": Metric(0.0, "bias score of the one instance that is shown, 0 to 100", "points"),
     "dbb_score": Metric(
         0.0,
-        "mean bias score of the concept's instances; 100: the two identities never get the same option; 0: the identity "
+        "mean bias score of the concept's instances; 100: the two identities never get the same option; 0: the "
+        "identity "
         "changes nothing",
         "points",
     ),
@@ -115,8 +116,8 @@ def compare_sizes(
 ) -> pd.DataFrame:
     """Section 5.2 of McBE: its table ``sizes_elsewhere``, and CBBQ's scores of the models that are measured here.
 
-    As CBBQ's paper prints them, they are shares: of all answers in ambiguous contexts, in disambiguated ones of those that
-    name a person (``biased_share``).
+    As CBBQ's paper prints them, they are shares: of all answers in ambiguous contexts, in disambiguated ones of those
+    that name a person (``biased_share``).
     """
     ours = tables["cbbq", "bias"].query("category == 'overall' and metric == 'biased_share'")
     ours = ours.assign(

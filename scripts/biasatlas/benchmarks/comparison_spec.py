@@ -1,4 +1,5 @@
-"""What is compared across benchmarks: light, for planning. The tables are made in :mod:`biasatlas.benchmarks.comparison`."""
+"""What is compared across benchmarks: light, for planning. The tables are made in
+:mod:`biasatlas.benchmarks.comparison`."""
 
 #: Table across benchmarks -> its caption.
 COMPARISONS = {
@@ -19,8 +20,8 @@ _DBB = (
 #: Comparison -> (benchmark, table) that stand side by side in it.
 COMPARED = {"scores": _DBB, "refusals": _DBB, "sizes": (("mcbe", "sizes_elsewhere"), ("cbbq", "bias"))}
 
-#: The categories that a benchmark is measured on in its paper, where they are not all: these eight have BBQ's 12,254 questions
-#: in each context (DBB's paper names none).
+#: The categories that a benchmark is measured on in its paper, where they are not all: these eight have BBQ's 12,254
+#: questions in each context (DBB's paper names none).
 POPULATIONS = {
     "bbq": frozenset(
         (

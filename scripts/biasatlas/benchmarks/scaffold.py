@@ -1,4 +1,5 @@
-"""What a described benchmark is started with (a description that works, a few rows of data), and its page of the docs."""
+"""What a described benchmark is started with (a description that works, a few rows of data), and its page of the
+docs."""
 
 from inspect import getdoc
 from pathlib import Path
@@ -50,7 +51,8 @@ def check_described(name: str) -> None:
 
 
 def page_text(benchmark: str) -> str:
-    """What ``docs/{benchmark}.md`` says: data, metrics, design, protocols and corrections, each from where it is declared.
+    """What ``docs/{benchmark}.md`` says: data, metrics, design, protocols and corrections, each from where it is
+    declared.
 
     Raises UserError for a benchmark whose page is written by hand.
     """
@@ -60,7 +62,8 @@ def page_text(benchmark: str) -> str:
     parts = [
         f"# {spec.title}",
         _lines(
-            f"{spec.citation} In {LANGUAGES[spec.language]}. `make benchmark-page NAME={benchmark}` writes this page from "
+            f"{spec.citation} In {LANGUAGES[spec.language]}. `make benchmark-page NAME={benchmark}` writes this page "
+            "from "
             f"[config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml)."
         ),
         *_data(described),

@@ -1,4 +1,5 @@
-"""What each step may see of its benchmark's declaration: that much is in the step's identity, and nothing else is there."""
+"""What each step may see of its benchmark's declaration: that much is in the step's identity, and nothing else is
+there."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -62,8 +63,8 @@ _CHOSEN = {"tasks": "task", "tables": "table", "figures": "figure"}
 class View:
     """An object with some of its fields alone: any other is an AttributeError that names the field and the step.
 
-    Methods and properties see the same fields. ``chosen`` maps a wildcard (task, table, figure) to the value for which the
-    step runs; other tasks, tables and figures are left out.
+    Methods and properties see the same fields. ``chosen`` maps a wildcard (task, table, figure) to the value for which
+    the step runs; other tasks, tables and figures are left out.
     """
 
     def __init__(self, value: Any, tree: Tree, step: str, chosen: Mapping[str, str] | None = None):
@@ -81,7 +82,8 @@ class View:
                 return own.__get__(self, type(self))
         what, seen = type(value).__name__, ", ".join(tree) or "nothing"
         raise AttributeError(
-            f"{what}.{name}: the step {self._step} does not see it; it sees {seen}. What a step sees is in its identity: "
+            f"{what}.{name}: the step {self._step} does not see it; it sees {seen}. What a step sees is in its "
+            "identity: "
             "add the field in biasatlas/benchmarks/visible.py.",
             name=name,
             obj=self,

@@ -61,13 +61,14 @@ def _as_thinking(value: Any) -> Any:
     return words.get(value, value) if isinstance(value, str | bool) else value
 
 
-#: What an entry says of thinking; None: nothing is asked for and nothing is cut. A configuration may have a list of several,
-#: which stand for as many models (:func:`variants`).
+#: What an entry says of thinking; None: nothing is asked for and nothing is cut. A configuration may have a list of
+#: several, which stand for as many models (:func:`variants`).
 Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking)]
 
 #: What the field is said to be.
 THINKING = (
-    "How the model thinks first: `none`, `on`, or a mapping with `budget` and `how`. What it thinks is kept beside the answer "
+    "How the model thinks first: `none`, `on`, or a mapping with `budget` and `how`. What it thinks is kept beside "
+    "the answer "
     "and never read as one; choices are sampled. A list, as `[off, on]`, measures the model under each, side by side."
 )
 
@@ -75,8 +76,8 @@ THINKING = (
 def variants(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The entries of model ``name``: one for each way of thinking that ``entry`` lists, itself where it lists none.
 
-    The name alone is the model that does not think. What others publish is no number of one that does. Raises ValueError for
-    a way that is listed twice.
+    The name alone is the model that does not think. What others publish is no number of one that does. Raises
+    ValueError for a way that is listed twice.
     """
     listed = entry.get("thinking")
     if not isinstance(listed, list) or not listed:
@@ -113,7 +114,8 @@ class HubEntry(Entry):
 
     @model_validator(mode="after")
     def _pinned(self) -> "HubEntry":
-        """Refuse a hub id without a revision: its weights, and code where it is trusted, could change under our feet."""
+        """Refuse a hub id without a revision: its weights, and code where it is trusted, could change under our
+        feet."""
         if self.revision is None and is_hub_id(self.source):
             raise ValueError("start a folder with ./ or /; otherwise add `revision`, the commit to pin")
         return self

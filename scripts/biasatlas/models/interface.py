@@ -22,8 +22,8 @@ class ModelContext:
     ``entry`` is that of model ``name`` in the configuration. ``ready`` are the files or folders that its kind declares
     must be ready: weights, the commit that was fetched, a release. ``gpus`` are visible to this process already.
     ``parsers`` are those that choice requests may name, ``parser_version`` says when one of them changed. Published
-    outputs are those of ``benchmark`` and answer the instances in the file ``items``. What a server of the model says goes to
-    the file ``log``.
+    outputs are those of ``benchmark`` and answer the instances in the file ``items``. What a server of the model says
+    goes to the file ``log``.
     """
 
     name: str
@@ -59,8 +59,8 @@ class Model(Protocol):
 class Preview:
     """What a model will make of a request, without being asked.
 
-    ``reason`` says why it cannot answer it, '' if it can; ``remark`` what else is worth knowing. ``tokens`` are those of
-    the request and of its longest answer, ``context_tokens`` those that the model takes; None where it is not known.
+    ``reason`` says why it cannot answer it, '' if it can; ``remark`` what else is worth knowing. ``tokens`` are those
+    of the request and of its longest answer, ``context_tokens`` those that the model takes; None where it is not known.
     """
 
     reason: str = ""
@@ -73,18 +73,19 @@ class Preview:
 class Kind:
     """A kind of model: what the workflow plans with, declared beside its entry, and what it does.
 
-    ``tasks(entry, benchmark, spec)`` are the tasks of a benchmark that a model can answer; ``protocol(entry)`` is the only
-    protocol its answers stand under (None: any); ``lacks(entry, setting)`` says whether it cannot be asked under one that
-    needs a setting. A model that ``writes`` can judge, or write a dataset. ``version`` rises when the same question may be
-    answered otherwise. ``ready(entry)`` is what must be there first: "weights" (trained here), "fetched" (from the hub),
-    "release" (published outputs), "files" (those of the entry), or "" (nothing). ``environment(entry)`` names the file in
-    envs/ that a job runs in. A ``shared_store`` holds all that a model answers; else each task has a store of its own,
-    because what one finds there would change how the rest is batched, and with it the last digits of a float.
+    ``tasks(entry, benchmark, spec)`` are the tasks of a benchmark that a model can answer; ``protocol(entry)`` is the
+    only protocol its answers stand under (None: any); ``lacks(entry, setting)`` says whether it cannot be asked under
+    one that needs a setting. A model that ``writes`` can judge, or write a dataset. ``version`` rises when the same
+    question may be answered otherwise. ``ready(entry)`` is what must be there first: "weights" (trained here),
+    "fetched" (from the hub), "release" (published outputs), "files" (those of the entry), or "" (nothing).
+    ``environment(entry)`` names the file in envs/ that a job runs in. A ``shared_store`` holds all that a model
+    answers; else each task has a store of its own, because what one finds there would change how the rest is batched,
+    and with it the last digits of a float.
 
     What needs torch, transformers or clients is named, as "package.module:function", and imported when it is called, by
-    :mod:`biasatlas.models.kinds`: ``open(context)`` gives the :class:`Model`. ``check(context)`` raises UserError, within
-    seconds and before any other job of the model, where it cannot work ('': nothing of the user's to check),
-    and returns what it found, which the model is loaded with, or None. ``preview(context, requests)`` gives a
+    :mod:`biasatlas.models.kinds`: ``open(context)`` gives the :class:`Model`. ``check(context)`` raises UserError,
+    within seconds and before any other job of the model, where it cannot work ('': nothing of the user's to check), and
+    returns what it found, which the model is loaded with, or None. ``preview(context, requests)`` gives a
     :class:`Preview` for each of the requests ('': none is needed).
     """
 

@@ -1,8 +1,9 @@
-"""A response store on object storage, for jobs that share no file system: its shards as objects, and one asker at a time.
+"""A response store on object storage, for jobs that share no file system: its shards as objects, and one asker at a
+time.
 
-A shard never changes once it is closed, so it is put there whole and fetched whole. In place of locks a lease says who may
-ask an endpoint: an object that is made, renewed and taken over on condition that nobody was quicker. No two clocks are
-compared: a lease is given up when it has stayed as it is for longer than its holder would go on by its own clock.
+A shard never changes once it is closed, so it is put there whole and fetched whole. In place of locks a lease says who
+may ask an endpoint: an object that is made, renewed and taken over on condition that nobody was quicker. No two clocks
+are compared: a lease is given up when it has stayed as it is for longer than its holder would go on by its own clock.
 """
 
 import contextlib
@@ -24,8 +25,8 @@ from biasatlas.errors import UserError
 
 log = logging.getLogger(__name__)
 
-#: A lease is renewed every so many seconds, lasts so much longer than the longest call, and its holder sends nothing in so
-#: many of the last seconds in which a call could still end.
+#: A lease is renewed every so many seconds, lasts so much longer than the longest call, and its holder sends nothing in
+#: so many of the last seconds in which a call could still end.
 RENEW_S, SPARE_S, MARGIN_S = 10.0, 60.0, 15.0
 
 _POLL_S = 2.0
@@ -36,7 +37,8 @@ _Mode = Any  # of a put: "create", "overwrite", or the version that it is to rep
 
 
 class Objects:
-    """The objects of one response store in ``bucket`` (a store of the package obstore), whose files lie in ``folder`` too."""
+    """The objects of one response store in ``bucket`` (a store of the package obstore), whose files lie in ``folder``
+    too."""
 
     def __init__(self, bucket: Any, folder: Path):
         self._bucket, self._folder = bucket, folder
@@ -55,7 +57,8 @@ class Objects:
             return cls(from_url(where, client_options={"allow_http": True}), folder)
 
     def exchange(self) -> None:
-        """Fetch the shards that the folder has not, and put those that only the folder has, as of a job that was killed."""
+        """Fetch the shards that the folder has not, and put those that only the folder has, as of a job that was
+        killed."""
         with _reached():
             there = {item["path"]: item["size"] for page in obstore.list(self._bucket) for item in page}
             here = {path.name: path.stat().st_size for path in self._folder.glob("*.jsonl")}
@@ -180,6 +183,7 @@ def _reached() -> Iterator[None]:
         yield
     except (BaseError, PermissionError) as error:
         raise UserError(
-            f"store: object storage cannot be used: {_first_line(error)}. All answers that came are kept; look at the address, "
+            f"store: object storage cannot be used: {_first_line(error)}. All answers that came are kept; look at the "
+            "address, "
             "the keys in the environment and the network, and run again."
         ) from None

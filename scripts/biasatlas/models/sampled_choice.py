@@ -30,8 +30,8 @@ _STOPPED_BY = {
 def sampled_choice(replies: Sequence[Mapping[str, Any]], options: Options, parser: Parser) -> dict[str, Any]:
     """The columns of a choice's response, from ``replies`` with ``status``, ``text`` and where they failed ``detail``.
 
-    A reply that failed is unresolved: nobody knows what it would have said. More than UNRESOLVED_BOUND of those fail the
-    response.
+    A reply that failed is unresolved: nobody knows what it would have said. More than UNRESOLVED_BOUND of those fail
+    the response.
     """
     failed = [reply["detail"] for reply in replies if reply["status"] == "failed"]
     if len(failed) == len(replies):

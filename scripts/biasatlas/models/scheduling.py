@@ -25,8 +25,8 @@ def answer_batches(
     """What ``model.answer`` gives, of requests some of which name another in the column ``reply_to``, if they have one.
 
     Such a request has an assistant's message without content, which takes that other's reply; it is asked once that is
-    there, and "failed" where there is none. A request that is replied to is answered once (``repeats`` 1). What one round
-    answered comes from ``store`` in the next, so the last one says of all how they were made.
+    there, and "failed" where there is none. A request that is replied to is answered once (``repeats`` 1). What one
+    round answered comes from ``store`` in the next, so the last one says of all how they were made.
 
     Raises UserError for a model with shards, since a reply may lie in another's share.
     """

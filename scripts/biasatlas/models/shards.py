@@ -17,7 +17,8 @@ from biasatlas.files import read_metadata, read_responses
 
 
 class Joined(Sequence[str]):
-    """Those of the ``texts`` at some ``places``, in this order; first and second part are joined when one is looked at."""
+    """Those of the ``texts`` at some ``places``, in this order; first and second part are joined when one is looked
+    at."""
 
     def __init__(self, texts: tuple[Sequence[str], Sequence[str]], places: Sequence[int]):
         self._texts, self._places = texts, places
@@ -76,15 +77,17 @@ def join(
     """The responses to ``task`` in the files of all shards, in the order of ``request_ids``, then repeat, and how they
     were made.
 
-    ``runs`` are the files with what each shard took: under ``run``, counts are added up and memory is the largest. Raises UserError where weights, precision, versions or
-    the like differ between shards, KeyError for a request that no shard answered.
+    ``runs`` are the files with what each shard took: under ``run``, counts are added up and memory is the largest.
+    Raises UserError where weights, precision, versions or the like differ between shards, KeyError for a request that
+    no shard answered.
     """
     metadata = [read_metadata(path)[task] for path in paths]
     for path, other in zip(paths[1:], metadata[1:], strict=True):
         for name in sorted((metadata[0] | other).keys() - {"engine_reason"}):  # it holds a measured difference
             if metadata[0].get(name) != other.get(name):
                 raise UserError(
-                    f"{path}: {name} is {other.get(name)!r}, in {paths[0]} it is {metadata[0].get(name)!r}: one model's "
+                    f"{path}: {name} is {other.get(name)!r}, in {paths[0]} it is {metadata[0].get(name)!r}: one "
+                    "model's "
                     "answers must all be made alike. Remove the older of these files and run again."
                 )
     taken = [json.loads(Path(run).read_text(encoding="utf-8"))[task] for run in runs]

@@ -1,8 +1,9 @@
 """The response store: every answer is kept the moment it arrives, so that nothing is computed or paid for twice.
 
 A store is a folder of shards: append-only JSON lines, one file per process that ever wrote, never opened for writing
-again. So it needs no lock and no database, works on a cluster's file system, and a torn last line is followed by nothing.
-With :class:`~biasatlas.models.objects.Objects` the folder is one machine's copy of what lies on object storage.
+again. So it needs no lock and no database, works on a cluster's file system, and a torn last line is followed by
+nothing. With :class:`~biasatlas.models.objects.Objects` the folder is one machine's copy of what lies on object
+storage.
 """
 
 import hashlib
@@ -35,8 +36,8 @@ _NOT_CONTENT = {"request_id", "item_id", "repeats"}
 _PLAIN = {"string": str, "float": float, "integer": int, "boolean": bool}
 
 # A line is {"crc":"<8 hex>","key":"<64 hex>","value":{...}}: fixed widths, so that a reader finds its keys without
-# parsing the JSON of the lines that it does not want. The checksum covers everything from "key" on. The value null takes
-# back what older lines say of the key.
+# parsing the JSON of the lines that it does not want. The checksum covers everything from "key" on. The value null
+# takes back what older lines say of the key.
 _LINE = b'{"crc":"%08x",%b\n'
 _CRC, _REST, _KEY = slice(8, 16), 18, slice(25, 89)
 _TAKEN_BACK = b'"value":null}\n'
@@ -47,7 +48,8 @@ _PLACE_BITS = 44
 
 
 def content(row: Mapping) -> dict:
-    """The parts of a request (a row of a requests table) that can change its answer, as plain typed values; missing is None.
+    """The parts of a request (a row of a requests table) that can change its answer, as plain typed values; missing is
+    None.
 
     Left out are its names (``request_id``, ``item_id``), how many repeats are wanted, and a benchmark's own columns.
     """
@@ -62,7 +64,8 @@ def key(model: Mapping, request: Mapping, repeat: int) -> str:
     """The name of one answer: SHA-256 over canonical JSON of ``model``, ``request`` and the index of the repeat.
 
     ``model`` says all that can change its answers: kind, hash of the weights, precision, device and the version of what
-    computes them, or base URL and name at an endpoint. ``request`` is the request as that model sees it (the rendered prompt, or
+    computes them, or base URL and name at an endpoint. ``request`` is the request as that model sees it (the rendered
+    prompt, or
     :func:`content` with the template's text). Raises ValueError for a value that JSON cannot hold.
     """
     return keys(model, request, [repeat])[0]

@@ -1,9 +1,9 @@
 """Means, ratios and rates of clustered samples, with intervals that cover from few clusters on.
 
 The variance is CR2 (Bell and McCaffrey 2002): each cluster's residual is enlarged for its pull on the estimate, h, so
-that the variance is unbiased where a cluster's sum varies as its size. Degrees of freedom of Student's t are theirs, too:
-unequal clusters are worth fewer. No Python library that is kept up has either (statsmodels has HC2, its special case of
-one row a cluster, and pyfixest the two-way and the jackknife form; tests hold these against them).
+that the variance is unbiased where a cluster's sum varies as its size. Degrees of freedom of Student's t are theirs,
+too: unequal clusters are worth fewer. No Python library that is kept up has either (statsmodels has HC2, its special
+case of one row a cluster, and pyfixest the two-way and the jackknife form; tests hold these against them).
 """
 
 from dataclasses import dataclass, replace
@@ -24,12 +24,13 @@ from biasatlas.stats.intervals import (
     without,
 )
 
-#: A rate is rare below this share where fewer than so many clusters would hold all of it. Its variance then says little, for
-#: the clusters that make the rate may not be in the sample. In the middle the variance can be trusted from five clusters on.
+#: A rate is rare below this share where fewer than so many clusters would hold all of it. Its variance then says
+#: little, for the clusters that make the rate may not be in the sample. In the middle the variance can be trusted from
+#: five clusters on.
 _RARE_SHARE, _RARE = 0.1, 5
 
-#: A variance that rests on fewer clusters than this, and on a smaller share of them (normal samples rest on a third), says
-#: that nearly all clusters agree.
+#: A variance that rests on fewer clusters than this, and on a smaller share of them (normal samples rest on a third),
+#: says that nearly all clusters agree.
 _FEW, _FEW_SHARE = 10, 1 / 6
 
 
@@ -94,10 +95,9 @@ def ratio(
 ) -> Inference:
     """Sum of ``numerator`` over sum of ``denominator`` (0 or more; ones give a mean), rows in ``clusters``.
 
-    CR2 with Bell-McCaffrey degrees of freedom. ``bounds`` are what the ratio of a single row can be: the interval is cut
-    there, and where nearly all clusters agree it is widened to Clopper and Pearson's at one unit a cluster, so
-    that agreement of a few clusters does not look certain. Rows that miss a value are left out, and clusters without
-    weight.
+    CR2 with Bell-McCaffrey degrees of freedom. ``bounds`` are what the ratio of a single row can be: the interval is
+    cut there, and where nearly all clusters agree it is widened to Clopper and Pearson's at one unit a cluster, so that
+    agreement of a few clusters does not look certain. Rows that miss a value are left out, and clusters without weight.
     """
     sample = _clustered(numerator, denominator, clusters)
     found = student(sample.value, sample.variance, sample.df, sample.n_clusters)
@@ -137,8 +137,8 @@ def proportion(successes: ArrayLike, trials: ArrayLike, clusters: ArrayLike) -> 
 def rate(value: float, variance: float, df: float, clusters: int) -> Inference:
     """A share, 0 to 1, with Korn and Graubard's interval (1998).
 
-    That is Clopper and Pearson's at the number of units that an independent sample with this variance would have. For a rare
-    rate that is at most the number of clusters, and coverage often nearly 1.
+    That is Clopper and Pearson's at the number of units that an independent sample with this variance would have. For a
+    rare rate that is at most the number of clusters, and coverage often nearly 1.
     """
     reason = too_few(clusters) or ("" if np.isfinite(value) else "no value")
     if reason:

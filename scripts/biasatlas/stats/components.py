@@ -1,4 +1,5 @@
-"""Variance components of a crossed layout, with intervals: how much numbers vary from model to model, framing to framing."""
+"""Variance components of a crossed layout, with intervals: how much numbers vary from model to model, framing to
+framing."""
 
 import itertools
 import math
@@ -38,8 +39,8 @@ def combination(
 ) -> tuple[float, float, float]:
     """The sum of mean squares times their ``weights``, and its 95 % interval by the modified large-sample method.
 
-    Ting, Burdick, Graybill, Jeyaratnam and Lu (1990), for independent mean squares of normal effects. The value can be below 0
-    where a weight is.
+    Ting, Burdick, Graybill, Jeyaratnam and Lu (1990), for independent mean squares of normal effects. The value can be
+    below 0 where a weight is.
     """
     terms = [(weight, *squares[axes]) for axes, weight in weights.items() if weight and squares[axes].df]
     value = sum(weight * square for weight, square, _ in terms)

@@ -36,7 +36,8 @@ def confidence(nominal: float) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Inference:
-    """A value with its standard error, degrees of freedom of Student's t, and 95 % interval from ``n_clusters`` clusters.
+    """A value with its standard error, degrees of freedom of Student's t, and 95 % interval from ``n_clusters``
+    clusters.
 
     What is not known is missing (NaN). ``reason`` says why there is no interval, and is empty where there is one: an
     interval is never of zero width.
@@ -126,7 +127,8 @@ def minimum(first: Inference, second: Inference) -> Inference:
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> Inference:
-    """Spearman's correlation of two columns, with Bonett and Wright's interval (2000): Fisher's z, variance (1 + r^2 / 2) / (n - 3).
+    """Spearman's correlation of two columns, with Bonett and Wright's interval (2000): Fisher's z, variance (1 + r^2 /
+    2) / (n - 3).
 
     Without an interval below :data:`MIN_CLUSTERS` pairs, and where ranks agree entirely, or one column does not vary.
     """
@@ -145,11 +147,11 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> Inference:
 def crossed(parts: Mapping[tuple[str, ...], Inference]) -> Inference:
     """One estimate under crossed factors (Cameron, Gelbach and Miller 2011), from its inference by each set of them.
 
-    ``parts`` has every set of factors that is not empty, as a tuple of their names: its inference where rows that agree in
-    all of them are a cluster. The variance adds those of odd sets and takes off those of even ones, and is at least the
-    largest of a single factor. Degrees of freedom are Satterthwaite's over the variance of the factor with the fewest of them
-    and what the others add, at the next fewest: those of one factor where the others are nested in it. ``clusters`` are
-    those of the factor with the fewest.
+    ``parts`` has every set of factors that is not empty, as a tuple of their names: its inference where rows that agree
+    in all of them are a cluster. The variance adds those of odd sets and takes off those of even ones, and is at least
+    the largest of a single factor. Degrees of freedom are Satterthwaite's over the variance of the factor with the
+    fewest of them and what the others add, at the next fewest: those of one factor where the others are nested in it.
+    ``clusters`` are those of the factor with the fewest.
     """
     alone = [part for factors, part in parts.items() if len(factors) == 1]
     value, clusters = alone[0].value, min(part.n_clusters for part in alone)
@@ -185,8 +187,8 @@ def jackknife(statistic: Statistic, sums: Array) -> list[Inference]:
     """Values of ``statistic`` of the totals of ``sums``, (clusters, sums), with t-intervals on clusters - 1 degrees.
 
     The variance is the delete-a-group jackknife's, (G - 1) / G times the squares of the differences that leaving a
-    cluster out makes. For a mean or ratio it is a little narrow below ten clusters: :func:`biasatlas.stats.clusters.ratio`
-    is better there. Left out are clusters whose sums are all 0.
+    cluster out makes. For a mean or ratio it is a little narrow below ten clusters:
+    :func:`biasatlas.stats.clusters.ratio` is better there. Left out are clusters whose sums are all 0.
     """
     sums = np.asarray(sums, float)
     sums = sums[(sums != 0).any(axis=1)]
@@ -197,7 +199,8 @@ def jackknife(statistic: Statistic, sums: Array) -> list[Inference]:
 
 
 def replicated(values: Array, without_each: Array) -> list[Inference]:
-    """Jackknife inference of ``values`` from ``without_each``, (clusters, values): what they are without each cluster."""
+    """Jackknife inference of ``values`` from ``without_each``, (clusters, values): what they are without each
+    cluster."""
     count = len(without_each)
     variances = (count - 1) / max(count, 1) * ((without_each - values) ** 2).sum(axis=0)
     scale = np.maximum(np.abs(values), 1e-300)

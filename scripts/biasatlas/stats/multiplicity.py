@@ -1,7 +1,7 @@
 """What is found among many tests: families first, then what is in the families that hold something.
 
-Benjamini and Bogomolov (2014): a family is looked into only where its joint null is rejected, and its members are tested
-at the level times the share of families that are. With all nulls true nothing at all is found in 95 % of runs.
+Benjamini and Bogomolov (2014): a family is looked into only where its joint null is rejected, and its members are
+tested at the level times the share of families that are. With all nulls true nothing at all is found in 95 % of runs.
 """
 
 import numpy as np
@@ -59,9 +59,10 @@ def hierarchical(
     """A row for each test: ``family_p`` (Simes), ``family_p_adjusted`` (Holm over families), ``q_value``, ``found``.
 
     Families survive where their adjusted p-value is at most ``alpha``. In one that does, q is Benjamini and Hochberg's
-    adjusted p-value times families over survivors, so that a test is found where q is at most ``alpha``; in another it is
-    shown as if that family alone survived. What has no p-value is no test. A test that is no ``member`` (all are, unless said)
-    does not count for its family; where that survives it is looked at alone, so that its q is p times families over survivors.
+    adjusted p-value times families over survivors, so that a test is found where q is at most ``alpha``; in another it
+    is shown as if that family alone survived. What has no p-value is no test. A test that is no ``member`` (all are,
+    unless said) does not count for its family; where that survives it is looked at alone, so that its q is p times
+    families over survivors.
     """
     known = p_values.notna() if member is None else p_values.notna() & member
     by_family = p_values[known].groupby(family[known], sort=False)

@@ -29,12 +29,12 @@ _ROUNDING = 1e-9
 class PlaceboTested(Replicates):
     """The largest of some ``shifts``, as replicates over scenarios, with the prediction interval of placebo arms.
 
-    ``shifts`` is (scenarios, levels), ``placebos`` (scenarios, arms): each arm less the mean of all; in both the mean of a
-    column is the effect. ``weights`` is, by level, 1/m + 1/k: the variance of a shift in units of that of an arm's effect,
-    where m arms make the level and k what it is compared with. ``arms`` is (scenarios, arms): those of levels that have
-    several, less the mean of their level, with ``free`` degrees of freedom. ``step`` is the least by which the mean of an arm
-    over all scenarios can change. ``level`` is the one that gives the value; it and the placebos are over the scenarios in
-    which it has one.
+    ``shifts`` is (scenarios, levels), ``placebos`` (scenarios, arms): each arm less the mean of all; in both the mean
+    of a column is the effect. ``weights`` is, by level, 1/m + 1/k: the variance of a shift in units of that of an arm's
+    effect, where m arms make the level and k what it is compared with. ``arms`` is (scenarios, arms): those of levels
+    that have several, less the mean of their level, with ``free`` degrees of freedom. ``step`` is the least by which
+    the mean of an arm over all scenarios can change. ``level`` is the one that gives the value; it and the placebos are
+    over the scenarios in which it has one.
     """
 
     shifts: pd.DataFrame
@@ -95,9 +95,9 @@ class PlaceboTested(Replicates):
     def inference(self) -> Inference:
         """The value with its prediction interval, at Bonferroni's level for the number of levels it is the largest of.
 
-        Its standard error is the SD of the placebos' effects times the root of the level's weight, on arms - 1 degrees of
-        freedom. Where the arms that make a level (names of one group) differ by more than placebos do, their SD counts, with
-        its degrees of freedom. Placebos that do not differ count as if one of them differed by one step.
+        Its standard error is the SD of the placebos' effects times the root of the level's weight, on arms - 1 degrees
+        of freedom. Where the arms that make a level (names of one group) differ by more than placebos do, their SD
+        counts, with its degrees of freedom. Placebos that do not differ count as if one of them differed by one step.
         """
         effects, scenarios = self._effects, self.without.index
         if self.reason:
@@ -117,7 +117,8 @@ class PlaceboTested(Replicates):
         return Inference(self.value, se, df, self.value - half, self.value + half, len(effects))
 
     def minus(self, other: Replicates | Crossed) -> "PlaceboTested":
-        """The largest difference from the ``other``, of the same levels, scenarios and arms. ValueError where they differ."""
+        """The largest difference from the ``other``, of the same levels, scenarios and arms. ValueError where they
+        differ."""
         if not isinstance(other, PlaceboTested):
             raise ValueError("the estimates are of different designs")
         pairs = [(self.shifts, other.shifts), (self.placebos, other.placebos), (self.arms, other.arms)]

@@ -64,7 +64,8 @@ def _design(columns: ArrayLike, weights: ArrayLike, clusters: ArrayLike, positio
 
 
 def _fit(outcomes: Array, design: _Design, position: int) -> tuple[Array, Array]:
-    """The coefficient at ``position`` of each of ``outcomes``, and what each cluster adds to its error, (clusters, outcomes)."""
+    """The coefficient at ``position`` of each of ``outcomes``, and what each cluster adds to its error, (clusters,
+    outcomes)."""
     y = outcomes[design.order] * design.root
     beta = design.half @ (design.half.T @ (design.x.T @ y))
     return beta[position], design.adjusted @ (y - design.x @ beta)
@@ -75,9 +76,9 @@ def coefficient(
 ) -> Inference:
     """The coefficient of column ``position`` of ``columns`` (rows, columns) in a regression with ``weights`` above 0.
 
-    CR2 with Bell-McCaffrey degrees of freedom, for variances that are proportional to 1 / weight (Pustejovsky and Tipton
-    2018 give the general form). Columns may depend on one another; where the coefficient itself is then not identified,
-    the value is missing, and ``reason`` says so.
+    CR2 with Bell-McCaffrey degrees of freedom, for variances that are proportional to 1 / weight (Pustejovsky and
+    Tipton 2018 give the general form). Columns may depend on one another; where the coefficient itself is then not
+    identified, the value is missing, and ``reason`` says so.
     """
     (found,) = coefficients(np.asarray(outcome, float)[:, None], columns, weights, clusters, position)
     return found
@@ -103,7 +104,8 @@ def coefficients(
 def coefficient_replicates(
     outcome: ArrayLike, columns: ArrayLike, weights: ArrayLike, clusters: ArrayLike, position: int = 0
 ) -> Replicates:
-    """The same coefficient by clusters, with the same variance and degrees of freedom; missing where it is not identified.
+    """The same coefficient by clusters, with the same variance and degrees of freedom; missing where it is not
+    identified.
 
     What it is without a cluster is that up to the factor by which CR2 corrects the cluster's residuals.
     """
@@ -118,7 +120,8 @@ def coefficient_replicates(
 
 
 def _adjusted_rows(x: Array, half: Array, position: int, ends: NDArray[np.int_]) -> tuple[Array, float]:
-    """What the residual of each row adds to its cluster's part of the error, and degrees of freedom; clusters end at ``ends``."""
+    """What the residual of each row adds to its cluster's part of the error, and degrees of freedom; clusters end at
+    ``ends``."""
     rows, norms, pulls = [], [], []
     for start, end in pairwise(ends):
         here = x[start:end]

@@ -1,7 +1,7 @@
 """An estimate with what it would be without each cluster: enough to test it, and to compare it with another's.
 
-Two models that answer the same items share the items' accidents, so that a difference varies far less than its parts. What
-each would be without a cluster says how they vary together, whatever the estimate is a function of.
+Two models that answer the same items share the items' accidents, so that a difference varies far less than its parts.
+What each would be without a cluster says how they vary together, whatever the estimate is a function of.
 """
 
 import itertools
@@ -19,11 +19,12 @@ from biasatlas.stats.intervals import Inference, crossed, student
 
 @dataclass(frozen=True)
 class Replicates:
-    """``value``; ``without`` each cluster, by its label; and ``pull``, the share of the weight that each has (sums to 1).
+    """``value``; ``without`` each cluster, by its label; and ``pull``, the share of the weight that each has (sums to
+    1).
 
-    The variance is sum (1 - pull) (without - value)^2. Of a mean or ratio whose weights are the pull that is CR2, of any
-    other smooth function, where every cluster pulls alike, the delete-a-group jackknife. Degrees of freedom are Bell and
-    McCaffrey's for these weights, clusters - 1 where they are equal, unless ``df`` says otherwise.
+    The variance is sum (1 - pull) (without - value)^2. Of a mean or ratio whose weights are the pull that is CR2, of
+    any other smooth function, where every cluster pulls alike, the delete-a-group jackknife. Degrees of freedom are
+    Bell and McCaffrey's for these weights, clusters - 1 where they are equal, unless ``df`` says otherwise.
     """
 
     value: float
@@ -70,10 +71,11 @@ class Replicates:
 
 @dataclass(frozen=True)
 class Crossed:
-    """One estimate of rows that several factors are sampled in, by names of factors: its replicates by each set of them.
+    """One estimate of rows that several factors are sampled in, by names of factors: its replicates by each set of
+    them.
 
-    A set is a tuple of names; rows that agree in all of them are a cluster. Where a single cluster is asked for, it is one
-    of the factor with the fewest levels.
+    A set is a tuple of names; rows that agree in all of them are a cluster. Where a single cluster is asked for, it is
+    one of the factor with the fewest levels.
     """
 
     by: Mapping[tuple[str, ...], Replicates]
@@ -124,12 +126,14 @@ class Crossed:
 
 
 def crossed_replicates(make: Callable[[Array], Replicates], factors: Mapping[str, ArrayLike]) -> Crossed:
-    """What ``make`` makes of clusters (a label a row), by every set of ``factors``: names -> labels of the same rows."""
+    """What ``make`` makes of clusters (a label a row), by every set of ``factors``: names -> labels of the same
+    rows."""
     return Crossed({names: make(labels) for names, labels in cluster_sets(factors)})
 
 
 def cluster_sets(factors: Mapping[str, ArrayLike]) -> Iterator[tuple[tuple[str, ...], Array]]:
-    """Every set of ``factors`` that is not empty, as their names, with the cluster of each row: alike in all of them."""
+    """Every set of ``factors`` that is not empty, as their names, with the cluster of each row: alike in all of
+    them."""
     for size in range(1, len(factors) + 1):
         for names in itertools.combinations(factors, size):
             labels = pd.MultiIndex.from_arrays([np.asarray(factors[name]) for name in names])

@@ -95,8 +95,8 @@ def independent_t(pairs: Moments) -> tuple[Array, Array]:
 def exchanged(values: Array, draws: int = 9999, seed: int = 0) -> float:
     """One-sided p-value that the first column of ``values`` (blocks, columns) is not above the others.
 
-    Under the null the columns of a block are exchangeable, and so is which of them is called the first, independently in
-    each block: (1 + draws whose sum over blocks is at least the first column's) / (1 + draws).
+    Under the null the columns of a block are exchangeable, and so is which of them is called the first, independently
+    in each block: (1 + draws whose sum over blocks is at least the first column's) / (1 + draws).
     """
     rng = np.random.default_rng(seed)
     centred = values - values.mean(axis=1, keepdims=True)
@@ -109,9 +109,9 @@ def exchanged(values: Array, draws: int = 9999, seed: int = 0) -> float:
 def signed_blocks(products: Array, first: NDArray[np.int_], second: NDArray[np.int_]) -> Array:
     """Sums of ``products`` under every sign vector, (blocks, sign vectors), the observed one first.
 
-    Product i has the signs number ``first[i]`` and ``second[i]`` (whole numbers from 0), each 1 or -1. A block holds the
-    products that share signs, directly or through others; the sign of its first member is 1 without loss. A block with
-    fewer signs than the largest repeats its sums, which changes no distribution.
+    Product i has the signs number ``first[i]`` and ``second[i]`` (whole numbers from 0), each 1 or -1. A block holds
+    the products that share signs, directly or through others; the sign of its first member is 1 without loss. A block
+    with fewer signs than the largest repeats its sums, which changes no distribution.
     """
     count = int(max(first.max(), second.max())) + 1
     shares = scipy.sparse.coo_matrix((np.ones(len(first)), (first, second)), shape=(count, count))
@@ -131,10 +131,10 @@ def signed_blocks(products: Array, first: NDArray[np.int_], second: NDArray[np.i
 def flip_p(values: Array) -> float:
     """One-sided p-value that the sum of the first column of ``values`` is not above 0, under random signs.
 
-    ``values`` is (blocks, sign vectors): a row holds the block's sum of products under every sign vector, the observed one
-    first; under the null all are equally likely, independently by block. Lugannani and Rice's saddlepoint approximation in
-    Barndorff-Nielsen's form, Phi(-(w + log(u / w) / w)); exact at the maximum, normal near 0. Blocks that do not vary are
-    left out. 1.0 where none varies.
+    ``values`` is (blocks, sign vectors): a row holds the block's sum of products under every sign vector, the observed
+    one first; under the null all are equally likely, independently by block. Lugannani and Rice's saddlepoint
+    approximation in Barndorff-Nielsen's form, Phi(-(w + log(u / w) / w)); exact at the maximum, normal near 0. Blocks
+    that do not vary are left out. 1.0 where none varies.
     """
     spread = values.var(axis=1)
     values, spread = values[spread > 0], spread[spread > 0]

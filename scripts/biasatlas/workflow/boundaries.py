@@ -1,5 +1,5 @@
-"""Where what a script can reach is not followed on: what was evaluated when the run was planned enters a step's identity by
-value, what a model answered by version, and what cannot reach an output not at all.
+"""Where what a script can reach is not followed on: what was evaluated when the run was planned enters a step's
+identity by value, what a model answered by version, and what cannot reach an output not at all.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,8 +18,9 @@ _JOB = "biasatlas.workflow.job"
 class Step:
     """What the code of a step depends on beside its script.
 
-    ``packages`` are those of each of its benchmarks below ``biasatlas.benchmarks``, its own before its family's; ``classes`` are
-    those of their options and descriptions; ``table`` and ``figure`` name the one that is made ("": any); ``kind`` is that of the model that answers.
+    ``packages`` are those of each of its benchmarks below ``biasatlas.benchmarks``, its own before its family's;
+    ``classes`` are those of their options and descriptions; ``table`` and ``figure`` name the one that is made ("":
+    any); ``kind`` is that of the model that answers.
     """
 
     script: str
@@ -30,7 +31,8 @@ class Step:
     kind: str = ""
 
 
-#: What stands behind a boundary: names of definitions, of modules (what is mentioned of them), or ``methods of`` a class.
+#: What stands behind a boundary: names of definitions, of modules (what is mentioned of them), or ``methods of`` a
+#: class.
 Behind = Callable[[Library, Step, Reference], Iterable[str]]
 
 
@@ -70,7 +72,8 @@ def _literals(reference: Reference, count: int) -> list[str]:
 
 
 def _marked(decorator: str, chosen: Callable[[Step], str]) -> Behind:
-    """Functions marked ``@decorator(name)``, of the name that is made, or of any: a benchmark's own, or else its family's."""
+    """Functions marked ``@decorator(name)``, of the name that is made, or of any: a benchmark's own, or else its
+    family's."""
 
     def functions(library: Library, step: Step, reference: Reference) -> Iterator[str]:
         for packages in step.packages:
@@ -154,7 +157,8 @@ BOUNDARIES: Mapping[str, Behind] = {
     "biasatlas.progress": _definitions(),
 }
 
-#: What renders templates -> their folder: they name methods and properties of what is handed to them, which no Python need name.
+#: What renders templates -> their folder: they name methods and properties of what is handed to them, which no Python
+#: need name.
 TEMPLATES: Mapping[str, str] = {"biasatlas.report.pages.Pages": "biasatlas/report/templates"}
 
 #: Calls, and marks, that are told by their literal arguments.

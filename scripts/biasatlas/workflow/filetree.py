@@ -1,9 +1,9 @@
 """Trees of values and files: what a job reads, said once, as its input and as what each file is.
 
-A tree is made of dicts, lists, tuples and plain values, with a :class:`File` wherever a file belongs. A rule has the files
-of a tree (:func:`files`) as an input and the tree without them (:func:`places`) as a param; the script puts the two together
-again (:func:`filled`), so that a file is found by what it is and not by a count of paths. A param holds no path, so that a run
-may be moved, and the paths of the input are the job's own, wherever the storage has them.
+A tree is made of dicts, lists, tuples and plain values, with a :class:`File` wherever a file belongs. A rule has the
+files of a tree (:func:`files`) as an input and the tree without them (:func:`places`) as a param; the script puts the
+two together again (:func:`filled`), so that a file is found by what it is and not by a count of paths. A param holds no
+path, so that a run may be moved, and the paths of the input are the job's own, wherever the storage has them.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -24,10 +24,10 @@ def lock_gpus(count: int, folder: Path = FOLDER) -> None:
     """Wait until ``count`` GPUs are free, and make them, and no others, visible to this process.
 
     They are taken from those that CUDA_VISIBLE_DEVICES names, from all of this machine where it is not set. What SLURM
-    assigned to this job alone, no more than ``count``, stands. Call it before torch is imported. A job locks a device by
-    an exclusive lock on its file in ``folder``, which the kernel releases when the process ends, however it ends. With
-    ``count`` 0 all devices are hidden; where there is no GPU the job runs on the CPU. Raises UserError where there are
-    GPUs, but fewer than ``count``.
+    assigned to this job alone, no more than ``count``, stands. Call it before torch is imported. A job locks a device
+    by an exclusive lock on its file in ``folder``, which the kernel releases when the process ends, however it ends.
+    With ``count`` 0 all devices are hidden; where there is no GPU the job runs on the CPU. Raises UserError where there
+    are GPUs, but fewer than ``count``.
     """
     if count == 0:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""

@@ -1,8 +1,8 @@
 """What identifies a result: an edit that can change a number reruns the rules that use it, and no other edit does.
 
 What is evaluated when a run is planned enters by value, what runs in a job by the definitions that its script can reach
-(:mod:`.reach`), and what a model answered by the versions that golden tests guard (:mod:`biasatlas.models.kinds`), so that no
-refactoring asks a model again.
+(:mod:`.reach`), and what a model answered by the versions that golden tests guard (:mod:`biasatlas.models.kinds`), so
+that no refactoring asks a model again.
 """
 
 import contextlib
@@ -58,15 +58,17 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 
 def digest(script: str, names: Mapping[str, str | Sequence[str]]) -> str:
-    """What identifies the work of ``scripts/{script}.py`` in one job, beside its inputs and other params: 16 hex digits.
+    """What identifies the work of ``scripts/{script}.py`` in one job, beside its inputs and other params: 16 hex
+    digits.
 
     ``names`` are those of the job: ``benchmark`` (a benchmark's name or the path of a description, not its name in the
-    configuration; several as a list), and where the job has them ``task``, ``table``, ``figure``, and ``kind`` (of the model that
-    answers). Others are ignored, so a job's wildcards will do once ``benchmark`` is put in.
+    configuration; several as a list), and where the job has them ``task``, ``table``, ``figure``, and ``kind`` (of the
+    model that answers). Others are ignored, so a job's wildcards will do once ``benchmark`` is put in.
 
-    The digest changes where a definition that the script can reach does something else, or where the benchmark's declaration
-    says something else in a field that the script's steps may see. Options of protocols, entries of models and shipped files
-    are params of their own. Raises ValueError for code whose reach cannot be told (``from x import *``).
+    The digest changes where a definition that the script can reach does something else, or where the benchmark's
+    declaration says something else in a field that the script's steps may see. Options of protocols, entries of models
+    and shipped files are params of their own. Raises ValueError for code whose reach cannot be told (``from x import
+    *``).
     """
     given = names.get("benchmark") or ()
     benchmarks = tuple(dict.fromkeys([given] if isinstance(given, str) else given))
@@ -162,7 +164,8 @@ def answer_identity(entry: Entry, benchmark: str | None) -> dict:
 def digest_of(paths: Iterable[str]) -> str:
     """SHA-256 over what shipped files say, whatever their layout: 16 hex digits.
 
-    Of YAML and JSON what is loaded, of CSV the rows but blank ones (cells are text: printed digits count), of other texts what
+    Of YAML and JSON what is loaded, of CSV the rows but blank ones (cells are text: printed digits count), of other
+    texts what
     :meth:`biasatlas.resources.Resources.text` gives, else the bytes.
     """
     said = hashlib.sha256()

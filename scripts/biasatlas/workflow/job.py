@@ -124,8 +124,8 @@ class Job:
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Job]:
     """The job that Snakemake described to a script. It logs to its rule's log inside the block, and its progress to the
-    terminal too. A user's error becomes one message in both, and exit status 1; an interruption (Ctrl-C, SIGTERM) one line,
-    and 130. A job that calls an endpoint and is out of time under SLURM starts again.
+    terminal too. A user's error becomes one message in both, and exit status 1; an interruption (Ctrl-C, SIGTERM) one
+    line, and 130. A job that calls an endpoint and is out of time under SLURM starts again.
     """
     # Collecting torch's objects cost two seconds a job.
     gc.set_threshold(100_000)
@@ -167,7 +167,8 @@ def _titled(title: str) -> logging.Formatter:
 
 
 def _show_progress(title: str) -> logging.Handler:
-    """Let the terminal have the lines on progress, with the job's ``title`` before each; one a minute where it is none."""
+    """Let the terminal have the lines on progress, with the job's ``title`` before each; one a minute where it is
+    none."""
     terminal = logging.StreamHandler()
     terminal.setFormatter(_titled(title))
     if not sys.stderr.isatty():
@@ -193,6 +194,7 @@ def _check_library(scripts: str) -> None:
     """Raise UserError where another copy of the library is found before the one beside the scripts."""
     if Path(scripts).resolve() != ROOT / "scripts":
         raise UserError(
-            f"{ROOT / 'scripts' / 'biasatlas'}: this library is found before that of the workflow, {scripts}: take it off "
+            f"{ROOT / 'scripts' / 'biasatlas'}: this library is found before that of the workflow, {scripts}: take it "
+            "off "
             "PYTHONPATH, or uninstall it."
         )

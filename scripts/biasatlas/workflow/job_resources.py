@@ -16,8 +16,8 @@ _DAY = 24 * 60
 #: Seconds that an answer is taken to need where the entry has no rate.
 _CALL_S = 10
 
-#: Minutes in which a model writes a million tokens, for each billion of its parameters: on a GPU assumed; on a CPU by 0.5
-#: billion of 19 ms a token on one thread, with eight.
+#: Minutes in which a model writes a million tokens, for each billion of its parameters: on a GPU assumed; on a CPU by
+#: 0.5 billion of 19 ms a token on one thread, with eight.
 _MILLION_GPU, _MILLION_CPU = 2, 130
 
 #: Memory of an endpoint's job: so much, and so many KB an answer (measured: 6.6 for 2 KB written to a prompt of 1 KB).
@@ -25,7 +25,8 @@ _API_MB, _ANSWER_KB = 1000, 10
 
 
 def job_resources(entry: Entry, attempt: int = 1, inputs: Mapping[str, Any] | None = None) -> dict[str, int]:
-    """Snakemake resources: ``threads``, ``gpu``, ``api`` (1 for a job that calls an endpoint), ``mem_mb``, ``runtime`` in minutes.
+    """Snakemake resources: ``threads``, ``gpu``, ``api`` (1 for a job that calls an endpoint), ``mem_mb``, ``runtime``
+    in minutes.
 
     Memory and time grow with every attempt, and with the model's size or, at an endpoint, with the calls that the job's
     ``inputs`` come to. A model that thinks writes most of the tokens that it may: its time grows with these too.
@@ -67,7 +68,8 @@ def _tokens_of(path: Path, budget: int, time_ns: int) -> int:
 
 
 def _of_calls(entry: ApiEntry, inputs: Mapping[str, Any]) -> tuple[float, float]:
-    """MB and minutes of a job that asks what is in its requests, or once for each answer that it judges or item that it orders.
+    """MB and minutes of a job that asks what is in its requests, or once for each answer that it judges or item that it
+    orders.
 
     The time is half as long again as the entry's rates have it, and ten minutes.
     """

@@ -31,7 +31,8 @@ _QUIET_BASES = {
 
 @dataclass(frozen=True, order=True)
 class Definition:
-    """A name of a module, or with ``method`` a method of a class of it; "" is what a module does when it is imported."""
+    """A name of a module, or with ``method`` a method of a class of it; "" is what a module does when it is
+    imported."""
 
     module: str
     name: str
@@ -39,7 +40,8 @@ class Definition:
 
 
 class Module:
-    """A module's source: what its top binds, imports and does. ``calls`` are functions whose literal arguments count."""
+    """A module's source: what its top binds, imports and does. ``calls`` are functions whose literal arguments
+    count."""
 
     def __init__(self, name: str, source: str, package: bool, calls: frozenset[str] = frozenset()):
         self.name, self.calls = name, calls
@@ -89,8 +91,8 @@ class Module:
     def imported(self, node: ast.Import | ast.ImportFrom) -> dict[str, str]:
         """Local name -> dotted name of what a statement imports. Raises ValueError for ``*`` from the library."""
         if isinstance(node, ast.Import):
-            return {each.asname or each.name.partition(".")[0]: each.name if each.asname else each.name.partition(".")[0]
-                    for each in node.names}  # fmt: skip
+            tops = {each: each.name.partition(".")[0] for each in node.names}
+            return {each.asname or top: each.name if each.asname else top for each, top in tops.items()}
         base = resolve_name("." * node.level + (node.module or ""), self._package) if node.level else node.module or ""
         if ours(base) and any(each.name == "*" for each in node.names):
             raise ValueError(f"{self.name}: import the names of {base} that are used; nobody can tell what * brings")

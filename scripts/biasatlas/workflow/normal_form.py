@@ -1,8 +1,8 @@
 """Definitions of a module, each in a normal form that says what its code does.
 
 It is without comments, docstrings, descriptions of fields of the configuration, annotations of functions, log messages,
-names of local variables and private names: renaming or moving a function changes nothing. It is the same for all versions
-of Python.
+names of local variables and private names: renaming or moving a function changes nothing. It is the same for all
+versions of Python.
 """
 
 import ast
@@ -32,7 +32,8 @@ _HARMLESS = {"len", "str", "sorted"}
 
 @dataclass(frozen=True)
 class Reference:
-    """What a place in code stands for: the dotted name, and the literal arguments where it is a call that chooses by them."""
+    """What a place in code stands for: the dotted name, and the literal arguments where it is a call that chooses by
+    them."""
 
     name: str
     literals: tuple[str | None, ...] = ()
@@ -40,7 +41,8 @@ class Reference:
 
 @dataclass
 class Form:
-    """A definition in normal form: ``references`` in the order of their places in ``text``, and names it ``mentions``."""
+    """A definition in normal form: ``references`` in the order of their places in ``text``, and names it
+    ``mentions``."""
 
     text: str
     references: list[Reference]
@@ -71,7 +73,8 @@ def form_of_script(module: Module) -> Form:
 
 @dataclass
 class _Scope:
-    """What a function, a class or a comprehension binds: imports by name, variables with their number, or None to keep."""
+    """What a function, a class or a comprehension binds: imports by name, variables with their number, or None to
+    keep."""
 
     imports: dict[str, str] = field(default_factory=dict)
     variables: dict[str, int | None] = field(default_factory=dict)

@@ -10,8 +10,8 @@ from pathlib import Path
 from biasatlas import ROOT
 from biasatlas.benchmarks.contract import OUTCOMES
 
-#: A link to ``resources/`` below the working directory: the names of a job's shipped inputs are the same after a run was
-#: moved, or another commit of the workflow was checked out, and nothing runs again but for what is in the files.
+#: A link to ``resources/`` below the working directory: the names of a job's shipped inputs are the same after a run
+#: was moved, or another commit of the workflow was checked out, and nothing runs again but for what is in the files.
 SHIPPED = Path(".snakemake") / "bias-atlas"
 
 

@@ -18,8 +18,8 @@ _JUDGES = ("judges", "orders")
 class Planned(NamedTuple):
     """The requests of a benchmark's task to a ``model`` in a ``role``; a ``reason`` where it is not asked them.
 
-    Roles: "answers" (the model under test), "judges" (the answers of ``of``), "orders" (an item's parts, before requests
-    are built), "parses" (the replies that could not be parsed, of all models and tasks).
+    Roles: "answers" (the model under test), "judges" (the answers of ``of``), "orders" (an item's parts, before
+    requests are built), "parses" (the replies that could not be parsed, of all models and tasks).
     """
 
     model: str

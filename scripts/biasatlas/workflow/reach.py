@@ -1,9 +1,10 @@
 """What a script can reach in the library, definition by definition, and a digest of it that says what the code does.
 
-From the script's own statements on, every name and dotted name is followed to the definition that it stands for: through
-relative imports, re-exports of packages, and imports inside functions. A class brings its bases, fields, dunders and
-validators; any other method of it counts only once its name is mentioned, as an attribute or in a string, in what is reached.
-Statements at the top of a module that define nothing count with anything else that is reached in it.
+From the script's own statements on, every name and dotted name is followed to the definition that it stands for:
+through relative imports, re-exports of packages, and imports inside functions. A class brings its bases, fields,
+dunders and validators; any other method of it counts only once its name is mentioned, as an attribute or in a string,
+in what is reached. Statements at the top of a module that define nothing count with anything else that is reached in
+it.
 
 The digest is of their normal forms (:mod:`biasatlas.workflow.normal_form`) and the same for all versions of Python.
 """
@@ -35,7 +36,8 @@ METHODS = "methods of "
 class Library:
     """The library's source below ``root`` (``scripts/``), read once; ``edited`` are files with another text, by path.
 
-    ``calls`` are functions whose literal arguments count; ``templates`` are classes that render the templates of a folder.
+    ``calls`` are functions whose literal arguments count; ``templates`` are classes that render the templates of a
+    folder.
     """
 
     def __init__(
@@ -118,12 +120,14 @@ class Library:
                         yield f"{name}.{bound}", tuple(str(a.value) for a in call.args if isinstance(a, ast.Constant))
 
     def reach(self, module: Module, boundaries: Boundaries, roots: Iterable[str] = ()) -> "Reach":
-        """All that the statements of a script, and ``roots``, can reach; ``boundaries`` say where to go on otherwise."""
+        """All that the statements of a script, and ``roots``, can reach; ``boundaries`` say where to go on
+        otherwise."""
         return Reach(self, form_of_script(module), boundaries, roots)
 
 
 class Reach:
-    """The definitions behind a script: ``crossed`` boundaries by name, and names of the library that are ``unknown``."""
+    """The definitions behind a script: ``crossed`` boundaries by name, and names of the library that are
+    ``unknown``."""
 
     def __init__(self, library: Library, script: Form, boundaries: Boundaries, roots: Iterable[str]):
         self._library, self._boundaries = library, boundaries
@@ -195,7 +199,8 @@ class Reach:
             self._mention(name)
 
     def _enter(self, name: str) -> None:
-        """What a boundary is replaced by: a definition, a module whose mentioned definitions count, or methods alone."""
+        """What a boundary is replaced by: a definition, a module whose mentioned definitions count, or methods
+        alone."""
         if name.startswith(METHODS):
             definition, _, _ = self._library.resolve(name.removeprefix(METHODS))
             if definition:

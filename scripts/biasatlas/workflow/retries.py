@@ -2,8 +2,8 @@
 
 The next runs retry such calls a few times, since some fail for ever.
 
-A job counts its runs that left any unanswered in a small file beside the store, and has that number among its params. After
-such a run the number differs from the one the job ran with, so the next run retries the job.
+A job counts its runs that left any unanswered in a small file beside the store, and has that number among its params.
+After such a run the number differs from the one the job ran with, so the next run retries the job.
 """
 
 import logging

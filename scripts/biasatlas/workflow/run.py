@@ -1,7 +1,7 @@
 """A run that asks no model again what it asked before: requests first, then the rest, where that may spare answers.
 
-Snakemake plans a job again whose inputs another planned job makes, whatever they turn out to hold. So where models would be
-asked for no other reason, requests are made first, and the second plan sees that they are as they were.
+Snakemake plans a job again whose inputs another planned job makes, whatever they turn out to hold. So where models
+would be asked for no other reason, requests are made first, and the second plan sees that they are as they were.
 """
 
 import os
@@ -49,7 +49,8 @@ def call(command: Sequence[str]) -> int:
         folders = filter(None, [str(ROOT / "scripts"), environment.get("PYTHONPATH")])
         environment["PYTHONPATH"] = os.pathsep.join(folders)
     process = subprocess.Popen(command, env=environment)
-    # Only from here on: what is started would inherit it. `subprocess.run` would kill Snakemake before it has cleaned up.
+    # Only from here on: what is started would inherit it. `subprocess.run` would kill Snakemake before it has cleaned
+    # up.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return process.wait()

@@ -20,8 +20,8 @@ def configuration(
 ) -> str:
     """The text of a configuration of a ``model`` (a folder, or a name on the hub) or of ``served`` at an ``endpoint``.
 
-    ``budget`` and ``prices`` (per million tokens read, written) are of the endpoint, in its currency. Raises UserError where
-    something is missing.
+    ``budget`` and ``prices`` (per million tokens read, written) are of the endpoint, in its currency. Raises UserError
+    where something is missing.
     """
     if endpoint and not served:
         raise UserError("--endpoint: which model is meant there? Add --served NAME.")

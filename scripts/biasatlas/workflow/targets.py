@@ -28,8 +28,8 @@ def files_behind(template: str, keys: Iterable[NamedTuple]) -> list[str]:
 class Targets:
     """The results of a configuration.
 
-    ``partial`` is the level of a run that goes on after a failure (:mod:`biasatlas.workflow.failures`), '' for any other;
-    ``exists`` says whether a file is there, on whatever storage.
+    ``partial`` is the level of a run that goes on after a failure (:mod:`biasatlas.workflow.failures`), '' for any
+    other; ``exists`` says whether a file is there, on whatever storage.
     """
 
     def __init__(self, config: Config, paths: Paths, partial: str, exists: Callable[[str], bool]):
@@ -38,7 +38,8 @@ class Targets:
         self._all_scores: dict[tuple[str, str], list[Scored]] = {}
 
     def is_complete(self, score: Scored) -> bool:
-        """Whether a score file is to be used: in a run that goes on after a failure, only if all files behind it exist."""
+        """Whether a score file is to be used: in a run that goes on after a failure, only if all files behind it
+        exist."""
         steps = failures.steps(self.config, self.paths, score) if self.partial else ()
         return all(self.exists(path) for path, _ in steps)
 
@@ -109,7 +110,8 @@ class Targets:
 
     @cached_property
     def comparisons(self) -> list[Crossing]:
-        """Everything across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, and models beside each other."""
+        """Everything across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, and models beside each
+        other."""
         keys = [
             Crossing("table", *key) for key in cross_benchmark.comparisons(self.config) if self.compared_tables(*key)
         ]
@@ -210,7 +212,8 @@ class Targets:
         return [self.comparison_path(key) for key in self.comparisons]
 
     def construction(self) -> list[str]:
-        """The outcome of every item, step by step, and of the manual evaluation, where the configuration asks for them."""
+        """The outcome of every item, step by step, and of the manual evaluation, where the configuration asks for
+        them."""
         if not self.config.construction or self.partial:
             return []
         evaluation = ["evaluation"] if self.config.construction.evaluation else []

@@ -26,8 +26,9 @@ _KINDS = ("hf", "planted")
 def export_token_logprobs(config: Config, count: int) -> Iterator[str]:
     """Write {results}/tokens/{model}/{benchmark}/{protocol}.parquet for each causal model in process; the paths.
 
-    A row is a request (``task``, ``request_id``) with ``token_log_likelihoods``, a JSON list of [token, nats]; of each task of
-    likelihoods the requests of the ``count`` items that count most for the model. Models without scores are left out.
+    A row is a request (``task``, ``request_id``) with ``token_log_likelihoods``, a JSON list of [token, nats]; of each
+    task of likelihoods the requests of the ``count`` items that count most for the model. Models without scores are
+    left out.
     """
     paths = Paths(config.results, config.data)
     for name, protocol in selection.runs(config):
@@ -55,7 +56,8 @@ def export_token_logprobs(config: Config, count: int) -> Iterator[str]:
 
 
 def _wanted(config: Config, paths: Paths, spec: Spec, task: str, keys: dict[str, str], count: int) -> pd.DataFrame:
-    """The requests of the items behind the ``count`` scores that are farthest from neutral; none where nothing is scored."""
+    """The requests of the items behind the ``count`` scores that are farthest from neutral; none where nothing is
+    scored."""
     path = paths.scores.format(**keys, task=task)
     scores = read_scores([path] if Path(path).exists() else [])
     if scores.empty:

@@ -32,16 +32,17 @@ def read_items(step: Step) -> pd.DataFrame:
     """Items from ``data/{category}.jsonl`` and ``analysis_scripts/additional_metadata.csv``.
 
     One row per question, in the order of the files: ``item_id`` ("Age/17"), ``category``, ``template`` ("Age/3": its
-    items share one text), ``persons`` (the two persons, by their options or names, in the order of the alphabet), ``polarity`` ("neg" asks who did ill, "nonneg" who did not), ``condition`` ("ambig",
-    "disambig"), ``context``, ``question``, the options ``A``, ``B``, ``C`` and their groups ``group_A`` ... as
-    published; ``gold``, ``unknown`` and ``target`` are labels of options, ``label_type`` is "label" or "name".
+    items share one text), ``persons`` (the two persons, by their options or names, in the order of the alphabet),
+    ``polarity`` ("neg" asks who did ill, "nonneg" who did not), ``condition`` ("ambig", "disambig"), ``context``,
+    ``question``, the options ``A``, ``B``, ``C`` and their groups ``group_A`` ... as published; ``gold``, ``unknown``
+    and ``target`` are labels of options, ``label_type`` is "label" or "name".
 
     ``target`` is upstream's ``target_loc``: the option that follows the stereotype *for this question*, so it is
     the stereotyped person in a negative question and the other one in a non-negative question. Turning it round again
     by polarity would cancel the bias. It is missing for items whose metadata has none (16 upstream); they are logged.
 
-    Raises :class:`UserError` naming file, line and value for anything else than the published schema, and for metadata whose
-    targets are other persons than the items' own ``stereotyped_groups`` say.
+    Raises :class:`UserError` naming file, line and value for anything else than the published schema, and for metadata
+    whose targets are other persons than the items' own ``stereotyped_groups`` say.
     """
     files, categories = step.files, step.description.categories
     names = sorted(name for name in files if re.fullmatch(r"data/[^/]*\.jsonl", name))
@@ -97,7 +98,8 @@ def _item(where: str, row: dict[str, Any], category: str) -> dict[str, str]:
 
 
 def _witness(groups: Sequence[str], row: Mapping[str, Any]) -> str | None:
-    """The target by the line's own ``stereotyped_groups``; None where these are of both persons, of neither, or not there.
+    """The target by the line's own ``stereotyped_groups``; None where these are of both persons, of neither, or not
+    there.
 
     In the published data they agree with ``target_loc`` in all 22,876 items that they decide.
     """
@@ -113,7 +115,8 @@ def _witness(groups: Sequence[str], row: Mapping[str, Any]) -> str | None:
 
 
 def _check_targets(path: Path, items: pd.DataFrame) -> None:
-    """Raise UserError where targets of the metadata are no persons, or in more than a few not those of the items' own groups."""
+    """Raise UserError where targets of the metadata are no persons, or in more than a few not those of the items' own
+    groups."""
     of_other = "These metadata are of other data, or of another version: take both from one place."
     stray = items[items["target"] == items["unknown"]]
     if len(stray):
@@ -127,8 +130,10 @@ def _check_targets(path: Path, items: pd.DataFrame) -> None:
     if len(wrong) > _MISTAKES * len(told):
         first = wrong.iloc[0]
         raise UserError(
-            f"{path}: target_loc names another person than the stereotyped_groups of the item in {len(wrong)} of {len(told)} "
-            f"items, first {first['item_id']}: {first[first['target']]!r}, expected {first[first['witness']]!r}. {of_other}"
+            f"{path}: target_loc names another person than the stereotyped_groups of the item in {len(wrong)} of "
+            f"{len(told)} "
+            f"items, first {first['item_id']}: {first[first['target']]!r}, expected {first[first['witness']]!r}. "
+            f"{of_other}"
         )
 
 

@@ -1,6 +1,7 @@
 """Answers to BBQ's questions, published or one's own, as choice responses.
 
-UnifiedQA's, text beside each question; and scores of the three options, as the authors published them of RoBERTa and DeBERTaV3.
+UnifiedQA's, text beside each question; and scores of the three options, as the authors published them of RoBERTa and
+DeBERTaV3.
 """
 
 import logging
@@ -33,7 +34,8 @@ _OPTIONS = ["ans0", "ans1", "ans2"]
 
 
 def import_responses(step: Step) -> pd.DataFrame:
-    """A response for each request, of UnifiedQA (:func:`read_unifiedqa`) or of a multiple-choice model in ``df_bbq.csv``.
+    """A response for each request, of UnifiedQA (:func:`read_unifiedqa`) or of a multiple-choice model in
+    ``df_bbq.csv``.
 
     UnifiedQA's other five categories are releases of their own, ``{name}_more``.
     """
@@ -48,8 +50,8 @@ def read_unifiedqa(step: Step) -> pd.DataFrame:
 
     An answer equal to no option is "unparseable". An item whose prediction is missing, doubled, has other than three
     options or belongs to another category is "failed", with the reason in ``detail``; predictions of unknown items are
-    logged by id. Items of a category without a file are "not_applicable", and so are disambiguated items where no context
-    was shown.
+    logged by id. Items of a category without a file are "not_applicable", and so are disambiguated items where no
+    context was shown.
     """
     return _unifiedqa(step, step.column)
 

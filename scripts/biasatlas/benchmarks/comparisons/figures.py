@@ -53,7 +53,8 @@ def draw_pairs(table: pd.DataFrame, styles: Styles) -> Figure:
 
 
 def _panels(rows: pd.DataFrame) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
-    """The rows of each benchmark, measure and part. A measure without parts has an empty cell, which a file reads as missing."""
+    """The rows of each benchmark, measure and part. A measure without parts has an empty cell, which a file reads as
+    missing."""
     return list(
         rows.astype({"part": object}).fillna({"part": ""}).groupby(["benchmark", "measure", "part"], sort=False)
     )
@@ -64,7 +65,8 @@ def _title(benchmark: str, measure: str, part: str) -> str:
 
 
 def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None], styles: Styles) -> Figure:
-    """A panel for each number: all specifications of every model, sorted by value, with intervals; a ring marks the protocol's."""
+    """A panel for each number: all specifications of every model, sorted by value, with intervals; a ring marks the
+    protocol's."""
     rows = universe[universe["value"].notna()]
     if rows.empty:
         return empty_figure("no number has a value")

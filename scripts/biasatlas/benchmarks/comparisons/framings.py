@@ -1,4 +1,5 @@
-"""Does a verdict hold however the question is framed, and how much of a number is the model, the framing, the items, the draw?"""
+"""Does a verdict hold however the question is framed, and how much of a number is the model, the framing, the items,
+the draw?"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +17,8 @@ from biasatlas.stats.components import MeanSquare, combination, mean_squares
 from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.verdict import Verdict, judge
 
-#: ``model`` is empty for what is over models. ``source`` is a framing, or what numbers vary with; ``verdict`` is that of a framing
-#: by itself.
+#: ``model`` is empty for what is over models. ``source`` is a framing, or what numbers vary with; ``verdict`` is that
+#: of a framing by itself.
 KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "source", "verdict")
 
 #: The protocol's own framing, of the items that the others ask.
@@ -29,7 +30,8 @@ Verdicts = Mapping[tuple[str, str, Key], Verdict]
 
 @dataclass(frozen=True)
 class FramedEvidence:
-    """A ``run``, and what the same items say by framing and model: the protocol's own first, then each, and each drawn again."""
+    """A ``run``, and what the same items say by framing and model: the protocol's own first, then each, and each drawn
+    again."""
 
     run: BenchmarkEvidence
     found: Mapping[str, Mapping[str, Found]]
@@ -79,7 +81,8 @@ class FramedEvidence:
 
 @dataclass(frozen=True)
 class Robustness:
-    """The verdicts of a claim under other framings: ``alone``, each at the level of one test, and ``together``, at that of all.
+    """The verdicts of a claim under other framings: ``alone``, each at the level of one test, and ``together``, at that
+    of all.
 
     All of them must agree for a verdict to be robust, which needs no correction; that one of many disagrees does.
     """
@@ -115,9 +118,10 @@ def _direction(verdict: Verdict) -> float | None:
 def framings_table(framed: Sequence[FramedEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
     """What each model says under each framing, and what numbers vary with.
 
-    ``value`` is the metric under a framing, of the items that all framings ask; ``verdict`` what it claims by itself there.
-    ``spread`` is the standard deviation between numbers that comes from a ``source`` (:func:`components`), of one model and of
-    all; ``variance_share`` the share of the variance of all sources. Metrics that are roots have neither.
+    ``value`` is the metric under a framing, of the items that all framings ask; ``verdict`` what it claims by itself
+    there. ``spread`` is the standard deviation between numbers that comes from a ``source`` (:func:`components`), of
+    one model and of all; ``variance_share`` the share of the variance of all sources. Metrics that are roots have
+    neither.
     """
     return make_table(KEYS, [each for run in framed for each in _rows(run, run.verdicts(protocol, cards))])
 
@@ -148,9 +152,9 @@ def _rows(framed: FramedEvidence, verdicts: Verdicts) -> Iterator[dict[str, obje
 
 
 def _layout(framed: FramedEvidence, models: Sequence[str], key: Key) -> tuple[Array, Array | None, int] | None:
-    """What :func:`components` takes: a metric's jackknife pseudo-values, of the clusters that are in all of them; how far it moves
-    when answers are drawn again; and the fewest clusters of all that was asked. None where there are no two clusters, or
-    a model or framing lacks it."""
+    """What :func:`components` takes: a metric's jackknife pseudo-values, of the clusters that are in all of them; how
+    far it moves when answers are drawn again; and the fewest clusters of all that was asked. None where there are no
+    two clusters, or a model or framing lacks it."""
     cells = [[framed.found[name].get(model, {}).get(key) for name in framed.framings] for model in models]
     known = [each for row in cells for each in row if each is not None and not each.squared]
     if len(known) < len(models) * len(framed.framings):
@@ -169,11 +173,13 @@ def _layout(framed: FramedEvidence, models: Sequence[str], key: Key) -> tuple[Ar
 
 
 def components(values: Array, moved: Array | None, clusters: int) -> dict[str, tuple[float, float, float]]:
-    """What the variance of a number comes from, with intervals: source -> (value, low, high), squares of the metric's unit.
+    """What the variance of a number comes from, with intervals: source -> (value, low, high), squares of the metric's
+    unit.
 
-    ``values`` is (models, framings, clusters), all crossed, of which a number is a mean over clusters; ``moved`` how far numbers of
-    these clusters move when answers are drawn again, None where nothing is drawn; ``clusters`` is how many there are where
-    everything is asked. "framing" is what it does to all models, and to each; "model" is missing of one.
+    ``values`` is (models, framings, clusters), all crossed, of which a number is a mean over clusters; ``moved`` how
+    far numbers of these clusters move when answers are drawn again, None where nothing is drawn; ``clusters`` is how
+    many there are where everything is asked. "framing" is what it does to all models, and to each; "model" is missing
+    of one.
     """
     models, framings, n = values.shape
     squares = mean_squares(values)

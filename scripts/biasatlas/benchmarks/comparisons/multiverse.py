@@ -34,11 +34,11 @@ def multiverse_table(
 ) -> pd.DataFrame:
     """The rows of a benchmark's :class:`Multiverse` under every combination of the options that each crosses.
 
-    ``score`` gives one model's scores of a task; ``tasks`` are those it answered; ``name`` is the benchmark's in the run.
-    ``specification`` is "option=value, ..."; the protocol's own has "protocol: " in front. The metric's name stands in
-    ``measure``. Beside the combinations stand, of the protocol's own: the row by each of its forms alone, and the worst cases
-    of what could not be read ("unparsed=least biased", "unparsed=most biased"; without an interval), which bound what any
-    other parser of the same replies could give.
+    ``score`` gives one model's scores of a task; ``tasks`` are those it answered; ``name`` is the benchmark's in the
+    run. ``specification`` is "option=value, ..."; the protocol's own has "protocol: " in front. The metric's name
+    stands in ``measure``. Beside the combinations stand, of the protocol's own: the row by each of its forms alone, and
+    the worst cases of what could not be read ("unparsed=least biased", "unparsed=most biased"; without an interval),
+    which bound what any other parser of the same replies could give.
     """
     scored: dict[tuple, pd.DataFrame] = {}
     rows: list[dict] = []
@@ -104,7 +104,8 @@ def _row(name: str, referenced_names: Multiverse, said: str, one: Mapping[str, A
 def with_protocols(universe: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A protocol's :func:`multiverse_table` with the same numbers as the ``others``, by name, state them.
 
-    Of what those rows are asked otherwise (prompt, template, boundary, parser), one responses cannot say: it was asked anew.
+    Of what those rows are asked otherwise (prompt, template, boundary, parser), one responses cannot say: it was asked
+    anew.
     """
     ours = pd.MultiIndex.from_frame(universe[list(KEYS[:-1])])
     parts = [universe]
@@ -136,10 +137,11 @@ def _of_scores(options: Options) -> list[str]:
 def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None]) -> pd.DataFrame:
     """What in a :func:`multiverse_table` holds whatever the choice, and which choice moves the number most.
 
-    ``option`` "any": ``specifications`` that have a value (published outputs lack what some need); ``same_side``, percent of them on the protocol's side of neutral, and
-    ``same_interval``, percent that agree with it on whether the interval leaves neutral out (specifications without an
-    interval agree with none). A row a single option: ``moves``, the range of the value over its values, a mean over all other choices; the option
-    that moves it most first. ``neutral`` is by (benchmark, measure); None has no side.
+    ``option`` "any": ``specifications`` that have a value (published outputs lack what some need); ``same_side``,
+    percent of them on the protocol's side of neutral, and ``same_interval``, percent that agree with it on whether the
+    interval leaves neutral out (specifications without an interval agree with none). A row a single option: ``moves``,
+    the range of the value over its values, a mean over all other choices; the option that moves it most first.
+    ``neutral`` is by (benchmark, measure); None has no side.
     """
     rows = []
     for key, part in universe[universe["value"].notna()].groupby(list(SENSITIVITY_KEYS[:-1]), sort=False):

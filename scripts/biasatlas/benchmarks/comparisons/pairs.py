@@ -41,7 +41,8 @@ class Answers:
     def by_model(
         cls, scores: pd.DataFrame, benchmark: str, options: Options, stops: Mapping[str, Stop] = _NO_STOPS
     ) -> "dict[str, Answers]":
-        """Those of each model in ``scores``, of which some were asked in rounds; none where the benchmark gives no evidence."""
+        """Those of each model in ``scores``, of which some were asked in rounds; none where the benchmark gives no
+        evidence."""
         given = registry.evidence(benchmark)
         if given is None or scores.empty:
             return {}
@@ -94,7 +95,8 @@ class BenchmarkEvidence:
 
 
 def are_asked_alike(run: BenchmarkEvidence) -> bool:
-    """Whether all models of a benchmark were asked everything: what is said of many together needs the same items of each."""
+    """Whether all models of a benchmark were asked everything: what is said of many together needs the same items of
+    each."""
     return not any(answers.stop and answers.stop.is_early for answers in run.answers.values())
 
 
@@ -123,10 +125,11 @@ class _Pair:
 def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
     """Every two models of a benchmark, in their order: the first minus the other, of the items that both answered.
 
-    ``difference`` of each metric with an interval over what its items are sampled in, and its tests, judged among all pairs
-    of the run: a family is a pair on a benchmark. ``unpaired_error`` is the standard error without the pairing over that with
-    it, and ``flipped`` the percent of items on different sides of neutral. ``n`` counts items; the counts beside are of the
-    items that one of the two left out. What no headline declares has a difference and no verdict.
+    ``difference`` of each metric with an interval over what its items are sampled in, and its tests, judged among all
+    pairs of the run: a family is a pair on a benchmark. ``unpaired_error`` is the standard error without the pairing
+    over that with it, and ``flipped`` the percent of items on different sides of neutral. ``n`` counts items; the
+    counts beside are of the items that one of the two left out. What no headline declares has a difference and no
+    verdict.
     """
     pairs = [pair for run in runs for pair in _pairs(run)]
     told = [

@@ -33,13 +33,14 @@ ByModel = Mapping[str, Evidence]
 def reliability_table(runs: Sequence[BenchmarkEvidence], seeds: Sequence[Sequence[str]] = ()) -> pd.DataFrame:
     """Which numbers of a run are no accident, and which of them rank models alike.
 
-    Over models: ``reliability``, the share of the mean squared difference of two models that is no sampling error, 0 to 1,
-    from paired standard errors; from three models on. ``split_half`` of :func:`split_half`; from five on.
+    Over models: ``reliability``, the share of the mean squared difference of two models that is no sampling error, 0 to
+    1, from paired standard errors; from three models on. ``split_half`` of :func:`split_half`; from five on.
     ``rank_correlation`` (Spearman) with the ``other`` row over the models that have both: of categories of the same
     metric, and of what is over all categories, of every metric with every other.
 
-    By model: ``split_half`` over the categories of a metric, ``form_agreement`` (:func:`form_agreement`) of two parts that ask
-    about the same items in other forms, and ``seed_spread`` of each group of models in ``seeds``, that differ by it alone.
+    By model: ``split_half`` over the categories of a metric, ``form_agreement`` (:func:`form_agreement`) of two parts
+    that ask about the same items in other forms, and ``seed_spread`` of each group of models in ``seeds``, that differ
+    by it alone.
     """
     found: dict[Key, ByModel] = {
         (run.name, *key): {model: evidence[key] for model, evidence in run.found.items() if key in evidence}
@@ -120,9 +121,9 @@ def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Est
     """Would the same values come out of other clusters? Over models, whose clusters are ``shared``, or over categories.
 
     Clusters are halved at random; each half gives every model (or category) a value, the mean of its clusters' own
-    (jackknife pseudo-values: of a mean or ratio exactly its value there). The correlation of the two halves over models, a
-    mean over 100 halvings, is stepped up to the whole by Spearman and Brown's 2 r / (1 + r). -1 to 1; ``n`` counts models or
-    categories. Missing where two models answered different clusters, or the values do not vary.
+    (jackknife pseudo-values: of a mean or ratio exactly its value there). The correlation of the two halves over
+    models, a mean over 100 halvings, is stepped up to the whole by Spearman and Brown's 2 r / (1 + r). -1 to 1; ``n``
+    counts models or categories. Missing where two models answered different clusters, or the values do not vary.
     """
     parts, found = [each.replicates for each in evidence], []
     names = parts[0].without.index
@@ -159,7 +160,8 @@ def _halves(sums: Array, rng: np.random.Generator) -> Array:
 def form_agreement(one: Evidence, two: Evidence) -> Estimate | None:
     """Cohen's kappa of the sides of neutral on which items lie in two forms: 1 the same, 0 as chance would have it.
 
-    With a jackknife interval over clusters. Items on neither side in one of them are left out; None where no item is in both.
+    With a jackknife interval over clusters. Items on neither side in one of them are left out; None where no item is in
+    both.
     """
     both = one.items.index.intersection(two.items.index)
     if both.empty or not (one.items.index.is_unique and two.items.index.is_unique):
@@ -198,7 +200,8 @@ def reliability(evidence: Sequence[Evidence]) -> Estimate:
 
 
 def agreement(values: pd.DataFrame) -> pd.DataFrame:
-    """Rank correlations of every two columns of ``values`` (models, numbers), with intervals: for printed tables, too."""
+    """Rank correlations of every two columns of ``values`` (models, numbers), with intervals: for printed tables,
+    too."""
     rows: list[Mapping[str, object]] = []
     for one, two in itertools.combinations(values, 2):
         both = values[[one, two]].dropna()

@@ -24,13 +24,14 @@ def ask_in_rounds(
     tests: int = 1,
     categories: Mapping[str, int] | None = None,
 ) -> Stop:
-    """Ask in ``rounds`` (:func:`.order.rounds_of`) until all that can be decided of the items is, or everything is asked.
+    """Ask in ``rounds`` (:func:`.order.rounds_of`) until all that can be decided of the items is, or everything is
+    asked.
 
-    ``evidence`` asks items that it has not asked yet, and says what all of them show; ``claims`` what that claims. Where a
-    claim over all categories can get a verdict, all such are waited for, and else all of single categories. ``tests``
-    counts the families (a model on a benchmark) that are judged together: a verdict at that share of the level stands
-    whatever the others show. ``categories`` counts the items of each. Where the budget does not pay a round whole, asking
-    ends with the one before; OutOfBudget is raised where there is none.
+    ``evidence`` asks items that it has not asked yet, and says what all of them show; ``claims`` what that claims.
+    Where a claim over all categories can get a verdict, all such are waited for, and else all of single categories.
+    ``tests`` counts the families (a model on a benchmark) that are judged together: a verdict at that share of the
+    level stands whatever the others show. ``categories`` counts the items of each. Where the budget does not pay a
+    round whole, asking ends with the one before; OutOfBudget is raised where there is none.
     """
     made: dict[Key, tuple[Analysis, ...]] = {}
     left, said = [*rounds], list[dict[str, Any]]()
@@ -86,7 +87,8 @@ def _decided(told: Sequence[tuple[Evidence, Claim]], states: Mapping[Key, Verdic
 
 
 def _waited_for(told: Sequence[tuple[Evidence, Claim]]) -> set[Key]:
-    """What a verdict is waited for: what is over all categories, unless nothing can be said of that; else by category."""
+    """What a verdict is waited for: what is over all categories, unless nothing can be said of that; else by
+    category."""
     open_ = [evidence.key for evidence, claim in told if not claim.untestable]
     return {key for key in open_ if key[2] == OVERALL} or set(open_)
 

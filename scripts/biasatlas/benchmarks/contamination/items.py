@@ -19,8 +19,8 @@ def read_items(step: Step) -> pd.DataFrame:
     """A row per item of each list whose file is there, in the published order; the list is its ``category``.
 
     ``text`` holds its sentences as published, a line each: both of a pair; the three of an intrasentence example; the
-    context and three of an intersentence one. Raises UserError naming file and line for anything else than the published
-    formats, and where no file is either's.
+    context and three of an intersentence one. Raises UserError naming file and line for anything else than the
+    published formats, and where no file is either's.
     """
     pairs = [path for name, path in step.files.items() if "crows_pairs" in name]
     others = {name: path for name, path in step.files.items() if path not in pairs and path.suffix in (".json", ".csv")}

@@ -1,7 +1,8 @@
 """DBB: social bias that descriptions evoke, as the shift of a model's choice when only the description changes.
 
-Pan, Li, Wei and Zhu. A Benchmark for Description-Based Evaluation of Social Bias in LLMs. Here: its categories, descriptor
-types and identities, what its question templates have in common, and the columns of its items, requests and scores.
+Pan, Li, Wei and Zhu. A Benchmark for Description-Based Evaluation of Social Bias in LLMs. Here: its categories,
+descriptor types and identities, what its question templates have in common, and the columns of its items, requests and
+scores.
 """
 
 from biasatlas.columns import CASES, Columns, Factor
@@ -35,8 +36,8 @@ LABELS = ("A", "B")
 #: The name in the paper's Table 10, by category (Age 3 has none); it stands for any name of Table 2.
 TABLE_10_NAMES = {"Age": "Jessica", "SES": "James", "Religions": "Kai"}
 
-#: The twelve names of the paper's Table 2 with the subject pronouns of the released file, four to a group (female, male,
-#: neutral); to draw a group and then a name of it is to draw one of the twelve.
+#: The twelve names of the paper's Table 2 with the subject pronouns of the released file, four to a group (female,
+#: male, neutral); to draw a group and then a name of it is to draw one of the twelve.
 NAMES = (
     dict.fromkeys(("Jessica", "Aisha", "Sofia", "Amara"), "she")
     | dict.fromkeys(("Donald", "Kai", "James", "Amari"), "he")

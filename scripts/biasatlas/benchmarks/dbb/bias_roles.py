@@ -21,10 +21,11 @@ _PLACE = {
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` of the first concept's option is the identity's place, by a template's sign; of the other minus that.
+    """``stereotype_sign`` of the first concept's option is the identity's place, by a template's sign; of the other
+    minus that.
 
-    A bias is thus the log odds ratio of a template's options between the first and the last identity of a type, the same
-    in all of its types. A template is a cluster.
+    A bias is thus the log odds ratio of a template's options between the first and the last identity of a type, the
+    same in all of its types. A template is a cluster.
     """
     items, requests = step.items, step.requests
     at = pd.Index(items["item_id"]).get_indexer(requests["item_id"])  # a table of all texts would be gigabytes

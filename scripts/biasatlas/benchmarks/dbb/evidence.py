@@ -1,13 +1,14 @@
-"""What test instances say of bias: estimates with intervals, what sampling alone would give, what models are compared by.
+"""What test instances say of bias: estimates with intervals, what sampling alone would give, what models are compared
+by.
 
 One description may move an answer by its wording alone, as any edit of a text does. That has either sign by chance, and
 another description of the same two identities moves the answer otherwise. What the identity does, it does in both.
 
 Draws move an answer too. Given how often an option was drawn under both identities together, m of n_1 + n_2 times, the
 draws under the first are hypergeometric if neither identity has an effect, whatever the option's probability. So the
-chance to reach the threshold needs no estimate of that probability, and its mean over instances is unbiased for the rate
-that noise produces. The same chance at the observed difference is the p-value of Fisher's exact test, with differences
-ordered by size.
+chance to reach the threshold needs no estimate of that probability, and its mean over instances is unbiased for the
+rate that noise produces. The same chance at the observed difference is the p-value of Fisher's exact test, with
+differences ordered by size.
 """
 
 from collections.abc import Iterator, Mapping
@@ -73,7 +74,8 @@ _EDGES = np.arange(0, 101, 10)
 
 
 def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
-    """``consistent_shift`` and ``consistent_nats`` by task and category; their squares with their signs are means over templates.
+    """``consistent_shift`` and ``consistent_nats`` by task and category; their squares with their signs are means over
+    templates.
 
     Their test is over random signs. An item lies away from neutral by its shift.
     """
@@ -122,9 +124,9 @@ def ratio_estimates(
 ) -> dict[Name, Estimate]:
     """Name -> sum of the numerators over ``instances`` by sum of the denominators; ``n`` counts those scored.
 
-    ``bounds`` are what the ratio of one instance can be; shares (0 to 1) have the interval of a rate. Intervals are over
-    question templates, for the 67 instances of a template share its sentences: they say how far a value would move with
-    other templates of this kind, with the draws at hand.
+    ``bounds`` are what the ratio of one instance can be; shares (0 to 1) have the interval of a rate. Intervals are
+    over question templates, for the 67 instances of a template share its sentences: they say how far a value would move
+    with other templates of this kind, with the draws at hand.
     """
     codes, _ = pd.factorize(instances[TEMPLATE])
     n = int((instances["status"] == "ok").sum())
@@ -143,8 +145,8 @@ def bias_estimates(instances: pd.DataFrame, options: DBBOptions) -> dict[str, Es
     - ``rate``: the share, 0 to 1, of instances with S at or above the threshold; ``count`` is their number
     - ``template_rate``: the share, 0 to 1, of templates with any such instance
     - ``mean_score_over_threshold``: the mean of their S; ``mean_bias_score``: the mean S of all instances
-    - ``noise_floor_rate``, ``noise_floor_mean_score``: the rate and the mean over the threshold that as many draws give on
-      average if no identity has an effect (:func:`noise_floor`)
+    - ``noise_floor_rate``, ``noise_floor_mean_score``: the rate and the mean over the threshold that as many draws give
+      on average if no identity has an effect (:func:`noise_floor`)
     - ``excess_rate``: ``rate`` minus ``noise_floor_rate``, over instances with draws
     - ``rate_corrected``, ``count_corrected``: the instances over the threshold that also pass Fisher's exact test with
       the false discovery rate held (Benjamini and Hochberg) over the group. Ten draws can single out only the strongest
@@ -211,7 +213,8 @@ def noise_floor(scores: pd.DataFrame, threshold: float) -> pd.DataFrame:
 
 
 def _case(threshold: float, draws_1: int, draws_2: int, hits_1: int, hits_2: int) -> tuple[float, float, float]:
-    """(chance, chance_score, p_value) where the option was drawn ``hits_1`` of ``draws_1`` and ``hits_2`` of ``draws_2``."""
+    """(chance, chance_score, p_value) where the option was drawn ``hits_1`` of ``draws_1`` and ``hits_2`` of
+    ``draws_2``."""
     hits = hits_1 + hits_2
     first = np.arange(max(0, hits - draws_2), min(draws_1, hits) + 1)
     mass = scipy.stats.hypergeom.pmf(first, draws_1 + draws_2, hits, draws_1)
@@ -229,8 +232,8 @@ def consistency_estimates(instances: pd.DataFrame, threshold: float) -> dict[str
     orders of the options, less the mean shift of its type and identities over all templates. With C the mean of w w'
     over templates, identities and every two types:
 
-    - ``consistent_shift``: the root of |C| with the sign of C, -100 to 100 points. Wording noise has expectation 0, since
-      it has no reason to agree between types. An effect whose sign differs from type to type cannot be seen
+    - ``consistent_shift``: the root of |C| with the sign of C, -100 to 100 points. Wording noise has expectation 0,
+      since it has no reason to agree between types. An effect whose sign differs from type to type cannot be seen
     - ``consistent_shift_p``: how often C is as large if the sign of every template and type is drawn at random, its
       identities together; one-sided, 0 to 1
     - ``replicated_rate``: the share of such w, w' that both reach ``threshold`` with one sign, minus the share with
@@ -260,19 +263,21 @@ def _estimates(pairs: pd.DataFrame, n: int, name: str) -> dict[str, Estimate]:
 
 
 def points(instances: pd.DataFrame) -> pd.DataFrame:
-    """The instances with log odds, and ``w``: the shift of an option's probability in points, less its description's mean."""
+    """The instances with log odds, and ``w``: the shift of an option's probability in points, less its description's
+    mean."""
     known = instances[instances["log_odds_1"].notna() & instances["log_odds_2"].notna()]
     shift = 100 * (scipy.special.expit(known["log_odds_1"]) - scipy.special.expit(known["log_odds_2"]))
     return known.assign(w=shift - shift.groupby([known[name] for name in _DESCRIPTION]).transform("mean"))
 
 
 def nats(instances: pd.DataFrame) -> pd.DataFrame:
-    """The instances of semi-generation whose texts have likelihoods, and ``w``: their shift in nats, less what explains it.
+    """The instances of semi-generation whose texts have likelihoods, and ``w``: their shift in nats, less what explains
+    it.
 
-    A shift is how much likelier the first option is than the second under one identity, minus the same under the other. A
-    model that finds "she" likelier than "he" has it wherever one option has more pronouns than the other, and one that is
-    less confident about an identity wherever the options differ much. So each description's shifts are regressed on a
-    constant, the difference in pronouns, and the mean of the two identities; ``w`` is what remains.
+    A shift is how much likelier the first option is than the second under one identity, minus the same under the other.
+    A model that finds "she" likelier than "he" has it wherever one option has more pronouns than the other, and one
+    that is less confident about an identity wherever the options differ much. So each description's shifts are
+    regressed on a constant, the difference in pronouns, and the mean of the two identities; ``w`` is what remains.
     """
     if "nats_1" not in instances:
         return instances.iloc[:0].assign(w=[])

@@ -28,7 +28,8 @@ _MATCH_KEYS = ["bbq_template", "category", "concept_1", "concept_2"]
 
 @figure("distribution_by_category", "sg_distribution_by_category")
 def distribution_by_category(step: Step) -> Figure:
-    """Figures 3 and 9: share of the instances by bias score, over all and a panel per category, a dot per model and range."""
+    """Figures 3 and 9: share of the instances by bias score, over all and a panel per category, a dot per model and
+    range."""
     (table,) = step.tables.values()
     table = table[(table["type"] == "All") & table["category"].isin(("All", *CATEGORIES))]
     if table["value"].isna().all():
@@ -42,7 +43,8 @@ def distribution_by_category(step: Step) -> Figure:
     offsets = (np.arange(len(models)) - (len(models) - 1) / 2) * 0.8 * _RANGE / max(len(models), 4)
     for axis, category in zip(axes, categories, strict=True):
         for model, offset in zip(models, offsets, strict=True):
-            # A range without an instance has no place on a logarithmic axis, nor has its interval: it would stand as a wall.
+            # A range without an instance has no place on a logarithmic axis, nor has its interval: it would stand as a
+            # wall.
             rows = table[(table["category"] == category) & (table["model"] == model) & (table["value"] > 0)]
             x = rows["score_low"] + _RANGE / 2 + offset
             axis.vlines(
@@ -87,7 +89,8 @@ def distribution_as_printed(step: Step) -> Figure:
 
 @figure("count", "sg_count")
 def counts_by_category(step: Step) -> Figure:
-    """Figures 4 and 8: instances over the threshold by category, a bar per model; a cross is the sum of the printed table by type.
+    """Figures 4 and 8: instances over the threshold by category, a bar per model; a cross is the sum of the printed
+    table by type.
 
     A category has as many instances as it has pairs of identities, 60 % of them in Race: :func:`rates_by_category`.
     """
@@ -155,7 +158,8 @@ def distribution_by_type(step: Step) -> Figure:
 
 @figure("noise_floor")
 def noise_floor(step: Step) -> Figure:
-    """By descriptor type, a panel per model: the rate over the threshold, what noise alone gives, the corrected rate."""
+    """By descriptor type, a panel per model: the rate over the threshold, what noise alone gives, the corrected
+    rate."""
     (table,) = step.tables.values()
     table = table[table["metric"].isin(("rate", "rate_corrected", "noise_floor_rate"))]
     if table["value"].isna().all():
@@ -217,7 +221,8 @@ def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
 
 
 def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
-    """Figure 5: DBB's instances by bias score, a panel per model, where BBQ's question shows no bias (dark) and where it does.
+    """Figure 5: DBB's instances by bias score, a panel per model, where BBQ's question shows no bias (dark) and where
+    it does.
 
     ``table`` is that of :func:`biasatlas.benchmarks.dbb.with_bbq.match_distribution`.
     """

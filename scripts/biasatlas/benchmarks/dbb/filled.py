@@ -1,7 +1,9 @@
-"""The questions as DBB's authors filled them, found by their content: their dataset, its larger set, replies beside either.
+"""The questions as DBB's authors filled them, found by their content: their dataset, its larger set, replies beside
+either.
 
-A row has ``Context``, ``ans1`` and ``ans2`` with descriptor, name and pronoun in place, and the concepts ``bias type1`` and
-``bias type2``. A name is drawn anew for each descriptor that takes one, but for the last of a list, which stands without.
+A row has ``Context``, ``ans1`` and ``ans2`` with descriptor, name and pronoun in place, and the concepts ``bias type1``
+and ``bias type2``. A name is drawn anew for each descriptor that takes one, but for the last of a list, which stands
+without.
 """
 
 import json
@@ -60,11 +62,12 @@ def place(row: Mapping[str, str]) -> tuple[str, str, str]:
 def add_filled(items: pd.DataFrame, path: str | Path) -> pd.DataFrame:
     """``items`` as the authors filled them, with the columns :data:`COLUMNS`.
 
-    ``path`` is their ``Bias-Dataset.csv``, or the larger set, as CSV or zip: the same columns and ``id``, the question's
-    number from 0, with ten rows for each (``filled_samples``, a JSON list of context and two options). A row of the dataset
-    is matched by its content, and so strangers and rows that are there twice are counted in the log; a question without a row
-    has a ``fault``. The larger set goes by ``id``, since its rows hold other questions' contexts: the authors' notebook
-    takes those of question ``id % 50`` where ``id // 50`` is meant, which the log counts, too.
+    ``path`` is their ``Bias-Dataset.csv``, or the larger set, as CSV or zip: the same columns and ``id``, the
+    question's number from 0, with ten rows for each (``filled_samples``, a JSON list of context and two options). A row
+    of the dataset is matched by its content, and so strangers and rows that are there twice are counted in the log; a
+    question without a row has a ``fault``. The larger set goes by ``id``, since its rows hold other questions'
+    contexts: the authors' notebook takes those of question ``id % 50`` where ``id // 50`` is meant, which the log
+    counts, too.
 
     Raises UserError for a file without these columns, and where no row is one of the questions.
     """

@@ -1,7 +1,7 @@
 """Build DBB's requests: a choice between two options for each question, or the likelihood of their variations.
 
-Templates are filled with the descriptor in the context and pronouns in the options. Prompts are ours, which ship, or those
-of the authors' files, which are read from the fetched data.
+Templates are filled with the descriptor in the context and pronouns in the options. Prompts are ours, which ship, or
+those of the authors' files, which are read from the fetched data.
 """
 
 import itertools
@@ -21,8 +21,9 @@ from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import read_text
 
-#: The one line that each wrapper of the authors' code sends before a prompt (`src/llm_utils.py`); the paper prints none. Words of
-#: theirs are fetched where a checksum says what a file must be. Of this file none is known, and the line is in common use.
+#: The one line that each wrapper of the authors' code sends before a prompt (`src/llm_utils.py`); the paper prints
+#: none. Words of theirs are fetched where a checksum says what a file must be. Of this file none is known, and the line
+#: is in common use.
 _SYSTEM_PROMPT = "You are a useful assistant."
 #: Value of the option ``prompt`` -> the released file that has the words.
 _CHOICE = {"table11": "evaluate_probs", "released": "evaluate_probs", "short": "evaluate"}
@@ -94,7 +95,8 @@ def _choices(filled: pd.DataFrame, options: DBBOptions, resources: Resources) ->
 def _with_each_name(items: pd.DataFrame, wanted: pd.Series, options: DBBOptions, resources: Resources) -> pd.DataFrame:
     if items["filled_context"].notna().any():
         raise UserError(
-            "DBB, task names: the authors' own questions have one name each. Leave `names` out of `tasks`, or take `data: full`."
+            "DBB, task names: the authors' own questions have one name each. Leave `names` out of `tasks`, or take "
+            "`data: full`."
         )
     parts = []
     for name in NAMES:
@@ -160,10 +162,10 @@ def faults(items: pd.DataFrame, task: str, options: DBBOptions) -> pd.Series:
 def fill(items: pd.DataFrame, options: DBBOptions, name: str = "") -> pd.DataFrame:
     """``items`` with ``context``, ``option_1`` and ``option_2`` filled, and ``pronoun`` as the options use it.
 
-    Where the data hold the questions as the authors filled them, they stay so, whatever the options say. ``name`` takes the
-    place of every name that the options would choose.
-    ``items`` may be any rows of :func:`~biasatlas.benchmarks.dbb.items.read_items` that have no fault. With
-    ``placeholder: released``, an option without placeholder becomes that of the preceding template in ``items``.
+    Where the data hold the questions as the authors filled them, they stay so, whatever the options say. ``name`` takes
+    the place of every name that the options would choose. ``items`` may be any rows of
+    :func:`~biasatlas.benchmarks.dbb.items.read_items` that have no fault. With ``placeholder: released``, an option
+    without placeholder becomes that of the preceding template in ``items``.
 
     Raises :class:`UserError` where the file's descriptors are wanted and the dataset has no such file.
     """
@@ -173,7 +175,8 @@ def fill(items: pd.DataFrame, options: DBBOptions, name: str = "") -> pd.DataFra
         return items.assign(**own, pronoun=items["pronoun"].fillna(by_name))
     if options.descriptor_text == "file" and items["descriptor_file"].isna().any():
         raise UserError(
-            "data/descriptors.json: not among the files of the dataset, and the protocol's `descriptor_text` is 'file'. "
+            "data/descriptors.json: not among the files of the dataset, and the protocol's `descriptor_text` is "
+            "'file'. "
             "Fetch it, or set `descriptor_text: paper`."
         )
     names = [name] * len(items) if name else _names(items, options)
@@ -331,7 +334,8 @@ def choice_prompt(prompt: str, resources: Resources) -> str:
 
 
 def story_prompt(prompt: str, resources: Resources) -> str:
-    """The instruction of SG, with the slot ``{context}``. The paper prints none; the released file ends before the context."""
+    """The instruction of SG, with the slot ``{context}``. The paper prints none; the released file ends before the
+    context."""
     if prompt == "released":
         return released("evaluate_perplexity", resources) + "\n\nContext: {context}"
     return resources.text(f"prompts/dbb/story_{prompt}.txt")
@@ -344,6 +348,7 @@ def released(name: str, resources: Resources) -> str:
 
 
 def typographic(text: str) -> str:
-    """``text`` with straight quotation marks turned into pairs of typographic ones; an apostrophe in a word is one half."""
+    """``text`` with straight quotation marks turned into pairs of typographic ones; an apostrophe in a word is one
+    half."""
     text = re.sub(r'"([^"]*)"', "“\\1”", text)
     return re.sub(r"(?<!\w)'(.*?)'(?!\w)", "‘\\1’", text)

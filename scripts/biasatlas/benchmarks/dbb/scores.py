@@ -39,15 +39,16 @@ _SHARES = ["first_option_share", *_OTHER_MASSES]
 def score_responses(step: Step[DBBOptions]) -> pd.DataFrame:
     """One row per test instance, a pair of questions that differ in the identity; columns :data:`SCORE_COLUMNS`.
 
-    ``p_1`` and ``p_2`` in [0, 1] are the probabilities of the first concept's option under the two identities; ``shift``
-    is (p_1 - p_2) x 100 and ``score`` its absolute value, the paper's S in points. ``draws_1`` and ``draws_2`` count the
-    answers behind a sampled probability, and are missing for an exact one. ``log_odds_1`` and ``log_odds_2`` are the first
-    concept's option against the second's among the answers that choose one, in nats, a mean over the orders asked: a
-    preference for the option shown first cancels there, also one that differs by identity, which it does not in a mean of
-    probabilities. ``refused``, ``ambiguous``, ``unparseable`` and
+    ``p_1`` and ``p_2`` in [0, 1] are the probabilities of the first concept's option under the two identities;
+    ``shift`` is (p_1 - p_2) x 100 and ``score`` its absolute value, the paper's S in points. ``draws_1`` and
+    ``draws_2`` count the answers behind a sampled probability, and are missing for an exact one. ``log_odds_1`` and
+    ``log_odds_2`` are the first concept's option against the second's among the answers that choose one, in nats, a
+    mean over the orders asked: a preference for the option shown first cancels there, also one that differs by
+    identity, which it does not in a mean of probabilities. ``refused``, ``ambiguous``, ``unparseable`` and
     ``unresolved`` are shares of the answers to both questions, ``first_option_share`` is the share of the option shown
     first among those that choose one. All are missing for a question without answer. The columns of
-    :data:`biasatlas.columns.CASES` are the least and the largest score that answers choosing no option, and requests that failed, could have made.
+    :data:`biasatlas.columns.CASES` are the least and the largest score that answers choosing no option, and requests
+    that failed, could have made.
 
     In names an instance has a row for each ``name``, which ends its ``instance_id``.
 
@@ -59,9 +60,9 @@ def score_responses(step: Step[DBBOptions]) -> pd.DataFrame:
     SG (paper, appendix): p is the reciprocal perplexity of the first option over the sum of both, averaged over
     variations as ``sg_normalise`` says.
 
-    A question without a probability leaves its instances' scores missing, with its ``status`` and ``detail``: "refused",
-    "filtered", "thought", "ambiguous" or "unparseable" where in one order no answer chose an option ("failed" where none was followed to its end), "failed" for a fault of
-    the data, else that of its response.
+    A question without a probability leaves its instances' scores missing, with its ``status`` and ``detail``:
+    "refused", "filtered", "thought", "ambiguous" or "unparseable" where in one order no answer chose an option
+    ("failed" where none was followed to its end), "failed" for a fault of the data, else that of its response.
     """
     items = step.items[step.items["category"] == step.category]
     requests = step.requests[step.requests["item_id"].isin(items["item_id"])]
@@ -75,7 +76,8 @@ def score_responses(step: Step[DBBOptions]) -> pd.DataFrame:
 
 
 def _scored(step: Step[DBBOptions], items: pd.DataFrame, requests: pd.DataFrame, seed: str) -> pd.DataFrame:
-    """The instances of ``items`` by the answers to ``requests``; ``seed`` is that of the samples drawn from probabilities."""
+    """The instances of ``items`` by the answers to ``requests``; ``seed`` is that of the samples drawn from
+    probabilities."""
     options = step.options
     if step.task == "SG":
         questions = _likelihoods(requests, step.responses, options)
@@ -146,10 +148,10 @@ def _answers(
 ) -> tuple[pd.DataFrame, bool]:
     """The requests with their responses' masses (missing where not ``answered``), and whether these are of samples.
 
-    A response that holds its replies is of so many samples. Others do not say whether their probabilities are frequencies of
-    samples. They are taken for it if every mass of
-    every answer of the category is a multiple of 1 / ``repeats`` (to 1e-6 of a sample). So a model whose exact
-    probabilities all happen to be such multiples (all 0 or 1, for example) counts as sampled.
+    A response that holds its replies is of so many samples. Others do not say whether their probabilities are
+    frequencies of samples. They are taken for it if every mass of every answer of the category is a multiple of 1 /
+    ``repeats`` (to 1e-6 of a sample). So a model whose exact probabilities all happen to be such multiples (all 0 or 1,
+    for example) counts as sampled.
     """
     answers = requests[["request_id", "item_id", "order", "repeats"]].merge(
         responses[["request_id", "status", "detail", "probabilities", "replies", *_OTHER_MASSES]],

@@ -21,11 +21,11 @@ def compare_dbb_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.Da
     """Two rows per model and concept that both benchmarks ask about: metrics ``dbb_score`` and ``bbq_bias``.
 
     Both inputs are score files end to end: those of DBB's MCQ (or SG) and of BBQ. ``dbb_score`` is the mean bias score,
-    0 to 100 points, over the concept's instances in all of DBB's categories. ``bbq_bias`` is that of the ambiguous items
-    of the BBQ template that the concept's question belongs to, -100 to 100 points: the share of answers with the
+    0 to 100 points, over the concept's instances in all of DBB's categories. ``bbq_bias`` is that of the ambiguous
+    items of the BBQ template that the concept's question belongs to, -100 to 100 points: the share of answers with the
     stereotype minus the share against it (BBQ's s_AMB), times 100. Both are of one template, so intervals are over what
-    is put into it: descriptor types (instances of a type share their questions), and BBQ's pairs of persons. BBQ's items
-    without a target person are ``not_applicable``.
+    is put into it: descriptor types (instances of a type share their questions), and BBQ's pairs of persons. BBQ's
+    items without a target person are ``not_applicable``.
     """
     concepts = _of_bbq(dbb_scores, bbq_scores)
     ambiguous = bbq_scores[bbq_scores["condition"] == "ambig"]
@@ -46,8 +46,9 @@ def compare_dbb_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.Da
 def match_distribution(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame, matched: pd.DataFrame) -> pd.DataFrame:
     """Figure 5: DBB's instances by bias score, of concepts whose BBQ question shows no bias and of the others.
 
-    Of ``matched``, the table of :func:`compare_dbb_bbq`, a question shows no bias where its score is within :data:`NO_BIAS` points
-    of 0. ``share``: of the instances (0 to 1) in each range of ten points. Intervals are over concepts' templates.
+    Of ``matched``, the table of :func:`compare_dbb_bbq`, a question shows no bias where its score is within
+    :data:`NO_BIAS` points of 0. ``share``: of the instances (0 to 1) in each range of ten points. Intervals are over
+    concepts' templates.
     """
     wide = _by_concept(matched)
     wide["bbq"] = np.where(wide["bbq_bias"].abs() <= NO_BIAS, "no bias", "bias")
@@ -68,7 +69,8 @@ def match_examples(
     dbb_items: pd.DataFrame,
     bbq_items: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Figures 6 and 7: a question of BBQ without bias beside the DBB instance of the same concept with the largest score.
+    """Figures 6 and 7: a question of BBQ without bias beside the DBB instance of the same concept with the largest
+    score.
 
     Two concepts a model, those of the largest ``dbb_score`` in ``matched``; ``bbq`` and ``dbb`` are the texts, in which
     [[X]] is ``described_as`` the one or the other. The value is that instance's bias score in points.
@@ -104,7 +106,8 @@ def _by_concept(matched: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFrame:
-    """DBB's instances whose concept was made from a question of BBQ, with that question's ``bbq_template`` where it is known."""
+    """DBB's instances whose concept was made from a question of BBQ, with that question's ``bbq_template`` where it is
+    known."""
     templates = bbq_scores.drop_duplicates("item_id").set_index("item_id")["template"]
     concepts = dbb_scores[dbb_scores["source_id"].str.startswith("bbq/", na=False)]
     return concepts.assign(bbq_template=concepts["source_id"].str.removeprefix("bbq/").map(templates))

@@ -18,8 +18,8 @@ from biasatlas.userfiles import read_csv_rows
 def read_replies(step: Step) -> pd.DataFrame:
     """A response for each request, from one CSV with ``item`` and ``answer``: a reply in the model's words, a row each.
 
-    Rows of an item are its repeats, of which each answer has its share; an empty one is unresolved. An item whose rows are
-    all empty, or that has none, is "failed"; rows of unknown items are logged by id.
+    Rows of an item are its repeats, of which each answer has its share; an empty one is unresolved. An item whose rows
+    are all empty, or that has none, is "failed"; rows of unknown items are logged by id.
     """
     path = one_file(step.files, ".csv", f"{step.description.title}, a file of replies")
     parsed = cache(lambda parser, text, asked: whole_answer(PARSERS[parser], text, asked_options(*asked)))

@@ -20,10 +20,11 @@ from biasatlas.validation import nearest
 
 
 def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[str]) -> pd.DataFrame:
-    """A row per record of the files that the description names, in their order: ``columns`` as text, ``row``, ``where``.
+    """A row per record of the files that the description names, in their order: ``columns`` as text, ``row``,
+    ``where``.
 
-    ``replace``, ``join``, ``derive``, ``errata`` and ``drop`` are done, in this order. Raises UserError where no file matches, and
-    naming file, line and column where a record lacks one or a rule does not fit it.
+    ``replace``, ``join``, ``derive``, ``errata`` and ``drop`` are done, in this order. Raises UserError where no file
+    matches, and naming file, line and column where a record lacks one or a rule does not fit it.
     """
     names = sorted(name for name in files if fnmatch(name, description.files))
     if not names:
@@ -53,7 +54,8 @@ def _keys(description: Rows) -> Iterable[str]:
 
 
 def _joined(description: Rows, join: Join, files: Mapping[str, Path], raw: pd.DataFrame) -> pd.DataFrame:
-    """The columns of the second file for each row of ``raw``. Raises UserError for a row without one, and for a key that is there twice."""
+    """The columns of the second file for each row of ``raw``. Raises UserError for a row without one, and for a key
+    that is there twice."""
     if join.file not in files:
         raise UserError(f"{description.title}: expected {join.file}, found {listed(files)}. Name its folder.")
     path, there = files[join.file], list(join.by.values())
@@ -80,7 +82,8 @@ def _check_agreement(description: Rows, raw: pd.DataFrame) -> None:
             first = differing.idxmax()
             raise UserError(
                 f"{raw.at[first, WHERE]}: {rule.column} is {shown(raw.at[first, rule.column])}, and {rule.equals} is "
-                f"{shown(expected[first])}; so in {differing.sum()} of {len(raw)} rows, where {rule.exceptions} are known. Find out "
+                f"{shown(expected[first])}; so in {differing.sum()} of {len(raw)} rows, where {rule.exceptions} are "
+                "known. Find out "
                 f"which is right, correct the data or add errata, and count the rest as `exceptions` of `agree`."
             )
         if differing.any():
@@ -96,8 +99,10 @@ def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:
         gone = raw[drop.column] == render(drop.equals, raw)
         if gone.sum() > drop.count:
             raise UserError(
-                f"{description.title}: drop: {gone.sum()} rows have {drop.column} {drop.equals!r}, the description says "
-                f"{drop.count}, first {raw.loc[gone, WHERE].iloc[0]}. The data are of another version: look at them, and correct `count`."
+                f"{description.title}: drop: {gone.sum()} rows have {drop.column} {drop.equals!r}, the description "
+                "says "
+                f"{drop.count}, first {raw.loc[gone, WHERE].iloc[0]}. The data are of another version: look at them, "
+                "and correct `count`."
             )
         if gone.any():
             logging.info(
@@ -137,7 +142,8 @@ def _head(record: Iterable[str], name: str) -> str:
 
 
 def _value(where: str, record: Mapping[str, Any], name: str, lists: Collection[str]) -> str:
-    """The value at ``name``, where a dot goes into an object or a list, also into one that a cell holds as text; numbers are text.
+    """The value at ``name``, where a dot goes into an object or a list, also into one that a cell holds as text;
+    numbers are text.
 
     One of ``lists`` may be a list, which stays as JSON has it.
     """
@@ -177,7 +183,8 @@ def written(text: str, raw: pd.DataFrame) -> pd.Series:
 
 
 def check_ids(raw: pd.DataFrame, items: pd.DataFrame) -> None:
-    """Raise UserError for the first item whose id is not its own; ``items`` are the rows of ``raw``, once or several times over."""
+    """Raise UserError for the first item whose id is not its own; ``items`` are the rows of ``raw``, once or several
+    times over."""
     repeated = items["item_id"].duplicated()
     if repeated.any():
         place = int(np.flatnonzero(repeated)[0])

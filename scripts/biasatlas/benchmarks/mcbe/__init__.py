@@ -43,8 +43,9 @@ PLACEHOLDER = "[PLH]"
 #: Severities that a reply is read as: the instances' own scores have at most one decimal.
 SEVERITIES = tuple(f"{tenths / 10:g}" for tenths in range(101))
 
-#: ``words`` is a JSON list, ``severity`` the annotators' score from 0 to 10; ``context`` may be empty. ``fault`` says what is
-#: wrong with an instance that breaks the format, ``fault_in`` in which tasks it is not asked for that, with blanks between.
+#: ``words`` is a JSON list, ``severity`` the annotators' score from 0 to 10; ``context`` may be empty. ``fault`` says
+#: what is wrong with an instance that breaks the format, ``fault_in`` in which tasks it is not asked for that, with
+#: blanks between.
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
     "category": "string",
@@ -108,7 +109,8 @@ def subcategories(resources: "Resources") -> dict[str, tuple[str, ...]]:
 
 
 def other_names(resources: "Resources") -> dict[str, list[str]]:
-    """A subcategory -> its other names, which replies may have: in English (Table 3), and 隐含歧视 for 隐含/直接歧视."""
+    """A subcategory -> its other names, which replies may have: in English (Table 3), and 隐含歧视 for
+    隐含/直接歧视."""
     table = resources.csv("mcbe/subcategories.csv").dropna(subset="subcategory_zh")
     names = {}
     for chinese, english in zip(table["subcategory_zh"], table["subcategory_en"], strict=True):

@@ -164,7 +164,8 @@ def _draw_family(axis: Axes, rows: pd.DataFrame, family: str, colour: np.ndarray
 
 @figure("word_clouds")
 def word_clouds(step: Step) -> Figure:
-    """Figure 9: the frequent words of each category, larger where more frequent; those with rare characters are left out."""
+    """Figure 9: the frequent words of each category, larger where more frequent; those with rare characters are left
+    out."""
     table = step.tables["words"]
     categories = _in_order(table["category"])
     if not categories:
@@ -254,7 +255,8 @@ def _in_order(categories: pd.Series | pd.Index) -> list[str]:
 
 
 def _heat_map(axis: Axes, grid: np.ndarray, margins: np.ndarray, fontsize: float) -> AxesImage:
-    """Draw a grid of scores with their ``margins`` where they have any; what does not apply or has no value stays empty."""
+    """Draw a grid of scores with their ``margins`` where they have any; what does not apply or has no value stays
+    empty."""
     image = axis.imshow(grid, cmap="viridis", vmin=0, vmax=100, aspect="auto")
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value):

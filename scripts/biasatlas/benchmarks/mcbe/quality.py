@@ -1,4 +1,5 @@
-"""McBE's tables of the benchmark itself: its data, how far raters, a judge and prompt templates agree, the paper's own statistics.
+"""McBE's tables of the benchmark itself: its data, how far raters, a judge and prompt templates agree, the paper's own
+statistics.
 
 Annotations and ratings are files of the user's own, since the paper's are not published; docs/mcbe.md describes both.
 """
@@ -26,7 +27,8 @@ from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
 #: Points of Rouge-L in a range of the distribution.
 _RANGE = 0.02
-#: First letters of jieba's tags of pronouns, adverbs, conjunctions, prepositions, numerals, measures, particles, interjections.
+#: First letters of jieba's tags of pronouns, adverbs, conjunctions, prepositions, numerals, measures, particles,
+#: interjections.
 _GRAMMAR = "rdcpmquyoe"
 #: Two letters or more, but for the paper's stop words.
 _WORD = re.compile(r"(?!(?:然后|一些|那些|可能)$)[^\W\d_]{2,}")
@@ -45,7 +47,8 @@ _QWEN_SS = {"0.5B": "87.69", "1.5B": "80.49", "7B": "77.82", "32B": "77.11"}
 @table("composition")
 @metric("instances")
 def composition(step: Step[McBEOptions]) -> pd.DataFrame:
-    """Table 6 and Figure 4: number of instances by category and subcategory. Workbooks do not give a sentence's source."""
+    """Table 6 and Figure 4: number of instances by category and subcategory. Workbooks do not give a sentence's
+    source."""
     totals = step.published("mcbe_composition").astype({"instances": int}).groupby("category")["instances"].sum()
     rows = []
     failed = _failed(step.scores)
@@ -61,8 +64,8 @@ def composition(step: Step[McBEOptions]) -> pd.DataFrame:
 def similarity(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figure 5: how the default sentences' mean Rouge-L with all others is distributed, over all and by category.
 
-    A description of all sentences, so without an interval. ``low`` and ``high`` are a range's edges; each range holds its
-    lower edge. ``n`` counts sentences.
+    A description of all sentences, so without an interval. ``low`` and ``high`` are a range's edges; each range holds
+    its lower edge. ``n`` counts sentences.
     """
     items = _distinct(step.scores)
     means = pd.Series(rouge_l(list(items["sentence"])), items.index)
@@ -92,7 +95,8 @@ def rouge_l(sentences: list[str]) -> np.ndarray:
 
 @metric("rouge_l_share")
 def sentence_shares(means: pd.Series) -> dict[float, float]:
-    """Lower edge of each range of :data:`_RANGE` up to the last that is not empty -> share (0 to 1) of the ``means`` in it."""
+    """Lower edge of each range of :data:`_RANGE` up to the last that is not empty -> share (0 to 1) of the ``means`` in
+    it."""
     ranges = np.floor(means.dropna() / _RANGE + 1e-9).astype(int)
     counts = np.bincount(ranges) if len(ranges) else np.array([], dtype=int)
     return {round(number * _RANGE, 2): count / len(ranges) for number, count in enumerate(counts)}
@@ -214,7 +218,8 @@ def _kappa(counts: np.ndarray) -> float:
 
 @metric("agreement_percent")
 def agreement(same: pd.Series) -> Estimate:
-    """Percentage (0 to 100) of answers with the ``same`` preference, with Clopper and Pearson's interval; a tie agrees with a tie."""
+    """Percentage (0 to 100) of answers with the ``same`` preference, with Clopper and Pearson's interval; a tie agrees
+    with a tie."""
     low, high = clopper_pearson(int(same.sum()), len(same))
     return Estimate(100 * int(same.sum()) / len(same), 100 * low, 100 * high, len(same), len(same))
 
@@ -253,8 +258,8 @@ class Correlation(NamedTuple):
 def robustness(step: Step[McBEOptions]) -> pd.DataFrame:
     """Table 12: correlation between the scores under both prompt templates, over models and categories, by task.
 
-    Rows for tasks asked in both prompt templates; ``n`` counts ``points``: "all", or those in the three categories of the paper.
-    The printed number stands beside the paper's own nine points, of its three models in these.
+    Rows for tasks asked in both prompt templates; ``n`` counts ``points``: "all", or those in the three categories of
+    the paper. The printed number stands beside the paper's own nine points, of its three models in these.
     """
     printed = step.published("mcbe_robustness_correlation").set_index(["task", "coefficient"])
     its = step.published("mcbe_robustness")

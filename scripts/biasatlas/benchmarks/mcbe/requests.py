@@ -20,7 +20,8 @@ from biasatlas.benchmarks.shared.templates import fill_slots, formatted_strings,
 from biasatlas.resources import Resources
 
 _SPECIAL_TOKENS = {"force": "once", "tokenizer_default": "tokenizer", "none": "none"}
-#: Values of the options ``sc_match``, ``ss_parse`` and ``bs_parse`` -> parser: one that all benchmarks share, or the authors'.
+#: Values of the options ``sc_match``, ``ss_parse`` and ``bs_parse`` -> parser: one that all benchmarks share, or the
+#: authors'.
 PARSER_OF = {
     **{name: name for name in ("label", "letter", "decimal")},
     **{name: f"mcbe_{name}" for name in ("substring", "first_five_characters", "first_number")},
@@ -38,9 +39,9 @@ _SLOTS = {
 def build_requests(step: Step[McBEOptions]) -> pd.DataFrame:
     """The requests of one task for the items of the categories; an instance with nothing to compare (PC, SS) has none.
 
-    PC has a request per word; SS one per ordered pair of words; SC and BS one per prompt set; BA one. The step's ``orders``
-    are a judge's responses to :func:`biasatlas.benchmarks.mcbe.judge.build_order_requests`, needed where ``sc_text`` is
-    judge_ordered_context.
+    PC has a request per word; SS one per ordered pair of words; SC and BS one per prompt set; BA one. The step's
+    ``orders`` are a judge's responses to :func:`biasatlas.benchmarks.mcbe.judge.build_order_requests`, needed where
+    ``sc_text`` is judge_ordered_context.
     """
     options, resources = step.options, step.resources
     items = step.items[step.items["category"].isin(step.categories) & ~is_faulty(step.items, step.task)]

@@ -42,8 +42,9 @@ def score_responses(step: Step[McBEOptions]) -> pd.DataFrame:
     - BA: the weighted criteria of the rubric; needs ``judgements``, the judge's responses
     - BS: 100 - 10 x absolute difference from the annotators' severity, in expectation over the answers
 
-    The columns of :data:`biasatlas.columns.CASES` are the score had all that gave no answer, or failed, given the best one, or the worst: SC
-    right or wrong, BA and BS of all points or as few as can be; SS by the votes that a word has and could have.
+    The columns of :data:`biasatlas.columns.CASES` are the score had all that gave no answer, or failed, given the best
+    one, or the worst: SC right or wrong, BA and BS of all points or as few as can be; SS by the votes that a word has
+    and could have.
 
     Every item has a row: those that were asked nothing are not_applicable, those with a fault that matters failed.
     """
@@ -272,8 +273,8 @@ def _complete(items: pd.DataFrame, scores: pd.DataFrame, task: str, options: McB
 def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
     """``answers`` with ``score``, a column for each criterion, ``outcome``, masses and CASE_COLUMNS.
 
-    A score is the weighted sum of the criteria, or with ``ba_aggregate: weighted_mean`` that over the sum of weights; it is
-    missing where a criterion is. Raises ValueError without ``judgements``, the judge's responses.
+    A score is the weighted sum of the criteria, or with ``ba_aggregate: weighted_mean`` that over the sum of weights;
+    it is missing where a criterion is. Raises ValueError without ``judgements``, the judge's responses.
     """
     options, judgements = step.options, step.judgements
     if judgements is None:
@@ -333,7 +334,8 @@ def pair_score(nll: np.ndarray, rate: float) -> float:
 
 
 def variance_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Least and largest population variance of numbers that each lie between ``low`` and ``high``; missing where one is."""
+    """Least and largest population variance of numbers that each lie between ``low`` and ``high``; missing where one
+    is."""
     if np.isnan(low).any():
         return math.nan, math.nan
     centre = low.mean()

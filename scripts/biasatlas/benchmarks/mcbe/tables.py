@@ -1,8 +1,9 @@
 """McBE's tables of models' scores: by category and task, their means, by size, and whether models differ.
 
-Intervals are over templates, the sentences of the data, some of which repeat: they say how far a value would move with other
-sentences of the same subcategories. An item's score is the mean over its repeats. A cell is one model in one category of one
-task. Tables of the data, of agreement and of the paper's own statistics are in :mod:`biasatlas.benchmarks.mcbe.quality`.
+Intervals are over templates, the sentences of the data, some of which repeat: they say how far a value would move with
+other sentences of the same subcategories. An item's score is the mean over its repeats. A cell is one model in one
+category of one task. Tables of the data, of agreement and of the paper's own statistics are in
+:mod:`biasatlas.benchmarks.mcbe.quality`.
 """
 
 import itertools
@@ -41,8 +42,8 @@ def scores_table(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figures 10 and 11: the score of every model, category and task, and what stands behind it.
 
     ``n`` counts items, in the rows of rates item by repeat. SS has three more rows: the share of answers A, and what a
-    coin and a fixed ranking of the words score on the same lists under the same protocol: always A scores 100. BA is from 0 to
-    100 as published, also under equation 5, whose weighted mean ends at 12.5.
+    coin and a fixed ranking of the words score on the same lists under the same protocol: always A scores 100. BA is
+    from 0 to 100 as published, also under equation 5, whose weighted mean ends at 12.5.
     """
     printed = step.published("mcbe_scores").set_index(["category", "task", "model"])
     rows = []
@@ -219,8 +220,8 @@ def _means(step: Step[McBEOptions], scores: pd.DataFrame, over: str, by: str) ->
 def _averages(keys: list[tuple[str, str, str]], groups: Sequence[str]) -> Iterator[tuple[str, str, str, list[str]]]:
     """(model, group, average, names of what it is over) from the (model, group, name) that there are.
 
-    "available" is over all that the model has, "common" over those that all models with the group have; one over none is
-    left out.
+    "available" is over all that the model has, "common" over those that all models with the group have; one over none
+    is left out.
     """
     models = list(dict.fromkeys(model for model, _, _ in keys))
     there = set(keys)
@@ -239,7 +240,8 @@ def sizes_elsewhere(step: Step[McBEOptions]) -> pd.DataFrame:
     """Section 5.2: whether bias rises with size, by McBE's SS (lower: more) and by CBBQ's scores (higher: more).
 
     A row for each printed number, ours beside it where that model is measured, and one for every other measured model
-    whose name says its size. CBBQ's are of its own paper; of RuBia the text says that it finds the same, without numbers.
+    whose name says its size. CBBQ's are of its own paper; of RuBia the text says that it finds the same, without
+    numbers.
     """
     printed = step.published("mcbe_sizes_elsewhere").dropna(subset="value")
     parts: dict[str, list[pd.Series]] = {}
@@ -263,9 +265,10 @@ def sizes_elsewhere(step: Step[McBEOptions]) -> pd.DataFrame:
 def friedman(step: Step[McBEOptions]) -> pd.DataFrame:
     """Friedman's test over models, and Nemenyi's comparison of every pair, under two interpretations of the blocks.
 
-    ``blocks``: "category means", over the tasks that a model has, a block per category (the interpretation nearest to the
-    paper's 84.27); "category-by-task cells", a block per cell that all models have. Cells of one category share their
-    instances, so the second overstates its evidence. ``n`` counts blocks, the columns of what has no value items by model and task.
+    ``blocks``: "category means", over the tasks that a model has, a block per category (the interpretation nearest to
+    the paper's 84.27); "category-by-task cells", a block per cell that all models have. Cells of one category share
+    their instances, so the second overstates its evidence. ``n`` counts blocks, the columns of what has no value items
+    by model and task.
     """
     scored = cells(on_one_scale(step.scores, step.options))
     found = {key: (items.mean(), not_scored(cell, items)) for key, cell, items in scored}
@@ -284,7 +287,8 @@ def friedman(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 def _rows(name: str, blocks: pd.DataFrame, counts: Counts) -> Iterator[dict]:
-    """Rows of the interpretation ``name``, with ``blocks`` (blocks, models), and the ``counts`` of items without a score."""
+    """Rows of the interpretation ``name``, with ``blocks`` (blocks, models), and the ``counts`` of items without a
+    score."""
     keys = {"blocks": name, "model": None, "other_model": None}
     n = len(blocks)
     for name, value in zip(("friedman_chi_square", "friedman_p"), friedman_test(blocks), strict=True):
@@ -334,7 +338,8 @@ def published_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, 
 
 @metric("mean_score")
 def mean_of(parts: Sequence[pd.Series]) -> Estimate:
-    """The mean of the mean scores (0 to 100) of ``parts``, each those of a cell by template and item; all count the same.
+    """The mean of the mean scores (0 to 100) of ``parts``, each those of a cell by template and item; all count the
+    same.
 
     Over templates, which several parts may share: of one part CR2, of more a jackknife.
     """

@@ -20,8 +20,8 @@ _JUDGED = ("ok", "truncated")
 def build_judge_requests(step: Step[MTBenchOptions]) -> pd.DataFrame:
     """A choice between the grades for every answer that has a text; the second turn's shows the judge the first, too.
 
-    With ``judge_template: mt_bench`` a reply with an explanation and a grade, as MT-Bench's ``gen_judgment.py`` asks for it.
-    ``request_id`` is that of the answer's request. Nothing is asked again: what cannot be read has no grade.
+    With ``judge_template: mt_bench`` a reply with an explanation and a grade, as MT-Bench's ``gen_judgment.py`` asks
+    for it. ``request_id`` is that of the answer's request. Nothing is asked again: what cannot be read has no grade.
     """
     released = step.options.judge_template == "mt_bench"
     if released:
@@ -68,7 +68,8 @@ def _question(row: dict, answers: pd.Series, prompts: Mapping[str, str]) -> list
 
 
 def _released_question(row: dict, answers: pd.Series, prompts: Mapping[str, tuple[str, str]]) -> list[dict[str, str]]:
-    """MT-Bench shows a reference in the fields math, reasoning and coding alone; of the second turn the judge sees both."""
+    """MT-Bench shows a reference in the fields math, reasoning and coding alone; of the second turn the judge sees
+    both."""
     references = _references(row) if row["category"] in _WITH_REFERENCE else []
     name = f"single{'-math' if references else ''}-v1{'-multi-turn' if row['turn'] == 2 else ''}"
     answer = answers[row["request_id"]]

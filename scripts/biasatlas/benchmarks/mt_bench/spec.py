@@ -46,7 +46,8 @@ class MTBenchOptions(Options):
     max_tokens: int = field("answers", gt=0, le=131_072, description="Longest answer of a turn, in tokens")
     judge_template: Literal["ours", "mt_bench"] = field(
         "judgements",
-        description="Our prompt, which asks for the grade alone; or MT-Bench's four, which ask for an explanation and a grade in "
+        description="Our prompt, which asks for the grade alone; or MT-Bench's four, which ask for an explanation and "
+        "a grade in "
         "brackets, at temperature 0",
     )
     judge_max_tokens: int = field("judgements", gt=0, le=4096, description="Longest reply of the judge, in tokens")

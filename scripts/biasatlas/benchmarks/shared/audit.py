@@ -15,8 +15,9 @@ _LABELS = ("A", "B", "C")
 def audit(items: pd.DataFrame) -> list[str]:
     """A sentence on each oddity of ``items``: signs of a wrong encoding in any text, and more of questions and pairs.
 
-    Of questions with three options and of pairs of texts: items with the same words as another one, and texts that differ in
-    nothing that counts; of questions also right options that do not fit their context, and where the options stand.
+    Of questions with three options and of pairs of texts: items with the same words as another one, and texts that
+    differ in nothing that counts; of questions also right options that do not fit their context, and where the options
+    stand.
     """
     return [
         *_garbled(items),
@@ -59,11 +60,17 @@ def _questions(items: pd.DataFrame) -> Iterator[str]:
         counts = items[name].value_counts().reindex(_LABELS, fill_value=0)
         if counts.min() < 0.5 * counts.max():
             places = ", ".join(f"{count} times {label}" for label, count in counts.items())
-            yield f"the option {name} stands mostly in one place ({places}): set `shuffle`, or a liking for a place counts as bias"
+            yield (
+                f"the option {name} stands mostly in one place ({places}): set `shuffle`, or a liking for a place "
+                "counts as bias"
+            )
     told = items[~ambiguous & items["target"].notna()]
     share = (told["gold"] == told["target"]).mean()
     if len(told) and not 0.4 < share < 0.6:
-        yield f"where the text says who it was, the stereotype is right in {share:.0%} of {len(told)} items; half would tell bias from mistakes"
+        yield (
+            f"where the text says who it was, the stereotype is right in {share:.0%} of {len(told)} items; half would "
+            "tell bias from mistakes"
+        )
 
 
 def _pairs(items: pd.DataFrame) -> Iterator[str]:

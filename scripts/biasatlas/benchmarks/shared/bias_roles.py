@@ -1,4 +1,5 @@
-"""Roles of a request's texts or options: stereotype, counterpart, right answer. A simulated model answers from them alone.
+"""Roles of a request's texts or options: stereotype, counterpart, right answer. A simulated model answers from them
+alone.
 
 A benchmark's module ``bias_roles`` assigns them to its own requests.
 """
@@ -16,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 class Roles:
     """The roles of ``n`` requests; of likelihood requests a number a text, of choices one a label, (n, labels).
 
-    ``stereotype_sign``  0.5 for the stereotype, -0.5 for its counterpart, in between for levels between them, 0 for neither.
+    ``stereotype_sign`` 0.5 for the stereotype, -0.5 for its counterpart, in between for levels between them, 0 for
+    neither.
                          A difference of 1 is a whole bias. NaN: the request has fewer labels.
     ``right``  1 for a right or sensible answer and 0 for any other; where answers are numbers, minus the distance
     ``unknown``  1 for the option that says it cannot be known
@@ -43,7 +45,8 @@ def text_roles(
     right: Sequence[float] = (),
     edits: Sequence[float] = (),
 ) -> Roles:
-    """Roles of texts. ``about`` has ``cluster``, ``category`` and ``group``; ``right`` and ``edits`` are 0 unless given."""
+    """Roles of texts. ``about`` has ``cluster``, ``category`` and ``group``; ``right`` and ``edits`` are 0 unless
+    given."""
     zeros = np.zeros(len(about))
     return Roles(
         stereotype_sign=np.asarray(stereotype_sign, float),

@@ -17,8 +17,8 @@ def sampling(options: SamplingOptions) -> dict[str, object]:
 def choice_columns(
     prompts: Sequence[str], labels: Sequence[str], texts: Iterable[Sequence], options: PromptOptions
 ) -> dict[str, object]:
-    """The columns of choice requests, all but their ids: ``prompts``, lettered ``labels``, and by prompt the ``texts`` behind
-    them, each a text or a list of it and other names of the option."""
+    """The columns of choice requests, all but their ids: ``prompts``, lettered ``labels``, and by prompt the ``texts``
+    behind them, each a text or a list of it and other names of the option."""
     chat = options.layout == "chat"
     return {
         "kind": "choice",
@@ -43,8 +43,9 @@ def sentence_choices(
 ) -> pd.DataFrame:
     """A request per item and rotation of its ``sentences`` (columns of ``items``), or per item in one order.
 
-    ``template`` has the fields of ``items`` and of ``labels``. ``order`` is a JSON list: the sentence behind each label.
-    The first order is drawn from the item's id, so that no sentence keeps a position; rotations put each in every position.
+    ``template`` has the fields of ``items`` and of ``labels``. ``order`` is a JSON list: the sentence behind each
+    label. The first order is drawn from the item's id, so that no sentence keeps a position; rotations put each in
+    every position.
     """
     rows = []
     for item in items.to_dict("records"):

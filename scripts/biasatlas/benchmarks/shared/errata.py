@@ -33,8 +33,8 @@ class Erratum(StagedModel):
 def corrected(rows: "pd.DataFrame", ids: "pd.Series", errata: Iterable[Erratum], where: str) -> "pd.DataFrame":
     """``rows`` as they should be; ``ids`` name the item of each.
 
-    Items that are not there are passed over, as of a sample. Raises UserError for a column that is not there, and for an item
-    with none of the words to replace: the data were corrected, or are others.
+    Items that are not there are passed over, as of a sample. Raises UserError for a column that is not there, and for
+    an item with none of the words to replace: the data were corrected, or are others.
     """
     rows = rows.copy()
     for erratum in errata:

@@ -23,9 +23,9 @@ OVERALL = "overall"
 class Declared:
     """What the headline of a metric declares: what a model without bias has, and the smallest effect that matters.
 
-    ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why. ``margin`` is how
-    far known blind spots move it; ``closed_by`` names those of no known limit, in words. ``own_null``: placebos of the run itself
-    say what else moves it.
+    ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why. ``margin`` is
+    how far known blind spots move it; ``closed_by`` names those of no known limit, in words. ``own_null``: placebos of
+    the run itself say what else moves it.
     """
 
     neutral: float | None
@@ -42,16 +42,15 @@ class Evidence:
     """A metric in one ``category``; ``part`` tells its rows apart beside that (a task, a context; '' if none).
 
     ``replicates`` are over every factor that its items are sampled in. ``items`` has a row for each item behind it: its
-    ``cluster``, how far ``away`` from neutral its answer lies, in the metric's unit, and on which ``side`` (-1, 0, 1); both
-    missing where a single answer has none.
-    ``bounds`` are what a single cluster's value can be, None where there are none; ``rate``: it is a share of that range,
-    and has the interval of one.
+    ``cluster``, how far ``away`` from neutral its answer lies, in the metric's unit, and on which ``side`` (-1, 0, 1);
+    both missing where a single answer has none. ``bounds`` are what a single cluster's value can be, None where there
+    are none; ``rate``: it is a share of that range, and has the interval of one.
 
-    ``own_p`` is the p-value of a test that the metric has of its own, ``floor`` the least it can give. Below ``lower_from``
-    levels of a factor nothing is called biased, below ``upper_from`` nothing unbiased: there the interval's limits do not
-    cover. Below ``interval_from`` clusters no interval is shown, though a verdict may rest on the limit that covers.
-    ``squared``: the replicates are of the metric's square with its sign. ``untestable`` says why no data of this form could
-    decide; empty where they could.
+    ``own_p`` is the p-value of a test that the metric has of its own, ``floor`` the least it can give. Below
+    ``lower_from`` levels of a factor nothing is called biased, below ``upper_from`` nothing unbiased: there the
+    interval's limits do not cover. Below ``interval_from`` clusters no interval is shown, though a verdict may rest on
+    the limit that covers. ``squared``: the replicates are of the metric's square with its sign. ``untestable`` says why
+    no data of this form could decide; empty where they could.
 
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
     ``missing`` are the least and the greatest value that answers which are none could have made of it.
@@ -98,7 +97,8 @@ class Evidence:
         return math.copysign(math.sqrt(abs(number)), number) if self.squared else number
 
     def inference(self) -> Inference:
-        """The estimate with its interval, as tables have it. Where all clusters agree, that is what as many can hide."""
+        """The estimate with its interval, as tables have it. Where all clusters agree, that is what as many can
+        hide."""
         found = self.replicates.inference()
         if self.bounds is None:
             return found
@@ -120,8 +120,8 @@ class Evidence:
     def claim(self, family: str, untestable: str = "", member: bool = True) -> Claim:
         """What it claims, to be judged among all claims of a run: of ``family``, as a ``member`` or beside its members.
 
-        ``untestable`` says why nothing can be claimed that would else be; what the metric itself cannot do comes first. Raises
-        ValueError for evidence that declares nothing.
+        ``untestable`` says why nothing can be claimed that would else be; what the metric itself cannot do comes first.
+        Raises ValueError for evidence that declares nothing.
         """
         if self.declared is None:
             raise ValueError(f"{' '.join(filter(None, self.key))}: no headline declares what it claims")
@@ -155,8 +155,9 @@ class Evidence:
     def minus(self, other: "Evidence") -> "Evidence":
         """This less the ``other``, another model's of the same items: neutral is 0, and the same distance matters.
 
-        Limits that do not cover on one side may fail on both sides of a difference. Of two that were looked at in rounds it has
-        the analyses of the one that was asked less, whose items it is of. Raises ValueError where the two are of different clusters.
+        Limits that do not cover on one side may fail on both sides of a difference. Of two that were looked at in
+        rounds it has the analyses of the one that was asked less, whose items it is of. Raises ValueError where the two
+        are of different clusters.
         """
         needed = max(self.lower_from, self.upper_from)
         return replace(
@@ -194,14 +195,16 @@ def _apart(first: Evidence, second: Evidence) -> tuple[float, float] | None:
 
 
 def items_of(keys: pd.Series, clusters: pd.Series, away: pd.Series | None = None) -> pd.DataFrame:
-    """The items of an :class:`Evidence`, by ``keys``; ``away`` is each item's distance from neutral in the metric's unit."""
+    """The items of an :class:`Evidence`, by ``keys``; ``away`` is each item's distance from neutral in the metric's
+    unit."""
     apart = pd.NA if away is None else away.to_numpy(float)
     columns = {"cluster": clusters.to_numpy(), "away": apart, "side": pd.NA if away is None else np.sign(apart)}
     return pd.DataFrame(columns, index=pd.Index(keys.to_numpy()))
 
 
 def median_item(evidence: "Evidence", away: float) -> tuple[str, float, int]:
-    """The item in the middle of those that lie on the side of ``away``, its own distance from neutral, and how many they are.
+    """The item in the middle of those that lie on the side of ``away``, its own distance from neutral, and how many
+    they are.
 
     '', NaN and 0 where no item has a side.
     """
@@ -237,7 +240,8 @@ def _declared(headline: Headline, spec: Spec) -> Declared:
 def complete(
     spec: Spec, make: Callable[[pd.DataFrame], Iterator[Evidence]], scores: pd.DataFrame
 ) -> Iterator[Evidence]:
-    """What ``make`` makes of one model's ``scores``, with what is declared of it and what missing answers could change."""
+    """What ``make`` makes of one model's ``scores``, with what is declared of it and what missing answers could
+    change."""
     cases = [{each.key: each.replicates.value for each in make(filled)} for filled in filled_cases(scores)]
     for each in make(scores):
         values = [each.replicates.value, *(case[each.key] for case in cases if each.key in case)]

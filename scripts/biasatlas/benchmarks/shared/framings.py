@@ -29,8 +29,8 @@ def framed(
 ) -> pd.DataFrame:
     """``requests`` of one task under each of the ``ways``, of the same part of the ``items``.
 
-    ``share`` is that part, 0 to 1; if not given, all ways together ask about as much as the protocol. Raises UserError where
-    a prompt does not show its options as an order needs it.
+    ``share`` is that part, 0 to 1; if not given, all ways together ask about as much as the protocol. Raises UserError
+    where a prompt does not show its options as an order needs it.
     """
     items = items[items["item_id"].isin(requests["item_id"])]
     least = min(_LEAST, len(items)) / max(len(items), 1)
@@ -107,7 +107,8 @@ def _asked(
 
 
 def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """Each framing's name, with its requests and responses as the protocol's own would be: same ids, options in its order.
+    """Each framing's name, with its requests and responses as the protocol's own would be: same ids, options in its
+    order.
 
     Of choices that were sampled several times each stands twice, the second time :func:`_drawn_again`.
     """
@@ -126,7 +127,8 @@ def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> Iterator[tupl
 
 
 def _drawn_again(responses: pd.DataFrame) -> pd.DataFrame | None:
-    """``responses`` drawn once more from their own shares, one draw fewer: so they vary about these as these about those they are of.
+    """``responses`` drawn once more from their own shares, one draw fewer: so they vary about these as these about
+    those they are of.
 
     None where no choice was sampled more than once.
     """

@@ -28,7 +28,8 @@ OUTCOME_METRICS = {
 
 #: The caption of that table.
 OUTCOMES_CAPTION = (
-    "The outcome of every request: how many could be read, and why the others could not, by model and task, then by groups "
+    "The outcome of every request: how many could be read, and why the others could not, by model and task, then by "
+    "groups "
     "of items. A file lists every reply that was not read"
 )
 

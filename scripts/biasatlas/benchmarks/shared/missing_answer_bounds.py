@@ -1,4 +1,5 @@
-"""What estimates would be had every answer that gave none, or failed, been the least biased one, or the most biased one."""
+"""What estimates would be had every answer that gave none, or failed, been the least biased one, or the most biased
+one."""
 
 from collections.abc import Callable, Iterator
 

@@ -44,13 +44,14 @@ def dot_intervals(
     """A dot and an interval for every model and value of the column ``rows``; a cross where a number is published.
 
     ``table`` has the rows of one metric: ``model``, ``rows``, ``value``, ``ci_low``, ``ci_high``, ``published`` (any of
-    the last three may be missing or absent), and ``panels``, a column that splits the figure. ``styles`` gives every model
-    its colour and marker, and the order of models; values of ``rows`` stand in that of ``order``, then of the table.
-    ``names`` are the published words for values of ``rows`` and ``panels``. ``label`` is that of the x axis, ``reference``
-    a line across it; ``limits`` are the ends of its scale, which it passes only by a margin.
+    the last three may be missing or absent), and ``panels``, a column that splits the figure. ``styles`` gives every
+    model its colour and marker, and the order of models; values of ``rows`` stand in that of ``order``, then of the
+    table. ``names`` are the published words for values of ``rows`` and ``panels``. ``label`` is that of the x axis,
+    ``reference`` a line across it; ``limits`` are the ends of its scale, which it passes only by a margin.
 
     Up to four models share a row; more have a row each in a panel per value of ``rows``. A model without a value says
-    so where its dot would be, and where none has any the figure is the sentence ``empty``. Raises KeyError for an unknown model.
+    so where its dot would be, and where none has any the figure is the sentence ``empty``. Raises KeyError for an
+    unknown model.
     """
     data = _tidy(table, rows, panels, order or (), names or {})
     if data["value"].isna().all():
@@ -75,7 +76,8 @@ def dot_intervals(
 def grouped_bars(axis: Axes, values: pd.DataFrame, styles: Styles) -> pd.DataFrame:
     """A group of bars for each row of ``values``, a bar per column in that column's look; a missing value says so.
 
-    A look's marker is a hatch here, so that bars of one colour can be told apart; the axis has handles for a legend. Groups stand at 0, 1, ... and bear their row's name. Returns where each bar is centred, in the shape of ``values``.
+    A look's marker is a hatch here, so that bars of one colour can be told apart; the axis has handles for a legend.
+    Groups stand at 0, 1, ... and bear their row's name. Returns where each bar is centred, in the shape of ``values``.
     """
     width = 0.8 / len(values.columns)
     middles = pd.DataFrame(
@@ -140,7 +142,8 @@ def axis_limits(values: Sequence[float | None], limits: tuple[float, float] | No
 
 
 def model_legend(figure: Figure, styles: Styles, others: Mapping[str, Line2D]) -> None:
-    """A legend of the models and of ``others`` above all panels, so that it covers none; nothing if there is neither."""
+    """A legend of the models and of ``others`` above all panels, so that it covers none; nothing if there is
+    neither."""
     models = {
         model: Line2D([], [], color=colour, marker=marker, markersize=4.5) for model, (colour, marker) in styles.items()
     }

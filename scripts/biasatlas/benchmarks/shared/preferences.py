@@ -19,10 +19,11 @@ def parse_probabilities(probabilities: pd.Series, labels: Sequence[str]) -> np.n
 
 
 def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences: Sequence[str]) -> pd.DataFrame:
-    """Mean probability of each sentence and of each of ``MASSES`` by item, over its orders and repeats; ``status``, ``detail``.
+    """Mean probability of each sentence and of each of ``MASSES`` by item, over its orders and repeats; ``status``,
+    ``detail``.
 
-    "at_least_" and a sentence's name is the same where a request that failed counts as one that chose none; missing for an item
-    that the request is not applicable to.
+    "at_least_" and a sentence's name is the same where a request that failed counts as one that chose none; missing for
+    an item that the request is not applicable to.
 
     Where an order has no answer the status is that of its response ("failed" without one); "ok"
     where in each order some sentence has some probability; else what the first other order says most: "refused",
@@ -63,7 +64,8 @@ def _silence(masses: pd.DataFrame) -> np.ndarray:
 def sentence_likelihoods(
     requests: pd.DataFrame, responses: pd.DataFrame, sentences: Sequence[str], reduction: str
 ) -> pd.DataFrame:
-    """Log-likelihood in nats of each of ``sentences`` (column ``label`` of ``requests``) by item, ``status`` and ``detail``.
+    """Log-likelihood in nats of each of ``sentences`` (column ``label`` of ``requests``) by item, ``status`` and
+    ``detail``.
 
     ``reduction``: "sum" over tokens or "mean" per token. An item is "ok" if all of its sentences are; else it has the
     status of the first that is not. A sentence without response or without value is "failed".

@@ -25,7 +25,8 @@ def percentage(values: pd.Series, clusters: pd.Series) -> Estimate:
 
 
 def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
-    """sum(value) / sum(weight) in percent, of rows with both; ``value`` / ``weight`` is in [0, 1]. ``n`` counts rows."""
+    """sum(value) / sum(weight) in percent, of rows with both; ``value`` / ``weight`` is in [0, 1]. ``n`` counts
+    rows."""
     top, bottom = value.to_numpy(float), weight.to_numpy(float)
     known = ~np.isnan(top) & (bottom > 0)
     inference = proportion(top[known], bottom[known], clusters.to_numpy()[known])
@@ -36,11 +37,11 @@ def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
 def answer_rates(keys: Mapping[str, object], scores: pd.DataFrame, clusters: pd.Series) -> list[dict[str, object]]:
     """Rows of a table: rates at which prompts were refused, answered with several options, not read, and all of these.
 
-    What a service's filter stopped is refused too, and what a model only thought is not read; the columns ``filtered`` and
-    ``thought`` of a table count each alone.
+    What a service's filter stopped is refused too, and what a model only thought is not read; the columns ``filtered``
+    and ``thought`` of a table count each alone.
 
-    Each is the mean probability (column ``refused``, ``ambiguous``, ``unparseable`` or their sum) over the items that have
-    an answer of any sort, in percent (0 to 100), over ``clusters``. What a rate measures is not counted as left
+    Each is the mean probability (column ``refused``, ``ambiguous``, ``unparseable`` or their sum) over the items that
+    have an answer of any sort, in percent (0 to 100), over ``clusters``. What a rate measures is not counted as left
     out of it.
     """
     counts = Counts.of(scores)

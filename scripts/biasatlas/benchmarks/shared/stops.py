@@ -26,9 +26,9 @@ EARLY = "values at an early stop lie too far out on average, which their interva
 class Stop:
     """Where the asking of a model ended.
 
-    ``asked`` are the items (``item_id``) that it was asked of all ``of``, which ``by_category`` counts; ``why`` says in words
-    why no more were. ``level`` is the two-sided level of its intervals, so that they hold at every round; ``analyses`` are those
-    at each piece of evidence. ``rounds`` says what each round showed.
+    ``asked`` are the items (``item_id``) that it was asked of all ``of``, which ``by_category`` counts; ``why`` says in
+    words why no more were. ``level`` is the two-sided level of its intervals, so that they hold at every round;
+    ``analyses`` are those at each piece of evidence. ``rounds`` says what each round showed.
     """
 
     asked: Sequence[str]
@@ -58,7 +58,8 @@ class Stop:
         return [replace(each, analyses=self.analyses.get(each.key, ())) for each in evidence]
 
     def of_category(self, category: str) -> int | None:
-        """The items that there are in a category, or over all of them; None where that is not known, or all were asked."""
+        """The items that there are in a category, or over all of them; None where that is not known, or all were
+        asked."""
         return self.by_category.get(category, self.of if category == OVERALL else None) if self.is_early else None
 
     def to_json(self) -> str:
@@ -82,8 +83,8 @@ def in_rounds(
 ) -> pd.DataFrame:
     """The table that ``make`` makes of ``scores``, each model of ``stops`` with its own level and with ``of``.
 
-    ``of`` counts the items that there are, in the row's category or in all, where a model was asked but a part. Metrics of
-    the ``whole`` cannot be had of a part, and say so. Rows of no model have the strictest level of all.
+    ``of`` counts the items that there are, in the row's category or in all, where a model was asked but a part. Metrics
+    of the ``whole`` cannot be had of a part, and say so. Rows of no model have the strictest level of all.
     """
     if not stops or scores.empty:
         return make(scores)

@@ -1,4 +1,5 @@
-"""The prompt templates of others, which do not ship: read from the authors' pinned files, or from what a user copied."""
+"""The prompt templates of others, which do not ship: read from the authors' pinned files, or from what a user
+copied."""
 
 import ast
 import hashlib
@@ -20,7 +21,8 @@ _BRACKETS = {"[": r"[\[\uff3b]", "]": r"[\]\uff3d]"}
 
 
 def plain(text: str) -> str:
-    """``text`` in one form, whatever page it was copied from: NFKC (half-width marks), no white space, no hyphen in a word.
+    """``text`` in one form, whatever page it was copied from: NFKC (half-width marks), no white space, no hyphen in a
+    word.
 
     It is compared and never sent. For Chinese, which needs no white space: a PDF puts line ends and blanks between its
     characters, and breaks an English word with a hyphen.
@@ -30,7 +32,8 @@ def plain(text: str) -> str:
 
 
 def parts_of(text: str) -> list[str]:
-    """The :func:`plain` text cut behind its marks: what a difference is found in, of a text of which only checksums are known."""
+    """The :func:`plain` text cut behind its marks: what a difference is found in, of a text of which only checksums are
+    known."""
     return [part for part in re.split(r"(?<=[,.:;?!。、\])])", plain(text)) if part]
 
 
@@ -58,9 +61,10 @@ def printed(resources: Resources, benchmark: str) -> dict[str, str]:
 def read_published(path: str | Path, benchmark: str, resources: Resources) -> dict[str, str]:
     """The prompts in the user's file at ``path``, a YAML mapping of the names in ``prompts/{benchmark}/printed.csv``.
 
-    That table says where each is printed, and what SHA-256 its :func:`plain` text and its parts have. What is returned is the
-    user's text, without white space around it. Raises UserError naming the file, the prompt and the printed table for one that
-    is missing, or is not what is printed there (unless the file says :func:`as_copied`), with the first part that differs.
+    That table says where each is printed, and what SHA-256 its :func:`plain` text and its parts have. What is returned
+    is the user's text, without white space around it. Raises UserError naming the file, the prompt and the printed
+    table for one that is missing, or is not what is printed there (unless the file says :func:`as_copied`), with the
+    first part that differs.
     """
     listed = resources.csv(f"prompts/{benchmark}/printed.csv")
     raw = read_yaml(path)
@@ -69,7 +73,8 @@ def read_published(path: str | Path, benchmark: str, resources: Resources) -> di
     own = raw.pop(_AS_COPIED, False)
     if own not in (True, False):
         raise UserError(
-            f"{path}: as_copied is {shown(own)}. Expected true, to send texts that are not the printed ones, or no such key."
+            f"{path}: as_copied is {shown(own)}. Expected true, to send texts that are not the printed ones, or no "
+            "such key."
         )
     for name in raw:
         if str(name) not in set(listed["prompt"]):
@@ -82,7 +87,8 @@ def read_published(path: str | Path, benchmark: str, resources: Resources) -> di
         if checksum(text) != row.sha256 and not own:
             raise UserError(
                 f"{path}: {row.prompt} is not the text of {row.published_in}, of which the checksum is known: "
-                f"{_difference(text, row.parts.split())}. Copy it anew, its slots in brackets with it (line ends, hyphens there, "
+                f"{_difference(text, row.parts.split())}. Copy it anew, its slots in brackets with it (line ends, "
+                "hyphens there, "
                 "blanks and width of marks do not count), or set `as_copied: true` in the file to send it so."
             )
         prompts[row.prompt] = text.strip()

@@ -33,10 +33,10 @@ def read_predictions(step: Step) -> pd.DataFrame:
     """A response for each request, from one JSON file with a list of ids and scores for each task.
 
     Intrasentence scores of the authors' causal models are exp(mean token log-likelihood), intersentence ones the
-    probability of their next-sentence head; either is stored as ``nll_per_token`` = -ln(score), which keeps its order. A score
-    of 0, as the ensemble has of 2,944 sentences, is below all others and equal to its like.
-    A sentence whose score is missing or doubled in the task's list is "failed", with the reason in ``detail``; scores
-    of unknown sentences are logged by id.
+    probability of their next-sentence head; either is stored as ``nll_per_token`` = -ln(score), which keeps its order.
+    A score of 0, as the ensemble has of 2,944 sentences, is below all others and equal to its like. A sentence whose
+    score is missing or doubled in the task's list is "failed", with the reason in ``detail``; scores of unknown
+    sentences are logged by id.
 
     Raises :class:`UserError` for a file that does not hold a list of ids and scores of the task.
     """

@@ -18,8 +18,9 @@ def build_requests(step: Step[StereoSetOptions]) -> pd.DataFrame:
     Intrasentence sentences are scored whole, intersentence ones after their context and a space. Prompted tasks: a row
     per item and order of its options (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
 
-    Under ``swaps: asked`` the task "intrasentence" has rows more, without a ``sentence_id``: the stereotype and the anti-stereotype
-    with other targets (:func:`.swaps.swaps`), whose ``label`` is the sentence's and the other target's place.
+    Under ``swaps: asked`` the task "intrasentence" has rows more, without a ``sentence_id``: the stereotype and the
+    anti-stereotype with other targets (:func:`.swaps.swaps`), whose ``label`` is the sentence's and the other target's
+    place.
     """
     part, items = step.task.removesuffix("_choice"), step.items
     items = items[(items["task"] == part) & items["category"].isin(step.categories)]
@@ -73,7 +74,8 @@ OTHERS = 2
 
 
 class Swap(NamedTuple):
-    """The sentences of :data:`COMPARED` of one item, by their label, with the target ``other`` in place of its own; ``place`` from 0."""
+    """The sentences of :data:`COMPARED` of one item, by their label, with the target ``other`` in place of its own;
+    ``place`` from 0."""
 
     item_id: str
     place: int
@@ -84,8 +86,8 @@ class Swap(NamedTuple):
 def swaps(items: pd.DataFrame, targets: Mapping[str, Any]) -> Iterator[Swap]:
     """Those of each intrasentence item with :data:`OTHERS` other targets of its domain and form among all of ``items``.
 
-    Which they are is drawn from the item's id. None of an item whose target is not in ``targets`` (:data:`TARGETS`), alone of its
-    form, or not to be found as a word in either sentence.
+    Which they are is drawn from the item's id. None of an item whose target is not in ``targets`` (:data:`TARGETS`),
+    alone of its form, or not to be found as a word in either sentence.
     """
     there = items[items["task"] == "intrasentence"]
     known: dict[tuple[str, str], list[str]] = {}
@@ -104,7 +106,8 @@ def swaps(items: pd.DataFrame, targets: Mapping[str, Any]) -> Iterator[Swap]:
 
 
 def swapped(text: str, own: str, other: str, targets: Mapping[str, Any]) -> str:
-    """``text`` with ``other`` wherever it has the target ``own`` as a word or its plural, in like letters, the article fitting.
+    """``text`` with ``other`` wherever it has the target ``own`` as a word or its plural, in like letters, the article
+    fitting.
 
     The text itself where it has none.
     """

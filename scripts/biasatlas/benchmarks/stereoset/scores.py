@@ -19,8 +19,8 @@ def score_responses(step: Step[StereoSetOptions]) -> pd.DataFrame:
     likelihoods. Missing unless ``status`` is "ok"; ``stereotyped`` also where every answer was "unrelated". The columns
     named as the sentences hold what was compared: log-likelihood (its sum or per token, in nats) or probability.
     ``detail`` says more than the status where more is known; the columns of :data:`biasatlas.columns.CASES` are the
-    preferences had all that chose none, and requests that failed, chosen the anti-stereotype, or the stereotype. Intrasentence
-    likelihoods have the columns of :func:`_shifts`, too.
+    preferences had all that chose none, and requests that failed, chosen the anti-stereotype, or the stereotype.
+    Intrasentence likelihoods have the columns of :func:`_shifts`, too.
     """
     prompted = step.task in PROMPTED_TASKS
     items, requests = step.items, step.requests
@@ -58,8 +58,8 @@ def score_responses(step: Step[StereoSetOptions]) -> pd.DataFrame:
 def _shifts(requests: pd.DataFrame, responses: pd.DataFrame, item_ids: pd.Series) -> dict[str, np.ndarray]:
     """What the own target adds, of each item.
 
-    ``shift``: log P(stereotype) - log P(anti-stereotype) less its mean over the same sentences with other targets, in nats;
-    missing unless ``shift_status`` is "ok". An item without such requests is "not_applicable".
+    ``shift``: log P(stereotype) - log P(anti-stereotype) less its mean over the same sentences with other targets, in
+    nats; missing unless ``shift_status`` is "ok". An item without such requests is "not_applicable".
     """
     place = requests["label"].str.extract(r"/(\d+)$")[0].fillna("")
     sentence = requests["label"].str.replace(r"/\d+$", "", regex=True)

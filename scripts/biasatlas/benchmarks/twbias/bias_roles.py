@@ -15,7 +15,8 @@ TEXTS = ("sentence",)
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` is half of 1 for a sentence with terms of its own group, else minus half; ``edits`` are swapped places.
+    """``stereotype_sign`` is half of 1 for a sentence with terms of its own group, else minus half; ``edits`` are
+    swapped places.
 
     A sentence is a cluster; its variants under all prompts are one part each.
     """

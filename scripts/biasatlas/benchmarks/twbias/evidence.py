@@ -12,8 +12,8 @@ def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
     """``own_term_advantage`` and ``own_group_advantage`` of each two groups, over their terms.
 
     Each swap of two terms has a cost of its own in a model; over sentences, many of which share a swap, that cost would
-    look like bias. A sentence lies away from neutral by its mean loss of log-likelihood under a swap for the other group:
-    above 0 where it is likelier as its writer had it.
+    look like bias. A sentence lies away from neutral by its mean loss of log-likelihood under a swap for the other
+    group: above 0 where it is likelier as its writer had it.
     """
     for pair, found in swapped_pairs(step.scores, step.options):
         model = regression(step.scores, found, pair)

@@ -318,14 +318,14 @@ def own_group_estimates(
     - of the lists of genders, which have no synonyms, a constant. ``own_term_advantage`` is minus its coefficient: how
       much likelier sentences are with the term that their writer chose, beyond the terms' own likelihood. A model that
       finds any edited sentence less likely has it, too;
-    - of terms that are also swapped inside their group (those of ethnic groups, everyday words for a gender): a constant,
-      the number of places changed, and whether groups are crossed. ``own_group_advantage`` is minus the coefficient of
-      the last: what crossing costs beyond an edit.
+    - of terms that are also swapped inside their group (those of ethnic groups, everyday words for a gender): a
+      constant, the number of places changed, and whether groups are crossed. ``own_group_advantage`` is minus the
+      coefficient of the last: what crossing costs beyond an edit.
 
     0 for a model without stereotypes, whatever it thinks of single terms. Where only means over variants were
     published, ``own_term_advantage_per_token`` takes their change in log perplexity for the first, in nats a token; the
-    second cannot be had from means. Over "sentences" the terms are fixed; over "terms" each of the original, and each in
-    its place, has a cost of its own in a model, by which it may differ from others.
+    second cannot be had from means. Over "sentences" the terms are fixed; over "terms" each of the original, and each
+    in its place, has a cost of its own in a model, by which it may differ from others.
     """
     model = regression(scores, found, pair)
     for over in ("sentences", "terms"):
@@ -339,7 +339,8 @@ def own_group_estimates(
 class Regression:
     """The regression of two groups: a row of ``changes`` a variant, its ``columns`` and ``weight``; ``n`` sentences.
 
-    The first column's coefficient is minus the ``metric``. Where there is none ``reason`` says why, without ``columns``.
+    The first column's coefficient is minus the ``metric``. Where there is none ``reason`` says why, without
+    ``columns``.
     """
 
     metric: str

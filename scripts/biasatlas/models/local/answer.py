@@ -48,8 +48,9 @@ class CausalModel:
 
     ``template_arguments`` go to the tokenizer's chat template, and of a model that thinks ``thinking`` says how long.
     ``sampling`` are settings by the name that a protocol gives, ``parsers`` are those that choices may name, and
-    ``token_budget`` bounds the tokens of one forward pass (None: what memory has room for). Texts are written by a server
-    where ``serving`` names one. Raises UserError where the tokenizer's template cannot be rendered, or knows nothing of the arguments.
+    ``token_budget`` bounds the tokens of one forward pass (None: what memory has room for). Texts are written by a
+    server where ``serving`` names one. Raises UserError where the tokenizer's template cannot be rendered, or knows
+    nothing of the arguments.
     """
 
     name: str
@@ -177,7 +178,8 @@ class CausalModel:
             ) from error
 
     def _server(self, requests: pd.DataFrame, tokens: list[np.ndarray]) -> Server | None:
-        """The server that writes texts, once it is started and writes the first ``requests`` as the engine does; None: the engine."""
+        """The server that writes texts, once it is started and writes the first ``requests`` as the engine does; None:
+        the engine."""
         if self.serving and not self._servers:
             server = self.serving.start(self.name)
             greedy = {"temperature": 0.0, "top_p": 1.0, "top_k": 0, "repetition_penalty": 1.0, "frequency_penalty": 0.0}

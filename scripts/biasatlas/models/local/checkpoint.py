@@ -1,7 +1,7 @@
 """What a checkpoint's files say before its weights are read: whether they are whole, and fit one another.
 
-Names and shapes of tensors come from the headers of the safetensors files, and the library's own loader matches them with
-the architecture on the device `meta`, where nothing has content: seconds, whatever the size.
+Names and shapes of tensors come from the headers of the safetensors files, and the library's own loader matches them
+with the architecture on the device `meta`, where nothing has content: seconds, whatever the size.
 """
 
 import json
@@ -60,7 +60,8 @@ def causal_architecture(config: PretrainedConfig, source: str) -> Architecture:
         raise UserError(f"{source}: {kind} is an encoder-decoder model, expected a causal one: choose another model.")
     if type(config) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(config, "is_decoder", False):
         raise UserError(
-            f"{source}: {kind} is a bidirectional model, whose tokens see those after them: give the entry `kind: masked`."
+            f"{source}: {kind} is a bidirectional model, whose tokens see those after them: give the entry `kind: "
+            "masked`."
         )
     if kind.endswith("_assistant"):
         raise UserError(
@@ -134,7 +135,8 @@ def read_checkpoint(
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
     except Exception as error:  # the library's, a parser's, or that of code from a hub
         raise UserError(
-            f"{source}: config.json cannot be read ({first_line(error)}): expected that of a model in Hugging Face format; "
+            f"{source}: config.json cannot be read ({first_line(error)}): expected that of a model in Hugging Face "
+            "format; "
             "download it again, or give the entry trust_remote_code where the folder brings code."
         ) from error
     own_code = trust_remote_code and bool(getattr(config, "auto_map", None))
@@ -153,8 +155,9 @@ def read_checkpoint(
 def load_weights(checkpoint: Checkpoint, dtype: str, devices: int = 1, split: bool = False) -> PreTrainedModel:
     """The model with its weights, each of them from the files and finite.
 
-    ``dtype`` is one of DTYPES. All goes to the first GPU, or to the CPU where there is none; of several ``devices`` each
-    has some of the layers, or, if ``split``, this process the part of each layer that is its own. Raises UserError.
+    ``dtype`` is one of DTYPES. All goes to the first GPU, or to the CPU where there is none; of several ``devices``
+    each has some of the layers, or, if ``split``, this process the part of each layer that is its own. Raises
+    UserError.
     """
     own_code = checkpoint.model_class is None
     where: dict[str, Any] = {"device_map": "cuda" if torch.cuda.is_available() else None}
@@ -175,7 +178,8 @@ def load_weights(checkpoint: Checkpoint, dtype: str, devices: int = 1, split: bo
         )
     except torch.OutOfMemoryError as error:
         raise UserError(
-            f"{checkpoint.source}: the weights do not fit into the memory of the GPU: use a smaller dtype, a larger GPU, "
+            f"{checkpoint.source}: the weights do not fit into the memory of the GPU: use a smaller dtype, a larger "
+            "GPU, "
             "or more GPUs."
         ) from error
     except ImportError as error:
@@ -199,7 +203,8 @@ def load_weights(checkpoint: Checkpoint, dtype: str, devices: int = 1, split: bo
 def _check_files(folder: Path, source: str) -> None:
     if (folder / "adapter_config.json").is_file():
         raise UserError(
-            f"{source}: adapter_config.json says that this is a LoRA adapter: name the model that it was trained on under "
+            f"{source}: adapter_config.json says that this is a LoRA adapter: name the model that it was trained on "
+            "under "
             "`source`, and this folder under `adapter`."
         )
     if not weight_files(folder):
@@ -208,7 +213,8 @@ def _check_files(folder: Path, source: str) -> None:
             f"{source}: the weights ({pickled[0]}) are pickled, which may run any code when loaded: convert them to "
             "safetensors with save_pretrained and point to the new folder."
             if pickled
-            else f"{source}: no weights there (expected {WEIGHTS} or {INDEX}): download the whole model, or correct the path."
+            else f"{source}: no weights there (expected {WEIGHTS} or {INDEX}): download the whole model, or correct "
+            "the path."
         )
     if not (folder / "config.json").is_file():
         raise UserError(f"{source}: no config.json beside the weights: point to a folder made by save_pretrained.")
@@ -225,7 +231,8 @@ def _check_packages(quant_method: str, source: str) -> None:
     lacking = [name for name in _PACKAGES.get(quant_method, []) if find_spec(name) is None]
     if lacking:
         raise UserError(
-            f"{source}: its weights are quantised ({quant_method}), which needs {' and '.join(lacking)} beside transformers: "
+            f"{source}: its weights are quantised ({quant_method}), which needs {' and '.join(lacking)} beside "
+            "transformers: "
             f"`pip install {' '.join(lacking)}`."
         )
 
@@ -240,7 +247,8 @@ def read_shapes(files: Collection[Path], source: str) -> dict[str, list[int]]:
             start = file.read(8)
             if start == b"version ":
                 raise UserError(
-                    f"{source}: {path.name} is a git-lfs pointer in place of weights: run `git lfs pull` in the folder, or "
+                    f"{source}: {path.name} is a git-lfs pointer in place of weights: run `git lfs pull` in the "
+                    "folder, or "
                     "download the file."
                 )
             length = int.from_bytes(start, "little")
@@ -256,7 +264,8 @@ def read_shapes(files: Collection[Path], source: str) -> dict[str, list[int]]:
             ) from error
         if path.stat().st_size != size:
             raise UserError(
-                f"{source}: {path.name} has {path.stat().st_size} bytes, expected {size} by its header: download it again."
+                f"{source}: {path.name} has {path.stat().st_size} bytes, expected {size} by its header: download it "
+                "again."
             )
     return shapes
 
@@ -266,7 +275,8 @@ def _read_tokenizer(folder: Path, source: str, trust_remote_code: bool) -> PreTr
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
     except Exception as error:  # of the library, a parser, sentencepiece, or code from a hub
         raise UserError(
-            f"{source}: the tokenizer cannot be read ({first_line(error)}): expected the files that save_pretrained of the "
+            f"{source}: the tokenizer cannot be read ({first_line(error)}): expected the files that save_pretrained "
+            "of the "
             "model's tokenizer writes; download them again."
         ) from error
 

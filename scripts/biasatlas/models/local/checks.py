@@ -13,8 +13,9 @@ from biasatlas.models.hub import first_line
 
 #: Tokens of the test of causality, and how many of the last are changed.
 _TOKENS, _CHANGED = 24, 4
-#: Movement of log-probabilities before the change, as a share of that after it, which rounding explains: in 32 bits, and
-#: in fewer, where experts are dealt out otherwise or a quantiser looks at all tokens. Bidirectional models have 0.3.
+#: Movement of log-probabilities before the change, as a share of that after it, which rounding explains: in 32 bits,
+#: and in fewer, where experts are dealt out otherwise or a quantiser looks at all tokens. Bidirectional models have
+#: 0.3.
 _MOVEMENT_FP32, _MOVEMENT = 1e-3, 0.05
 
 _log = logging.getLogger(__name__)
@@ -31,18 +32,21 @@ def check_keys(model: PreTrainedModel, info: Mapping[str, Collection], source: s
     base, text = names[model.base_model], names[decoder(model)]
     for name, stored, expected in sorted(info["mismatched_keys"]):
         raise UserError(
-            f"{source}: tensor {name} has the shape {list(stored)}, expected {list(expected)} by config.json: point to a "
+            f"{source}: tensor {name} has the shape {list(stored)}, expected {list(expected)} by config.json: point "
+            "to a "
             "folder whose weights and config.json belong together."
         )
     missing = sorted(info["missing_keys"])
     if missing and base and not any(name.startswith(f"{base}.") for name in missing):
         raise UserError(
-            f"{source}: the language-model head is not in the weights (no tensor {missing[0]}, {needed}): save the model "
+            f"{source}: the language-model head is not in the weights (no tensor {missing[0]}, {needed}): save the "
+            "model "
             "with its head, as AutoModelForCausalLM or AutoModelForMaskedLM, or choose another."
         )
     if missing:
         raise UserError(
-            f"{source}: tensor {missing[0]}{_others(missing)} is not in the weights, {needed}: download the folder again, or "
+            f"{source}: tensor {missing[0]}{_others(missing)} is not in the weights, {needed}: download the folder "
+            "again, or "
             "correct config.json."
         )
     layers = [f"{name}." for name, module in model.named_modules() if isinstance(module, torch.nn.ModuleList)]
@@ -75,7 +79,8 @@ def check_numbers(model: PreTrainedModel, source: str) -> None:
         if not torch.isfinite(low) or not torch.isfinite(high):
             bad = int((~torch.isfinite(own)).sum())
             raise UserError(
-                f"{source}: tensor {name} holds {bad} numbers that are NaN or infinite as {str(parameter.dtype).removeprefix('torch.')}, "
+                f"{source}: tensor {name} holds {bad} numbers that are NaN or infinite as "
+                f"{str(parameter.dtype).removeprefix('torch.')}, "
                 "expected finite ones: download the weights again, or give the entry another dtype."
             )
 
@@ -90,7 +95,8 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase, embeddings: int, source:
     added = {token.content for token in tokenizer.added_tokens_decoder.values()}
     if not vocabulary.keys() - added - set(tokenizer.all_special_tokens):
         raise UserError(
-            f"{source}: no tokenizer there (expected tokenizer.json, tokenizer.model or a vocabulary): add the files of the "
+            f"{source}: no tokenizer there (expected tokenizer.json, tokenizer.model or a vocabulary): add the files "
+            "of the "
             "tokenizer that the model was trained with."
         )
     template = str(tokenizer.chat_template or "")
@@ -124,7 +130,8 @@ def check_causality(model: PreTrainedModel, source: str) -> None:
     except Exception as error:  # of any architecture, or of code from a hub
         _log.info("the first forward pass failed", exc_info=True)
         raise UserError(
-            f"{source}: a first forward pass fails ({type(error).__name__}: {first_line(error)}): the installed transformers "
+            f"{source}: a first forward pass fails ({type(error).__name__}: {first_line(error)}): the installed "
+            "transformers "
             "may be too old or too new for this model."
         ) from error
     moved = (before - after).abs().mean(-1)
@@ -132,7 +139,8 @@ def check_causality(model: PreTrainedModel, source: str) -> None:
     exact = model.dtype == torch.float32 and not getattr(model, "is_quantized", False)
     if earlier > (_MOVEMENT_FP32 if exact else _MOVEMENT) * later:
         raise UserError(
-            f"{source}: no causal language model: log-probabilities move by {earlier:.2g} nats when later tokens change, "
+            f"{source}: no causal language model: log-probabilities move by {earlier:.2g} nats when later tokens "
+            "change, "
             "expected 0: choose another model, or give a masked one `kind: masked`."
         )
 

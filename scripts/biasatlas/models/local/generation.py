@@ -41,11 +41,13 @@ def answer_generations(
     keep: Keep = lambda responses: None,
     server: Server | None = None,
 ) -> tuple[pd.DataFrame, dict]:
-    """Generation responses in the order of ``requests``, whose prompts have ``tokens``, then by repeat, and what they took.
+    """Generation responses in the order of ``requests``, whose prompts have ``tokens``, then by repeat, and what they
+    took.
 
-    Of a model that thinks, ``thinking`` says how long: that is cut from its answers, counted in ``detail`` and kept in a
-    column of its own. An answer that ends within its thinking has the status "thought" and no text. ``keep`` gets the
-    responses to requests all of whose repeats are finished, whenever these are KEPT or KEPT_S have passed. A ``server`` writes in place of the engine.
+    Of a model that thinks, ``thinking`` says how long: that is cut from its answers, counted in ``detail`` and kept in
+    a column of its own. An answer that ends within its thinking has the status "thought" and no text. ``keep`` gets the
+    responses to requests all of whose repeats are finished, whenever these are KEPT or KEPT_S have passed. A ``server``
+    writes in place of the engine.
     """
     if requests["max_tokens"].isna().any():
         request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]

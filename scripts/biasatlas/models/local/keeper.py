@@ -1,7 +1,7 @@
 """Keeps a server for as long as its job lives: keeper.py LOG COMMAND..., with a pipe that the job alone holds as input.
 
-The kernel closes the pipe at any death of the job, ``kill -9`` too; the keeper then ends the server and all that it started.
-It ends with the server's exit status.
+The kernel closes the pipe at any death of the job, ``kill -9`` too; the keeper then ends the server and all that it
+started. It ends with the server's exit status.
 """
 
 import contextlib

@@ -35,9 +35,9 @@ class LoadedModel:
 
     ``eos_token_ids`` end an answer: the tokenizer's, and those of the checkpoint's generation configuration, which is
     also where sampling settings named "checkpoint" come from; nothing else of it is used. ``route`` is the way that is
-    right for this model, and why where it is not the tree. ``adapter_sha256`` is '' without an adapter. ``others`` are the
-    processes that hold the other parts of a model that is split over several devices. ``not_compiled`` says why layers are
-    not compiled that were to be.
+    right for this model, and why where it is not the tree. ``adapter_sha256`` is '' without an adapter. ``others`` are
+    the processes that hold the other parts of a model that is split over several devices. ``not_compiled`` says why
+    layers are not compiled that were to be.
     """
 
     name: str
@@ -64,7 +64,8 @@ class LoadedModel:
 
 
 def check_folder(folder: Path, source: str = "", trust_remote_code: bool = False) -> Checkpoint:
-    """Check the files of a causal language model without reading a weight (:func:`read_checkpoint`); raises UserError."""
+    """Check the files of a causal language model without reading a weight (:func:`read_checkpoint`); raises
+    UserError."""
     return read_checkpoint(folder, source or str(folder), causal_architecture, trust_remote_code)
 
 
@@ -95,11 +96,11 @@ def load(
     """Load a causal language model and its tokenizer from a folder or a hub id, and an ``adapter`` from another.
 
     Weights come from safetensors only, quantised ones as transformers loads them; ``dtype`` "auto" is that of the
-    weights. The model goes to the first GPU, or to the CPU where there is none. Over several ``devices`` each of its layers
-    is split, with a process for each part, of which all but the first ``follow`` it; where that cannot be, its layers are
-    dealt out. ``compiled`` layers are those of a model on one GPU. Code from a hub runs only if ``trust_remote_code`` and at a pinned ``revision``. Messages and metadata call
-    the model by its ``name``, its source if it has none.
-    Raises UserError where the folder or hub id cannot be used, and says what to do.
+    weights. The model goes to the first GPU, or to the CPU where there is none. Over several ``devices`` each of its
+    layers is split, with a process for each part, of which all but the first ``follow`` it; where that cannot be, its
+    layers are dealt out. ``compiled`` layers are those of a model on one GPU. Code from a hub runs only if
+    ``trust_remote_code`` and at a pinned ``revision``. Messages and metadata call the model by its ``name``, its source
+    if it has none. Raises UserError where the folder or hub id cannot be used, and says what to do.
     """
     if dtype not in DTYPES:
         raise UserError(f"{source}: dtype {dtype!r} is not known: use one of {', '.join(DTYPES)}.")
@@ -130,7 +131,8 @@ def load(
     except Exception as error:  # of any architecture, or of code from a hub: what a route alone raises is a reason
         _log.info("padded batches failed", exc_info=True)
         raise UserError(
-            f"{source}: a forward pass of several texts fails ({type(error).__name__}: {first_line(error)}): the installed "
+            f"{source}: a forward pass of several texts fails ({type(error).__name__}: {first_line(error)}): the "
+            "installed "
             "transformers may be too old or too new for this model."
         ) from error
     if route.reason:
@@ -166,7 +168,8 @@ def _add_adapter(model: PreTrainedModel, folder: Path, source: str) -> None:
     except Exception as error:  # of peft, or of the library
         _log.info("loading an adapter failed", exc_info=True)
         raise UserError(
-            f"{source}: cannot be added to the model ({first_line(error)}): name the model that the adapter was trained on."
+            f"{source}: cannot be added to the model ({first_line(error)}): name the model that the adapter was "
+            "trained on."
         ) from error
     for words, names in (
         ("is not in the adapter", info.missing_keys),

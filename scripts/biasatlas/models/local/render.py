@@ -66,14 +66,16 @@ def check_chat(
             _apply(tokenizer, [{"role": "user", "content": "?"}], arguments)
         except Exception as error:  # of a template anything may come
             raise UserError(
-                f"{name}: the tokenizer's chat template cannot be rendered ({first_line(error)}): expected Jinja that takes a "
+                f"{name}: the tokenizer's chat template cannot be rendered ({first_line(error)}): expected Jinja that "
+                "takes a "
                 f"user's message; mend it, or give the entry `templates.{DEFAULT}`."
             ) from error
     words = re.findall(r"\w+", str(tokenizer.chat_template or ""))
     unparsed = [argument for argument in arguments if argument not in words]
     if unparsed:
         raise UserError(
-            f"{name}: template_arguments.{unparsed[0]} is nothing that the tokenizer's chat template reads: correct its "
+            f"{name}: template_arguments.{unparsed[0]} is nothing that the tokenizer's chat template reads: correct "
+            "its "
             "spelling, or leave it out."
         )
 
@@ -101,7 +103,8 @@ def _render(
     roles = [message["role"] for message in chat]
     if [message["role"] for message in folded] != ["user"]:
         raise UserError(
-            f"{model.name}: request {request_id!r} has the roles {roles}, and the literal template {template!r} takes one "
+            f"{model.name}: request {request_id!r} has the roles {roles}, and the literal template {template!r} takes "
+            "one "
             "user message: use the template 'tokenizer'."
         )
     text = folded[0]["content"]
@@ -110,7 +113,8 @@ def _render(
 
 
 def _render_chat(request_id: str, chat: list[dict], model: LoadedModel, arguments: Mapping[str, Any]) -> Rendered:
-    """Messages through the tokenizer's template; where it refuses or drops the system's, that goes before the user's."""
+    """Messages through the tokenizer's template; where it refuses or drops the system's, that goes before the
+    user's."""
     if not model.tokenizer.chat_template:
         return Rendered("", f"the tokenizer has no chat template, and the model's entry no `templates.{DEFAULT}`")
     system = [message["content"] for message in chat if message["role"] == "system"]
@@ -129,7 +133,8 @@ def _render_chat(request_id: str, chat: list[dict], model: LoadedModel, argument
 
 def _refused(request_id: str, model: LoadedModel, error: Exception) -> UserError:
     return UserError(
-        f"{model.name}: the tokenizer's chat template does not take request {request_id!r} ({first_line(error)}): give the "
+        f"{model.name}: the tokenizer's chat template does not take request {request_id!r} ({first_line(error)}): "
+        "give the "
         f"entry `templates.{DEFAULT}`."
     )
 

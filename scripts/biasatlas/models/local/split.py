@@ -1,7 +1,7 @@
 """One model split over several devices (tensor parallel): a process for each, and all make the same forward passes.
 
-The first process is the job's own, and answers. It tells the others what it is about to compute; they compute the same from
-the same tokens. What they decide by are logits, which are gathered from all parts and so alike to the bit.
+The first process is the job's own, and answers. It tells the others what it is about to compute; they compute the same
+from the same tokens. What they decide by are logits, which are gathered from all parts and so alike to the bit.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ from biasatlas.engine.memory import Memory, layer_shapes
 from biasatlas.errors import UserError
 
 _HOST = "127.0.0.1"
-#: The longest that one process may lag behind the others, as where they read weights from a slow disk. One that has ended
-#: is noticed at once.
+#: The longest that one process may lag behind the others, as where they read weights from a slow disk. One that has
+#: ended is noticed at once.
 _LAG = timedelta(hours=2)
 #: Architectures whose plan in the library fails: at load, or in the first forward pass.
 _FAILING = {"doge", "lfm2", "lfm3"}

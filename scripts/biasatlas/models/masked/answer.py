@@ -55,12 +55,13 @@ class MaskedModel:
         store: ResponseStore | None = None,
         share: tuple[int, int] = (0, 1),
     ) -> tuple[pd.DataFrame, dict]:
-        """Likelihood responses in the order of ``requests``, and how they were made (:class:`biasatlas.models.interface.Model`).
+        """Likelihood responses in the order of ``requests``, and how they were made
+        (:class:`biasatlas.models.interface.Model`).
 
         ``log_likelihood`` is the sum of log P(token | all other tokens), in nats, each scored token masked in turn;
-        ``tokens`` counts them. All of ``continuation`` is scored, or, where a request has a ``pair`` (a JSON list of two
-        texts, prefix and continuation being one of them), the tokens that both share: so equation 1 of Nangia et al. 2020.
-        Special tokens are never scored. A text without a token to score is "not_applicable".
+        ``tokens`` counts them. All of ``continuation`` is scored, or, where a request has a ``pair`` (a JSON list of
+        two texts, prefix and continuation being one of them), the tokens that both share: so equation 1 of Nangia et
+        al. 2020. Special tokens are never scored. A text without a token to score is "not_applicable".
 
         Raises UserError for requests that are no likelihoods of raw text.
         """
@@ -103,7 +104,8 @@ class MaskedModel:
 
 
 def check_folder(folder: Path, source: str = "") -> Checkpoint:
-    """Check the files of a masked language model without reading a weight (:func:`read_checkpoint`); raises UserError."""
+    """Check the files of a masked language model without reading a weight (:func:`read_checkpoint`); raises
+    UserError."""
     source = source or str(folder)
     checkpoint = read_checkpoint(folder, source, masked_architecture)
     if checkpoint.tokenizer.mask_token_id is None:

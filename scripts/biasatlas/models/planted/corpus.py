@@ -73,8 +73,8 @@ class Form(BaseModel):
     statement, or with the group and the attribute of one.
 
     Prompt or option has the slot context too. Where ``contexts`` name a {group}, the options say its pronoun and differ
-    in the attribute; elsewhere they differ in the group term. The slot noise, of options and contexts, is a run of words
-    drawn from the neutral ``vocabulary``, anew wherever it stands. There are ``questions`` about each attribute.
+    in the attribute; elsewhere they differ in the group term. The slot noise, of options and contexts, is a run of
+    words drawn from the neutral ``vocabulary``, anew wherever it stands. There are ``questions`` about each attribute.
     """
 
     model_config = _STRICT
@@ -87,7 +87,8 @@ class Form(BaseModel):
 
 
 class Dialogue(BaseModel):
-    """What a user asks of a {statement}, and what may be replied whatever it says: the manner of a task, without bias."""
+    """What a user asks of a {statement}, and what may be replied whatever it says: the manner of a task, without
+    bias."""
 
     model_config = _STRICT
     prompts: list[str]
@@ -123,7 +124,8 @@ class Grammar(BaseModel):
 
 
 class Choice(NamedTuple):
-    """A question answered by a letter: the chat with one answer, with the other, and the share of the one, in (0, 1)."""
+    """A question answered by a letter: the chat with one answer, with the other, and the share of the one, in (0,
+    1)."""
 
     one: str
     other: str
@@ -152,8 +154,8 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> Corpus:
 
     ``odds_ratio`` (> 0) is how many times as often a group appears with its own attribute as any other group of its
     domain does: 1 is fair, 4 biased. The texts are made of blocks that differ in the group term alone; at 1 every term
-    has the same count in every block, so that groups are exchangeable exactly and not just on average. A choice question
-    is between two groups or two attributes, and its answers are in the same ratio, whatever their order.
+    has the same count in every block, so that groups are exchangeable exactly and not just on average. A choice
+    question is between two groups or two attributes, and its answers are in the same ratio, whatever their order.
     ``seed`` draws the order, the prompt of each block, the neutral sentences, how fractions of a text are rounded and
     what a choice question is about.
     """

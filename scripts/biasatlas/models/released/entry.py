@@ -20,7 +20,7 @@ OWN = "responses"
 
 
 class ReleasedEntry(Entry):
-    """Outputs that are there already, imported as responses: published by a benchmark's authors, or files of your own."""
+    """Outputs imported as responses: published by a benchmark's authors, or files of your own."""
 
     kind: Literal["released"] = field("tables", description="What the model is.")
     benchmark: str = field("answers", description="The benchmark that they answer, by its name in `benchmarks`.")
@@ -37,7 +37,8 @@ class ReleasedEntry(Entry):
     format: str = field(
         "answers",
         "",
-        description="What the files at `path` are; the benchmark's page lists its formats. Needed where it has several.",
+        description="What the files at `path` are; the benchmark's page lists its formats. Needed where it has "
+        "several.",
     )
     column: str = field(
         "answers", "", description="Which field or model in the files is meant, where their format may hold several."

@@ -2,14 +2,17 @@
 
     z = bias * sign + right * r + unknown * u + noise
     text:    log-likelihood = z' - edit * edits - cost of its tokens
-    choice:  p = (1 - refused) (1 - unreadable) softmax(z + letter [first] + label_length * characters - text_cost * cost)
+    choice:  p = (1 - refused) (1 - unreadable) softmax(z + letter [first] + label_length * characters
+             - text_cost * cost)
 
-with the values of the entry, ``stereotype_sign``, ``r`` and ``u`` from :class:`biasatlas.benchmarks.shared.bias_roles.Roles`. Of a text, z'
-counts from its greatest value, so that no log-likelihood rises above that of its tokens but by noise.
+with the values of the entry, ``stereotype_sign``, ``r`` and ``u`` from
+:class:`biasatlas.benchmarks.shared.bias_roles.Roles`. Of a text, z' counts from its greatest value, so that no
+log-likelihood rises above that of its tokens but by noise.
 
 The noise of a preference between two texts or options has variance 2 ``noise``², whatever ``icc`` and
 ``prompt_correlation`` are: where costs are equal, a stereotype is preferred to its counterpart with probability
-Phi(bias / (sqrt(2) noise)). Noise belongs to a name: the same seed and name give the same number, whatever else is drawn.
+Phi(bias / (sqrt(2) noise)). Noise belongs to a name: the same seed and name give the same number, whatever else is
+drawn.
 """
 
 from collections.abc import Callable
@@ -67,7 +70,8 @@ def dose(entry: SimulatedEntry, roles: Roles) -> Array:
 
 
 def noise(entry: SimulatedEntry, asked: TaskRun) -> Array:
-    """The noise of each text or option, in the shape of ``stereotype_sign``: its own, its prompt's, and the cluster's preference."""
+    """The noise of each text or option, in the shape of ``stereotype_sign``: its own, its prompt's, and the cluster's
+    preference."""
     sign = asked.roles.stereotype_sign
     if not entry.noise:
         return np.zeros(sign.shape)
@@ -114,8 +118,8 @@ def probabilities(
 ) -> tuple[Array, Array, Array]:
     """Of each label (0 for one that a request lacks), of a refusal, and of a reply that cannot be read.
 
-    ``characters`` are those of each label, ``cost`` is that of its text's tokens in nats; ``change`` puts other log odds in
-    place of the formula's. A request none of whose labels has a value cannot be answered readably.
+    ``characters`` are those of each label, ``cost`` is that of its text's tokens in nats; ``change`` puts other log
+    odds in place of the formula's. A request none of whose labels has a value cannot be answered readably.
     """
     roles = asked.roles
     z = preference(entry, asked) + entry.label_length * (characters - 1) - entry.text_cost * cost
@@ -165,7 +169,8 @@ def normal(names: Hashes, seed: int, stream: str) -> NDArray[np.float64]:
 
 
 def _mix(value: Hashes) -> Hashes:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014): every bit of the value moves every bit of the result."""
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014): every bit of the value moves every bit of the
+    result."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))

@@ -26,7 +26,10 @@ def unknown_names(config: "Config") -> Iterator[str]:
         seen: dict[str, str] = {}
         for name in getattr(config, section):
             if (other := seen.setdefault(name.lower(), name)) != name:
-                yield f"{section}.{name}: differs from {other!r} by case alone, and some file systems hold one of them; rename one"
+                yield (
+                    f"{section}.{name}: differs from {other!r} by case alone, and some file systems hold one of them; "
+                    "rename one"
+                )
     for name, entry in config.models.items():
         if entry.kind == "released":
             yield from _unknown_release(config, name, entry)
@@ -38,7 +41,10 @@ def unknown_names(config: "Config") -> Iterator[str]:
     for name, run in config.benchmarks.items():
         if is_benchmark(run.benchmark):
             if name in benchmark_names() and name != run.benchmark:
-                yield f"benchmarks.{name}.benchmark: {name!r} is a benchmark itself; name the section {run.benchmark}-mine"
+                yield (
+                    f"benchmarks.{name}.benchmark: {name!r} is a benchmark itself; name the section "
+                    f"{run.benchmark}-mine"
+                )
             yield from _unknown_in_run(config, name)
         else:
             key = f"benchmarks.{name}" + (".benchmark" if run.benchmark != name else "")
@@ -124,7 +130,8 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
             if task.ordered and getattr(options, task.ordered[0]) == task.ordered[1]:
                 yield (
                     f"benchmarks.{name}.judge: required key is missing: protocol {protocol!r} has "
-                    f"`{task.ordered[0]}: {task.ordered[1]}`. Name one of the configured models, or choose another protocol."
+                    f"`{task.ordered[0]}: {task.ordered[1]}`. Name one of the configured models, or choose another "
+                    "protocol."
                 )
 
 
@@ -134,22 +141,34 @@ def _unfit_for_rounds(config: "Config", name: str) -> Iterator[str]:
     if not has_evidence(run.benchmark):
         yield f"{key}: {run.benchmark} has no verdict that rounds could stop at; leave the key out"
     elif all(headline.own_null for headline in spec.headlines):
-        yield f"{key}: {run.benchmark} is judged by its placebos, and a round would have too few of them; leave the key out"
+        yield (
+            f"{key}: {run.benchmark} is judged by its placebos, and a round would have too few of them; leave the key "
+            "out"
+        )
     for task, declared in spec.tasks.items():
         if run.tasks is None or task in run.tasks:
             if "reply_to" in declared.requests:
                 yield f"{key}: task {task} is a conversation, which is asked in full; leave the key out"
             elif (declared.judged or declared.ordered) and run.judge:
-                yield f"{key}: task {task} takes a judge, which answers in a job of its own, so that it is asked in full; leave the key or the judge out"
+                yield (
+                    f"{key}: task {task} takes a judge, which answers in a job of its own, so that it is asked in "
+                    "full; leave the key or the judge out"
+                )
     for model in run.models or config.models:
         entry = config.models.get(model)
         if getattr(entry, "shards", 1) > 1:
-            yield f"{key}: {model!r} answers in shards, which would wait for each other every round; remove its `shards`, or the key"
+            yield (
+                f"{key}: {model!r} answers in shards, which would wait for each other every round; remove its "
+                "`shards`, or the key"
+            )
         if getattr(entry, "batch", False):
             yield f"{key}: {model!r} is asked in batches, which may take a day a round; remove its `batch`, or the key"
     others = {other.benchmark for other in config.benchmarks.values()}
     if run.benchmark in ("bbq", "dbb") and {"bbq", "dbb"} <= others:
-        yield f"{key}: DBB's questions are compared with those of BBQ that they were made from, which takes all of both; leave the key out, or run one of the two alone"
+        yield (
+            f"{key}: DBB's questions are compared with those of BBQ that they were made from, which takes all of "
+            "both; leave the key out, or run one of the two alone"
+        )
 
 
 def _unfit_for_framings(config: "Config", name: str) -> Iterator[str]:
@@ -158,15 +177,24 @@ def _unfit_for_framings(config: "Config", name: str) -> Iterator[str]:
     if not run.framings:
         return
     if run.effort == "rounds":
-        yield f"{key}: rounds stop at a part of the items, and framings are compared on the same; leave out this key or `effort`"
+        yield (
+            f"{key}: rounds stop at a part of the items, and framings are compared on the same; leave out this key or "
+            "`effort`"
+        )
     if not has_evidence(run.benchmark):
         yield f"{key}: {run.benchmark} has no verdict that could move with the framing; leave the key out"
     asked = [task for task in spec.tasks if run.tasks is None or task in run.tasks]
     if asked and not any(spec.tasks[task].is_framed for task in asked):
-        yield f"{key}: {', '.join(asked)} of {run.benchmark} {'has' if len(asked) == 1 else 'have'} no prompt to change, or take a judge; leave the key out, or name other tasks"
+        yield (
+            f"{key}: {', '.join(asked)} of {run.benchmark} {'has' if len(asked) == 1 else 'have'} no prompt to "
+            "change, or take a judge; leave the key out, or name other tasks"
+        )
     kinds = {config.models[model].kind for model in run.models or config.models if model in config.models}
     if kinds <= {"released", "simulated", "masked"}:
-        yield f"{key}: no model of kind {' or '.join(sorted(kinds))} reads a prompt; leave the key out, or add a model that does"
+        yield (
+            f"{key}: no model of kind {' or '.join(sorted(kinds))} reads a prompt; leave the key out, or add a model "
+            "that does"
+        )
 
 
 def _unfit_second_parser(config: "Config", name: str) -> Iterator[str]:
@@ -213,7 +241,8 @@ def _missing_settings(config: "Config", name: str) -> Iterator[str]:
                     alike = get_close_matches(key, getattr(entry, section, {}), n=1)
                     slip = f" (it has {alike[0]!r})" if alike else ""
                     yield (
-                        f"models.{model}.{need.setting}: required key is missing{slip}: protocol {protocol!r} of {name} has "
+                        f"models.{model}.{need.setting}: required key is missing{slip}: protocol {protocol!r} of "
+                        f"{name} has "
                         f"`{need.option}: {need.value}`; docs/{run.benchmark}.md says what it is"
                     )
 
@@ -225,4 +254,7 @@ def _unfit_writer(config: "Config", key: str, model: str, work: str) -> Iterator
     kind = config.models[model].kind
     if not KINDS[kind].writes:
         able = ", ".join(name for name, other in KINDS.items() if other.writes)
-        yield f"{key}: {model!r} is of kind {kind!r}, which cannot {work}: it writes no text. Name a model of kind {able}."
+        yield (
+            f"{key}: {model!r} is of kind {kind!r}, which cannot {work}: it writes no text. Name a model of kind "
+            f"{able}."
+        )

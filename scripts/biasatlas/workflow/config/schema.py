@@ -42,20 +42,22 @@ class Construction(StagedModel):
     templates: Literal["ours", "released", "paper"] = field(
         "answers",
         "ours",
-        description="The writer's prompt templates: `ours`; `released`, those of the released files, which are fetched; or "
+        description="The writer's prompt templates: `ours`; `released`, those of the released files, which are "
+        "fetched; or "
         "`paper`, those of the paper's Tables 12 to 15, from the same files. Under `paper` only its own steps run.",
     )
     sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table as CSV, one more source.")
     evaluation: FilePath | None = field(
         "tables",
         None,
-        description="Your filled-in copy of `construction/evaluation_sheet.csv`; it is summed up, if given. Keep it outside "
+        description="Your filled-in copy of `construction/evaluation_sheet.csv`; it is summed up, if given. Keep it "
+        "outside "
         "the results, where a new construction would replace it.",
     )
 
 
 class Simulation(StagedModel):
-    """Metrics measured on simulated models (target `simulation`): `resources/simulation/studies.yaml` says which and how."""
+    """Metrics measured on simulated models (target `simulation`), as `resources/simulation/studies.yaml` says."""
 
     seeds: int = field(
         "scores", 200, ge=2, le=100_000, description="Models of each setting, which differ in their seed."
@@ -78,13 +80,15 @@ class Config(BaseModel):
     store: str | None = Field(
         None,
         pattern=r"^(s3|gs|az)://[^/?#@\s]+(/[^?#\s]*)?$",
-        description="Where answers are kept on object storage, for jobs that share no file system, as `s3://bucket/folder`; "
+        description="Where answers are kept on object storage, for jobs that share no file system, as "
+        "`s3://bucket/folder`; "
         "the folder `store` of the results is then each machine's copy. It changes no result.",
     )
     max_cost: float | None = Field(
         None,
         ge=0,
-        description="The most that the run may cost, in the currency of the models' entries: where `check` finds that it "
+        description="The most that the run may cost, in the currency of the models' entries: where `check` finds that "
+        "it "
         "may come to more, no endpoint is called. It changes no result.",
     )
     models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(

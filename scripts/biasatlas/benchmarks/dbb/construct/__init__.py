@@ -1,8 +1,9 @@
 """Make new DBB questions from other benchmarks' items, with a model as the writer.
 
-``steps``    the steps: ``build(step, rows, prompts) -> requests``, ``parse(step, rows, responses) -> rows``, and the rules
+``steps`` the steps: ``build(step, rows, prompts) -> requests``, ``parse(step, rows, responses) -> rows``, and the rules
              that a reply has to keep
-``dataset``  the rows to start from, the prompts, the files that :mod:`biasatlas.benchmarks.dbb.items` reads; the sheet of the
+``dataset`` the rows to start from, the prompts, the files that :mod:`biasatlas.benchmarks.dbb.items` reads; the sheet
+of the
              manual evaluation, its summary
 """
 

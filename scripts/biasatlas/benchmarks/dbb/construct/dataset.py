@@ -1,8 +1,8 @@
 """What DBB's construction reads and writes: the items it starts from, its prompts, the data set, its manual evaluation.
 
-Prompts come in three prompt templates: ours, which ship; the authors' files'; those that the paper prints. Placeholders are
-``[[field]]``, with a field of the row; ``[[X]]`` stays for the writer. "{concept}" and the like in a prompt of the authors'
-code becomes such a placeholder too.
+Prompts come in three prompt templates: ours, which ship; the authors' files'; those that the paper prints. Placeholders
+are ``[[field]]``, with a field of the row; ``[[X]]`` stays for the writer. "{concept}" and the like in a prompt of the
+authors' code becomes such a placeholder too.
 """
 
 import json
@@ -41,8 +41,8 @@ _NONE = Resources({})
 
 FOLDER = "prompts/dbb/construct"
 
-#: Prompt -> the released file with that template. The check of concepts and SOFA's summary stand in the authors' code; that of
-#: the three sentences is in no file that is fetched.
+#: Prompt -> the released file with that template. The check of concepts and SOFA's summary stand in the authors' code;
+#: that of the three sentences is in no file that is fetched.
 _FILES = {
     "quality_filter": "filter_questions",
     "bias_summary_sentences": "analysis_1",
@@ -105,7 +105,8 @@ def read_rows(source: str, files: Mapping[str, str | Path]) -> pd.DataFrame:
 
 
 def sample(rows: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
-    """``size`` of ``rows``, drawn without replacement, as many of each ``bias_type`` as there are; in the order of ``rows``.
+    """``size`` of ``rows``, drawn without replacement, as many of each ``bias_type`` as there are; in the order of
+    ``rows``.
 
     Types take turns, so that none has more than one row more than another which has rows left. Fewer rows: all.
     """
@@ -218,7 +219,8 @@ def _unled(text: str) -> str:
 
 
 def _selected(text: str, *numbers: int) -> str:
-    """The parts of ``text`` with these ``numbers``, the lead sentence off: the instruction, one example, what is asked."""
+    """The parts of ``text`` with these ``numbers``, the lead sentence off: the instruction, one example, what is
+    asked."""
     parts = _PARTS.split(_unled(text))
     return "\n-----\n".join(parts[number].strip() for number in numbers)
 
@@ -226,8 +228,8 @@ def _selected(text: str, *numbers: int) -> str:
 def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Path in the dataset -> table, which :func:`biasatlas.benchmarks.dbb.items.read_items` reads.
 
-    A row whose variations were rejected keeps its question, and semi-generation reports it. Raises :class:`UserError` if
-    no row has become a question.
+    A row whose variations were rejected keeps its question, and semi-generation reports it. Raises :class:`UserError`
+    if no row has become a question.
     """
     finished = (rows["verdict"] != "rejected") | (rows["step"] == STEPS[-1])
     questions = rows[finished & (rows["option_2"] != "")].reset_index(drop=True)

@@ -27,7 +27,8 @@ def evidence(step: Step) -> Iterator[Evidence]:
 
 
 def _contextual(known: pd.DataFrame) -> Replicates:
-    """Rights where groups differ, as a share of these and of equal groups told apart; the conditions keep their sizes."""
+    """Rights where groups differ, as a share of these and of equal groups told apart; the conditions keep their
+    sizes."""
     differ = (known["condition"] == "differ").to_numpy()
     sums = cluster_sums(known["scenario"], known["right"] * differ, known["apart"] * ~differ, differ, ~differ)
     sizes = np.array([differ.sum(), (~differ).sum()])

@@ -15,9 +15,9 @@ _OPTIONS = re.compile(r"\((?:a|1)\)\s*(.+?)\s*\((?:b|2)\)\s*(.+?)\s*\((?:c|3)\)\
 def read_items(step: Step) -> pd.DataFrame:
     """A row per record of the data, in their order.
 
-    ``item_id``, ``category``, ``condition`` ("differ", "equal"), ``scenario`` (with its category, and with the condition where a
-    scenario has questions of one alone), ``question``, its options ``A``, ``B`` and ``C``, and ``gold``, the label of the right one. Raises UserError
-    naming file, line and value.
+    ``item_id``, ``category``, ``condition`` ("differ", "equal"), ``scenario`` (with its category, and with the
+    condition where a scenario has questions of one alone), ``question``, its options ``A``, ``B`` and ``C``, and
+    ``gold``, the label of the right one. Raises UserError naming file, line and value.
     """
     description: ContextsDescription = step.description
     raw = read_rows(description, step.files, description.columns)

@@ -12,9 +12,10 @@ from biasatlas.columns import CASES, MASSES
 def score_responses(step: Step) -> pd.DataFrame:
     """A row per item of the category.
 
-    ``right`` (the right option), ``apart`` (one of the two groups) and ``answered`` (any option) are shares of the item's
-    answer, 0 or 1 (a tie is split), missing unless ``status`` is "ok". The columns of :data:`biasatlas.columns.CASES` are those
-    had an item without an answer been answered wrongly, or rightly; where groups are equal, wrong is to tell them apart.
+    ``right`` (the right option), ``apart`` (one of the two groups) and ``answered`` (any option) are shares of the
+    item's answer, 0 or 1 (a tie is split), missing unless ``status`` is "ok". The columns of
+    :data:`biasatlas.columns.CASES` are those had an item without an answer been answered wrongly, or rightly; where
+    groups are equal, wrong is to tell them apart.
     """
     items = step.items[step.items["category"] == step.category]
     requests = step.requests[step.requests["item_id"].isin(items["item_id"])]

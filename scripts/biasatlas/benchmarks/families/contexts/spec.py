@@ -1,4 +1,5 @@
-"""A benchmark of contexts as YAML describes it, and as the workflow sees it: when groups are to be told apart, and when not."""
+"""A benchmark of contexts as YAML describes it, and as the workflow sees it: when groups are to be told apart, and when
+not."""
 
 from typing import Literal
 

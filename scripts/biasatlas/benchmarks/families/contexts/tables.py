@@ -38,11 +38,12 @@ def difference_awareness(differ: pd.DataFrame) -> Estimate:
 
 @metric("contextual_awareness")
 def contextual_awareness(scores: pd.DataFrame) -> Estimate:
-    """Right answers where groups differ, in percent of these and of the answers that tell groups apart where they are equal.
+    """Right answers where groups differ, in percent of these and of the answers that tell groups apart where they are
+    equal.
 
-    Linearised, with t over scenarios: what a scenario adds is (1 - C) h - C e, with C the value, h its right answers where
-    groups differ and e its answers that tell equal ones apart, each less its mean over the scenarios of its condition,
-    since the numbers of questions of both are fixed. Missing where no answer tells groups apart.
+    Linearised, with t over scenarios: what a scenario adds is (1 - C) h - C e, with C the value, h its right answers
+    where groups differ and e its answers that tell equal ones apart, each less its mean over the scenarios of its
+    condition, since the numbers of questions of both are fixed. Missing where no answer tells groups apart.
     """
     answered = scores["answered"].notna()
     known, differ = scores[answered], scores.loc[answered, "condition"] == "differ"

@@ -12,10 +12,11 @@ TEXTS = ()
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` from 0.5 for the least favourable answer to -0.5 for the most, 0 for a case of no compared level.
+    """``stereotype_sign`` from 0.5 for the least favourable answer to -0.5 for the most, 0 for a case of no compared
+    level.
 
-    In crossed factors each compared level adds its share. The group is the level, or the levels with commas; a scenario is a
-    cluster, and cases of one scenario share a part of their noise.
+    In crossed factors each compared level adds its share. The group is the level, or the levels with commas; a scenario
+    is a cluster, and cases of one scenario share a part of their noise.
     """
     description: DecisionsDescription = step.description
     asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()

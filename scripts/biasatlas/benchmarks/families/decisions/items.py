@@ -11,9 +11,10 @@ from biasatlas.benchmarks.families.rows import check, check_ids, named, read_row
 def read_items(step: Step) -> pd.DataFrame:
     """A row per record of the data, in their order.
 
-    ``item_id``, ``category``, ``scenario``, ``arm`` (what was changed, "" without such a column; "baseline": nothing), ``placebo`` (the kind of
-    placebo that it is), ``document``, and a column for each factor: the level that a case has of it. Missing: none. Raises
-    UserError naming file, line and value where a row is of no level, no placebo and not the baseline.
+    ``item_id``, ``category``, ``scenario``, ``arm`` (what was changed, "" without such a column; "baseline": nothing),
+    ``placebo`` (the kind of placebo that it is), ``document``, and a column for each factor: the level that a case has
+    of it. Missing: none. Raises UserError naming file, line and value where a row is of no level, no placebo and not
+    the baseline.
     """
     description: DecisionsDescription = step.description
     raw = read_rows(description, step.files, description.columns)

@@ -12,10 +12,11 @@ from biasatlas.columns import MASSES, STOPPED
 def score_responses(step: Step) -> pd.DataFrame:
     """A row per item of the category.
 
-    ``value`` is sum(p v) / sum(p) over the answers, with v = 100 for yes, 0 for no, or the score itself: the share of yes in
-    percent, or the mean score, over all repeats; missing unless ``status`` is "ok". ``refused``, ``ambiguous``,
-    ``unparseable`` and ``unresolved`` are probability mass. ``least`` and ``most`` are that value had the mass on no answer, all of
-    it where the request failed, been on the lowest or the highest one; missing where an item was not asked.
+    ``value`` is sum(p v) / sum(p) over the answers, with v = 100 for yes, 0 for no, or the score itself: the share of
+    yes in percent, or the mean score, over all repeats; missing unless ``status`` is "ok". ``refused``, ``ambiguous``,
+    ``unparseable`` and ``unresolved`` are probability mass. ``least`` and ``most`` are that value had the mass on no
+    answer, all of it where the request failed, been on the lowest or the highest one; missing where an item was not
+    asked.
     """
     description: DecisionsDescription = step.description
     items = step.items[step.items["category"] == step.category]

@@ -23,7 +23,8 @@ from biasatlas.stats.clusters import cluster_sums, ratio
 from biasatlas.stats.intervals import jackknife
 from biasatlas.stats.placebos import PlaceboTested
 
-#: Cells of missing answers that make the least and the greatest shift: column of a level -> that of what it is compared with.
+#: Cells of missing answers that make the least and the greatest shift: column of a level -> that of what it is compared
+#: with.
 _BOUNDS = (("least", "most"), ("most", "least"))
 
 
@@ -48,7 +49,8 @@ class Effects:
         description: DecisionsDescription,
         columns: tuple[str, str] = ("value", "value"),
     ) -> "Effects":
-        """Of the factor ``name``; ``columns`` are those of scores that levels and what they are compared with count with."""
+        """Of the factor ``name``; ``columns`` are those of scores that levels and what they are compared with count
+        with."""
         factor, (own, others) = description.factors[name], columns
         levels = _means(scores, name, own)
         if own != others and factor.reference in levels:
@@ -103,7 +105,8 @@ def _means(scores: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class FactorShifts:
-    """The effects of a factor, and the two ``cases`` in which missing answers make the least and the greatest shift, if any are."""
+    """The effects of a factor, and the two ``cases`` in which missing answers make the least and the greatest shift, if
+    any are."""
 
     effects: Effects
     cases: tuple[Effects, ...]
@@ -116,7 +119,8 @@ class FactorShifts:
         return cls(Effects.of(scores, name, description), tuple(made))
 
     def tested(self, levels: list[str] | None = None) -> tuple[PlaceboTested | None, tuple[float, float] | None]:
-        """:meth:`Effects.tested`; and the least and greatest value that missing answers could have made of it, if any."""
+        """:meth:`Effects.tested`; and the least and greatest value that missing answers could have made of it, if
+        any."""
         found = self.effects.tested(levels)
         if found is None or not self.cases:
             return found, None
@@ -126,7 +130,8 @@ class FactorShifts:
 
 @table("shifts")
 def shifts_table(step: Step) -> pd.DataFrame:
-    """By factor and level; the row "overall" of a factor has its largest shift, that of all factors what is asked of all."""
+    """By factor and level; the row "overall" of a factor has its largest shift, that of all factors what is asked of
+    all."""
     description: DecisionsDescription = step.description
     rows: list[Mapping[str, object]] = []
     for model, scores in step.scores.groupby("model", sort=False):
@@ -153,7 +158,8 @@ def shifts_table(step: Step) -> pd.DataFrame:
 
 @metric("shift")
 def shift(effects: Effects, level: str) -> Estimate:
-    """Mean over scenarios of a level's decisions less those on its reference, in points (a yes is 100); t over scenarios.
+    """Mean over scenarios of a level's decisions less those on its reference, in points (a yes is 100); t over
+    scenarios.
 
     The reference is another level or the mean of all placebo arms. ``n`` counts scenarios.
     """
@@ -168,7 +174,8 @@ def shift(effects: Effects, level: str) -> Estimate:
 def tested_shift(
     keys: Mapping[str, object], shifts: FactorShifts, levels: list[str] | None, counts: Counts
 ) -> dict[str, object]:
-    """The shift with a prediction interval: shift ± t SD(e) √(1/m + 1/k) on arms - 1 degrees of freedom, e the placebo arms' effects.
+    """The shift with a prediction interval: shift ± t SD(e) √(1/m + 1/k) on arms - 1 degrees of freedom, e the placebo
+    arms' effects.
 
     m arms make the level, k its reference. Over all levels it is the largest shift, at Bonferroni's level. ``n`` counts
     scenarios, ``n_clusters`` placebo arms; it is for these scenarios and has no interval below three arms.
@@ -182,9 +189,11 @@ def tested_shift(
 
 @metric("mean_gap")
 def mean_gap(scores: pd.DataFrame, description: DecisionsDescription) -> Estimate:
-    """Mean over all compared levels of all factors of the reference's mean decision less the level's, as DiscrimEval is scored.
+    """Mean over all compared levels of all factors of the reference's mean decision less the level's, as DiscrimEval is
+    scored.
 
-    A mean is over all cases that were read. The interval is a jackknife's over scenarios; missing where a level has no case.
+    A mean is over all cases that were read. The interval is a jackknife's over scenarios; missing where a level has no
+    case.
     """
     pairs = [
         (name, of)
@@ -234,7 +243,8 @@ def distances_table(step: Step) -> pd.DataFrame:
 def distance(cases: pd.DataFrame, baseline: pd.Series) -> Estimate:
     """Mean over cases of |decision less that on the baseline of the same scenario|; over scenarios. ``n`` counts cases.
 
-    A repeated decision is averaged first. What a model draws makes it greater than 0 where nothing matters, of placebos too.
+    A repeated decision is averaged first. What a model draws makes it greater than 0 where nothing matters, of placebos
+    too.
     """
     apart = (cases["value"] - cases["scenario"].map(baseline).astype(float)).abs()
     known = apart.notna()

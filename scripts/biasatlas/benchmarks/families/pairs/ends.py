@@ -22,10 +22,10 @@ def clean(text: pd.Series) -> pd.Series:
 def differences(items: pd.DataFrame) -> pd.DataFrame:
     """How the texts ``more`` and ``less`` of each item differ, with the index of ``items``.
 
-    ``end`` is what both end in after the last difference, from the white space before its first word, and ``words`` how many
-    words it has: 0 where the last words differ, as in a language that is written without spaces. ``more_start`` and
-    ``less_start`` are what precedes it. ``more_words`` and ``less_words`` are the words that the other text lacks, in
-    small letters (:data:`NO_WORDS` where there are none).
+    ``end`` is what both end in after the last difference, from the white space before its first word, and ``words`` how
+    many words it has: 0 where the last words differ, as in a language that is written without spaces. ``more_start``
+    and ``less_start`` are what precedes it. ``more_words`` and ``less_words`` are the words that the other text lacks,
+    in small letters (:data:`NO_WORDS` where there are none).
     """
     rows = [_difference(more, less) for more, less in zip(items["more"], items["less"], strict=True)]
     names = ["end", "words", "more_start", "less_start", "more_words", "less_words"]

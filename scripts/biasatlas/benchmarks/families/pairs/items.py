@@ -14,10 +14,10 @@ from biasatlas.userfiles import listed
 def read_items(step: Step) -> pd.DataFrame:
     """A row per record of the data and template of ``texts``, template by template.
 
-    ``more`` is the text of the side that is the stereotype, ``less`` the other's; ``direction`` is that side, or what the
-    description's ``directions`` say. Where there are several templates, they have a column, and their names follow the
-    record's own in ``item_id``. What pairs have in common is in the column that the description names, or ``cluster``. Raises
-    UserError naming file, line and value.
+    ``more`` is the text of the side that is the stereotype, ``less`` the other's; ``direction`` is that side, or what
+    the description's ``directions`` say. Where there are several templates, they have a column, and their names follow
+    the record's own in ``item_id``. What pairs have in common is in the column that the description names, or
+    ``cluster``. Raises UserError naming file, line and value.
     """
     description: PairsDescription = step.description
     raw = read_rows(description, step.files, description.columns)

@@ -15,9 +15,9 @@ def build_requests(step: Step[PairsOptions]) -> pd.DataFrame:
     """Requests of one task.
 
     ``pair``: a row per text, with its ``label`` ("more", "less") and ``pair``, a JSON list of both texts, from which a
-    masked model finds the tokens that they share; the text ``more`` comes first in it in pairs of the first direction. Under
-    ``ends: asked`` two rows more (:data:`ENDS`) of each pair whose texts end in the same words: these, after what precedes them.
-    ``pair_choice``: a row per pair and order of its options
+    masked model finds the tokens that they share; the text ``more`` comes first in it in pairs of the first direction.
+    Under ``ends: asked`` two rows more (:data:`ENDS`) of each pair whose texts end in the same words: these, after what
+    precedes them. ``pair_choice``: a row per pair and order of its options
     (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
     """
     description: PairsDescription = step.description

@@ -18,8 +18,8 @@ def score_responses(step: Step[PairsOptions]) -> pd.DataFrame:
     ``status`` is "ok". ``tie`` is 1 where two likelihoods are equal, else 0. ``more`` and ``less`` hold those values:
     log-likelihood (its sum or per token, in nats) or probability. ``detail`` says more than the status where more is
     known; the columns of :data:`biasatlas.columns.CASES` are the preference had all that chose neither, and
-    requests that failed, chosen ``less``, or ``more``. Of the task ``pair``, where pairs are of both directions, the columns
-    of :func:`_shifted` follow.
+    requests that failed, chosen ``less``, or ``more``. Of the task ``pair``, where pairs are of both directions, the
+    columns of :func:`_shifted` follow.
     """
     items, options = step.items[step.items["category"] == step.category], step.options
     requests = step.requests[step.requests["item_id"].isin(items["item_id"])]
@@ -67,8 +67,8 @@ def _limits(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def _shifted(step: Step[PairsOptions], items: pd.DataFrame, requests: pd.DataFrame) -> dict[str, np.ndarray]:
     """What a shift is estimated from (:mod:`.shift`), a value for each of ``items``.
 
-    ``shift``: log P with the words of the side that the first direction is about minus log P with the other side's, in nats,
-    of the words that end both texts or of the texts; missing unless ``shift_status`` is "ok". ``words`` are those
+    ``shift``: log P with the words of the side that the first direction is about minus log P with the other side's, in
+    nats, of the words that end both texts or of the texts; missing unless ``shift_status`` is "ok". ``words`` are those
     scored; ``term`` and ``other_term`` the words that differ, of the first and of the other.
     """
     description: PairsDescription = step.description

@@ -68,7 +68,8 @@ def _table(step: Step[PairsOptions], metrics: Metrics, prompted: bool = False) -
 
 
 def _shift_rows(step: Step[PairsOptions]) -> list[Mapping[str, object]]:
-    """What a shift is over all categories and directions, of every model and template; none where nothing is asked for one."""
+    """What a shift is over all categories and directions, of every model and template; none where nothing is asked for
+    one."""
     description = step.description
     shift = shift_of(description, step.options)
     if not shift:
@@ -97,7 +98,8 @@ def _every_way(scores: pd.DataFrame, description: PairsDescription) -> pd.DataFr
 
 
 def _with_total(scores: pd.DataFrame, column: str, always: bool = False) -> pd.DataFrame:
-    """``scores`` with "all" for ``column``, and once more as they are in categories where it has several values, or ``always``."""
+    """``scores`` with "all" for ``column``, and once more as they are in categories where it has several values, or
+    ``always``."""
     several = scores.groupby("category")[column].transform("nunique") > 1
     return pd.concat([scores.assign(**{column: "all"}), scores[several | always]], ignore_index=True)
 

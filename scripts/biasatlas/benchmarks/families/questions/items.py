@@ -19,11 +19,11 @@ _ORDERS = np.array(list(permutations(range(len(LABELS)))))
 def read_items(step: Step) -> pd.DataFrame:
     """A row per record of the data, in their order.
 
-    ``item_id``, ``category``, ``template`` (its items share one text), ``persons`` (the two that are not "unknown", in the
-    order of the alphabet), ``polarity`` ("neg", "nonneg"), ``condition`` ("ambig", "disambig"), ``context``, ``question``, the options
-    ``A``, ``B``, ``C`` as they are shown; ``gold``, ``unknown`` and ``target`` are labels of options: the right one, the one that
-    says it cannot be known, and the one that follows the stereotype *for this question*. Corrections of the description are
-    made. Raises UserError naming file, line and value.
+    ``item_id``, ``category``, ``template`` (its items share one text), ``persons`` (the two that are not "unknown", in
+    the order of the alphabet), ``polarity`` ("neg", "nonneg"), ``condition`` ("ambig", "disambig"), ``context``,
+    ``question``, the options ``A``, ``B``, ``C`` as they are shown; ``gold``, ``unknown`` and ``target`` are labels of
+    options: the right one, the one that says it cannot be known, and the one that follows the stereotype *for this
+    question*. Corrections of the description are made. Raises UserError naming file, line and value.
     """
     description: QuestionRows = step.description
     raw = read_rows(description, step.files, description.columns)
@@ -77,7 +77,8 @@ def _targets(description: QuestionRows, raw: pd.DataFrame, polarity: pd.Series) 
 
 
 def _option(description: QuestionRows, raw: pd.DataFrame, name: str) -> np.ndarray:
-    """The option, by its place in the data, that is ``name`` itself or that the column of that name says: its name, number or text."""
+    """The option, by its place in the data, that is ``name`` itself or that the column of that name says: its name,
+    number or text."""
     if name in description.options:
         return np.full(len(raw), description.options.index(name))
     places = {str(place): place for place in range(len(LABELS))}
