@@ -1,4 +1,4 @@
-"""One look a model: the same colour and marker in every figure and on every page."""
+"""One style a model: the same colour and marker in every figure and on every page."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ Styles = Mapping[str, Style]
 
 
 def styles(models: Sequence[str]) -> dict[str, Style]:
-    """A look for each of the configured ``models``, by its place among them."""
+    """A style for each of the configured ``models``, by its place among them."""
     return {
         model: Style(COLOURS[place % len(COLOURS)], MARKERS[place // len(COLOURS) % len(MARKERS)])
         for place, model in enumerate(models)
