@@ -41,8 +41,7 @@ METRICS = {
     "dbb_score": Metric(
         0.0,
         "mean bias score of the concept's instances; 100: the two identities never get the same option; 0: the "
-        "identity "
-        "changes nothing",
+        "identity changes nothing",
         "points",
     ),
     "bbq_bias": Metric(

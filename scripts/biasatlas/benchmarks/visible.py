@@ -83,8 +83,7 @@ class View:
         what, seen = type(value).__name__, ", ".join(tree) or "nothing"
         raise AttributeError(
             f"{what}.{name}: the step {self._step} does not see it; it sees {seen}. What a step sees is in its "
-            "identity: "
-            "add the field in biasatlas/benchmarks/visible.py.",
+            "identity: add the field in biasatlas/benchmarks/visible.py.",
             name=name,
             obj=self,
         )

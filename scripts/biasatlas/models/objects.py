@@ -184,6 +184,5 @@ def _reached() -> Iterator[None]:
     except (BaseError, PermissionError) as error:
         raise UserError(
             f"store: object storage cannot be used: {_first_line(error)}. All answers that came are kept; look at the "
-            "address, "
-            "the keys in the environment and the network, and run again."
+            "address, the keys in the environment and the network, and run again."
         ) from None

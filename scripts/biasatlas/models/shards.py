@@ -87,8 +87,7 @@ def join(
             if metadata[0].get(name) != other.get(name):
                 raise UserError(
                     f"{path}: {name} is {other.get(name)!r}, in {paths[0]} it is {metadata[0].get(name)!r}: one "
-                    "model's "
-                    "answers must all be made alike. Remove the older of these files and run again."
+                    "model's answers must all be made alike. Remove the older of these files and run again."
                 )
     taken = [json.loads(Path(run).read_text(encoding="utf-8"))[task] for run in runs]
     run: Counter[str] = Counter()

@@ -195,6 +195,5 @@ def _check_library(scripts: str) -> None:
     if Path(scripts).resolve() != ROOT / "scripts":
         raise UserError(
             f"{ROOT / 'scripts' / 'biasatlas'}: this library is found before that of the workflow, {scripts}: take it "
-            "off "
-            "PYTHONPATH, or uninstall it."
+            "off PYTHONPATH, or uninstall it."
         )

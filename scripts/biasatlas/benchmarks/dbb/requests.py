@@ -176,8 +176,7 @@ def fill(items: pd.DataFrame, options: DBBOptions, name: str = "") -> pd.DataFra
     if options.descriptor_text == "file" and items["descriptor_file"].isna().any():
         raise UserError(
             "data/descriptors.json: not among the files of the dataset, and the protocol's `descriptor_text` is "
-            "'file'. "
-            "Fetch it, or set `descriptor_text: paper`."
+            "'file'. Fetch it, or set `descriptor_text: paper`."
         )
     names = [name] * len(items) if name else _names(items, options)
     pronouns = np.where(items["pronoun"].isna(), [NAMES.get(name) for name in names], items["pronoun"])

@@ -47,8 +47,7 @@ _QWEN_SS = {"0.5B": "87.69", "1.5B": "80.49", "7B": "77.82", "32B": "77.11"}
 @table("composition")
 @metric("instances")
 def composition(step: Step[McBEOptions]) -> pd.DataFrame:
-    """Table 6 and Figure 4: number of instances by category and subcategory. Workbooks do not give a sentence's
-    source."""
+    """Table 6 and Figure 4: instances by category and subcategory. Workbooks do not give a sentence's source."""
     totals = step.published("mcbe_composition").astype({"instances": int}).groupby("category")["instances"].sum()
     rows = []
     failed = _failed(step.scores)
@@ -95,8 +94,7 @@ def rouge_l(sentences: list[str]) -> np.ndarray:
 
 @metric("rouge_l_share")
 def sentence_shares(means: pd.Series) -> dict[float, float]:
-    """Lower edge of each range of :data:`_RANGE` up to the last that is not empty -> share (0 to 1) of the ``means`` in
-    it."""
+    """Lower edge of each range of :data:`_RANGE` up to the last used -> share (0 to 1) of the ``means`` in it."""
     ranges = np.floor(means.dropna() / _RANGE + 1e-9).astype(int)
     counts = np.bincount(ranges) if len(ranges) else np.array([], dtype=int)
     return {round(number * _RANGE, 2): count / len(ranges) for number, count in enumerate(counts)}
@@ -218,8 +216,7 @@ def _kappa(counts: np.ndarray) -> float:
 
 @metric("agreement_percent")
 def agreement(same: pd.Series) -> Estimate:
-    """Percentage (0 to 100) of answers with the ``same`` preference, with Clopper and Pearson's interval; a tie agrees
-    with a tie."""
+    """Percentage of answers with the ``same`` preference (ties agree), with Clopper and Pearson's interval."""
     low, high = clopper_pearson(int(same.sum()), len(same))
     return Estimate(100 * int(same.sum()) / len(same), 100 * low, 100 * high, len(same), len(same))
 

@@ -40,8 +40,7 @@ class McBEOptions(Options):
     templates: Literal["paper", "released", "ours"] = field(
         "answers",
         description="Prompt template of SC, SS, BA and BS: the paper's Tables 7 and 11, the authors' code's (BA asks "
-        "for a long "
-        "sentence rather than a short paragraph, BS lets speculate and bans paragraphs), or ours",
+        "for a long sentence rather than a short paragraph, BS lets speculate and bans paragraphs), or ours",
     )
     answers: Literal["sampled", "exact"] = field(
         "answers",
@@ -82,8 +81,7 @@ class McBEOptions(Options):
     pc_spread: Literal["list", "pairs"] = field(
         "scores",
         description="PC: variance over all words of a list, as the paper has it, whose score falls with the list's "
-        "length; "
-        "or over every two of them, with the mean over pairs as the score, which does not depend on the length",
+        "length; or over every two of them, with the mean over pairs as the score, which does not depend on the length",
     )
     pc_decay: Literal["paper", "released"] = field(
         "scores", description="PC: decay rate of the paper, 2e/3 = 1.8122, or of the authors' code, 1.7759"
@@ -102,8 +100,7 @@ class McBEOptions(Options):
     sc_match: Literal["label", "substring"] = field(
         "answers",
         description="SC: the one subcategory that a reply gives as its answer, or the right one if it occurs anywhere "
-        "in "
-        "the reply (where probabilities are taken, the first that occurs)",
+        "in the reply (where probabilities are taken, the first that occurs)",
     )
     sc_unparsed: Literal["exclude", "incorrect"] = field(
         "scores", description="SC: replies that name no subcategory are left out and counted, or wrong"
@@ -115,8 +112,7 @@ class McBEOptions(Options):
     ss_parse: Literal["letter", "first_five_characters"] = field(
         "answers",
         description="SS: the one sentence that a reply gives as its answer, or any letter among its first five "
-        "characters, "
-        "where A and B can both count",
+        "characters, where A and B can both count",
     )
     ss_unparsed: Literal["exclude", "no_count"] = field(
         "scores",
@@ -152,8 +148,7 @@ class McBEOptions(Options):
     judge_parse: Literal["decimal", "first_integer"] = field(
         "judgements",
         description="The one number that the judge's reply gives as the score, if within its range, or the first run "
-        "of "
-        "digits, whatever its value",
+        "of digits, whatever its value",
     )
     ba_aggregate: Literal["weighted_sum", "weighted_mean"] = field(
         "scores", description="BA: sum of weighted criteria (0 to 100), or that over the sum of weights (0 to 12.5)"
@@ -170,9 +165,8 @@ class McBEOptions(Options):
 
 #: Why PC and SS have no null: a variance has no sign.
 _LISTS = (
-    "only words that are the writer's choice in one list and an alternative in another could tell these from bias, "
-    "and only "
-    "5 of our sample's 9 lists have one"
+    "only words that are the writer's choice in one list and an alternative in another could tell these from bias, and "
+    "only 5 of our sample's 9 lists have one"
 )
 
 SPEC = Spec(

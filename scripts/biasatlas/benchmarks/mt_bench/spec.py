@@ -47,8 +47,7 @@ class MTBenchOptions(Options):
     judge_template: Literal["ours", "mt_bench"] = field(
         "judgements",
         description="Our prompt, which asks for the grade alone; or MT-Bench's four, which ask for an explanation and "
-        "a grade in "
-        "brackets, at temperature 0",
+        "a grade in brackets, at temperature 0",
     )
     judge_max_tokens: int = field("judgements", gt=0, le=4096, description="Longest reply of the judge, in tokens")
     judge_repeats: int = field(

@@ -29,8 +29,7 @@ OUTCOME_METRICS = {
 #: The caption of that table.
 OUTCOMES_CAPTION = (
     "The outcome of every request: how many could be read, and why the others could not, by model and task, then by "
-    "groups "
-    "of items. A file lists every reply that was not read"
+    "groups of items. A file lists every reply that was not read"
 )
 
 #: Share of preferences for a stereotypical sentence over its counterpart.

@@ -88,8 +88,8 @@ def read_published(path: str | Path, benchmark: str, resources: Resources) -> di
             raise UserError(
                 f"{path}: {row.prompt} is not the text of {row.published_in}, of which the checksum is known: "
                 f"{_difference(text, row.parts.split())}. Copy it anew, its slots in brackets with it (line ends, "
-                "hyphens there, "
-                "blanks and width of marks do not count), or set `as_copied: true` in the file to send it so."
+                "hyphens there, blanks and width of marks do not count), or set `as_copied: true` in the file to send "
+                "it so."
             )
         prompts[row.prompt] = text.strip()
     return prompts

@@ -136,8 +136,7 @@ def read_checkpoint(
     except Exception as error:  # the library's, a parser's, or that of code from a hub
         raise UserError(
             f"{source}: config.json cannot be read ({first_line(error)}): expected that of a model in Hugging Face "
-            "format; "
-            "download it again, or give the entry trust_remote_code where the folder brings code."
+            "format; download it again, or give the entry trust_remote_code where the folder brings code."
         ) from error
     own_code = trust_remote_code and bool(getattr(config, "auto_map", None))
     model_class, config = (None, config) if own_code else architecture(config, source)
@@ -179,8 +178,7 @@ def load_weights(checkpoint: Checkpoint, dtype: str, devices: int = 1, split: bo
     except torch.OutOfMemoryError as error:
         raise UserError(
             f"{checkpoint.source}: the weights do not fit into the memory of the GPU: use a smaller dtype, a larger "
-            "GPU, "
-            "or more GPUs."
+            "GPU, or more GPUs."
         ) from error
     except ImportError as error:
         raise UserError(
@@ -204,8 +202,7 @@ def _check_files(folder: Path, source: str) -> None:
     if (folder / "adapter_config.json").is_file():
         raise UserError(
             f"{source}: adapter_config.json says that this is a LoRA adapter: name the model that it was trained on "
-            "under "
-            "`source`, and this folder under `adapter`."
+            "under `source`, and this folder under `adapter`."
         )
     if not weight_files(folder):
         pickled = [path.name for pattern in _PICKLED for path in sorted(folder.glob(pattern))]
@@ -248,8 +245,7 @@ def read_shapes(files: Collection[Path], source: str) -> dict[str, list[int]]:
             if start == b"version ":
                 raise UserError(
                     f"{source}: {path.name} is a git-lfs pointer in place of weights: run `git lfs pull` in the "
-                    "folder, or "
-                    "download the file."
+                    "folder, or download the file."
                 )
             length = int.from_bytes(start, "little")
             text = file.read(length) if length < _LONGEST_HEADER else b""
@@ -276,8 +272,7 @@ def _read_tokenizer(folder: Path, source: str, trust_remote_code: bool) -> PreTr
     except Exception as error:  # of the library, a parser, sentencepiece, or code from a hub
         raise UserError(
             f"{source}: the tokenizer cannot be read ({first_line(error)}): expected the files that save_pretrained "
-            "of the "
-            "model's tokenizer writes; download them again."
+            "of the model's tokenizer writes; download them again."
         ) from error
 
 

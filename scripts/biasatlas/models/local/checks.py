@@ -33,21 +33,18 @@ def check_keys(model: PreTrainedModel, info: Mapping[str, Collection], source: s
     for name, stored, expected in sorted(info["mismatched_keys"]):
         raise UserError(
             f"{source}: tensor {name} has the shape {list(stored)}, expected {list(expected)} by config.json: point "
-            "to a "
-            "folder whose weights and config.json belong together."
+            "to a folder whose weights and config.json belong together."
         )
     missing = sorted(info["missing_keys"])
     if missing and base and not any(name.startswith(f"{base}.") for name in missing):
         raise UserError(
             f"{source}: the language-model head is not in the weights (no tensor {missing[0]}, {needed}): save the "
-            "model "
-            "with its head, as AutoModelForCausalLM or AutoModelForMaskedLM, or choose another."
+            "model with its head, as AutoModelForCausalLM or AutoModelForMaskedLM, or choose another."
         )
     if missing:
         raise UserError(
             f"{source}: tensor {missing[0]}{_others(missing)} is not in the weights, {needed}: download the folder "
-            "again, or "
-            "correct config.json."
+            "again, or correct config.json."
         )
     layers = [f"{name}." for name, module in model.named_modules() if isinstance(module, torch.nn.ModuleList)]
     layers = [name for name in layers if name.startswith(f"{text}.")]
@@ -96,8 +93,7 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase, embeddings: int, source:
     if not vocabulary.keys() - added - set(tokenizer.all_special_tokens):
         raise UserError(
             f"{source}: no tokenizer there (expected tokenizer.json, tokenizer.model or a vocabulary): add the files "
-            "of the "
-            "tokenizer that the model was trained with."
+            "of the tokenizer that the model was trained with."
         )
     template = str(tokenizer.chat_template or "")
     used = {tokenizer.bos_token, tokenizer.eos_token}
@@ -131,8 +127,7 @@ def check_causality(model: PreTrainedModel, source: str) -> None:
         _log.info("the first forward pass failed", exc_info=True)
         raise UserError(
             f"{source}: a first forward pass fails ({type(error).__name__}: {first_line(error)}): the installed "
-            "transformers "
-            "may be too old or too new for this model."
+            "transformers may be too old or too new for this model."
         ) from error
     moved = (before - after).abs().mean(-1)
     earlier, later = float(moved[:-_CHANGED].mean()), float(moved[-_CHANGED:].mean())
@@ -140,8 +135,7 @@ def check_causality(model: PreTrainedModel, source: str) -> None:
     if earlier > (_MOVEMENT_FP32 if exact else _MOVEMENT) * later:
         raise UserError(
             f"{source}: no causal language model: log-probabilities move by {earlier:.2g} nats when later tokens "
-            "change, "
-            "expected 0: choose another model, or give a masked one `kind: masked`."
+            "change, expected 0: choose another model, or give a masked one `kind: masked`."
         )
 
 

@@ -132,8 +132,7 @@ def load(
         _log.info("padded batches failed", exc_info=True)
         raise UserError(
             f"{source}: a forward pass of several texts fails ({type(error).__name__}: {first_line(error)}): the "
-            "installed "
-            "transformers may be too old or too new for this model."
+            "installed transformers may be too old or too new for this model."
         ) from error
     if route.reason:
         _log.info("%s: %s in place of the token tree: %s", source, IN_WORDS[route.name], route.reason)

@@ -75,8 +75,7 @@ def check_chat(
     if unparsed:
         raise UserError(
             f"{name}: template_arguments.{unparsed[0]} is nothing that the tokenizer's chat template reads: correct "
-            "its "
-            "spelling, or leave it out."
+            "its spelling, or leave it out."
         )
 
 
@@ -104,8 +103,7 @@ def _render(
     if [message["role"] for message in folded] != ["user"]:
         raise UserError(
             f"{model.name}: request {request_id!r} has the roles {roles}, and the literal template {template!r} takes "
-            "one "
-            "user message: use the template 'tokenizer'."
+            "one user message: use the template 'tokenizer'."
         )
     text = folded[0]["content"]
     literal = templates[template]

@@ -44,12 +44,10 @@ def reference_text() -> str:
         ("`simulation`", Simulation),
     ]
     parts = [
-        "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` is the same "
-        "as a "
-        "JSON schema, for editors. The column *changes* says what is made anew when a value changes, with all that "
+        "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` is the same as "
+        "a JSON schema, for editors. The column *changes* says what is made anew when a value changes, with all that "
         "follows from it: answers (a model is asked), judgements (a judge is asked), scores, tables, or nothing "
-        "(speed, "
-        "limits, prices).\n",
+        "(speed, limits, prices).\n",
         "## A complete file\n\nThis is `config/my-model.yaml`; `make check CONFIG=config/my-model.yaml` says what it "
         "will "
         f"ask.\n\n```yaml\n{EXAMPLE.read_text(encoding='utf-8')}```\n",
@@ -82,9 +80,8 @@ def descriptions_text() -> str:
         [
             "# Keys of a description\n\nGenerated from the families of benchmarks by `make docs`; "
             "[adding.md](adding.md#a-benchmark-from-a-description) has examples. Texts name columns of the data in "
-            "braces, "
-            "as in `{sentence}`. A list means one or more. The column *changes* says what runs again when a value "
-            "changes.\n",
+            "braces, as in `{sentence}`. A list means one or more. The column *changes* says what runs again when a "
+            "value changes.\n",
             _section("All families", Rows),
             *(_section(f"Family `{name}`", section, Rows.model_fields) for name, section in families.items()),
             *(_section(title, section) for title, section in parts.items()),
@@ -96,10 +93,9 @@ def protocols_text() -> str:
     """Every option of every benchmark, with its value under each protocol, in Markdown."""
     parts = [
         "# Protocols and their options\n\nGenerated from the benchmarks' options and `config/protocols/` by `make "
-        "docs`. "
-        "A protocol sets every option: `paper` follows the text, `released` the authors' code, `recommended` is ours. "
-        "The "
-        "column *changes* says what runs again when an option changes; *why* is the reason for the recommended value.\n"
+        "docs`. A protocol sets every option: `paper` follows the text, `released` the authors' code, `recommended` is "
+        "ours. The column *changes* says what runs again when an option changes; *why* is the reason for the "
+        "recommended value.\n"
     ]
     for benchmark in registry.benchmark_names():
         spec, names = registry.load_spec(benchmark), registry.protocol_names(benchmark)

@@ -43,16 +43,15 @@ class Construction(StagedModel):
         "answers",
         "ours",
         description="The writer's prompt templates: `ours`; `released`, those of the released files, which are "
-        "fetched; or "
-        "`paper`, those of the paper's Tables 12 to 15, from the same files. Under `paper` only its own steps run.",
+        "fetched; or `paper`, those of the paper's Tables 12 to 15, from the same files. Under `paper` only its own "
+        "steps run.",
     )
     sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table as CSV, one more source.")
     evaluation: FilePath | None = field(
         "tables",
         None,
         description="Your filled-in copy of `construction/evaluation_sheet.csv`; it is summed up, if given. Keep it "
-        "outside "
-        "the results, where a new construction would replace it.",
+        "outside the results, where a new construction would replace it.",
     )
 
 
@@ -81,15 +80,13 @@ class Config(BaseModel):
         None,
         pattern=r"^(s3|gs|az)://[^/?#@\s]+(/[^?#\s]*)?$",
         description="Where answers are kept on object storage, for jobs that share no file system, as "
-        "`s3://bucket/folder`; "
-        "the folder `store` of the results is then each machine's copy. It changes no result.",
+        "`s3://bucket/folder`; the folder `store` of the results is then each machine's copy. It changes no result.",
     )
     max_cost: float | None = Field(
         None,
         ge=0,
         description="The most that the run may cost, in the currency of the models' entries: where `check` finds that "
-        "it "
-        "may come to more, no endpoint is called. It changes no result.",
+        "it may come to more, no endpoint is called. It changes no result.",
     )
     models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(
         min_length=1, description="The models to measure, by a name of your choice."

@@ -1,8 +1,7 @@
 """The steps of DBB's construction (paper, section 3 and Tables 12 to 15): from a source's items to questions.
 
-A step's requests are built from the rows that the steps before kept; parsing its responses gives the same rows with
-what the step adds, and a verdict. A rejected row stays in the table, with the step and the reason, and later steps skip
-it.
+A step's requests are built from the rows that earlier steps kept; parsing its responses gives the rows with what the
+step adds, and a verdict. A rejected row stays in the table, with step and reason, and later steps skip it.
 
 What a sentence must not be are the rules of the paper's Tables 13 and 15. How many faults they find, and how many good
 sentences they reject, on a writer whose faults are known: docs/dbb.md.
@@ -41,15 +40,12 @@ _SENTENCE = re.compile(r"\**Sentence\s*(\d*)\s*:\**", re.I)
 #: Words that name an identity of one of DBB's five categories, whoever they are said of.
 _IDENTITIES = frozenset(
     str.split(
-        "man men woman women boy boys girl girls male female males females gentleman lady ladies mother father mom "
-        "dad son "
-        "daughter sister brother husband wife grandmother grandfather grandma grandpa uncle aunt widow widower "
-        "nonbinary "
-        "transgender teenager teenagers teen elderly senior seniors toddler baby babies retiree retired african asian "
-        "latino latina hispanic caucasian chinese japanese korean mexican indian arab american european muslim muslims "
-        "christian christians jewish jew jews hindu hindus buddhist buddhists catholic atheist mosque synagogue "
-        "wealthy mr "
-        "mrs ms madam poor homeless billionaire millionaire impoverished "
+        "man men woman women boy boys girl girls male female males females gentleman lady ladies mother father mom dad "
+        "son daughter sister brother husband wife grandmother grandfather grandma grandpa uncle aunt widow widower "
+        "nonbinary transgender teenager teenagers teen elderly senior seniors toddler baby babies retiree retired "
+        "african asian latino latina hispanic caucasian chinese japanese korean mexican indian arab american european "
+        "muslim muslims christian christians jewish jew jews hindu hindus buddhist buddhists catholic atheist mosque "
+        "synagogue wealthy mr mrs ms madam poor homeless billionaire millionaire impoverished "
     )
 )
 #: Words that do so only of a person.
@@ -75,8 +71,7 @@ _ENDINGS = str.split("iest iness ness ings ence ance est ent ant ing ies ied ily
 _OTHER_LANGUAGES = frozenset(
     str.split(
         "el los las una que en con por para su se del und der die das ist nicht mit ein eine auf le les des une est "
-        "dans pour "
-        "il elle och att"
+        "dans pour il elle och att"
     )
 )
 _ENGLISH = frozenset(
@@ -165,8 +160,7 @@ def _filled(text: str, fields: Mapping[str, str]) -> str:
 def parse(
     step: str, rows: pd.DataFrame, responses: pd.DataFrame, prompts: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """``rows`` with what the responses to ``step`` add, and the outcome of each in ``step``, ``verdict`` and
-    ``reason``.
+    """``rows`` with what the responses to ``step`` add, and their outcomes in ``step``, ``verdict`` and ``reason``.
 
     Of a row's replies the first that can be taken counts. Verdicts: "kept"; "refined" where a check changed something;
     "skipped" where the step does not apply; "rejected", with the reason of the last reply: the quality filter's own
@@ -200,8 +194,7 @@ def _by_request(responses: pd.DataFrame) -> dict[str, list[Mapping]]:
 def _first_taken(
     step: str, row: Mapping[str, str], replies_of: Mapping[str, Sequence[Mapping]]
 ) -> tuple[dict[str, str], bool]:
-    """What ``row`` gains from the first of its replies that can be taken, or why the last could not; whether one
-    could."""
+    """What ``row`` gains from its first usable reply, or why the last was none; whether there was one."""
     attempts = list(zip(*(replies_of.get(request_id, [{}]) for request_id in _request_ids(step, row)), strict=False))
     reason = ""
     for attempt in attempts:
@@ -231,8 +224,7 @@ def worst_costs(
     price_output_per_million: float,
     steps: Sequence[str] = STEPS,
 ) -> pd.DataFrame:
-    """What ``steps`` would cost at most, if no row were rejected but each asked as often as it may be: a row per step,
-    and all.
+    """What ``steps`` would cost at most, if no row were rejected and each asked as often as may be: by step, and all.
 
     Columns ``step``, ``requests``, ``prompt_tokens`` (a token for every four characters; texts that are not written yet
     count as 200 characters), ``completion_tokens`` (the limit of every reply) and ``cost`` in the prices' currency.
@@ -260,8 +252,7 @@ def verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def parse_replies(step: str, row: Mapping[str, str], replies: Sequence[str]) -> dict[str, str]:
-    """The fields that ``row`` gains from its ``replies``, and ``verdict``: "kept", or "refined" where a check changed
-    one.
+    """The fields that ``row`` gains from its ``replies``, and ``verdict``: "kept", or "refined" if a check changed one.
 
     A step has one reply, "nine_variations" one for each option. ``reason`` names the refined fields. Raises
     :class:`Rejected` for a reply that says so, that has not the required form, or that breaks a rule for sentences,
@@ -320,8 +311,7 @@ def _refine(row: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _sentences(reply: str, count: int) -> list[str]:
-    """The texts after the markers "Sentence 1:" to ``count`` (or "Sentence:" for one); each exactly once and in
-    order."""
+    """The texts after "Sentence 1:" to ``count`` ("Sentence:" for one); each exactly once and in order."""
     pieces = _SENTENCE.split(reply)[1:]
     numbers, texts = pieces[::2], [_stripped(text) for text in pieces[1::2]]
     expected = [[str(number) for number in range(1, count + 1)]] + ([[""]] if count == 1 else [])
@@ -410,8 +400,7 @@ def check_options(first: str, second: str) -> None:
 
 
 def names_concept(sentence: str, concept: str) -> bool:
-    """Whether all content words of ``concept`` stand in ``sentence``, in any inflection; an example in brackets is no
-    part."""
+    """Whether ``sentence`` has all content words of ``concept``, in any inflection, but for one in brackets."""
     concept = re.sub(r"\(.*?\)", "", concept) or concept
     wanted = {_stem(word) for word in _words(concept)} - {""}
     return bool(wanted) and wanted <= {_stem(word) for word in _words(sentence)}
