@@ -1,5 +1,4 @@
-"""McBE's tables of the benchmark itself: its data, how far raters, a judge and prompt templates agree, the paper's own
-statistics.
+"""McBE's tables of the benchmark itself: its data, agreement of raters, judge and templates, the paper's statistics.
 
 Annotations and ratings are files of the user's own, since the paper's are not published; docs/mcbe.md describes both.
 """
