@@ -1,4 +1,4 @@
-# What every rule file shares. No rule is written here; inputs and params that depend on a job's wildcards are methods of
+# What every rule file shares. No rule is here; inputs and params that depend on a job's wildcards are methods of
 # `find`, `jobs` and `construct`, plain Python that tests call without Snakemake.
 #   WILDCARDS: benchmark, protocol, task, model, shard, table, figure, comparison, step, source, language, study,
 #              setting
@@ -7,7 +7,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import biasatlas
 
-if biasatlas.ROOT != ROOT.resolve():  # Python has one library of a name: it would read the other's configuration and plan by it
+# Python has one library of a name: it would plan by the other's protocols and code.
+if biasatlas.ROOT != ROOT.resolve():
     sys.exit(
         f"error: {ROOT}: the library of another Bias Atlas was loaded before: {biasatlas.ROOT}. "
         "Take one version of this workflow in a run."
@@ -92,8 +93,8 @@ wildcard_constraints:
 
 
 onstart:
-    # Under its default limit of 100 jobs a second Snakemake looks for work without an end: each look plans another for a second
-    # later, and so does each job that ends, so that a run of a thousand jobs keeps a core busy with looking.
+    # Under its default limit of 100 jobs a second Snakemake looks for work without an end: each look plans another a
+    # second later, and so does each job that ends: a run of a thousand jobs keeps a core busy with looking.
     limit = workflow.scheduler.job_rate_limiter
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None

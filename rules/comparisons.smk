@@ -160,13 +160,13 @@ rule analyse_sensitivity:
 
 
 rule comparison:
-    """The benchmarks side by side (DBB's Tables 1 and 5, Figures 5 to 7), models on the same items, and what is found."""
+    """Benchmarks side by side (DBB's Tables 1 and 5, Figures 5 to 7), models on the same items, and what is found."""
     input:
         targets.all_comparisons(),
 
 
 rule multiverse:
-    """Every number of each benchmark's multiverse, scored again from the same responses under all choices of analysis."""
+    """Every number of each benchmark's multiverse, scored again from the same responses under all analyses."""
     input:
         expand(PATHS.comparison, comparison=["multiverse", "sensitivity"], protocol=targets.protocols_with_evidence),
         expand(PATHS.compared_figure("multiverse"), protocol=targets.protocols_with_evidence),

@@ -1,6 +1,6 @@
 # Construction: new questions in the manner of DBB, written by a language model from the items of other benchmarks.
 #   REQUIRED INPUTS: `construction` in the configuration, raw data of CrowS-Pairs, StereoSet, BBQ or SOFA
-#   OUTPUTS: construction/{step}.csv, each row with its verdict, verdicts.csv, dataset/, evaluation_sheet.csv and, once it is
+#   OUTPUTS: construction/{step}.csv, each row with its verdict, verdicts.csv, dataset/, evaluation_sheet.csv and, once
 #            filled in, evaluation.csv; variations.csv, of DBB's own questions
 
 from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
@@ -61,7 +61,7 @@ rule estimate_construction:
 
 
 rule construct_step:
-    """Ask the writer about every row that is left, and parse its replies: kept, refined or rejected, with the reason."""
+    """Ask the writer about every row left, and parse its replies: kept, refined or rejected, with the reason."""
     input:
         ready=jobs.ready("writer"),
         rows=construct.rows_before,
@@ -220,7 +220,7 @@ rule collect_variations:
 
 
 rule construction:
-    """New questions in the manner of DBB: each step's rows with their verdicts, a dataset, a sheet to judge it by hand."""
+    """New questions as DBB's: each step's rows with their verdicts, a dataset, a sheet to judge it by hand."""
     input:
         targets.construction(),
         rules.collect_construction.output if CONSTRUCTED_FROM else [],

@@ -1,5 +1,5 @@
-# Models before they answer: from the hub, planted (the ground truth), the user's own; and the check of a run before it asks.
-#   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; folders; endpoints that are up; requests
+# Models before they answer: from the hub, planted (the ground truth), the user's own; and the check before a run asks.
+#   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; folders; endpoints; requests
 #   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked;
 #            check.csv and check.txt: what will be asked of which model, what not and why, and what it may cost
 

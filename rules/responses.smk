@@ -1,9 +1,10 @@
-# Responses: the only step that needs a GPU or an API. A job opens its model once and answers every task of a benchmark. And
+# Responses: the only step that needs a GPU or an API. A job opens its model once and answers all of a benchmark. And
 # judgements: what a judge model says of a model's answers, for the tasks that are scored by a judge.
 #   REQUIRED INPUTS: requests/{benchmark}/{protocol}/{task}.parquet, a model that is ready, a judge that is ready
 #   OUTPUTS: responses/{model}/{benchmark}/{protocol}.parquet; store/{model}/ keeps answers, batch by batch;
-#            judge/{requests,responses}/{model}/{benchmark}/{protocol}/{task}.parquet; judge/orders/{benchmark}/{task}.parquet,
-#            before requests are built; replies/{benchmark}/{protocol}/second_parse/, where a model parses replies again
+#            judge/{requests,responses}/{model}/{benchmark}/{protocol}/{task}.parquet;
+#            judge/orders/{benchmark}/{task}.parquet, before requests are built;
+#            replies/{benchmark}/{protocol}/second_parse/, where a model parses replies again
 #   A model with shards answers in several jobs, whose files in {protocol}/{shard}.parquet are joined.
 
 

@@ -107,7 +107,7 @@ REPLICATED = find.replicated_tables()
 
 
 rule replicate:
-    """Validate what public outputs give against every printed table and figure, cell by cell, and the papers' claims."""
+    """Check what public outputs give against every printed table and figure, by cell, and the papers' claims."""
     input:
         tables=files(REPLICATED),
         figures=[figure for name in CONFIG.benchmarks for figure in find.released_figures(name)],
@@ -135,7 +135,7 @@ rule replicate:
 
 
 rule replicate_part:
-    """Put one paper, or one of its tables or figures, beside what public outputs give, and draw the figures they give."""
+    """Put one paper, or one of its tables or figures, beside what public outputs give, and draw its figures."""
     input:
         tables=find.files_for(find.part_tables),
         figures=find.part_figures,
@@ -191,7 +191,7 @@ rule write_report:
         "../scripts/write_report.py"
 
 
-# Words to type: `snakemake --cores 2 twbias`; `--list-target-rules` lists them all. A single table is typed as its path.
+# Words to type: `snakemake --cores 2 twbias`; `--list-target-rules` lists them. A single table is typed as its path.
 
 
 for benchmark in CONFIG.benchmarks:
