@@ -9,8 +9,8 @@ from api_server import MODEL, Server, requests_for
 from conftest import ROOT, python
 
 from biasatlas.errors import UserError
+from biasatlas.models.claims import Journal, alone
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.claims import Journal, alone
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore, key
 
@@ -51,7 +51,7 @@ def test_what_others_touched_is_known_and_what_is_under_way(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from biasatlas.models.endpoint.claims import Journal
+from biasatlas.models.claims import Journal
 journal = Journal(Path(sys.argv[1]))
 print(journal.claim(sys.argv[2]), flush=True)
 time.sleep(1000)

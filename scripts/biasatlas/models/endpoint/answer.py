@@ -20,10 +20,10 @@ from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
+from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint import batch, send
 from biasatlas.models.endpoint.calls import Call, Unsupported, planned_call, sampling
 from biasatlas.models.endpoint.capability_check import check
-from biasatlas.models.endpoint.claims import Journal
 from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
 from biasatlas.models.endpoint.prices import cost, prices
 from biasatlas.models.endpoint.probabilities import continuation_logprobs, exact_masses

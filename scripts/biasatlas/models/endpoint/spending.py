@@ -24,8 +24,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from biasatlas.errors import OutOfBudget, UserError
+from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint.calls import HEADROOM
-from biasatlas.models.endpoint.claims import Journal
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.outcomes import Outcome
 from biasatlas.models.endpoint.prices import cost
