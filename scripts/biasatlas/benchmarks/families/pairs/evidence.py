@@ -21,8 +21,9 @@ def evidence(step: Step) -> Iterator[Evidence]:
             items = items_of(rows["item_id"], rows[cluster], 100 * (rows["stereotyped"] - 0.5))
             yield Evidence("stereotype_score", str(task), str(category), value, items, bounds=(0, 100), rate=True)
     shift = shift_of(step.description, step.options)
-    if shift:
-        yield from shift_evidence(shift, step.scores[step.scores["task"] == "pair"], step.description)
+    pairs = step.scores[step.scores["task"] == "pair"]
+    if shift and len(pairs):
+        yield from shift_evidence(shift, pairs, step.description)
 
 
 def shift_evidence(metric: str, scores: pd.DataFrame, description: PairsDescription) -> Iterator[Evidence]:
