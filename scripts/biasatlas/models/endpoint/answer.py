@@ -24,10 +24,8 @@ from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint import batch, send
 from biasatlas.models.endpoint.calls import Call, Unsupported, planned_call, sampling
 from biasatlas.models.endpoint.capability_check import check
-from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
-from biasatlas.models.endpoint.prices import cost, prices
-from biasatlas.models.endpoint.probabilities import continuation_logprobs, exact_masses
-from biasatlas.models.endpoint.replies import BadReply, stored
+from biasatlas.models.endpoint.entry import ApiEntry, Found, cost, prices, read_found
+from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, exact_masses, stored
 from biasatlas.models.endpoint.spending import Budget, Job, recount, same_model
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.sampled_choice import choice_columns, sampled_choice
