@@ -37,14 +37,14 @@ def test_a_call_has_one_claimant(tmp_path):
 
 def test_what_others_touched_is_known_and_what_is_under_way(tmp_path):
     one, other = Journal(tmp_path), Journal(tmp_path)
-    assert one.look() == 0
+    assert one.read_claims() == 0
     other.claim(NAMES[0])
     other.claim(NAMES[1])
     other.release(NAMES[1])
     one.claim(NAMES[2])
     assert [one.is_touched(name) for name in NAMES] == [True, True, False]
     third = Journal(tmp_path)
-    assert third.look() == 2
+    assert third.read_claims() == 2
     assert [third.is_touched(name) for name in NAMES] == [True, False, True]
 
 
@@ -66,14 +66,14 @@ def test_the_dead_claim_nothing(tmp_path):
     holder.kill()
     holder.wait()
     assert mine.claim(NAMES[0])
-    assert mine.look() == 1  # it may have been paid for
+    assert mine.read_claims() == 1  # it may have been paid for
 
 
 def test_a_cut_or_damaged_line_is_passed_over(tmp_path):
     Journal(tmp_path).claim(NAMES[0])
     path = tmp_path / "journal"
     path.write_bytes(b"\0\0garbage\n" + path.read_bytes() + b"+0123")
-    assert Journal(tmp_path).look() == 1
+    assert Journal(tmp_path).read_claims() == 1
 
 
 def ask(server, folder, prompts, **settings):

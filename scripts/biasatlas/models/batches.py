@@ -127,7 +127,7 @@ def _claims(store: ResponseStore | None, keys: Sequence[str]) -> Iterator[_Claim
             journal.release(name)
 
     try:
-        journal.look()
+        journal.read_claims()
         yield claim
     finally:
         journal.close()

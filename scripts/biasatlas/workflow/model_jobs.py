@@ -138,8 +138,9 @@ class ModelJobs:
         return self._need(role, "threads")
 
     def resources(self, role: Role) -> dict[str, Callable]:
-        """Resources of a model's job: GPUs, calls to an endpoint, memory, time."""
-        return {name: self._need(role, name) for name in ("gpu", "api", "mem_mb", "runtime")}
+        """Resources of a model's job: GPUs where any model has some, calls to an endpoint, memory, time."""
+        gpu = ["gpu"] if any(getattr(entry, "gpu", 0) for entry in self.config.models.values()) else []
+        return {name: self._need(role, name) for name in (*gpu, "api", "mem_mb", "runtime")}
 
     def _need(self, role: Role, resource: str) -> Callable:
         def amount(wildcards: Any, input: Any, attempt: int) -> int:

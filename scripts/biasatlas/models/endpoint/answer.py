@@ -87,7 +87,7 @@ class Endpoint:
     def _ask(self, requests: pd.DataFrame, store: ResponseStore, journal: Journal) -> dict[str, str]:
         """Have every answer in the store; the reasons for those that could not be had, by key."""
         started = time.monotonic()
-        under_way = journal.look()
+        under_way = journal.read_claims()
         store.refresh()
         plan = _Plan.of(_planned(requests, self.entry), store, self._most(self.found or Found()))
         plan.log(self.entry, store, under_way)
