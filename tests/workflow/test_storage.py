@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from api_server import MODEL, Server
-from conftest import ROOT, copy_workflow, snakemake
+from conftest import ROOT, copy_workflow, planned_rules, snakemake
 from needs import need
 from pods import Cluster
 from small_run import KNOWN
@@ -145,8 +145,12 @@ def test_a_run_in_pods_is_finished_in_the_bucket(bucket, tmp_path, monkeypatch):
         run = {"data": "sample", "tasks": ["pair_choice"]}
         config = {"results": "results", "models": {"endpoint": endpoint}, "benchmarks": {"crows_pairs": run}}
         (root / "mine.json").write_text(json.dumps(config | {"store": "s3://atlas/store"}))
-        pods = in_pods(root, cluster, "POD_KEY", "--configfile", "mine.json")
+        pods = in_pods(root, cluster, "POD_KEY", "--configfile", "mine.json", "--omit-from", "write_report")
         assert len(server.answered) == server.calls["/chat/completions"] == 168
+    # The plugin remembers that there was no folder, and sees none that a pod made: the report's is made here.
+    storage = ["--default-storage-provider", "s3", "--default-storage-prefix", "s3://atlas/run"]
+    done = snakemake(*storage, "--configfile", "mine.json", folder=root, root=root, cwd=root)
+    assert done.returncode == 0 and planned_rules(done.stdout) == {"write_report", "all"}, done.stdout
     assert "run/results/report/index.html" in {item.key for item in bucket.objects.all()}
     for pod, text in pods:
         (container,) = pod["containers"]
