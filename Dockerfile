@@ -10,14 +10,18 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && git config --system --add safe.directory /opt/bias-atlas
 
-COPY requirements.in requirements.lock /opt/bias-atlas/
+# Kubernetes' pods begin with `pip install` of the plugin for storage: it lies here, so that they need no index.
+COPY requirements.in requirements-s3.txt requirements.lock /opt/bias-atlas/
 RUN pip install --no-cache-dir pip==26.3 \
-    && pip install --no-cache-dir -r /opt/bias-atlas/requirements.in -c /opt/bias-atlas/requirements.lock
+    && pip install --no-cache-dir -r /opt/bias-atlas/requirements.in -c /opt/bias-atlas/requirements.lock \
+    && plugin="$(grep '^snakemake-storage-plugin-s3' /opt/bias-atlas/requirements-s3.txt)" \
+    && pip install --no-cache-dir "$plugin" && pip download --no-deps --dest /opt/plugins "$plugin"
 
 COPY . /opt/bias-atlas
 WORKDIR /work
 ENV HF_HOME=/work/data/huggingface
 # Snakemake finds the library by itself; `docker run --entrypoint python bias-atlas -m biasatlas VERB` does by this.
 ENV PYTHONPATH=/opt/bias-atlas/scripts
+ENV PIP_NO_INDEX=1 PIP_NO_DEPS=1 PIP_FIND_LINKS=/opt/plugins
 ENTRYPOINT ["snakemake", "--snakefile", "/opt/bias-atlas/Snakefile", "--workflow-profile", "/opt/bias-atlas/profiles/default"]
 CMD ["--cores", "1"]

@@ -9,6 +9,7 @@ ATLAS := $(BIN)/python -m biasatlas
 READY := $(VENV)/.ready
 SLURM := $(VENV)/.slurm
 SITE := $(VENV)/.site
+STORAGE := $(VENV)/storage
 
 .PHONY: demo check plan test pytest storage slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark validate-benchmark benchmark-page
 
@@ -44,10 +45,8 @@ test: $(SLURM) ## every test; those on real data run where MIRROR (or BIASATLAS_
 pytest: $(SLURM) ## the tests without lint
 	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-storage: $(READY) ## the tests on object storage, after installing the server that stands for it
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-s3.txt
-	$(BIN)/python -c "import boto3, flask, moto, snakemake_storage_plugin_s3"
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 0 tests/workflow/test_storage.py
+storage: $(STORAGE)/.ready ## the tests on object storage and of Kubernetes' profile, with the servers that stand for them
+	OMP_NUM_THREADS=1 $(STORAGE)/bin/python -m pytest -n 0 tests/workflow/test_storage.py
 
 slurm: $(SLURM) ## install what runs on a SLURM cluster need beside
 
@@ -94,6 +93,13 @@ $(READY): requirements.in requirements-test.in requirements.lock
 
 $(SLURM): $(READY) requirements-slurm.in
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-slurm.in -c requirements.lock
+	@touch $@
+
+# An environment on top of the other, which it leaves as it is: what it has of its own comes first.
+$(STORAGE)/.ready: $(READY) requirements-s3.txt
+	$(BIN)/python -m venv --without-pip $(STORAGE)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$($(STORAGE)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+	$(STORAGE)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-s3.txt
 	@touch $@
 
 $(SITE): $(READY) requirements-docs.in

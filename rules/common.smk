@@ -14,6 +14,7 @@ if biasatlas.ROOT != ROOT.resolve():
         "Take one version of this workflow in a run."
     )
 
+from snakemake.io import sourcecache_entry
 from snakemake.logging import logger
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.errors import UserError
@@ -48,7 +49,7 @@ try:
 except UserError as error:
     sys.exit(f"error: {error}")
 
-find = Lookup(targets, unchanged=ancient, local=local)
+find = Lookup(targets, unchanged=ancient, local=local, source=lambda path: sourcecache_entry(path, path))
 construct = ConstructionLookup(find)
 CARDS = find.cards()  # what simulation studies say of each metric
 # What figures write Chinese in.

@@ -83,9 +83,9 @@ NEEDS = {
     "firefox": Need("the report in Firefox", _firefox, "apt-get install firefox-esr"),
     "slurm": Need("a real SLURM", cluster.lacking, f"apt-get install {' '.join(cluster.PACKAGES)}"),
     "s3": Need(
-        "object storage",
-        _packages("moto", "flask", "snakemake_storage_plugin_s3", "boto3"),
-        "pip install -r requirements-s3.txt",
+        "object storage, and Kubernetes' profile",
+        _packages("moto", "flask", "snakemake_storage_plugin_s3", "boto3", "snakemake_executor_plugin_kubernetes"),
+        "make storage",
     ),
     "transformers serve": Need(
         "an endpoint by `transformers serve`", _packages("fastapi", "uvicorn"), "pip install 'transformers[serving]'"

@@ -230,7 +230,7 @@ def check_store(folder: str, repair: bool) -> int:
     The next run asks for those answers again. It exits with 1 if damage was found and not repaired.
     """
     from biasatlas.models import store
-    from biasatlas.models.endpoint.claims import alone
+    from biasatlas.models.claims import alone
 
     parts = sorted({path.parent for path in Path(folder).rglob("*.jsonl") if path.parent.name != "damaged"})
     if not parts:

@@ -15,8 +15,10 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from api_server import MODEL, Server, requests_for, said
+from conftest import snakemake
 from golden.tiny_models import save_causal
 from needs import need
 
@@ -99,30 +101,50 @@ def test_what_transformers_serve_cannot_do_is_refused(transformers_serve, settin
         check(ApiEntry(**transformers_serve | settings))
 
 
-def test_behind_litellm(tmp_path, monkeypatch):
-    """A proxy that says 400 to a wrong key and an unknown model; what is behind it is ours."""
+@contextlib.contextmanager
+def behind_litellm(path, monkeypatch, **settings):
+    """The entry of a server of ours behind a proxy that says 400 to a wrong key and an unknown model."""
     need("litellm")
     program = shutil.which("litellm")
     monkeypatch.setenv("ATLAS_PROXY_KEY", "sk-proxy-1234567890")
-    with Server(answers=128) as server:
+    with Server(answers=128, **settings) as server:
         parameters = {"model": f"openai/{MODEL}", "api_base": server.url, "api_key": "none"}
         config = {
             "model_list": [{"model_name": "proxied", "litellm_params": parameters}],
             "general_settings": {"master_key": "sk-proxy-1234567890"},
         }
-        (tmp_path / "config.yaml").write_text(json.dumps(config))
-        command = [program, "--config", tmp_path / "config.yaml", "--host", "127.0.0.1", "--port", "PORT"]
-        with serving(*command, path=tmp_path) as url:
-            usual = {"kind": "api", "base_url": url, "model": "proxied", "key_env": "ATLAS_PROXY_KEY"}
-            found = check(ApiEntry(**usual))
-            assert found.n == 128
-            requests = requests_for(["one", "two"], repeats=3)
-            frame, _ = Endpoint(ApiEntry(**usual), found=found).answer(
-                requests, "task", ResponseStore(tmp_path / "store")
-            )
-            assert list(frame["text"]) == [said("one")] * 3 + [said("two")] * 3
-            with pytest.raises(UserError, match="no-such"):
-                check(ApiEntry(**usual | {"model": "no-such"}))
-            monkeypatch.setenv("ATLAS_PROXY_KEY", "sk-wrong-1234567890")
-            with pytest.raises(UserError):
-                check(ApiEntry(**usual))
+        (path / "config.yaml").write_text(json.dumps(config))
+        command = [program, "--config", path / "config.yaml", "--host", "127.0.0.1", "--port", "PORT"]
+        with serving(*command, path=path) as url:
+            yield {"kind": "api", "base_url": url, "model": "proxied", "key_env": "ATLAS_PROXY_KEY"}
+
+
+def test_behind_litellm(tmp_path, monkeypatch):
+    with behind_litellm(tmp_path, monkeypatch) as usual:
+        found = check(ApiEntry(**usual))
+        assert found.n == 128
+        requests = requests_for(["one", "two"], repeats=3)
+        frame, _ = Endpoint(ApiEntry(**usual), found=found).answer(requests, "task", ResponseStore(tmp_path / "store"))
+        assert list(frame["text"]) == [said("one")] * 3 + [said("two")] * 3
+        with pytest.raises(UserError, match="no-such"):
+            check(ApiEntry(**usual | {"model": "no-such"}))
+        monkeypatch.setenv("ATLAS_PROXY_KEY", "sk-wrong-1234567890")
+        with pytest.raises(UserError):
+            check(ApiEntry(**usual))
+
+
+def test_a_benchmark_of_both_comes_to_the_report(transformers_serve, tmp_path, monkeypatch):
+    sampled = {"extra_body": {"generation_config": json.dumps({"do_sample": True})}}
+    with behind_litellm(tmp_path, monkeypatch, reply=lambda *_: "A") as proxied:
+        models = {"tiny": transformers_serve | sampled, "proxied": proxied}
+        run = {"data": "sample", "tasks": ["pair_choice"]}
+        config = {"results": "results", "models": models, "benchmarks": {"crows_pairs": run}}
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        done = snakemake("--configfile", str(tmp_path / "config.json"), folder=tmp_path)
+        assert done.returncode == 0, done.stdout
+    table = pd.read_csv(tmp_path / "results/tables/crows_pairs/recommended/outcomes.csv")
+    table = table[table["grouped_by"].isna()].set_index("model")
+    assert table.loc["proxied", "n"] == 168
+    other = ["refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed"]
+    assert table.loc["tiny", ["n", *other]].sum() == 168 and table.loc["tiny", "failed"] == 0
+    assert (tmp_path / "results/report/index.html").exists()

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import logging
+import time
 from types import SimpleNamespace
 
 import pandas as pd
@@ -13,7 +14,7 @@ from conftest import ROOT
 
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import OutOfBudget, UserError
-from biasatlas.models.endpoint import batch, spending, transport
+from biasatlas.models.endpoint import batch, send, spending, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.services import Services
@@ -192,6 +193,22 @@ def test_a_full_disk_costs_what_was_in_flight_and_no_more(tmp_path, monkeypatch)
         frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
         assert server.calls["/chat/completions"] == 60 + lost and lost <= 4
     assert set(frame["status"]) == {"ok"}
+
+
+@pytest.mark.parametrize(("jump_s", "said_of_it"), [(3600, "3600 s forward"), (-1800, "1800 s back")])
+def test_a_clock_that_jumps_is_one_sentence_and_no_call_twice(tmp_path, monkeypatch, caplog, jump_s, said_of_it):
+    """As when a laptop slept, or its clock was set, while calls were in flight."""
+    with Server(delay_s=0.3) as server:
+        clock = SimpleNamespace(**vars(time))
+        clock.time = lambda: time.time() + jump_s * (len(server.answered) >= 10)
+        monkeypatch.setattr(send, "time", clock)
+        monkeypatch.setattr(spending, "time", clock)
+        settings = {"requests_per_minute": 6000, "concurrency": 4}
+        frame, _ = ask(server, requests_for([f"{index}" for index in range(60)]), tmp_path / "store", **settings)
+        assert server.calls["/chat/completions"] == 60
+    assert set(frame["status"]) == {"ok"}
+    (warned,) = [record.message for record in caplog.records if "the clock went" in record.message]
+    assert said_of_it in warned
 
 
 BLOCKED = {"index": 0, "message": {"role": "assistant", "content": "Blocked."}, "finish_reason": "guardrail_intervened"}

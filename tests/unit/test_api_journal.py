@@ -9,8 +9,8 @@ from api_server import MODEL, Server, requests_for
 from conftest import ROOT, python
 
 from biasatlas.errors import UserError
+from biasatlas.models.claims import Journal, alone
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.claims import Journal, alone
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore, key
 
@@ -37,21 +37,21 @@ def test_a_call_has_one_claimant(tmp_path):
 
 def test_what_others_touched_is_known_and_what_is_under_way(tmp_path):
     one, other = Journal(tmp_path), Journal(tmp_path)
-    assert one.look() == 0
+    assert one.read_claims() == 0
     other.claim(NAMES[0])
     other.claim(NAMES[1])
     other.release(NAMES[1])
     one.claim(NAMES[2])
     assert [one.is_touched(name) for name in NAMES] == [True, True, False]
     third = Journal(tmp_path)
-    assert third.look() == 2
+    assert third.read_claims() == 2
     assert [third.is_touched(name) for name in NAMES] == [True, False, True]
 
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from biasatlas.models.endpoint.claims import Journal
+from biasatlas.models.claims import Journal
 journal = Journal(Path(sys.argv[1]))
 print(journal.claim(sys.argv[2]), flush=True)
 time.sleep(1000)
@@ -66,14 +66,14 @@ def test_the_dead_claim_nothing(tmp_path):
     holder.kill()
     holder.wait()
     assert mine.claim(NAMES[0])
-    assert mine.look() == 1  # it may have been paid for
+    assert mine.read_claims() == 1  # it may have been paid for
 
 
 def test_a_cut_or_damaged_line_is_passed_over(tmp_path):
     Journal(tmp_path).claim(NAMES[0])
     path = tmp_path / "journal"
     path.write_bytes(b"\0\0garbage\n" + path.read_bytes() + b"+0123")
-    assert Journal(tmp_path).look() == 1
+    assert Journal(tmp_path).read_claims() == 1
 
 
 def ask(server, folder, prompts, **settings):

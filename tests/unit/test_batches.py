@@ -1,8 +1,15 @@
+"""Batches: prepared ahead, stored as they come, and shared by jobs."""
+
+import hashlib
+import heapq
+import random
 import threading
+from collections import Counter
 
 import pandas as pd
 import pytest
 
+from biasatlas import progress
 from biasatlas.models import batches, shards
 from biasatlas.models.store import ResponseStore
 
@@ -108,3 +115,96 @@ def test_texts_come_in_larger_batches(monkeypatch):
         keys, texts = [str(at) for at in range(8)], ([""] * 8, list("abcdefgh"))
         batches.answer_batches(names, keys, texts, list, solve, None, (0, 1), texts_are_asked)
     assert sizes == [2, 2, 2, 2, 8]
+
+
+class Clock:
+    """A time of their own for threads: one runs at once, and where all sleep it is the time at which the next is due."""
+
+    def __init__(self, threads):
+        self.now, self._awake, self._due, self._turn = 0.0, threads, [], threading.Condition()
+
+    def sleep(self, seconds):
+        with self._turn:
+            due = (self.now + seconds, threading.get_ident())
+            heapq.heappush(self._due, due)
+            self._end()
+            self._turn.wait_for(lambda: not self._awake and self._due[0] == due)
+            heapq.heappop(self._due)
+            self.now, self._awake = due[0], 1
+
+    def end(self):
+        with self._turn:
+            self._end()
+
+    def _end(self):
+        self._awake -= 1
+        self._turn.notify_all()
+
+
+def shared_out(monkeypatch, folder, speeds, requests, batch, late=None, dies=None):
+    """Requests that jobs of some ``speeds`` share: seconds that all took, what each wrote, and how often each request was solved.
+
+    One starts ``late`` (which, when); one ``dies`` (which, in its how-manieth batch).
+    """
+    monkeypatch.setattr(batches, "BATCH", batch)
+    monkeypatch.setattr(progress, "SECONDS", float("inf"))
+    clock, rng, solved, written = Clock(len(speeds)), random.Random(1), Counter(), {}
+    monkeypatch.setattr(batches.time, "sleep", clock.sleep)
+    keys = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(requests)]
+    texts = [""] * requests, [f"{number:06d}" + "x" * rng.randrange(60) for number in range(requests)]
+    names = [f"r{number}" for number in range(requests)]
+
+    def work(job):
+        turn = 0
+
+        def solve(left, keep):
+            nonlocal turn
+            turn += 1
+            clock.sleep(sum(len(texts[1][at]) for at in left) / speeds[job])
+            if dies == (job, turn):
+                raise KeyboardInterrupt
+            solved.update(left)
+            return pd.DataFrame({"request_id": [names[at] for at in left], "repeat": 0, "text": "x"}), {}
+
+        try:
+            if late and late[0] == job:
+                clock.sleep(late[1])
+            store = ResponseStore(folder / "store")
+            rows, run = batches.answer_batches(names, keys, texts, list, solve, store, (job, len(speeds)))
+            written[job] = rows["request_id"].tolist(), run, clock.now
+        except KeyboardInterrupt:
+            pass
+        finally:
+            clock.end()
+
+    jobs = [threading.Thread(target=work, args=(job,)) for job in range(len(speeds))]
+    for thread in jobs:
+        thread.start()
+    for thread in jobs:
+        thread.join()
+    ideal = sum(map(len, texts[1])) / sum(speeds)
+    return ideal, written, solved
+
+
+@pytest.mark.parametrize("jobs", [2, 8, 16])
+def test_equal_jobs_share_the_work_evenly_also_with_a_slow_one(monkeypatch, tmp_path, jobs):
+    speeds = [0.7] + [1.0] * (jobs - 1)
+    ideal, written, solved = shared_out(monkeypatch, tmp_path, speeds, 320 * jobs, 8)
+    assert set(solved.values()) == {1} and len(solved) == 320 * jobs
+    assert sorted(name for names, *_ in written.values() for name in names) == sorted(
+        f"r{i}" for i in range(320 * jobs)
+    )
+    assert ideal / max(ended for *_, ended in written.values()) >= 0.98
+
+
+def test_a_job_that_dies_costs_what_it_was_at(monkeypatch, tmp_path):
+    _, written, solved = shared_out(monkeypatch, tmp_path, [1.0] * 3, 120, 4, dies=(1, 3))
+    assert set(solved.values()) == {1} and len(solved) == 120 and set(written) == {0, 2}
+    _, again, solved = shared_out(monkeypatch, tmp_path, [1.0] * 3, 120, 4)
+    assert not solved and sum(len(names) for names, *_ in again.values()) == 120
+
+
+def test_a_job_that_comes_late_finds_its_share_done(monkeypatch, tmp_path):
+    ideal, written, _ = shared_out(monkeypatch, tmp_path, [1.0] * 4, 160, 4, late=(2, 1e9))
+    assert written[2][1] == {"requests": len(written[2][0]), "computed": 0} and written[2][0]
+    assert max(written[job][2] for job in (0, 1, 3)) < 1.1 * ideal * 4 / 3

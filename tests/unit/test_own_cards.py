@@ -40,7 +40,7 @@ def cards_of(path, data):
     """What a job is given of a run of one's own benchmark."""
     benchmarks = {"mine": {"benchmark": path, "data": f"{data}/"}}
     models = {"fair": {"kind": "simulated"}}
-    find = Lookup(targets_of(benchmarks=benchmarks, models=models), unchanged=str, local=str)
+    find = Lookup(targets_of(benchmarks=benchmarks, models=models), unchanged=str, local=str, source=str)
     tree = find.cards()
     given = {**filled(places(tree), files(tree)), "shipped": SHIPPED}
     return about(of_benchmark(read_cards(given), path, "recommended"), "side_shift", ["pair"], "overall")

@@ -58,8 +58,10 @@ def pids_of(log):
     return [int(pid) for pid in found[-1].split()[1:]]
 
 
-def wait_until_gone(pids):
+def wait_until_gone(pids, within_s=60):
+    until = time.monotonic() + within_s
     while not gone(pids):
+        assert time.monotonic() < until
         time.sleep(0.02)
 
 
@@ -149,7 +151,7 @@ def test_no_server_outlives_its_job(tmp_path, ending):
     pids = pids_of(log)
     job.send_signal(ending)
     job.wait()
-    wait_until_gone(pids)
+    wait_until_gone(pids, within_s=10)  # 2 s and a bit where nothing else runs
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path, monkeypatch):
@@ -157,3 +159,16 @@ def test_a_program_that_is_not_there_is_named(tmp_path, monkeypatch):
     entry = HfEntry(kind="hf", source="./m", size_billion=1, serve="vllm")
     with pytest.raises(UserError, match=r"serve: vllm: `vllm --version` fails .* put that on the PATH"):
         serve.Serving.of(entry, tmp_path, 0, tmp_path / "log")
+
+
+def test_other_weights_in_a_servers_file_are_another_model(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    (tmp_path / "llama-server").write_text("#!/bin/sh\necho version: 1\n")
+    (tmp_path / "llama-server").chmod(0o755)
+    weights = tmp_path / "m.gguf"
+    entry = HfEntry(kind="hf", source="./m", size_billion=1, serve="llama.cpp", serve_arguments=["-m", str(weights)])
+    identities = []
+    for content in ("one", "two"):
+        weights.write_text(content)
+        identities.append(serve.Serving.of(entry, tmp_path, 0, tmp_path / "log").identity)
+    assert identities[0] != identities[1] and entry.serve_files == [str(weights)]

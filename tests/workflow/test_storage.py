@@ -1,16 +1,22 @@
-"""Object storage, on a server of our own: a run from planted weights to the report, and answers that jobs share."""
+"""Object storage, on a server of our own: a run from planted weights to the report, answers that jobs share, and pods."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from api_server import MODEL, Server
-from conftest import ROOT, snakemake
+from conftest import ROOT, copy_workflow, planned_rules, snakemake
 from needs import need
+from pods import Cluster
 from small_run import KNOWN
+
+IMAGE = "registry.example/bias-atlas:1"
+KEY = "sk-pods-1234567890"
 
 
 @pytest.fixture
@@ -83,3 +89,92 @@ def test_jobs_that_share_a_bucket_alone_pay_for_nothing_twice(bucket, tmp_path):
         assert start(tmp_path / "fourth", server.url, prompts, concurrency=8).wait() == 0
         assert len(server.answered) == 60
         assert sum(len(times) - 1 for times in server.answered.values()) <= on_their_way
+
+
+def image(folder):
+    """The environment of the Dockerfile's image, whose files are this machine's."""
+    said = dict(
+        re.findall(r"(\w+)=(\S+)", " ".join(re.findall(r"^ENV (.*)$", (ROOT / "Dockerfile").read_text(), re.M)))
+    )
+    plugins = folder / "plugins"
+    wheels = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", plugins]
+    (plugin,) = re.findall(r"^snakemake-storage-plugin-s3.*$", (ROOT / "requirements-s3.txt").read_text(), re.M)
+    subprocess.run([*wheels, plugin], check=True)
+    here = {"/opt/plugins": str(plugins), "/opt/bias-atlas": str(ROOT), "/work": str(folder)}
+    for place, path in here.items():
+        said = {name: re.sub(rf"^{place}(?=/|$)", path, value) for name, value in said.items()}
+    pip = folder / "bin/pip"
+    pip.parent.mkdir()
+    pip.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip "$@"\n')
+    pip.chmod(0o755)
+    programs = [str(pip.parent), str(Path(sys.executable).parent), "/usr/bin", "/bin"]
+    return said | {"PATH": os.pathsep.join(programs), "HOME": str(folder), "OMP_NUM_THREADS": "1"}
+
+
+def in_pods(root, cluster, *arguments):
+    """Snakemake in the clone ``root``, which is made one of git, by the profile for Kubernetes."""
+    git = ["git", "-C", str(root), "-c", "user.name=n", "-c", "user.email=n@example.org"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "x", "--no-verify"]):
+        subprocess.run([*git, *command], check=True)
+    command = [sys.executable, "-m", "snakemake", "--profile", "none", "--workflow-profile"]
+    command += [
+        str(ROOT / "profiles/kubernetes"),
+        "--container-image",
+        IMAGE,
+        "--default-storage-prefix",
+        "s3://atlas/run",
+    ]
+    command += ["--seconds-between-status-checks", "1", "--envvars", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+    command += ["AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", *arguments]
+    env = os.environ | {"KUBECONFIG": str(cluster.config)}
+    done = subprocess.run(command, cwd=root, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    logs = [path.read_text("utf-8", "replace")[-3000:] for path in cluster.folder.glob("*.log")]
+    assert done.returncode == 0, "\n".join([done.stdout, *logs])
+    assert set(cluster.jobs) == set(cluster.ended) == cluster.deleted & set(cluster.jobs)
+    return [(job["spec"]["template"]["spec"], json.dumps(job)) for job in cluster.jobs.values()]
+
+
+def test_a_run_in_pods_is_finished_in_the_bucket(bucket, tmp_path, monkeypatch):
+    root = copy_workflow(tmp_path / "clone")
+    monkeypatch.setenv("POD_KEY", KEY)
+    with (
+        Server(key=KEY, reply=lambda body, prompt: "A") as server,
+        Cluster(tmp_path / "pods", image(tmp_path)) as cluster,
+    ):
+        endpoint = {"kind": "api", "base_url": server.url, "model": MODEL, "key_env": "POD_KEY"}
+        run = {"data": "sample", "tasks": ["pair_choice"]}
+        config = {"results": "results", "models": {"endpoint": endpoint}, "benchmarks": {"crows_pairs": run}}
+        (root / "mine.json").write_text(json.dumps(config | {"store": "s3://atlas/store"}))
+        pods = in_pods(root, cluster, "POD_KEY", "--configfile", "mine.json", "--omit-from", "write_report")
+        assert len(server.answered) == server.calls["/chat/completions"] == 168
+    # The plugin remembers that there was no folder, and sees none that a pod made: the report's is made here.
+    storage = ["--default-storage-provider", "s3", "--default-storage-prefix", "s3://atlas/run"]
+    done = snakemake(*storage, "--configfile", "mine.json", folder=root, root=root, cwd=root)
+    assert done.returncode == 0 and planned_rules(done.stdout) == {"write_report", "all"}, done.stdout
+    assert "run/results/report/index.html" in {item.key for item in bucket.objects.all()}
+    for pod, text in pods:
+        (container,) = pod["containers"]
+        assert container["image"] == IMAGE
+        assert {"POD_KEY", "AWS_ACCESS_KEY_ID"} <= {variable["name"] for variable in container["env"]}
+        assert (
+            KEY not in text and str(tmp_path) not in text
+        )  # a pod has neither the key in its command, nor our folders
+        limits = container["resources"]["limits"]
+        assert limits.keys() == {"cpu", "memory", "ephemeral-storage"} and not pod.get("tolerations")
+
+
+def test_a_pod_of_a_gpu_asks_for_it_as_a_cluster_has_it(bucket, tmp_path):
+    root = tmp_path / "clone"
+    root.mkdir()
+    (root / "Snakefile").write_text(
+        'rule all:\n    output: "done"\n    resources: gpu=2\n    shell: "touch {output}"\n'
+    )
+    with Cluster(tmp_path / "pods", image(tmp_path)) as cluster:
+        ((pod, _),) = in_pods(root, cluster)
+    (container,) = pod["containers"]
+    assert (
+        container["resources"]["limits"]["nvidia.com/gpu"]
+        == container["resources"]["requests"]["nvidia.com/gpu"]
+        == "2"
+    )
+    assert [toleration["key"] for toleration in pod["tolerations"]] == ["nvidia.com/gpu"]

@@ -1,13 +1,19 @@
 """Requests answered batch by batch, in process: each answer is kept as soon as its batch is there."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import contextlib
+import hashlib
+import itertools
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from biasatlas.errors import UserError
+from biasatlas.models.claims import Journal
 from biasatlas.models.shards import Joined, cut, sorted_texts
 from biasatlas.models.store import ResponseStore
 from biasatlas.progress import Progress
@@ -17,6 +23,9 @@ from biasatlas.progress import Progress
 BATCH = 1024
 #: Texts come in batches so many times as large, and are stored as they are finished.
 TEXTS = 4
+
+#: Seconds until a job looks again whether another has answered a batch of its share.
+_POLL_S = 0.5
 
 #: Positions of requests -> what a model is given of them.
 Prepare = Callable[[list[int]], Any]
@@ -39,9 +48,10 @@ def answer_batches(
     """The responses to requests, in the order of ``request_ids`` and then by repeat, and what it took.
 
     Requests with equal ``keys`` are answered once, and those that ``store`` has not at all. Batches are cut where
-    neighbouring ``texts`` (their first parts, which many may have in common, and their second) share least; a ``share`` (which, of how
-    many) has its batches alone. While one batch is solved, the next is prepared beside it. Of answers that are there a
-    table is kept: a dictionary for each would take a kilobyte.
+    neighbouring ``texts`` (their first parts, which many may have in common, and their second) share least; of a ``share`` (which,
+    of how many) are the responses to its batches alone. Jobs that share the folder of a ``store`` solve whatever batch none of
+    them is at, those of their own share first. While one batch is solved, the next is prepared beside it. Of answers that are
+    there a table is kept: a dictionary for each would take a kilobyte.
     """
     first: dict[str, int] = {}
     # Of each request, the place of the first that has its key.
@@ -50,38 +60,114 @@ def answer_batches(
     # Batches are cut from all requests, whatever the store holds: what is computed together decides the last digits.
     order = sorted_texts(np.unique(of).tolist(), texts)
     part, parts = share
-    batches = [
-        order[batch] for batch in cut(Joined(texts, order), BATCH * (TEXTS if texts_are_asked else 1), parts)[part]
-    ]
+    dealt = cut(Joined(texts, order), BATCH * (TEXTS if texts_are_asked else 1), parts)
+    own, *others = ([order[batch] for batch in batches] for batches in dealt[part:] + dealt[:part])
+    # On object storage nobody sees another's claims.
+    shared = store if store and not store.objects and parts > 1 else None
+    turns = [*own, *itertools.chain(*others)] if shared else own
+
+    def missing_of(batch: list[int]) -> list[int]:
+        return [i for i in batch if not (store and keys[i] in store)]
+
     answers: list[pd.DataFrame] = []
-    missing: list[list[int]] = []
-    if store:
-        store.refresh()
-    for batch in batches:
-        stored = {i: value for i in batch if (value := store.read(keys[i]))} if store else {}
-        answers.append(_table(stored))
-        missing.append([i for i in batch if i not in stored])
-    missing = [left for left in missing if left]
-    computed = sum(map(len, missing))
     run: Counter[str] = Counter()
-    progress = Progress("requests", computed)
-    for left, prepared in zip(missing, _each_ahead(prepare, missing), strict=True):
-        names = {request_ids[i]: keys[i] for i in left}
-
-        def keep(responses: pd.DataFrame, names: dict[str, str] = names) -> None:
-            if store:
-                store.put(_by_key(responses, names))
-
-        with progress.part(len(left)):
-            responses, counts = solve(prepared, keep)
-        run.update({name: count for name, count in counts.items() if isinstance(count, int)})
-        new = _by_key(responses, names)
+    computed = 0
+    with _claims(shared, keys) as claim:
         if store:
-            store.put({key: value for key, value in new.items() if key not in store})
-        answers.append(_table({i: new[keys[i]] for i in left}))
-    asked = np.flatnonzero(np.isin(of, [i for batch in batches for i in batch]))
+            store.refresh()
+        progress = Progress("requests", sum(len(missing_of(batch)) for batch in turns))
+        for batch, missing, prepared in _in_turn(turns, len(own), missing_of, prepare, claim):
+            names = {request_ids[i]: keys[i] for i in missing}
+            new: dict[str, dict] = {}
+
+            def keep(responses: pd.DataFrame, names: dict[str, str] = names) -> None:
+                if store:
+                    store.put(_by_key(responses, names))
+
+            if missing:
+                with progress.part(len(missing)):
+                    responses, counts = solve(prepared, keep)
+                run.update({name: count for name, count in counts.items() if isinstance(count, int)})
+                new, computed = _by_key(responses, names), computed + len(missing)
+                if store:
+                    store.put({key: value for key, value in new.items() if key not in store})
+            if shared:
+                progress.reach(progress.total - sum(len(missing_of(other)) for other in turns))
+            if batch in own:
+                stored = {i: value for i in batch if store and (value := store.read(keys[i]))}
+                answers.append(_table(stored | {i: new[keys[i]] for i in missing}))
+    asked = np.flatnonzero(np.isin(of, [i for batch in own for i in batch]))
     run_of_all = {**run, "requests": len(asked), "computed": computed}
     return _responses(np.asarray(request_ids, object)[asked], of[asked], answers), run_of_all
+
+
+#: Whether a batch is this job's for as long as the block lasts.
+_Claim = Callable[[list[int]], contextlib.AbstractContextManager[bool]]
+
+
+@contextlib.contextmanager
+def _claims(store: ResponseStore | None, keys: Sequence[str]) -> Iterator[_Claim]:
+    """How to claim a batch of requests with ``keys`` from the other jobs of a ``store``; without one each is this job's."""
+    if store is None:
+        yield lambda _: contextlib.nullcontext(True)
+        return
+    journal = Journal(store.folder)
+
+    @contextlib.contextmanager
+    def claim(batch: list[int]) -> Iterator[bool]:
+        name = hashlib.sha256("".join(keys[i] for i in batch).encode()).hexdigest()
+        if not journal.claim(name):
+            yield False
+            return
+        try:
+            if journal.is_touched(name):
+                store.refresh()
+            yield True
+        finally:
+            journal.release(name)
+
+    try:
+        journal.read_claims()
+        yield claim
+    finally:
+        journal.close()
+
+
+def _in_turn(
+    batches: Sequence[list[int]],
+    own: int,
+    missing_of: Callable[[list[int]], list[int]],
+    prepare: Prepare,
+    claim: _Claim,
+) -> Iterator[tuple[list[int], list[int], Any]]:
+    """Batches to solve, and the first ``own`` of them in any case, once they are answered: each with what is ``missing_of`` it, prepared.
+
+    A thread prepares what comes next, unless another job is quicker. A batch of its own that another job is at is waited for:
+    that job may end before it is answered.
+    """
+    waiting, tried = deque(enumerate(batches)), set[int]()
+    ahead: tuple[list[int], Future] | None = None
+    with ThreadPoolExecutor(1) as thread:
+        while waiting:
+            place, batch = waiting.popleft()
+            if place >= own and not missing_of(batch):
+                continue
+            with claim(batch) as is_ours:
+                missing = missing_of(batch)
+                if is_ours and missing:
+                    if not ahead or ahead[0] != missing:
+                        ahead = missing, thread.submit(prepare, missing)
+                    prepared = ahead[1].result()
+                    following = next(filter(None, (missing_of(other) for _, other in waiting)), None)
+                    ahead = (following, thread.submit(prepare, following)) if following else None
+                    yield batch, missing, prepared
+                elif is_ours and place < own:
+                    yield batch, [], None
+            if not is_ours and place < own:
+                waiting.append((place, batch))
+                if place in tried:
+                    time.sleep(_POLL_S)
+                tried.add(place)
 
 
 def _table(answers: Mapping[int, dict]) -> pd.DataFrame:
@@ -96,22 +182,11 @@ def _responses(request_ids: np.ndarray, of: np.ndarray, answers: Sequence[pd.Dat
     found = found.sort_values("of", kind="stable")
     begin, end = (found["of"].searchsorted(of, side) for side in ("left", "right"))
     count = end - begin
+    if not count.all():
+        raise UserError("the store of answers was damaged while this job ran; run again")
     rows = np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())
     found = found.drop(columns="of").iloc[rows].reset_index(drop=True)
     return found.assign(request_id=np.repeat(request_ids, count))
-
-
-def _each_ahead(prepare: Prepare, batches: Iterable[list[int]]) -> Iterator[Any]:
-    """What ``prepare`` makes of each batch: in a thread, which is one batch ahead of the caller."""
-    with ThreadPoolExecutor(1) as thread:
-        waiting: Future | None = None
-        for batch in batches:
-            following = thread.submit(prepare, batch)
-            if waiting:
-                yield waiting.result()
-            waiting = following
-        if waiting:
-            yield waiting.result()
 
 
 def _by_key(responses: pd.DataFrame, keys: dict[str, str]) -> dict[str, dict]:

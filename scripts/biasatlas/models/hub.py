@@ -81,15 +81,15 @@ def weight_files(folder: Path) -> list[Path]:
 def checkpoint_sha256(folder: Path) -> tuple[str, str]:
     """One hash over the weights in ``folder``, and one over its configuration and tokenizer: both change answers."""
     others = sorted(path for pattern in CONFIGURATION for path in folder.glob(pattern))
-    return _files_sha256(weight_files(folder)), _files_sha256(others)
+    return files_sha256(weight_files(folder)), files_sha256(others)
 
 
 def adapter_sha256(folder: Path) -> str:
     """One hash over the LoRA adapter in ``folder``: its weights and what they are added to."""
-    return _files_sha256([folder / "adapter_config.json", folder / ADAPTER])
+    return files_sha256([folder / "adapter_config.json", folder / ADAPTER])
 
 
-def _files_sha256(paths: Iterable[Path]) -> str:
+def files_sha256(paths: Iterable[Path]) -> str:
     """One hash over names and bytes of files."""
     total = hashlib.sha256()
     for path in paths:

@@ -19,8 +19,8 @@ from biasatlas.workflow.targets import Answers, Targets, files_behind
 class Lookup(Steps):
     """What a benchmark's rules ask the configuration."""
 
-    def __init__(self, targets: Targets, unchanged: Callable, local: Callable):
-        super().__init__(targets, unchanged, local)
+    def __init__(self, targets: Targets, unchanged: Callable, local: Callable, source: Callable):
+        super().__init__(targets, unchanged, local, source)
         self.sources = load_sources()
 
     # Raw data, items, requests.

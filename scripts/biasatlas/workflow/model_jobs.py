@@ -85,12 +85,12 @@ class ModelJobs:
         return []
 
     def local_model_files(self, wildcards: Any) -> list[str]:
-        """Input: the files of a model and of its adapter that lie in folders; other ones are another model."""
-        entry = self.config.models[wildcards.model]
+        """Input: the files of a model, its adapter and its server that lie here; other ones are another model."""
+        entry: Any = self.config.models[wildcards.model]
         sources = filter(None, (getattr(entry, key, None) for key in ("source", "adapter")))
         folders = [Path(source).expanduser() for source in sources if not is_hub_id(source)]
-        files = (path for folder in folders for path in sorted(folder.glob("[!.]*")) if path.is_file())
-        return [self.local(str(path)) for path in files]
+        files = [str(path) for folder in folders for path in sorted(folder.glob("[!.]*")) if path.is_file()]
+        return [self.local(path) for path in [*files, *getattr(entry, "serve_files", [])]]
 
     def entry(self, wildcards: Any) -> dict[str, Any]:
         """Param: the fields of a model's entry that can change its answers."""
@@ -138,8 +138,9 @@ class ModelJobs:
         return self._need(role, "threads")
 
     def resources(self, role: Role) -> dict[str, Callable]:
-        """Resources of a model's job: GPUs, calls to an endpoint, memory, time."""
-        return {name: self._need(role, name) for name in ("gpu", "api", "mem_mb", "runtime")}
+        """Resources of a model's job: GPUs where any model has some, calls to an endpoint, memory, time."""
+        gpu = ["gpu"] if any(getattr(entry, "gpu", 0) for entry in self.config.models.values()) else []
+        return {name: self._need(role, name) for name in (*gpu, "api", "mem_mb", "runtime")}
 
     def _need(self, role: Role, resource: str) -> Callable:
         def amount(wildcards: Any, input: Any, attempt: int) -> int:

@@ -44,12 +44,13 @@ STEPS: dict[StepName, Reads] = {
 class Steps:
     """The params of a rule's step, and the files that a step reads of what ships.
 
-    ``unchanged`` marks a folder whose time says nothing (``ancient``), ``local`` a path that is never on remote storage.
+    ``unchanged`` marks a folder whose time says nothing (``ancient``), ``local`` a path that is never on remote storage, and is
+    read where the run was started; ``source`` one that comes with the workflow to wherever a job runs.
     Where wildcards have no protocol, the rule is one of published outputs, which stand under ``released``.
     """
 
-    def __init__(self, targets: Targets, unchanged: Callable, local: Callable):
-        self.targets, self.unchanged, self.local = targets, unchanged, local
+    def __init__(self, targets: Targets, unchanged: Callable, local: Callable, source: Callable):
+        self.targets, self.unchanged, self.local, self.source = targets, unchanged, local, source
         self.config, self.paths = targets.config, targets.paths
         # While a run is planned no shipped file changes, and many jobs ask for the same.
         self._named = cache(resource_names)
@@ -97,7 +98,7 @@ class Steps:
 
     def ship(self, names: Iterable[str]) -> list[str]:
         """Paths of files that ship with the workflow, by their names below resources/."""
-        return [self.local(str(SHIPPED / name)) for name in names]
+        return [self.source(str(SHIPPED / name)) for name in names]
 
     def shipped(self, *patterns: str) -> dict[str, File]:
         """A tree of shipped files: name -> file."""

@@ -20,14 +20,12 @@ from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
+from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint import batch, send
 from biasatlas.models.endpoint.calls import Call, Unsupported, planned_call, sampling
 from biasatlas.models.endpoint.capability_check import check
-from biasatlas.models.endpoint.claims import Journal
-from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
-from biasatlas.models.endpoint.prices import cost, prices
-from biasatlas.models.endpoint.probabilities import continuation_logprobs, exact_masses
-from biasatlas.models.endpoint.replies import BadReply, stored
+from biasatlas.models.endpoint.entry import ApiEntry, Found, cost, prices, read_found
+from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, exact_masses, stored
 from biasatlas.models.endpoint.spending import Budget, Job, recount, same_model
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.sampled_choice import choice_columns, sampled_choice
@@ -89,7 +87,7 @@ class Endpoint:
     def _ask(self, requests: pd.DataFrame, store: ResponseStore, journal: Journal) -> dict[str, str]:
         """Have every answer in the store; the reasons for those that could not be had, by key."""
         started = time.monotonic()
-        under_way = journal.look()
+        under_way = journal.read_claims()
         store.refresh()
         plan = _Plan.of(_planned(requests, self.entry), store, self._most(self.found or Found()))
         plan.log(self.entry, store, under_way)

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.models.endpoint import ASKED
-from biasatlas.models.endpoint.entry import ApiEntry, Found
-from biasatlas.models.endpoint.prices import cost
+from biasatlas.models.endpoint.entry import ApiEntry, Found, cost
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.sampling import Settings, fill_sampling

@@ -18,8 +18,7 @@ import openai
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Wants, call_of, echo_body
 from biasatlas.models.endpoint.entry import ApiEntry, Found
-from biasatlas.models.endpoint.probabilities import continuation_logprobs
-from biasatlas.models.endpoint.replies import read_reply
+from biasatlas.models.endpoint.replies import continuation_logprobs, read_reply
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import Limits
 from biasatlas.models.endpoint.transport import (

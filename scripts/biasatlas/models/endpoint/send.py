@@ -13,9 +13,9 @@ import httpx2
 import openai
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.calls import PATHS, Call, cost
-from biasatlas.models.endpoint.entry import Found, service_of
-from biasatlas.models.endpoint.outcomes import Outcome, outcome
+from biasatlas.models.endpoint.calls import PATHS, Call
+from biasatlas.models.endpoint.entry import Found, cost, service_of
+from biasatlas.models.endpoint.replies import Outcome, outcome
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import Job, Limits
 from biasatlas.models.endpoint.transport import (
@@ -42,7 +42,7 @@ _POLL_S = 0.1
 #: How often a call is sent whose replies come whole and say what nobody knows: each is paid for.
 _UNKNOWN = 3
 
-#: A second that takes longer by so much was slept through.
+#: A clock that is ahead by so many seconds more was slept through, or set.
 _ASLEEP_S = 60
 
 
@@ -290,10 +290,11 @@ class _Sender:
     async def _tick(self) -> None:
         """Put what was stored on the disk every second, and say every now and then how far the job is."""
         progress = Progress("answers", self.job.total)
+        before = time.time() - time.monotonic()  # which does not go on while the machine sleeps
         while True:
-            before = time.time()
             await asyncio.sleep(1)
-            if not -1 <= (away_s := time.time() - before - 1) <= _ASLEEP_S:
+            away_s, before = time.time() - time.monotonic() - before, time.time() - time.monotonic()
+            if not -1 <= away_s <= _ASLEEP_S:
                 log.warning(
                     "the clock went %.0f s %s: the machine slept, or was set. Calls in flight are sent again where no answer "
                     "came; nothing else is paid for twice",

@@ -24,12 +24,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from biasatlas.errors import OutOfBudget, UserError
+from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint.calls import HEADROOM
-from biasatlas.models.endpoint.claims import Journal
-from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.outcomes import Outcome
-from biasatlas.models.endpoint.prices import cost
-from biasatlas.models.endpoint.replies import stored
+from biasatlas.models.endpoint.entry import ApiEntry, cost
+from biasatlas.models.endpoint.replies import Outcome, stored
 from biasatlas.models.endpoint.transport import redact_key, shown
 from biasatlas.models.store import ResponseStore
 
@@ -38,8 +36,8 @@ log = logging.getLogger(__name__)
 #: The file in a store that holds what was spent.
 SPENT = "spent"
 
-#: Seconds: between two looks for a free place, that a turn may be late, and that anyone asks to wait.
-_POLL_S, _LATE_S, _LONGEST_S = 0.02, 0.01, 3600
+#: Seconds: between two looks for a free place, that a turn may be late, that the next may be ahead, and that anyone asks to wait.
+_POLL_S, _LATE_S, _LONGEST_TURN_S, _LONGEST_S = 0.02, 0.01, 60, 3600
 
 #: The gap between calls to an endpoint that has asked for fewer: seconds at first and at most, how it grows each time that it
 #: asks (once a round trip, with a stop), and shrinks with each answer. Simulated without Retry-After, 16 in flight at most:
@@ -137,8 +135,9 @@ class Limits:
         """Seconds to wait before asking again; 0: the turn is taken."""
         with _number(self._held) as held, _number(self._pace) as due, _number(self._gap) as gap:
             now, spacing_s = time.time(), max(self._request_s, self._token_s * tokens, min(gap[0], _LONGEST_GAP_S))
-            # What lies further ahead than anyone asks to wait was written by a clock that is wrong, or by nobody.
-            wait_s = max((until - now for until in (*held, *due) if until < now + _LONGEST_S), default=0.0)
+            # What lies further ahead than a turn does, or than anyone asks to wait, was written by a clock that is wrong.
+            ahead = ((held[0], _LONGEST_S), (due[0], max(_LONGEST_TURN_S, spacing_s)))
+            wait_s = max((until - now for until, most_s in ahead if until < now + most_s), default=0.0)
             if wait_s > 0:
                 return wait_s
             # Who wakes a little late does not lose the time: else the rate would never be reached.

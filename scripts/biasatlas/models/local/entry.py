@@ -119,6 +119,11 @@ class HfEntry(HubEntry):
                 raise ValueError(f"{name!r} is set by the workflow; leave it out")
         return arguments
 
+    @property
+    def serve_files(self) -> list[str]:
+        """The arguments of its server that are files."""
+        return [argument for argument in self.serve_arguments if Path(argument).is_file()]
+
     @model_validator(mode="after")
     def _can_be_served(self) -> "HfEntry":
         """Refuse what a server could not do, or would be told twice."""

@@ -22,6 +22,7 @@ from typing import Any
 from biasatlas.engine.generate import Prompt
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.services import services
+from biasatlas.models.hub import files_sha256
 from biasatlas.models.local import keeper
 from biasatlas.models.local.entry import HfEntry
 
@@ -67,6 +68,7 @@ class Serving:
     arguments: tuple[str, ...]
     version: str
     log: Path
+    files_sha256: str = ""  # of the arguments that are files, as llama.cpp's weights
 
     @classmethod
     def of(cls, entry: HfEntry, folder: Path, gpus: int, log: Path) -> "Serving":
@@ -83,12 +85,14 @@ class Serving:
                 "that on the PATH of the job; or leave `serve` out."
             ) from None
         version = (run.stdout or run.stderr).strip().splitlines()[-1:]
-        return cls(kind, (*command, *entry.serve_arguments), tuple(entry.serve_arguments), "".join(version), log)
+        files = files_sha256(map(Path, entry.serve_files)) if entry.serve_files else ""
+        return cls(kind, (*command, *entry.serve_arguments), tuple(entry.serve_arguments), "".join(version), log, files)
 
     @property
     def identity(self) -> dict[str, Any]:
         """What is part of the name of each answer."""
-        return {"kind": self.kind, "version": self.version, "arguments": list(self.arguments)}
+        files = {"files_sha256": self.files_sha256} if self.files_sha256 else {}
+        return {"kind": self.kind, "version": self.version, "arguments": list(self.arguments)} | files
 
     def start(self, name: str) -> "Server":
         """The server, once it can answer. Raises UserError, with its last words, where it dies or does not come up."""

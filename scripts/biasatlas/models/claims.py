@@ -1,8 +1,8 @@
-"""Who may send a call: claims, which one process has at a time.
+"""Who may send a call, or compute a batch: claims, which one process has at a time.
 
-A call is claimed by one process at a time, whatever becomes of that process: an orphan and its successor, or two jobs with
-equal requests, so share the calls of one store, and none is paid for by both. A claim is a lock on one byte of the file
-``journal``, at a place that the call's name gives. Beside the locks the file has a line for each claim taken and given up,
+What is claimed is so by one process at a time, whatever becomes of that process: an orphan and its successor, or jobs with
+equal requests, so share the work of one store, and none is paid for by both. A claim is a lock on one byte of the file
+``journal``, at a place that its name gives. Beside the locks the file has a line for each claim taken and given up,
 which say what may have been answered since the store was last looked at, and what was under way when a process died. Open
 file description locks (``F_OFD_SETLK``) belong to the opened file; the older POSIX locks fall when *any* descriptor of that
 file is closed in the process. Of the libraries tried none locks a part of a file.
@@ -27,7 +27,7 @@ _LINE_BYTES = 27  # "+" or "-", 16 hex digits of the call's name, a blank, 8 hex
 
 
 class Journal:
-    """The claims of this process on calls of the store in ``folder``. Close it in the end."""
+    """The claims of this process on calls or batches of the store in ``folder``. Close it in the end."""
 
     def __init__(self, folder: Path):
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ class Journal:
             os.close(self._file)
             raise UserError(f"{folder}: the store is being repaired; run again when that has ended.")
 
-    def look(self) -> int:
+    def read_claims(self) -> int:
         """Read what was claimed so far and not given up: how many calls that is. Look at the store after this, not before."""
         open_claims: set[bytes] = set()
         for line in self._lines():
@@ -52,7 +52,7 @@ class Journal:
         return len(open_claims)
 
     def claim(self, name: str) -> bool:
-        """Take, or keep, the call of a ``name`` (64 hex digits); False where another process has it."""
+        """Take, or keep, what has a ``name`` (64 hex digits); False where another process has it."""
         if not self._claims[name]:
             if not _lock(self._file, _place(name), fcntl.F_WRLCK, self._path):
                 return False
@@ -69,7 +69,7 @@ class Journal:
             _lock(self._file, _place(name), fcntl.F_UNLCK, self._path)
 
     def is_touched(self, name: str) -> bool:
-        """Whether another process may have been answered this call since :meth:`look`: the store is to be looked at."""
+        """Whether another process may have answered what has a ``name`` since :meth:`read_claims`: the store is to be looked at."""
         self._touched.update(line[1:17] for line in self._lines() if line[18:26] != self._own)
         return name[:16].encode() in self._touched
 
