@@ -218,6 +218,7 @@ def test_tables_for_the_docs_leave_out_what_is_missing():
         ("gest_pair_choice", "orders"),
         ("dbb_mcq", "refused_by_group"),
         ("dbb_sg", "token_noise"),
+        ("dbb_nats", "frequency"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
