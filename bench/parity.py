@@ -3,10 +3,12 @@ pass of one whole sequence at a time: the table of docs/measurements-engine.md.
 
     python bench/parity.py                    # all of them, as a table in Markdown
     python bench/parity.py qwen2 mamba2       # some
+    python bench/parity.py --cuda             # on a GPU, against the CPU
     python bench/parity.py --compiled qwen2 gemma2        # layers compiled, as on a GPU; needs a C++ compiler
     torchrun --nproc-per-node 2 bench/parity.py qwen2     # split over two processes, against the whole in each
 """
 
+import copy
 import io
 import os
 import sys
@@ -37,11 +39,15 @@ def main(names: list[str]) -> None:
     if os.environ.get("RANK", "0") != "0":
         sys.stdout = io.StringIO()  # they find the same
     compiled = "inductor" if "--compiled" in names else ""
-    names = [name for name in names if name != "--compiled"]
+    device = "cuda" if "--cuda" in names else "cpu"
+    names = [name for name in names if name not in ("--compiled", "--cuda")]
     print("| architecture | route | likelihood, nats | choice | greedy texts |\n| --- | --- | --- | --- | --- |")
     for name in names or architectures.NAMES:
         model = whole = architectures.build(name)
         architectures.build.cache_clear()
+        if device != "cpu":
+            torch.backends.cudnn.allow_tf32 = False
+            model = copy.deepcopy(whole).to(device)
         if processes > 1:
             reason = why_whole(whole.config, processes)
             if reason:

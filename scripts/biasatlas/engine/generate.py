@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import pad
 from transformers import Cache, GenerationConfig, LogitsProcessor, LogitsProcessorList, PreTrainedModel
 from transformers.cache_utils import DynamicLayer
@@ -21,6 +22,9 @@ from biasatlas.engine.routes import TREE, Route
 from biasatlas.engine.sampling import Sampling, draw, seed_of
 from biasatlas.engine.tree import Tree
 from biasatlas.progress import Progress
+
+#: All but cuDNN's, which plans each shape anew: here every step has another one, and a plan takes longer than the step.
+_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 class _SlotLayer(DynamicLayer):
@@ -73,7 +77,8 @@ class Slots:
         columns = torch.arange(width, device=to)
         visible = (columns <= lengths[:, None])[:, None]
         ids = torch.as_tensor(tokens, device=to)[:, None]
-        hidden = self.forward.feed(ids, lengths[:, None], visible, self._cache, columns[None, :-1])
+        with sdpa_kernel(_KERNELS):
+            hidden = self.forward.feed(ids, lengths[:, None], visible, self._cache, columns[None, :-1])
         self.lengths = [length + 1 for length in self.lengths]
         return hidden[:, 0]
 
