@@ -1,6 +1,7 @@
 """Put the experiments of all studies into two tables: settings, and a validity card a headline (rule simulation).
 
-Cards of studies and data that were not measured stay as they ship, so that the file as a whole can be shipped.
+Cards of studies and data that were not measured stay as they ship, so that the file as a whole can be shipped; those of headlines
+that their study no longer has go.
 """
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pandas as pd
 from biasatlas.errors import UserError
 from biasatlas.files import read_csv, write_csv, write_text
 from biasatlas.simulation.studies import load_studies
-from biasatlas.simulation.validity import as_markdown, cards, settings_table
+from biasatlas.simulation.validity import as_markdown, cards, settings_table, with_blind_spots
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
@@ -22,8 +23,11 @@ with job(snakemake) as this:
     )
     write_csv(settings, snakemake.output.settings)
     shipped = read_csv(snakemake.input.cards[0])
-    kept = [key not in runs for key in zip(shipped["data"], shipped["study"], strict=True)]
     fitting = {name: study.fitting() for name, study in load_studies().items()}
-    found = pd.concat([shipped[kept], cards(settings, fitting)], ignore_index=True)
+    kept = [
+        (card.data, card.study) not in runs and load_studies()[card.study].has(card.metric, card.of)
+        for card in shipped.itertuples()
+    ]
+    found = pd.concat([with_blind_spots(shipped[kept]), cards(settings, fitting)], ignore_index=True)
     write_csv(found, snakemake.output.cards)
     write_text(as_markdown(found), snakemake.output.text)

@@ -4,7 +4,7 @@ import html
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,23 +15,41 @@ from biasatlas.files import read_csv
 from biasatlas.report.exports import FORMATS
 from biasatlas.stats.verdict import STATES, words
 
-#: What a claim is about: model, benchmark, metric, part, category.
-Key = tuple[str, str, str, str, str]
+#: What a claim is about: model (and another, of a pair), benchmark, metric, part, category.
+Key = tuple[str, ...]
 _KEYS = ["model", "benchmark", "measure", "part", "category"]
+#: Table of claims -> the metric of its rows that hold their value, and what they are about.
+_CLAIMS = {"findings": ("value", _KEYS), "pairs": ("difference", ["model", "other_model", *_KEYS[1:]])}
 _WHOLE = ("overall", "All", "all")
 #: The headings of a summary, by the verdict whose claims stand under them.
 _HEADINGS = {"Biased": "biased", "Unbiased": "unbiased", "Undecided": "undecided", "Untestable": "untestable"}
 
 
+#: A number as it is: all of its digits, or the text that shows some of them.
+Number = float | str
+
+
 class Said(NamedTuple):
-    """One artefact's word and number of one claim; ``digits`` of the number are shown (None: all), "" is said of no unit."""
+    """One artefact's word and numbers of one claim; None: it does not say. "" in ``said`` is said of no unit."""
 
     artefact: str
     verdict: str
-    value: float
-    low: float
-    high: float
+    value: Number | None
+    low: Number | None
+    high: Number | None
     said: str = ""
+
+
+def agrees(shown: Number | None, known: float) -> bool:
+    """Whether what is shown is the ``known`` number, to the last of its digits; a missing one is shown as nothing."""
+    if shown is None or shown in ("", "no value"):
+        return shown is None or math.isnan(known)
+    if isinstance(shown, float):
+        return (math.isnan(shown) and math.isnan(known)) or math.isclose(shown, known, rel_tol=1e-9)
+    digits = shown.replace("−", "-")
+    mantissa, _, exponent = digits.partition("e")
+    last = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return abs(float(digits) - known) <= 0.51 * last
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -41,46 +59,50 @@ def read(path: Path) -> pd.DataFrame:
     return table.astype(dict.fromkeys(texts, object)).fillna(dict.fromkeys(texts, ""))
 
 
-def findings(results: Path, protocol: str) -> dict[Key, Said]:
-    """The claims of a run as its findings have them: what all others must repeat."""
-    rows = read(results / f"tables/comparison/{protocol}/findings.csv").query("metric == 'value'")
-    return {
-        tuple(row[key] for key in _KEYS): Said(
-            *("findings", row["verdict"], row["value"], row["ci_low"], row["ci_high"]),
-            words(row["verdict"], row["smallest"], row["unit"]),
-        )
-        for row in rows.to_dict("records")
-    }
+def claimed(results: Path, protocol: str, table: str) -> dict[Key, Said]:
+    """The claims of a run as a table of comparisons has them: what all others must repeat."""
+    rows = read(results / f"tables/comparison/{protocol}/{table}.csv").to_dict("records")
+    return {key: said._replace(artefact=table) for key, said in _rows_said(rows, table)}
+
+
+def _rows_said(rows: Iterable[dict], table: str) -> Iterator[tuple[Key, Said]]:
+    metric, keys = _CLAIMS[table]
+    for row in (row for row in rows if row["metric"] == metric and isinstance(row["verdict"], str) and row["verdict"]):
+        numbers = (math.nan if row[name] is None else row[name] for name in ("value", "ci_low", "ci_high"))
+        said = words(row["verdict"], float(row["smallest"] or "nan"), row["unit"] or "", pair=table == "pairs")
+        yield tuple(row[name] or "" for name in keys), Said("", row["verdict"], *numbers, said)
 
 
 def every(results: Path, protocol: str) -> Iterator[tuple[Key, Said]]:
     """What the other artefacts say, one after the other."""
-    claims = findings(results, protocol)
+    claims = claimed(results, protocol, "findings")
     models = sorted({key[0] for key in claims})
-    yield from _exports(results, protocol)
+    for table in _CLAIMS:
+        yield from _exports(results, protocol, table)
     for model in models:
         yield from _summary(results, protocol, model)
         yield from _page(results, model, claims)
     yield from _compared(results, models, claims)
+    yield from _matrices(results, claims)
+    yield from _first_page(results, claims)
 
 
 def disagreements(results: Path, protocol: str) -> list[str]:
-    """A sentence on each artefact that says another word, value or interval of a claim than the findings do."""
-    claims, found = findings(results, protocol), []
+    """A sentence on each artefact that says another word, value or interval of a claim than the comparisons do."""
+    claims = {key: said for table in _CLAIMS for key, said in claimed(results, protocol, table).items()}
+    found = []
     for key, said in every(results, protocol):
         claim = claims.get(key)
         if claim is None:
             if said.verdict != "untestable":
-                found.append(f"{said.artefact}: {key} is {said.verdict}, and the findings do not have it")
+                found.append(f"{said.artefact}: {key} is {said.verdict}, and the comparisons do not have it")
             continue
         if said.verdict != claim.verdict or (said.said and said.said != claim.said):
-            found.append(f"{said.artefact}: {key} is {said.said or said.verdict}, in the findings {claim.said}")
+            found.append(f"{said.artefact}: {key} is {said.said or said.verdict}, in the {claim.artefact} {claim.said}")
         for name in ("value", "low", "high"):
             ours, theirs = getattr(said, name), getattr(claim, name)
-            if not (math.isnan(ours) and math.isnan(theirs)) and not math.isclose(
-                ours, theirs, rel_tol=6e-3, abs_tol=0.06
-            ):
-                found.append(f"{said.artefact}: {name} of {key} is {ours:g}, in the findings {theirs:g}")
+            if not agrees(ours, theirs):
+                found.append(f"{said.artefact}: {name} of {key} is {ours}, in the {claim.artefact} {theirs:g}")
     return found
 
 
@@ -89,28 +111,28 @@ def artefacts(results: Path, protocol: str) -> set[str]:
     return {said.artefact for _, said in every(results, protocol)}
 
 
-def _exports(results: Path, protocol: str) -> Iterator[tuple[Key, Said]]:
-    folder = results / "report/pages/exports"
-    own = findings(results, protocol)
+def _exports(results: Path, protocol: str, table: str) -> Iterator[tuple[Key, Said]]:
     for ending in FORMATS:
-        path = folder / f"comparison.{protocol}.findings.{ending}"
-        text = path.read_text(encoding="utf-8")
+        path = results / f"report/pages/exports/comparison.{protocol}.{table}.{ending}"
         if ending == "csv":
-            rows = read(path).query("metric == 'value'").to_dict("records")
+            rows = read(path).to_dict("records")
         elif ending == "json":
-            rows = [row for row in json.loads(text)["rows"] if row["metric"] == "value"]
+            rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
         else:
-            # A line a row, in the order of the table; its cells say what the row is and what it is called.
-            cells = [re.split(r" *[|&] *", line) for line in text.splitlines()]
-            lines = [line for line in cells if "value" in line and not set(STATES).isdisjoint(line)]
-            for (key, claim), line in zip(own.items(), lines, strict=True):
-                state = [word for word in line if word in STATES][-1]  # a model may be called so, too
-                yield key, claim._replace(artefact=f"export {ending}", verdict=state)
-            continue
-        for row in rows:
-            key = tuple(row[name] or "" for name in _KEYS)
-            numbers = (math.nan if row[name] is None else row[name] for name in ("value", "ci_low", "ci_high"))
-            yield key, Said(f"export {ending}", row["verdict"], *numbers)
+            rows = _lines(path.read_text(encoding="utf-8"))
+        for key, said in _rows_said(rows, table):
+            yield key, said._replace(artefact=f"{table} {ending}")
+
+
+def _lines(text: str) -> Iterator[dict[str, str]]:
+    """The rows of a table in Markdown or LaTeX, by the names at its head."""
+    head: list[str] = []
+    for line in text.replace("\\_", "_").splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)[|&]", line.strip().removesuffix("\\\\").strip("|"))]
+        if "metric" in cells:
+            head = cells
+        elif head and len(cells) == len(head):
+            yield dict(zip(head, cells, strict=True))
 
 
 def _summary(results: Path, protocol: str, model: str) -> Iterator[tuple[Key, Said]]:
@@ -123,21 +145,30 @@ def _summary(results: Path, protocol: str, model: str) -> Iterator[tuple[Key, Sa
             numbers = [math.nan if row[name] is None else row[name] for name in ("value", "low", "high")]
             assert row["verdict"] == state
             yield key, Said("summary json", state, *numbers, words(state, row["smallest"] or 0, row["unit"]))
+            what = f"{row['title']}, {' '.join(filter(None, (row['measure'], row['part'])))}"
+            category = rf"[ ,]{re.escape(row['category'])}"
             for ending, sections in texts.items():
-                what = f"{row['title']}, {' '.join(filter(None, (row['measure'], row['part'])))}"
                 under = [
-                    heading
+                    (heading, found)
                     for heading, lines in sections.items()
                     for line in lines
-                    if what in line
-                    and re.search(rf"[ ,]{re.escape(row['category'])}\b", line)
-                    and (heading == "untestable" or _shown(row["value"]) in line)
+                    if line.startswith((f"{what},", f"{what} ("))
+                    for found in [re.search(category + (_LISTED if heading == "untestable" else _TOLD), line)]
+                    if found
                 ]
-                yield key, Said(f"summary {ending}", under[0] if len(set(under)) == 1 else f"in {under}", *numbers)
+                if len(under) != 1:
+                    yield key, Said(f"summary {ending}", f"in {[heading for heading, _ in under]}", *numbers)
+                    continue
+                ((heading, found),) = under
+                shown = {"low": None, "high": None, "unit": "", "said": ""} | found.groupdict()
+                said = f"{shown['said']}{shown['unit'] if shown['unit'] != row['unit'] else ''}"
+                limits = (shown["low"], shown["high"])
+                yield key, Said(f"summary {ending}", heading, shown["value"], *limits, said)
 
 
-def _shown(value: float | None) -> str:
-    return "no value" if value is None else f"{value:.3g}"
+#: A claim in a line of a summary: "overall: 0.9 [0.5, 1.3] nats, without bias 0: biased by ..." and "overall (0.9)".
+_TOLD = r": (?P<value>\S+)(?: \[(?P<low>\S+), (?P<high>\S+)\])?(?: (?P<unit>[^,]+))?, without bias \S+: (?P<said>[^:(;]+?)(?: \(q|:|;)"
+_LISTED = r" \((?P<value>[^)]+)\)"
 
 
 def _sections(text: str) -> dict[str, list[str]]:
@@ -147,7 +178,7 @@ def _sections(text: str) -> dict[str, list[str]]:
         if line.startswith(("## ", "subsection*{")):
             current = _HEADINGS[re.search(r"[A-Z]\w+", line)[0]]
         elif current and line.strip().startswith(("- ", "item ")):
-            sections.setdefault(current, []).append(line)
+            sections.setdefault(current, []).append(re.sub(r"^\s*(- |item )", "", line))
     return sections
 
 
@@ -177,9 +208,59 @@ def _page(results: Path, model: str, claims: dict[Key, Said]) -> Iterator[tuple[
         cells = rows.get((title, question))
         if cells and cells[3]:
             said = cells[2].split(" ", 1)[1]
-            numbers = [float(n) for n in re.findall(r"-?[\d.]+", f"{cells[3]} {cells[4]}".replace("−", "-"))]
-            value, low, high = numbers if len(numbers) == 3 else (numbers[0], math.nan, math.nan)
-            yield (model, benchmark, *about), Said("page", said.split()[0], value, low, high, said)
+            low, high = re.findall(r"[-−\d.e]+", cells[4]) or (None, None)
+            yield (model, benchmark, *about), Said("page", said.split()[0], cells[3], low, high, said)
+
+
+#: A number with its verdict in a matrix of models and headlines: its state, what is said of it, and the number.
+_CELL = re.compile(
+    r'<td class="cell (?P<state>\w*)[^>]*>(?:<a href[^>]*?title="(?:(?P<said>biased [^;"]*); )?'
+    r'(?:95%: (?P<low>\S+) to (?P<high>[-−\d.]+))?[^>]*>.*?"v raw">(?P<value>[^<]*))?.*?</td>',
+    flags=re.DOTALL,
+)
+
+
+def _matrices(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
+    """The page of all numbers, a column a headline, and the pages of benchmarks, a matrix a headline."""
+    pages = results / "report/pages"
+    whole = (pages / "numbers.html").read_text(encoding="utf-8")
+    questions = re.findall(r'class="head[^"]*" title="([^"]*)"', whole)
+    about = {question: (benchmark, *of) for benchmark, _, question, of in _headlines(claims)}
+    for model, cells in _rows(whole):
+        for question, cell in zip(questions, cells, strict=True):
+            yield from _cell("numbers", model, about.get(html.unescape(question)), cell)
+    for benchmark in dict.fromkeys(key[1] for key in claims):
+        for path in pages.glob(f"{benchmark}.*.html"):
+            for section in path.read_text(encoding="utf-8").split("<section>")[1:]:
+                question = html.unescape(re.search(r"<h2[^>]*>(.*?)</h2>", section, flags=re.DOTALL)[1])
+                for model, cells in _rows(section) if question in about else ():
+                    yield from _cell("benchmark page", model, about[question], cells[0])
+
+
+def _rows(text: str) -> Iterator[tuple[str, list[re.Match[str]]]]:
+    """The models of a matrix with their cells."""
+    for row in re.findall(r'<tr><th scope="row" class="name">.*?</tr>', text, flags=re.DOTALL):
+        yield re.search(r'href="model-(.*?)\.html"', row)[1], list(_CELL.finditer(row))
+
+
+def _cell(artefact: str, model: str, about: tuple | None, cell: re.Match[str]) -> Iterator[tuple[Key, Said]]:
+    if about and cell["value"]:
+        numbers = (cell["value"], cell["low"], cell["high"])
+        yield (model, *about), Said(artefact, cell["state"], *numbers, cell["said"] or "")
+
+
+def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
+    """The first page's words; its numbers are in words or times what matters."""
+    text = (results / "report/index.html").read_text(encoding="utf-8")
+    about = {question: (benchmark, *of) for benchmark, _, question, of in _headlines(claims)}
+    for row in re.findall(r'<tr><th scope="row"><a.*?</tr>', text, flags=re.DOTALL):
+        question = html.unescape(re.search(r"<a [^>]*>(.*?)</a>", row, flags=re.DOTALL)[1])
+        size = re.search(r">1× = ([^<]*)<", row)
+        for model, state, word in re.findall(r'data-of="(.*?)".*?class="verdict (\w+)">(\w+)', row, flags=re.DOTALL):
+            if question in about and size:
+                smallest, _, unit = size[1].partition(" ")
+                said = words(state, float(smallest), unit)
+                yield (model, *about[question]), Said("first page", word.lower(), None, None, None, said)
 
 
 def _compared(results: Path, models: list[str], claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:

@@ -45,7 +45,7 @@ def test_planted_bias_is_found_and_its_absence_too(demo):
 def test_every_artefact_says_the_same_and_none_calls_the_fair_model_biased(demo):
     results = demo / "results/demo"
     assert disagreements(results, "recommended") == []
-    said = {claim.verdict for key, claim in every(results, "recommended") if key[0] == "planted-fair"}
+    said = {claim.verdict for key, claim in every(results, "recommended") if key[0] == "planted-fair" and len(key) == 5}
     assert said and "biased" not in said
     for path in (results / "summary/planted-fair.md", results / "report/pages/model-planted-fair.html"):
         assert "biased by at least" not in path.read_text()

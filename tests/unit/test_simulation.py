@@ -14,7 +14,7 @@ from biasatlas.simulation import direct, ngrams, own_group
 from biasatlas.simulation.experiment import COLUMNS, run
 from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.ngrams import WordModel
-from biasatlas.simulation.nuisances import NUISANCES, half
+from biasatlas.simulation.nuisances import NUISANCES, half, nuisance
 from biasatlas.simulation.studies import Headline, Study, load_studies
 from biasatlas.simulation.validity import cards, markdown, settings_table
 
@@ -61,6 +61,17 @@ def card(**changed):
     return row
 
 
+def test_a_nuisance_that_no_model_would_have_is_refused():
+    with pytest.raises(ValueError, match="off: its first parameter is 'a', expected one of groups, asked, scores"):
+
+        @nuisance("asking", ("choice",))
+        def off(a, values, seed):
+            """Nothing."""
+            return values
+
+    assert "off" not in NUISANCES
+
+
 def test_a_metric_within_its_bars_has_passed():
     found = card()
     assert (found["verdict"], found["reason"], found["mistakes"], found["n_clusters"]) == ("passed", "", "", 40)
@@ -102,9 +113,16 @@ def test_a_card_passes_by_as_many_seeds_as_tell_its_alarms_from_twice_the_level(
 
 
 def declared(low, high, seeds=200):
-    """Runs of BBQ's score, of which 5 points matter: intervals from ``low`` to ``high``."""
-    frame = {"metric": "bias_score", "of": "ambig, overall", "seed": range(seeds), "value": (low + high) / 2}
-    frame |= {"ci_low": low, "ci_high": high, "n": 100.0, "n_clusters": 40, "p_value": np.nan, "ground_truth": np.nan}
+    """Runs of CrowS-Pairs' shift, of which 0.25 nats matter: intervals from ``low`` to ``high`` twentieths of a nat."""
+    frame = {"metric": "balanced_shift", "of": "overall", "seed": range(seeds), "value": (low + high) / 40}
+    frame |= {
+        "ci_low": low / 20,
+        "ci_high": high / 20,
+        "n": 100.0,
+        "n_clusters": 40,
+        "p_value": np.nan,
+        "ground_truth": np.nan,
+    }
     return pd.DataFrame(frame, columns=COLUMNS)
 
 
@@ -113,9 +131,8 @@ def declared(low, high, seeds=200):
     [((-1, 2), 0, 0, "passed"), ((1, 2), 1, 0, "passed"), ((6, 8), 1, 1, "descriptive")],
 )
 def test_a_nuisance_fools_a_headline_where_it_makes_a_bias_that_matters(interval, alarms, claimed, verdict):
-    study = STUDY.model_copy(update={"benchmark": "bbq", "tasks": ["question"]})
     experiments = {"bias-0": declared(-1, 1), "letter": declared(*interval)}
-    (row,) = cards(settings_table("study", study, experiments), {"study": ["letter", "unknown"]}).to_dict("records")
+    (row,) = cards(settings_table("study", STUDY, experiments), {"study": ["letter", "unknown"]}).to_dict("records")
     assert (row["false_alarms"], row["claimed"], row["verdict"]) == (alarms, claimed, verdict)
     assert row["mistakes"] == ("letter" if alarms else "")
     assert row["not_tried"] == "unknown"
@@ -123,8 +140,7 @@ def test_a_nuisance_fools_a_headline_where_it_makes_a_bias_that_matters(interval
 
 def test_a_bias_that_matters_must_not_be_called_none():
     experiments = {f"bias-{bias:g}": declared(-1, 1).assign(ground_truth=12 * bias) for bias in (0, 0.5)}
-    study = STUDY.model_copy(update={"benchmark": "bbq", "tasks": ["question"]})
-    (row,) = cards(settings_table("study", study, experiments), {"study": []}).to_dict("records")
+    (row,) = cards(settings_table("study", STUDY, experiments), {"study": []}).to_dict("records")
     assert "called unbiased at bias 0.5" in row["reason"]
 
 
@@ -203,6 +219,7 @@ def test_tables_for_the_docs_leave_out_what_is_missing():
         ("gest_pair_choice", "orders"),
         ("dbb_mcq", "refused_by_group"),
         ("dbb_sg", "token_noise"),
+        ("dbb_nats", "frequency"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

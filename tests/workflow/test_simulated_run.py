@@ -3,7 +3,6 @@
 import hashlib
 import importlib
 import json
-import shutil
 import uuid
 from contextlib import chdir
 from importlib import resources
@@ -223,36 +222,61 @@ def test_a_crate_and_croissant_describe_every_table_by_its_bytes(folder, monkeyp
 def test_every_artefact_says_the_same_of_every_claim(folder):
     results = folder / "results"
     assert disagreements(results, "recommended") == []
-    formats = {f"export {ending}" for ending in ("csv", "md", "tex", "json")}
-    assert artefacts(results, "recommended") == {
-        "page",
-        "compare",
-        "summary json",
-        "summary md",
-        "summary tex",
-        *formats,
-    }
+    tables = {f"{name} {ending}" for name in ("findings", "pairs") for ending in ("csv", "md", "tex", "json")}
+    pages = {"first page", "page", "numbers", "benchmark page", "compare"}
+    assert artefacts(results, "recommended") == pages | tables | {"summary json", "summary md", "summary tex"}
 
 
 def test_no_artefact_calls_a_fair_model_biased(folder):
     results = folder / "results"
-    said = {claim.verdict for key, claim in every(results, "recommended") if key[0] == "fair"}
+    said = {claim.verdict for key, claim in every(results, "recommended") if key[0] == "fair" and len(key) == 5}
     assert said and said <= {"unbiased", "undecided", "untestable"}
     for path in (results / "summary/fair.md", results / "report/pages/model-fair.html"):
         assert "biased by at least" not in path.read_text()
 
 
-def test_a_false_artefact_is_noticed(folder, tmp_path):
-    """The comparison itself can fail: another word in one summary, another number in one export."""
-    copied = shutil.copytree(folder / "results", tmp_path / "results")
-    path = copied / "summary/biased.md"
-    path.write_text(path.read_text().replace("## Untestable", "## Biased"))
-    export = copied / "report/pages/exports/comparison.recommended.findings.csv"
-    rows = pd.read_csv(export)
-    rows.loc[rows["metric"] == "value", "value"] += 1
-    rows.to_csv(export, index=False)
-    artefact = {sentence.split(":")[0] for sentence in disagreements(copied, "recommended")}
-    assert {"summary md", "export csv"} <= artefact
+EXPORT, PAGES = "report/pages/exports/comparison.recommended", "report/pages"
+#: Artefact, its file, what is put in place of what: a word, a number or a unit that the findings do not have.
+FALSE = [
+    ("findings csv", f"{EXPORT}.findings.csv", ",biased,", ",unbiased,"),
+    ("findings csv", f"{EXPORT}.findings.csv", ",100.0,", ",100.1,"),
+    ("findings csv", f"{EXPORT}.findings.csv", ",nats,", ",points,"),
+    ("findings json", f"{EXPORT}.findings.json", '"nats"', '"points"'),
+    ("findings md", f"{EXPORT}.findings.md", " 100 ", " 99.9 "),
+    ("findings md", f"{EXPORT}.findings.md", "| nats |", "| points |"),
+    ("findings tex", f"{EXPORT}.findings.tex", " 100 ", " 99.9 "),
+    ("findings tex", f"{EXPORT}.findings.tex", "& 0.25 &", "& 2.5 &"),
+    ("pairs csv", f"{EXPORT}.pairs.csv", ",biased,", ",unbiased,"),
+    ("pairs md", f"{EXPORT}.pairs.md", "| nats |", "| points |"),
+    ("summary json", "summary/biased.json", '"nats"', '"points"'),
+    ("summary md", "summary/biased.md", "## Untestable", "## Biased"),
+    ("summary md", "summary/biased.md", "by at least 0.25 nats", "by at least 0.25 points"),
+    ("summary md", "summary/biased.md", " nats, without", " points, without"),
+    ("summary tex", "summary/biased.tex", ": 100 ", ": 90 "),
+    ("page", f"{PAGES}/model-biased.html", "at least 0.25 nats</td>", "at least 0.25 points</td>"),
+    ("page", f"{PAGES}/model-biased.html", ">100.00</a>", ">100.01</a>"),
+    ("numbers", f"{PAGES}/numbers.html", 'title="biased by at least 0.25', 'title="biased by at least 2.5'),
+    ("numbers", f"{PAGES}/numbers.html", 'raw">100.00<', 'raw">100.01<'),
+    ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", 'class="cell biased"', 'class="cell unbiased"'),
+    ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", 'raw">100.00<', 'raw">100.01<'),
+    ("first page", "report/index.html", '">Biased<', '">Undecided<'),
+    ("first page", "report/index.html", "1× = 0.25 nats", "1× = 0.25 points"),
+    ("compare", f"{PAGES}/data/headlines.js", "by at least 0.25 nats", "by at least 0.25 points"),
+    ("compare", f"{PAGES}/data/headlines.js", '"value":100', '"value":99'),
+]
+
+
+@pytest.mark.parametrize(("artefact", "name", "said", "instead"), FALSE)
+def test_a_false_artefact_is_noticed(folder, artefact, name, said, instead):
+    """The comparison itself can fail: at another word, number or unit in any one artefact."""
+    path = folder / "results" / name
+    text = path.read_text()
+    assert said in text
+    path.write_text(text.replace(said, instead))
+    try:
+        assert artefact in {sentence.split(":")[0] for sentence in disagreements(folder / "results", "recommended")}
+    finally:
+        path.write_text(text)
 
 
 def test_a_known_judge_grades_what_a_known_model_writes(folder):

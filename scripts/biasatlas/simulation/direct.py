@@ -27,8 +27,8 @@ from biasatlas.simulation.studies import Headline, Study
 
 Columns = dict[str, NDArray]
 Array = NDArray[np.float64]
-#: The probability of each question's first option, and its log odds, for a model.
-ModelRun = Callable[[SimulatedEntry], tuple[Array, Array]]
+#: The probability of each question's first option, its log odds, and how much likelier it is in nats (of choices missing), for a model.
+ModelRun = Callable[[SimulatedEntry], tuple[Array, Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -141,13 +141,15 @@ def _run_shifts(study: Study, setting: str, bench: Harness, seeds: Iterable[int]
     truths = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
     rows = []
     for seed in seeds:
-        p, odds = answered(study.entry(setting, seed, bench.groups))
+        p, odds, nats = answered(study.entry(setting, seed, bench.groups))
         shift = (100 * (p[first] - p[second])).round(9)
         scores = instances.assign(
             shift=shift,
             score=np.abs(shift),
             log_odds_1=odds[first],
             log_odds_2=odds[second],
+            nats_1=nats[first],
+            nats_2=nats[second],
             p_1=p[first],
             p_2=p[second],
         )
@@ -175,12 +177,12 @@ def _shown_options(bench: Harness) -> tuple[pd.Index, ModelRun]:
     codes, names = pd.factorize(requests["item_id"])
     shown_first = (requests["order"] == 1).to_numpy()
 
-    def answered(entry: SimulatedEntry) -> tuple[Array, Array]:
+    def answered(entry: SimulatedEntry) -> tuple[Array, Array, Array]:
         first, second = questions.chosen(entry)[:, :2].T
         one, other = np.where(shown_first, (first, second), (second, first))
         p = np.bincount(codes, one) / np.bincount(codes, one + other)
         odds = np.log(one + LEAST) - np.log(other + LEAST)
-        return p, np.bincount(codes, odds) / np.bincount(codes)
+        return p, np.bincount(codes, odds) / np.bincount(codes), np.full(len(p), np.nan)
 
     return pd.Index(names), answered
 
@@ -196,9 +198,10 @@ def _continuations(bench: Harness) -> tuple[pd.Index, ModelRun]:
     one, other = (wide[option].to_numpy(int) for option in (1, 2))
     codes, names = pd.factorize(wide.index.get_level_values("item_id"))
 
-    def answered(entry: SimulatedEntry) -> tuple[Array, Array]:
-        value = questions.log_likelihoods(entry) / size
-        share = np.bincount(codes, expit(value[one] - value[other])) / np.bincount(codes)
-        return share, np.log(share / (1 - share))
+    def answered(entry: SimulatedEntry) -> tuple[Array, Array, Array]:
+        whole = questions.log_likelihoods(entry)
+        value, count = whole / size, np.bincount(codes)
+        share = np.bincount(codes, expit(value[one] - value[other])) / count
+        return share, np.log(share / (1 - share)), np.bincount(codes, whole[one] - whole[other]) / count
 
     return pd.Index(names), answered

@@ -66,15 +66,21 @@ class Nuisance:
         return ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(self.act))))
 
 
+#: What a nuisance may be given first.
+FORMS = ("groups", "asked", "scores")
+
 #: Every nuisance by its name.
 NUISANCES: dict[str, Nuisance] = {}
 
 
 def nuisance(kind: Class, of: Collection[str], columns: Collection[str] = ()) -> Callable[[Callable], Callable]:
-    """Register a function as a nuisance under its class and name."""
+    """Register a function as a nuisance under its class and name. Raises ValueError for one of none of the three forms."""
 
     def mark(function: Callable) -> Callable:
-        NUISANCES[function.__name__] = Nuisance(kind, function, of, columns)
+        made = Nuisance(kind, function, of, columns)
+        if made.form not in FORMS:  # it would be tried without being there
+            raise ValueError(f"{made.name}: its first parameter is {made.form!r}, expected one of {', '.join(FORMS)}")
+        NUISANCES[made.name] = made
         return function
 
     return mark

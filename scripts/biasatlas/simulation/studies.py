@@ -91,6 +91,10 @@ class Study(_Section):
         spec = load_spec(self.benchmark)
         return [name for name, each in NUISANCES.items() if each.fits(spec, self.tasks)] + list(self.nuisances)
 
+    def has(self, metric: str, of: str) -> bool:
+        """Whether a headline is among its own; without any it takes all that the benchmark's declare."""
+        return not self.headlines or any((each.metric, each.of) == (metric, of) for each in self.headlines)
+
     def settings(self) -> list[str]:
         """Every setting by its name: ``bias-{dose}``, and each nuisance without bias."""
         return [f"bias-{dose:g}" for dose in self.doses] + [name for name in self.fitting() if name not in self.without]

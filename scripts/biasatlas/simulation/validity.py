@@ -145,7 +145,19 @@ def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFr
         dict(zip(keys, names, strict=True)) | _card(rows, fitting[names[3]])
         for names, rows in settings.groupby(keys, sort=False)
     ]
-    return pd.DataFrame(rows, columns=list(CARD_COLUMNS))
+    return with_blind_spots(pd.DataFrame(rows, columns=list(CARD_COLUMNS)))
+
+
+def with_blind_spots(table: pd.DataFrame) -> pd.DataFrame:
+    """:func:`cards` with those of headlines that have a blind spot of no known limit "descriptive": few clusters hide it."""
+    closed = [
+        any(each.metric == metric and each.closed_by for each in spec_view(str(benchmark), "studies").headlines)
+        for benchmark, metric in zip(table["benchmark"], table["metric"], strict=True)
+    ]
+    new = pd.Series(closed, table.index, dtype=bool) & (table["verdict"] != "descriptive")
+    return table.assign(
+        verdict=table["verdict"].mask(new, "descriptive"), reason=table["reason"].mask(new, "a known blind spot")
+    )
 
 
 def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
