@@ -1,7 +1,7 @@
 """Put the experiments of all studies into two tables: settings, and a validity card a headline (rule simulation).
 
-Cards of studies and data that were not measured stay as they ship, so that the file as a whole can be shipped; those of headlines
-that their study no longer has go.
+Cards of studies and data that were not measured stay as they ship, so that the file as a whole can be shipped; those of
+headlines that their study no longer has go.
 """
 
 import pandas as pd

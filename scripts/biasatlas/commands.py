@@ -1,4 +1,4 @@
-"""The verbs of ``python -m biasatlas``. Each takes what was typed, prints, and returns the exit status where it is not 0.
+"""The verbs of ``python -m biasatlas``. Each takes what was typed, prints, and returns an exit status that is not 0.
 
 What a verb needs is imported in it: ``--help`` is there at once.
 """
@@ -40,9 +40,9 @@ def init(
 def run(configfile: str, options: list[str]) -> int:
     """Run a configuration. Models are asked only requests that are new.
 
-    It is `snakemake --configfile my.yaml`. If an edit may change requests, it runs in two stages: first the requests, then
-    the rest, so that a model is asked only where a request differs. Other options go on to Snakemake, files and rules
-    after `--`:
+    It is `snakemake --configfile my.yaml`. If an edit may change requests, it runs in two stages: first the requests,
+    then the rest, so that a model is asked only where a request differs. Other options go on to Snakemake, files and
+    rules after `--`:
 
         python -m biasatlas run my.yaml --cores 4
         python -m biasatlas run my.yaml --workflow-profile profiles/slurm -- simulation
@@ -56,7 +56,8 @@ def run(configfile: str, options: list[str]) -> int:
 def check(configfile: str, options: list[str]) -> int:
     """Say what a run will ask of which model, and what that may cost at most.
 
-    It fetches data and the models' settings, and asks each endpoint a few short questions. Other options go on to Snakemake:
+    It fetches data and the models' settings, and asks each endpoint a few short questions. Other options go on to
+    Snakemake:
 
         python -m biasatlas check my.yaml --cores 4
     """
@@ -119,7 +120,7 @@ def _results(configfile: str) -> str:
 
 
 def _snakemake(configfile: str, options: list[str], cores: str) -> list[str]:
-    """Snakemake's command for a configuration; ``cores`` where neither the options nor a profile of theirs say how many."""
+    """Snakemake's command for a configuration; ``cores`` where neither options nor a profile of theirs say how many."""
     from biasatlas.workflow.config.files import check_files
 
     # Snakemake answers a file that is missing, or not UTF-8, with a traceback.
@@ -175,8 +176,8 @@ def parse_report(results: str, examples: int) -> None:
 
         python -m biasatlas parse-report results/my_run
 
-    All of them go to replies/unparsed.jsonl below the results folder, with an empty truth: label them, and they are rows of
-    tests/replies.
+    All of them go to replies/unparsed.jsonl below the results folder, with an empty truth: label them, and they are
+    rows of tests/replies.
     """
     from biasatlas.workflow.replies import unparsed
 
@@ -189,8 +190,8 @@ def export_token_logprobs(configfile: str, items: int) -> None:
         python -m biasatlas export-token-logprobs config.yaml
         snakemake --cores 2 --configfile config.yaml
 
-    The models of kind hf and planted of a finished run are asked again for the items that count most. Files go to tokens/
-    below the results. The second command writes the report with them.
+    The models of kind hf and planted of a finished run are asked again for the items that count most. Files go to
+    tokens/ below the results. The second command writes the report with them.
     """
     from biasatlas.validation import read_yaml
     from biasatlas.workflow.config import load_config
@@ -207,10 +208,10 @@ def export_results(configfile: str, formats: list[str]) -> None:
 
         python -m biasatlas export-results config.yaml eee hf rocrate croissant
 
-    To export/ below the results: `eee`, Every Eval Ever, each number with its interval, n, protocol and distance from neutral;
-    `hf`, `model-index`, the results of a model card on the Hugging Face hub, a file for each model. Into the results, which
-    they describe file by file: `rocrate`, a Workflow Run RO-Crate (tables, data, models, versions), and `croissant`, the
-    tables and constructed questions as a data set.
+    To export/ below the results: `eee`, Every Eval Ever, each number with its interval, n, protocol and distance from
+    neutral; `hf`, `model-index`, the results of a model card on the Hugging Face hub, a file for each model. Into the
+    results, which they describe file by file: `rocrate`, a Workflow Run RO-Crate (tables, data, models, versions), and
+    `croissant`, the tables and constructed questions as a data set.
     """
     from biasatlas.validation import read_yaml
     from biasatlas.workflow.config import load_config
@@ -278,12 +279,12 @@ def test_benchmark(name: str, data: str) -> int:
 
 
 def validate_benchmark(name: str, data: str, seeds: int) -> None:
-    """Measure what a benchmark without code can find, and what it mistakes for bias, so that its reports may give verdicts.
+    """Measure what a described benchmark finds, and what it mistakes for bias, so that reports may give verdicts.
 
         python -m biasatlas validate-benchmark ./mine.yaml ./folder
 
-    Simulated models answer its own items: with a bias, and without one under every nuisance that applies. The validity cards
-    go beside the description, as mine.cards.csv, and count until the description or the data change.
+    Simulated models answer its own items: with a bias, and without one under every nuisance that applies. The validity
+    cards go beside the description, as mine.cards.csv, and count until the description or the data change.
     """
     from biasatlas.simulation.validate import validate_description
 
@@ -305,9 +306,9 @@ def list_source(name: str, origin: str, pattern: str, only_print: bool, **source
         python -m biasatlas list-source mine ./copy "data/*.csv" --version COMMIT \\
             --url "https://raw.githubusercontent.com/owner/name/COMMIT/{path}"
 
-    A folder or a tar archive holds copies of the files under their upstream paths, which are pinned by SHA-256. A listing is
-    what https://api.github.com/repos/OWNER/NAME/git/trees/COMMIT?recursive=1 answers, saved as JSON; its files are pinned by
-    git blob id.
+    A folder or a tar archive holds copies of the files under their upstream paths, which are pinned by SHA-256. A
+    listing is what https://api.github.com/repos/OWNER/NAME/git/trees/COMMIT?recursive=1 answers, saved as JSON; its
+    files are pinned by git blob id.
     """
     from biasatlas.sources import add_source, listed_files
 

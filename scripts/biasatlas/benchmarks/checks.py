@@ -20,7 +20,8 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
 def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
-    """``spec``, if all that it names exists. Raises UserError for the first that does not, with the nearest that does."""
+    """``spec``, if all that it names exists. Raises UserError for the first that does not, with the nearest that
+    does."""
     if not isinstance(spec, Spec):
         raise UserError(f"benchmark {name}: `spec.SPEC` is {type(spec).__name__}; expected a Spec (contract.py).")
     if not (isinstance(spec.options, type) and issubclass(spec.options, Options)):
@@ -60,7 +61,8 @@ def _with_replies(name: str, spec: Spec) -> Spec:
     outcomes = contract.Table(OUTCOMES_CAPTION, tuple(spec.tasks))
     if spec.tables.get(contract.OUTCOMES, outcomes) != outcomes:
         raise UserError(
-            f"benchmark {name}: tables: {contract.OUTCOMES!r} is reserved: every benchmark has this table: rename yours."
+            f"benchmark {name}: tables: {contract.OUTCOMES!r} is reserved: every benchmark has this table: rename "
+            "yours."
         )
     return replace(
         spec, tables={**spec.tables, contract.OUTCOMES: outcomes}, metrics={**spec.metrics, **OUTCOME_METRICS}

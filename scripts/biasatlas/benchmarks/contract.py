@@ -13,9 +13,9 @@ A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. E
 ``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
 ``figures``   functions of a step marked with :func:`figure`: tables by name to a figure
 ``parsers``   PARSERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing` (if it needs any)
-``bias_roles``  ``bias_roles(step)`` and TEXTS: what a request is about, for models of kind ``simulated`` (if they can answer)
-``judge``     ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part)
-``released``  ``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
+``bias_roles`` ``bias_roles(step)`` and TEXTS: what a request is about, for models of kind ``simulated`` (if they can
+answer) ``judge`` ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part) ``released``
+``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
               gives (if users may bring outputs of their own): files to a response for each request
 ``evidence``  ``evidence(step)`` (if models are compared by its scores, as ``unit`` of its spec says)
 
@@ -73,9 +73,9 @@ class Task:
 
     A ``judged`` task is scored by what a judge model says of the answers; without a judge it is left out. ``masked``
     tasks are the ones that masked language models can answer too. ``file`` names a file of the user's own (one of the
-    benchmark's ``files``) that the published data lack and the task cannot do without. ``ordered`` is a protocol's option
-    and its value under which a judge orders each item's parts first. ``requests`` are its requests' own key columns.
-    A task ``by_name`` is asked only where a section of the configuration names it under `tasks`.
+    benchmark's ``files``) that the published data lack and the task cannot do without. ``ordered`` is a protocol's
+    option and its value under which a judge orders each item's parts first. ``requests`` are its requests' own key
+    columns. A task ``by_name`` is asked only where a section of the configuration names it under `tasks`.
     """
 
     kind: Kind
@@ -98,8 +98,8 @@ class Task:
 class Table:
     """One table: its caption, the tasks whose scores it reads, the published table it stands beside ('' if none).
 
-    A table of no tasks is computed from published tables alone, or from ``file``, one of the benchmark's ``files``, where
-    the configuration gives it, or, with published data, from the folder of ``source``, a row of ``sources.csv``.
+    A table of no tasks is computed from published tables alone, or from ``file``, one of the benchmark's ``files``,
+    where the configuration gives it, or, with published data, from the folder of ``source``, a row of ``sources.csv``.
     """
 
     caption: str
@@ -122,11 +122,12 @@ class Need:
     """What is needed where an ``option`` of a protocol has a ``value``, for ``tasks`` (empty: for all).
 
     Prompt templates: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
-    ``templates/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as ``templates/{file}``.
-    A protocol whose ``file`` is not given is left out; ``copied`` says what has to be copied into it.
+    ``templates/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as
+    ``templates/{file}``. A protocol whose ``file`` is not given is left out; ``copied`` says what has to be copied into
+    it.
 
-    Setting: ``setting`` is what the entry of every model that is asked must have ("sampling.table8", "templates.paper"),
-    or, where the need is of ``judges``, the entry of the judge.
+    Setting: ``setting`` is what the entry of every model that is asked must have ("sampling.table8",
+    "templates.paper"), or, where the need is of ``judges``, the entry of the judge.
     """
 
     option: str
@@ -156,18 +157,19 @@ class BlindSpot:
 class Headline:
     """One column of the index: a row of a table that answers one question about a model.
 
-    ``rows`` fixes the key columns of ``table`` (but ``model``) whose row of ``metric`` is meant; ``by`` are those of them
-    that open it: the rows with other values there are its parts. ``null`` is what a model without bias is expected to
-    have; None: no such number is known, and there is no verdict. ``smallest`` is the least distance from it that matters,
-    in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those of the benchmark's
-    evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a key column to the column of scores that holds the same.
-    ``blind_spots`` are what its metric mistakes for bias and no simulation study has among its nuisances. ``own_null``: the
-    run itself measures what else moves the metric, by placebos, so that a verdict needs no validity card.
+    ``rows`` fixes the key columns of ``table`` (but ``model``) whose row of ``metric`` is meant; ``by`` are those of
+    them that open it: the rows with other values there are its parts. ``null`` is what a model without bias is expected
+    to have; None: no such number is known, and there is no verdict. ``smallest`` is the least distance from it that
+    matters, in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those
+    of the benchmark's evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a
+    key column to the column of scores that holds the same. ``blind_spots`` are what its metric mistakes for bias and no
+    simulation study has among its nuisances. ``own_null``: the run itself measures what else moves the metric, by
+    placebos, so that a verdict needs no validity card.
 
     The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."
-    (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``means`` is the sentence
-    that says what a bias of the size ``{}`` is, and ``ends`` are what lies below and above the null on a scale. A headline
-    without a null needs none of them.
+    (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``means`` is the
+    sentence that says what a bias of the size ``{}`` is, and ``ends`` are what lies below and above the null on a
+    scale. A headline without a null needs none of them.
     """
 
     name: str
@@ -203,9 +205,10 @@ class Headline:
 class ScoreView:
     """How a task's scores are read row by row.
 
-    A row counts with the column ``score`` of its scores, less ``minus`` if one is named ("log x": the logarithm of x); ``neutral`` is what it is without
-    bias, and ``unit`` its unit. ``key`` are the columns that tell a row from the others of its model. ``parts`` are the items that a row is
-    about, each as columns of items -> columns of scores; it is found by the columns ``texts`` of the first.
+    A row counts with the column ``score`` of its scores, less ``minus`` if one is named ("log x": the logarithm of x);
+    ``neutral`` is what it is without bias, and ``unit`` its unit. ``key`` are the columns that tell a row from the
+    others of its model. ``parts`` are the items that a row is about, each as columns of items -> columns of scores; it
+    is found by the columns ``texts`` of the first.
     """
 
     score: str
@@ -219,11 +222,12 @@ class ScoreView:
 
 @dataclass(frozen=True)
 class Multiverse:
-    """One row of a table (its keys and ``metric``) under every combination of values of some ``options`` of the protocol.
+    """One row of a table (its keys and ``metric``) under every combination of values of some ``options`` of the
+    protocol.
 
-    All of them are marked "scores" or "tables": the responses stay as they are. ``tasks`` are those that the table reads.
-    ``forms`` is a column of scores whose values are forms in which the same is asked (prompts, templates): the row is
-    looked at in each of them alone, too.
+    All of them are marked "scores" or "tables": the responses stay as they are. ``tasks`` are those that the table
+    reads. ``forms`` is a column of scores whose values are forms in which the same is asked (prompts, templates): the
+    row is looked at in each of them alone, too.
     """
 
     table: str
@@ -243,21 +247,22 @@ class Multiverse:
 class Spec:
     """A benchmark as the workflow sees it.
 
-    ``options`` is the class of its protocols. ``design`` names the factors that its items are nested or crossed in, from
-    ``columns``. ``language``, of :data:`biasatlas.benchmarks.languages.LANGUAGES`, is that of its items. ``sources`` names rows of
-    ``resources/sources/sources.csv`` that the real data come from; ``sample`` is the folder in ``resources/samples`` with
-    data of our own in the same format. ``items`` are its items' columns. ``resources`` maps a step to the shipped files it
-    reads, as patterns below ``resources/``, or to those of each task where only some tasks read them; ``published/{name}_*.csv`` are always given to the step ``tables``.
-    ``released`` maps the name of each published set of model outputs to the source that holds it; ``released_tasks`` are
-    the tasks it answers, under the protocol ``released``. ``formats`` maps the name of each format of predictions that a
-    user may bring to what its files are; they answer the same tasks. ``datasets`` are
-    published data beside ``sources``: the sources of each, by what the key `data` calls it. ``files`` maps the name of each file that a user may
-    add to what it holds; one that is no table's and no need's is read together with the data.
-    ``requirements`` are what its protocols need that does not ship. ``published_under`` are the protocols that the printed numbers
-    of models stand beside. ``reads`` are the keys of a run that ``read_items`` takes by name. ``parser_version`` is part of
-    what identifies an answer: raise it when one of its own parsers reads any reply otherwise. ``headlines`` are its columns
-    in the report's overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores,
-    ``unit`` are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
+    ``options`` is the class of its protocols. ``design`` names the factors that its items are nested or crossed in,
+    from ``columns``. ``language``, of :data:`biasatlas.benchmarks.languages.LANGUAGES`, is that of its items.
+    ``sources`` names rows of ``resources/sources/sources.csv`` that the real data come from; ``sample`` is the folder
+    in ``resources/samples`` with data of our own in the same format. ``items`` are its items' columns. ``resources``
+    maps a step to the shipped files it reads, as patterns below ``resources/``, or to those of each task where only
+    some tasks read them; ``published/{name}_*.csv`` are always given to the step ``tables``. ``released`` maps the name
+    of each published set of model outputs to the source that holds it; ``released_tasks`` are the tasks it answers,
+    under the protocol ``released``. ``formats`` maps the name of each format of predictions that a user may bring to
+    what its files are; they answer the same tasks. ``datasets`` are published data beside ``sources``: the sources of
+    each, by what the key `data` calls it. ``files`` maps the name of each file that a user may add to what it holds;
+    one that is no table's and no need's is read together with the data. ``requirements`` are what its protocols need
+    that does not ship. ``published_under`` are the protocols that the printed numbers of models stand beside. ``reads``
+    are the keys of a run that ``read_items`` takes by name. ``parser_version`` is part of what identifies an answer:
+    raise it when one of its own parsers reads any reply otherwise. ``headlines`` are its columns in the report's
+    overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores, ``unit``
+    are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
     choice of analysis. ``note`` is said of it before anything is asked.
     """
 
@@ -296,8 +301,8 @@ class Spec:
 
 OfOptions = TypeVar("OfOptions", bound=Options)
 
-#: Step -> what it is given beside ``spec`` (and ``description``, where the benchmark has one), in the order in which the
-#: functions of :mod:`biasatlas.benchmarks.registry` take it.
+#: Step -> what it is given beside ``spec`` (and ``description``, where the benchmark has one), in the order in which
+#: the functions of :mod:`biasatlas.benchmarks.registry` take it.
 GIVEN: Mapping[str, tuple[str, ...]] = {
     "read_items": ("files", "resources", "run"),
     "check_items": ("items", "resources", "run"),
@@ -322,13 +327,13 @@ class Step(Generic[OfOptions]):
 
     ``name`` is the step's, of :data:`GIVEN`. A field that the step has not is an AttributeError that names both.
 
-    ``files`` are raw files by their path upstream; ``run`` holds the keys of a run that ``spec.reads`` names. ``items``,
-    ``requests``, ``responses`` and ``scores`` are frames, the latter of all models end to end (of one model, for evidence);
-    of a table that is made from a file or folder of the user's own, ``scores`` is its path. ``judgements`` are a judge's
-    replies so far, ``orders`` its replies where the task is ordered; None where there are none. ``published`` gives a table of
-    ``resources/published`` by name, ``published_as`` maps our name of a model to the published one. ``release`` names one of
-    ``spec.released``; ``column`` names the predictions meant, of several ('' if not said). ``tables`` are frames by name;
-    ``styles`` gives every model its colour and marker.
+    ``files`` are raw files by their path upstream; ``run`` holds the keys of a run that ``spec.reads`` names.
+    ``items``, ``requests``, ``responses`` and ``scores`` are frames, the latter of all models end to end (of one model,
+    for evidence); of a table that is made from a file or folder of the user's own, ``scores`` is its path.
+    ``judgements`` are a judge's replies so far, ``orders`` its replies where the task is ordered; None where there are
+    none. ``published`` gives a table of ``resources/published`` by name, ``published_as`` maps our name of a model to
+    the published one. ``release`` names one of ``spec.released``; ``column`` names the predictions meant, of several
+    ('' if not said). ``tables`` are frames by name; ``styles`` gives every model its colour and marker.
     """
 
     name: str
@@ -380,17 +385,20 @@ METRICS: dict[tuple[str, str], Callable] = {}
 
 
 def table(*names: str) -> Callable[[F], F]:
-    """Mark a function as the maker of the tables ``names`` of the benchmark, or the family, in whose folder it stands."""
+    """Mark a function as the maker of the tables ``names`` of the benchmark, or the family, in whose folder it
+    stands."""
     return _register(TABLES, names)
 
 
 def figure(*names: str) -> Callable[[F], F]:
-    """Mark a function as the painter of the figures ``names`` of the benchmark, or the family, in whose folder it stands."""
+    """Mark a function as the painter of the figures ``names`` of the benchmark, or the family, in whose folder it
+    stands."""
     return _register(FIGURES, names)
 
 
 def metric(*names: str) -> Callable[[F], F]:
-    """Mark the one function (of the benchmark or ``benchmarks.shared``) that computes and defines the metrics ``names``."""
+    """Mark the one function (of the benchmark or ``benchmarks.shared``) that computes and defines the metrics
+    ``names``."""
     return _register(METRICS, names)
 
 

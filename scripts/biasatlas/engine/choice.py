@@ -126,7 +126,8 @@ class Expansion:
 
 @dataclass
 class State:
-    """One question on the way: its mass by outcome, by ``open`` answer, and what was cut. ``early`` are expansions of answers that nothing has led to yet."""
+    """One question on the way: its mass by outcome, by ``open`` answer, and what was cut. ``early`` are expansions of
+    answers that nothing has led to yet."""
 
     outcomes: np.ndarray
     open: dict[Answer, float] = field(default_factory=lambda: {(): 1.0})

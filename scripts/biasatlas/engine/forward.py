@@ -37,9 +37,9 @@ class Forward:
     ) -> torch.Tensor:
         """Hidden states (rows × width × hidden) of the tokens ``ids`` (rows × width) at positions ``depth``.
 
-        ``visible`` (rows × width × columns, boolean) says which token descends from which; its columns are the tokens of
-        ``cache``, at the depths ``cached_depth`` (rows or 1 × cached), then those of ``ids``. What windows and chunks of
-        a layer hide is taken out here. The cache grows by ``ids``; without one nothing is kept.
+        ``visible`` (rows × width × columns, boolean) says which token descends from which; its columns are the tokens
+        of ``cache``, at the depths ``cached_depth`` (rows or 1 × cached), then those of ``ids``. What windows and
+        chunks of a layer hide is taken out here. The cache grows by ``ids``; without one nothing is kept.
         """
         column_depth = depth
         if cached_depth is not None:
@@ -74,7 +74,8 @@ def decoder(model: PreTrainedModel) -> PreTrainedModel:
 
 
 class _Passing(DynamicLayer):
-    """Keys and values of a prefix, behind which those of a pass are put for its attention alone: none of them is kept."""
+    """Keys and values of a prefix, behind which those of a pass are put for its attention alone: none of them is
+    kept."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
@@ -88,8 +89,8 @@ class _Passing(DynamicLayer):
 def new_cache(layers: Layers = (), rows: int = 1, keep: bool = True) -> DynamicCache:
     """A cache that holds ``layers`` for each of ``rows``, without copying them; without layers, an empty one.
 
-    It keeps every token: with the model's configuration, sliding layers would drop the first ones. Without ``keep``, what
-    is put behind the layers is not kept, so that no more than one layer's is there at a time.
+    It keeps every token: with the model's configuration, sliding layers would drop the first ones. Without ``keep``,
+    what is put behind the layers is not kept, so that no more than one layer's is there at a time.
     """
     cache = DynamicCache()
     for key, value in layers:

@@ -1,4 +1,5 @@
-"""Free text: prompts as a token tree, then all answers side by side, each slot taken anew as soon as its answer ends."""
+"""Free text: prompts as a token tree, then all answers side by side, each slot taken anew as soon as its answer
+ends."""
 
 import dataclasses
 import warnings
@@ -166,8 +167,8 @@ def generate(
     """The answer of each prompt, as token ids without the end token, and "stop" (an end token) or "length".
 
     On the tree, what prompts share is computed once, and at most KEPT times the budget's tokens are kept of answers on
-    the way; elsewhere batches hold prompts of like length, padded on the left. ``done`` gets each answer, and the index of
-    its prompt, as soon as it is finished. The dictionary says what it took. Raises NotFiniteError where logits are.
+    the way; elsewhere batches hold prompts of like length, padded on the left. ``done`` gets each answer, and the index
+    of its prompt, as soon as it is finished. The dictionary says what it took. Raises NotFiniteError where logits are.
     """
     answers = [_Answer(i, prompt) for i, prompt in enumerate(prompts)]
     ends = frozenset(eos_token_ids)

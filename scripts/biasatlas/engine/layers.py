@@ -1,10 +1,11 @@
 """Layers as a device computes them fastest: compiled for a GPU, linear ones through oneDNN on a CPU.
 
-A compiled layer does element by element in one kernel what took five or two. Compiled are norms and multilayer perceptrons, not attention: that would be compiled anew for each layer's place in a cache.
-Sizes are symbols, so that passes of any rows and widths take what was compiled first, without padding.
+A compiled layer does element by element in one kernel what took five or two. Compiled are norms and multilayer
+perceptrons, not attention: that would be compiled anew for each layer's place in a cache. Sizes are symbols, so that
+passes of any rows and widths take what was compiled first, without padding.
 
-Of linear layers torch computes bf16 through oneDNN itself, fp32 through MKL, which on an AMD processor is 5 to 20 % slower
-over the layers of a model, most for few tokens, and 30 to 80 % over the head of a large vocabulary.
+Of linear layers torch computes bf16 through oneDNN itself, fp32 through MKL, which on an AMD processor is 5 to 20 %
+slower over the layers of a model, most for few tokens, and 30 to 80 % over the head of a large vocabulary.
 """
 
 import logging
@@ -20,7 +21,8 @@ _log = logging.getLogger(__name__)
 
 
 def compile_layers(model: PreTrainedModel, name: str, backend: str = "inductor") -> str:
-    """Compile what takes hidden states alone in each layer of a model, for good: why that was undone, '' where it was not.
+    """Compile what takes hidden states alone in each layer of a model, for good: why that was undone, '' where it was
+    not.
 
     It is undone where it fails, and where it moves log-probabilities further than rounding can explain.
     """
@@ -41,7 +43,8 @@ def compile_layers(model: PreTrainedModel, name: str, backend: str = "inductor")
 
 
 def _parts(model: PreTrainedModel) -> list[nn.Module]:
-    """The norms and multilayer perceptrons of all layers, as their architecture defines them; torch's own are one kernel."""
+    """The norms and multilayer perceptrons of all layers, as their architecture defines them; torch's own are one
+    kernel."""
     layers = [layer for found in decoder(model).children() if isinstance(found, nn.ModuleList) for layer in found]
     parts = [part for layer in layers for part in layer.children()]
     return [part for part in parts if not type(part).__module__.startswith("torch.") and _takes_one(part)]

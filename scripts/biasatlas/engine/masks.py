@@ -15,7 +15,8 @@ SPANS = {"full_attention": None, "sliding_attention": "sliding_window", "chunked
 
 
 def layer_types(decoder: PreTrainedModel) -> set[str]:
-    """The types of a decoder's layers, as SPANS names them; other types are recurrent, or choose what they attend to."""
+    """The types of a decoder's layers, as SPANS names them; other types are recurrent, or choose what they attend
+    to."""
     config = decoder.config
     declared = getattr(config, "layer_types", None)
     if declared and _by_type(decoder):
@@ -37,13 +38,13 @@ def attention_mask(
 ) -> torch.Tensor | dict[str, torch.Tensor]:
     """The ``attention_mask`` that a decoder takes for rows of tokens under a tree mask.
 
-    ``visible`` (rows × queries × columns, boolean): whether a query may see a column by descent: the column is itself or
-    an ancestor of it. Columns are the cached tokens, then the queries themselves. ``depth`` (rows × queries) and
-    ``column_depth`` (rows or 1 × columns) are positions in the text: what windows and chunks are measured in.
-    A padded query should see itself, else its attention is NaN.
+    ``visible`` (rows × queries × columns, boolean): whether a query may see a column by descent: the column is itself
+    or an ancestor of it. Columns are the cached tokens, then the queries themselves. ``depth`` (rows × queries) and
+    ``column_depth`` (rows or 1 × columns) are positions in the text: what windows and chunks are measured in. A padded
+    query should see itself, else its attention is NaN.
 
-    The result has a mask (rows × 1 × queries × columns) for each layer type where the decoder distinguishes them, else the
-    one for all layers: boolean for SDPA, in the decoder's dtype and to be added to the scores for eager attention.
+    The result has a mask (rows × 1 × queries × columns) for each layer type where the decoder distinguishes them, else
+    the one for all layers: boolean for SDPA, in the decoder's dtype and to be added to the scores for eager attention.
     """
     types = layer_types(decoder) & SPANS.keys()
     largest = 0.0

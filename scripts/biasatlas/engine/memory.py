@@ -18,7 +18,8 @@ _MOST_CPU, _MOST_GPU, _FEWEST = 1024, 8192, 64
 _SHARE, _BYTES_CPU = 0.8, 3 * 2**29
 #: Tokens of keys and values that are kept for each of the budget: the most is that of generation.
 _KEPT = 16
-#: What glibc calls two limits: of what is free before it is given back, and of a block before it is no part of the heap.
+#: What glibc calls two limits: of what is free before it is given back, and of a block before it is no part of the
+#: heap.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
@@ -40,8 +41,9 @@ def keep_freed() -> None:
     library = ctypes.CDLL(None)
     if hasattr(library, "gnu_get_libc_version"):
         library.mallopt(_M_TRIM_THRESHOLD, 2**29)
-        # Setting the one keeps the other from growing as it did. A larger one would leave holes: of blocks as large as the logits of a
-        # vocabulary, one that was freed is seldom taken again, for want of the few bytes that aligning it may take.
+        # Setting the one keeps the other from growing as it did. A larger one would leave holes: of blocks as large as
+        # the logits of a vocabulary, one that was freed is seldom taken again, for want of the few bytes that aligning
+        # it may take.
         library.mallopt(_M_MMAP_THRESHOLD, 2**25)
 
 
@@ -87,8 +89,8 @@ def out_of_memory(error: RuntimeError) -> bool:
 def default_budget(model: PreTrainedModel) -> int:
     """The tokens of a forward pass that memory has room for, a power of two: a GPU's free memory, 1.5 GiB of a CPU's.
 
-    Counted are keys and values that are kept (16 tokens for each of the budget), one layer's hidden states, and the fp32
-    logits of a quarter of the tokens with one copy.
+    Counted are keys and values that are kept (16 tokens for each of the budget), one layer's hidden states, and the
+    fp32 logits of a quarter of the tokens with one copy.
     """
     config, device = model.config.get_text_config(), model.get_input_embeddings().weight.device
     layers = layer_shapes(config)
@@ -114,7 +116,8 @@ class LayerShape(NamedTuple):
 
 
 def layer_shapes(config: PretrainedConfig) -> list[LayerShape]:
-    """The sizes of each layer of a text decoder: in some architectures layers differ, by a list or a configuration each."""
+    """The sizes of each layer of a text decoder: in some architectures layers differ, by a list or a configuration
+    each."""
     count = config.num_hidden_layers
     layers = config.per_layer_config if getattr(config, "is_heterogeneous", False) else [config] * count
 

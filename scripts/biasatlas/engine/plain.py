@@ -41,7 +41,8 @@ def _batches(
     memory: Memory,
     read: Callable[[torch.Tensor, list[np.ndarray], np.ndarray], Any],
 ) -> Iterator[tuple[list[int], Any]]:
-    """Indices of the sequences of each padded batch, and what is ``read`` off their fp32 logits, one after the other."""
+    """Indices of the sequences of each padded batch, and what is ``read`` off their fp32 logits, one after the
+    other."""
     left = sorted(range(len(tokens)), key=lambda i: (-len(tokens[i]), i))  # the largest batch comes first
     while left:
         batch = left[: _fitting(left, tokens, start, memory.token_budget)]
@@ -99,7 +100,8 @@ def _logits(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray)
     device = model.get_input_embeddings().weight.device
     ids, mask, scored = (torch.as_tensor(array, device=device) for array in (ids, mask, scored))
     if len(set(getattr(model, "hf_device_map", {}).values())) > 1:
-        # Hidden states are on the last device, and accelerate would bring the mask to the first: an index may be on the CPU.
+        # Hidden states are on the last device, and accelerate would bring the mask to the first: an index may be on the
+        # CPU.
         scored, hook = scored.cpu(), model._hf_hook
         skipped = [hook.skip_keys] if isinstance(hook.skip_keys, str) else hook.skip_keys or []
         hook.skip_keys = [*skipped, *({"logits_to_keep"} - {*skipped})]

@@ -113,10 +113,10 @@ def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int, columns: float 
     """Choose the prefixes that are computed once into a cache, given rows of ``row_tokens``.
 
     A run of sequences with u unique tokens after a common prefix of m, under a cached prefix of d, makes about
-    n = max(1, u / row) rows that each feed m − d tokens again. A cache saves all but one of these. It saves attention too,
-    ``columns`` of which cost as much as a token: with r = u / n, rows of m − d + r tokens look at m + r each, with a cache
-    those of the prefix look at m and the others at m and a branch of the run. It costs two forward passes, its own and
-    one for rows that nothing else joins, counted as three: 3 ``pass_tokens``.
+    n = max(1, u / row) rows that each feed m − d tokens again. A cache saves all but one of these. It saves attention
+    too, ``columns`` of which cost as much as a token: with r = u / n, rows of m − d + r tokens look at m + r each, with
+    a cache those of the prefix look at m and the others at m and a branch of the run. It costs two forward passes, its
+    own and one for rows that nothing else joins, counted as three: 3 ``pass_tokens``.
 
     ``row_tokens`` 0: each row is one sequence (or several that differ in their last token only), and copying what is
     kept of a prefix costs little beside a pass: a cache is made when (m − d)(rows − 1) > pass.
@@ -171,9 +171,9 @@ def cut_rows(
     """Cut ``members`` (rising) into rows after a cached prefix of ``depth``.
 
     A row feeds its first sequence's whole path from ``depth``, and at most ``row_tokens`` that the others add to it. A
-    cut repeats what its two sides share, and a row of w tokens attends to depth + w, ``columns`` of which cost as much as
-    all else that a layer does for a token. Of all cuts that keep the limit, those with the least sum of
-    w (1 + (depth + w) / columns) + ``row_worth`` are taken.
+    cut repeats what its two sides share, and a row of w tokens attends to depth + w, ``columns`` of which cost as much
+    as all else that a layer does for a token. Of all cuts that keep the limit, those with the least sum of w (1 +
+    (depth + w) / columns) + ``row_worth`` are taken.
     """
     if not len(members):
         return []
@@ -211,7 +211,8 @@ def row_width(trie: Trie, row: np.ndarray, depth: int) -> int:
 
 
 def pack_batches(widths: Sequence[int], token_budget: int, pass_tokens: int, most_rows: int) -> list[list[int]]:
-    """Rows by falling width in batches of at most ``token_budget`` tokens with padding (or of one row) and ``most_rows``.
+    """Rows by falling width in batches of at most ``token_budget`` tokens with padding (or of one row) and
+    ``most_rows``.
 
     Of all ways to cut them so, the one with the fewest tokens, where a batch counts as ``pass_tokens`` more.
     """

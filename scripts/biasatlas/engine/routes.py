@@ -24,8 +24,8 @@ _COPIES = 2**30
 class States(Tree):
     """A model that takes no tree mask but can go on from what it keeps of a text: a recurrent, hybrid or ALiBi one.
 
-    What a prefix leaves behind (recurrent states, keys and values) is computed once and copied to each text that goes on
-    from it. Every row is one text, padded on the right, so no mask is needed.
+    What a prefix leaves behind (recurrent states, keys and values) is computed once and copied to each text that goes
+    on from it. Every row is one text, padded on the right, so no mask is needed.
     """
 
     def __init__(self, model: PreTrainedModel, memory: Memory):

@@ -45,8 +45,8 @@ def penalise(
 ) -> None:
     """Lower, in place, the logits (fp32, rows × vocabulary) of tokens that prompt and answer so far hold.
 
-    Repetition penalty first (positive logits divided, negative multiplied), as in the transformers library, which has no
-    frequency penalty: that is subtracted once for each occurrence, as OpenAI's API documents it.
+    Repetition penalty first (positive logits divided, negative multiplied), as in the transformers library, which has
+    no frequency penalty: that is subtracted once for each occurrence, as OpenAI's API documents it.
     """
     if sampling.repetition_penalty != 1:
         seen = _padded([np.append(p, np.asarray(a, np.int64)) for p, a in zip(prompts, answers, strict=True)])
@@ -75,8 +75,8 @@ def likely(logits: torch.Tensor, sampling: Sampling, enough: torch.Tensor) -> It
     """The tokens that hold at least ``enough`` (a share for each row) of what is drawn; each row comes once.
 
     ``logits`` (fp32, rows × vocabulary, penalised) are overwritten. As in the transformers library: temperature, top-k
-    (with ties), top-p. The vocabulary is sorted only where its most probable tokens hold too little; what top-k and top-p
-    leave is always complete.
+    (with ties), top-p. The vocabulary is sorted only where its most probable tokens hold too little; what top-k and
+    top-p leave is always complete.
     """
     rows, vocabulary = torch.arange(len(logits), device=logits.device), logits.shape[1]
     if sampling.temperature == 0:
@@ -194,7 +194,8 @@ def seed_of(*content: object) -> int:
 
 
 def gumbel(seed: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Standard Gumbel noise (float64) at some positions of a seed: the largest of logits + noise is a draw from their softmax.
+    """Standard Gumbel noise (float64) at some positions of a seed: the largest of logits + noise is a draw from their
+    softmax.
 
     The splitmix64 generator at seed + position: the same on every device and in every batch. Of the ways to draw with
     fixed noise this one moves least when logits move by rounding: only a tie between the best two flips.

@@ -1,7 +1,7 @@
 """Which route is right for a model, found out at load: each is checked against padded batches, token by token.
 
-How far rounding moves a log-probability depends on the model, so it is measured: with the embeddings moved by half a unit
-in the last place. The figures behind the limits are in docs/measurements-engine.md.
+How far rounding moves a log-probability depends on the model, so it is measured: with the embeddings moved by half a
+unit in the last place. The figures behind the limits are in docs/measurements-engine.md.
 """
 
 import contextlib
@@ -25,10 +25,11 @@ LIMITS = {0.9: 1.5, 0.99: 3.0}
 LIMITS_FP32 = {0.9: 0.25}
 #: Movement in nats a token that never rules out a route in 32 bits, where little may move under jitter.
 LEAST = 3e-5
-#: Tokens of the longest sequences, where a model takes as many: a trunk of a half, a branch and a leaf of a quarter each; and
-#: the span that attention is given meanwhile.
+#: Tokens of the longest sequences, where a model takes as many: a trunk of a half, a branch and a leaf of a quarter
+#: each; and the span that attention is given meanwhile.
 _LONGEST, _SPAN = 80, 16
-#: Other lengths at which a model changes: of a scan's chunks, from which attention is scaled, of the tokens that it looks at.
+#: Other lengths at which a model changes: of a scan's chunks, from which attention is scaled, of the tokens that it
+#: looks at.
 _LENGTHS = {"chunk_size", "floor_scale", "log_scaling_n_floor", "index_topk"}
 #: Tokens that rows add to their first sequence, and the worth of a pass: one row of all branches; short rows after
 #: cached prefixes, as many as there can be.
@@ -39,9 +40,9 @@ _BUDGET = Memory(1024)
 def choose_route(model: PreTrainedModel) -> Route:
     """The fastest route that gives the model's own log-probabilities, with the reason for those that do not.
 
-    A dozen sequences of random tokens that share prefixes are computed by the route and in padded batches, with windows,
-    chunks and scans of the model shortened so that the sequences reach beyond them. Nothing depends on chance, on the
-    requests, or on the shard of a job.
+    A dozen sequences of random tokens that share prefixes are computed by the route and in padded batches, with
+    windows, chunks and scans of the model shortened so that the sequences reach beyond them. Nothing depends on chance,
+    on the requests, or on the shard of a job.
     """
     tokens = _sequences(model)
     trunk = len(tokens[0]) // 2
@@ -228,7 +229,8 @@ def _widenable(model: PreTrainedModel) -> bool:
 
 @contextlib.contextmanager
 def _in_fp32(model: PreTrainedModel) -> Iterator[None]:
-    """Compute in 32 bits for a while, where no rounding hides what is wrong; of the layers, one at a time is widened."""
+    """Compute in 32 bits for a while, where no rounding hides what is wrong; of the layers, one at a time is
+    widened."""
     layers = {layer for part in decoder(model).modules() if isinstance(part, torch.nn.ModuleList) for layer in part}
     inside = {tensor for layer in layers for tensor in (*layer.parameters(), *layer.buffers())}
     wide: list[tuple[torch.nn.Module | None, torch.Tensor, torch.Tensor]] = []

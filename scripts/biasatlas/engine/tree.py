@@ -22,7 +22,8 @@ AHEAD = 2
 WIDEST = 3
 #: The tokens that one more row is worth: as many come to it as padding.
 ROW_WORTH = 4
-#: The same where tokens may follow: its keys and values, with those of the prefix, are kept and looked at by each round.
+#: The same where tokens may follow: its keys and values, with those of the prefix, are kept and looked at by each
+#: round.
 FOLLOWED_ROW_WORTH = 16
 
 

@@ -18,8 +18,9 @@ from biasatlas.models.shards import Joined, cut, sorted_texts
 from biasatlas.models.store import ResponseStore
 from biasatlas.progress import Progress
 
-#: Requests that are answered and stored together: what a kill can lose. Of likelihoods and choices no part of a batch is
-#: stored, since the rest would then be computed in other company, and differ in its last digits from a run without a kill.
+#: Requests that are answered and stored together: what a kill can lose. Of likelihoods and choices no part of a batch
+#: is stored, since the rest would then be computed in other company, and differ in its last digits from a run without a
+#: kill.
 BATCH = 1024
 #: Texts come in batches so many times as large, and are stored as they are finished.
 TEXTS = 4
@@ -48,10 +49,10 @@ def answer_batches(
     """The responses to requests, in the order of ``request_ids`` and then by repeat, and what it took.
 
     Requests with equal ``keys`` are answered once, and those that ``store`` has not at all. Batches are cut where
-    neighbouring ``texts`` (their first parts, which many may have in common, and their second) share least; of a ``share`` (which,
-    of how many) are the responses to its batches alone. Jobs that share the folder of a ``store`` solve whatever batch none of
-    them is at, those of their own share first. While one batch is solved, the next is prepared beside it. Of answers that are
-    there a table is kept: a dictionary for each would take a kilobyte.
+    neighbouring ``texts`` (their first parts, which many may have in common, and their second) share least; of a
+    ``share`` (which, of how many) are the responses to its batches alone. Jobs that share the folder of a ``store``
+    solve whatever batch none of them is at, those of their own share first. While one batch is solved, the next is
+    prepared beside it. Of answers that are there a table is kept: a dictionary for each would take a kilobyte.
     """
     first: dict[str, int] = {}
     # Of each request, the place of the first that has its key.
@@ -107,7 +108,8 @@ _Claim = Callable[[list[int]], contextlib.AbstractContextManager[bool]]
 
 @contextlib.contextmanager
 def _claims(store: ResponseStore | None, keys: Sequence[str]) -> Iterator[_Claim]:
-    """How to claim a batch of requests with ``keys`` from the other jobs of a ``store``; without one each is this job's."""
+    """How to claim a batch of requests with ``keys`` from the other jobs of a ``store``; without one each is this
+    job's."""
     if store is None:
         yield lambda _: contextlib.nullcontext(True)
         return
@@ -140,10 +142,11 @@ def _in_turn(
     prepare: Prepare,
     claim: _Claim,
 ) -> Iterator[tuple[list[int], list[int], Any]]:
-    """Batches to solve, and the first ``own`` of them in any case, once they are answered: each with what is ``missing_of`` it, prepared.
+    """Batches to solve, and the first ``own`` of them in any case, once they are answered: each with what is
+    ``missing_of`` it, prepared.
 
-    A thread prepares what comes next, unless another job is quicker. A batch of its own that another job is at is waited for:
-    that job may end before it is answered.
+    A thread prepares what comes next, unless another job is quicker. A batch of its own that another job is at is
+    waited for: that job may end before it is answered.
     """
     waiting, tried = deque(enumerate(batches)), set[int]()
     ahead: tuple[list[int], Future] | None = None

@@ -1,11 +1,11 @@
 """Who may send a call, or compute a batch: claims, which one process has at a time.
 
-What is claimed is so by one process at a time, whatever becomes of that process: an orphan and its successor, or jobs with
-equal requests, so share the work of one store, and none is paid for by both. A claim is a lock on one byte of the file
-``journal``, at a place that its name gives. Beside the locks the file has a line for each claim taken and given up,
-which say what may have been answered since the store was last looked at, and what was under way when a process died. Open
-file description locks (``F_OFD_SETLK``) belong to the opened file; the older POSIX locks fall when *any* descriptor of that
-file is closed in the process. Of the libraries tried none locks a part of a file.
+What is claimed is so by one process at a time, whatever becomes of that process: an orphan and its successor, or jobs
+with equal requests, so share the work of one store, and none is paid for by both. A claim is a lock on one byte of the
+file ``journal``, at a place that its name gives. Beside the locks the file has a line for each claim taken and given
+up, which say what may have been answered since the store was last looked at, and what was under way when a process
+died. Open file description locks (``F_OFD_SETLK``) belong to the opened file; the older POSIX locks fall when *any*
+descriptor of that file is closed in the process. Of the libraries tried none locks a part of a file.
 """
 
 import contextlib
@@ -43,7 +43,8 @@ class Journal:
             raise UserError(f"{folder}: the store is being repaired; run again when that has ended.")
 
     def read_claims(self) -> int:
-        """Read what was claimed so far and not given up: how many calls that is. Look at the store after this, not before."""
+        """Read what was claimed so far and not given up: how many calls that is. Look at the store after this, not
+        before."""
         open_claims: set[bytes] = set()
         for line in self._lines():
             name = line[1:17]
@@ -69,7 +70,8 @@ class Journal:
             _lock(self._file, _place(name), fcntl.F_UNLCK, self._path)
 
     def is_touched(self, name: str) -> bool:
-        """Whether another process may have answered what has a ``name`` since :meth:`read_claims`: the store is to be looked at."""
+        """Whether another process may have answered what has a ``name`` since :meth:`read_claims`: the store is to be
+        looked at."""
         self._touched.update(line[1:17] for line in self._lines() if line[18:26] != self._own)
         return name[:16].encode() in self._touched
 

@@ -27,7 +27,8 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
     if folder.is_dir():
         if revision and is_hub_id(source):
             raise UserError(
-                f"{source}: a folder of this name is in {Path.cwd()}, so this may mean the folder or the hub's revision "
+                f"{source}: a folder of this name is in {Path.cwd()}, so this may mean the folder or the hub's "
+                "revision "
                 f"{revision}: write ./{source} without a revision, or move the folder."
             )
         return folder
@@ -49,7 +50,8 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
 
 
 def fetch(entry: HubEntry) -> dict[str, str | None]:
-    """Download the parts of an entry that are on the hub, and name the commits; jobs then need no network. Raises UserError."""
+    """Download the parts of an entry that are on the hub, and name the commits; jobs then need no network. Raises
+    UserError."""
     trusted = getattr(entry, "trust_remote_code", False)
     fetched = {"source": entry.source, "revision": entry.revision}
     if is_hub_id(entry.source):
@@ -73,8 +75,8 @@ def weight_files(folder: Path) -> list[Path]:
         return [folder / name for name in sorted(set(names))]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            f"{folder / INDEX}: no index of weights ({first_line(error)}): expected JSON with a `weight_map` from tensors "
-            "to files; download it again."
+            f"{folder / INDEX}: no index of weights ({first_line(error)}): expected JSON with a `weight_map` from "
+            "tensors to files; download it again."
         ) from error
 
 

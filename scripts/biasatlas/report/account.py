@@ -15,7 +15,8 @@ _COUNTS = ("calls", "failed", "prompt_tokens", "completion_tokens", "cost")
 
 
 def data_sets(study: Study) -> list[dict[str, Any]]:
-    """For each data set of a study: its items by category, its files, its requests, and what an audit finds odd in it."""
+    """For each data set of a study: its items by category, its files, its requests, and what an audit finds odd in
+    it."""
     first = {run.name: run for run in reversed(study.runs)}
     return [_data_set(run, [each for each in study.runs if each.name == run.name]) for run in reversed(first.values())]
 
@@ -67,7 +68,8 @@ def cost(study: Study) -> dict[str, Any]:
 
 
 def spent(model: str, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What an endpoint's answers cost, in its currency, how many calls and tokens they were, and what is odd about them."""
+    """What an endpoint's answers cost, in its currency, how many calls and tokens they were, and what is odd about
+    them."""
     return {name: sum(answer[name] for answer in answers) for name in _COUNTS} | {
         "model": model,
         "currency": answers[0]["currency"],

@@ -27,7 +27,8 @@ def write_answers(
     folder: Path,
     model: str,
 ) -> None:
-    """What a model answered to the requests in ``numbers``, chunk by chunk of ``items``, and what a judge made of it."""
+    """What a model answered to the requests in ``numbers``, chunk by chunk of ``items``, and what a judge made of
+    it."""
     responses = read_responses(answered.responses, task, numbers["request_id"])
     responses = responses.merge(numbers, on="request_id", how="inner")
     if answered.tokens and "log_likelihood" in responses:
@@ -45,7 +46,8 @@ def write_answers(
 
 
 def with_tokens(responses: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
-    """Responses with their tokens, where these add up to the response: they may be those of a model that was there before."""
+    """Responses with their tokens, where these add up to the response: they may be those of a model that was there
+    before."""
     merged = responses.merge(told, on="request_id", how="left")
     total = merged["token_log_likelihoods"].map(
         lambda text: sum(value for _, value in json.loads(text)), na_action="ignore"

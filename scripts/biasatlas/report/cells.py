@@ -130,7 +130,8 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def _decimals(column: Column) -> int:
-    """Decimals of a column: to a tenth of the smallest effect, without one to a tenth of a thirtieth of the largest value."""
+    """Decimals of a column: to a tenth of the smallest effect, without one to a tenth of a thirtieth of the largest
+    value."""
     values = [abs(cell.value) for cell in column.cells.values() if math.isfinite(cell.value)]
     least = column.headline.smallest or max(values, default=1) / 30
     return max(0, 1 - math.floor(math.log10(least))) if least > 0 else 1

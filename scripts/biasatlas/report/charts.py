@@ -110,7 +110,8 @@ def _styles(models: list[str], model_styles: Mapping[str, Style], label: dict[st
 
 
 def _band(column: Column, x: dict[str, Any]) -> list[dict[str, Any]]:
-    """The layers of the effects too small to matter, and of what a model without bias has; none where that is not known."""
+    """The layers of the effects too small to matter, and of what a model without bias has; none where that is not
+    known."""
     if column.null is None:
         return []
     band = {"low": column.null - column.headline.smallest, "high": column.null + column.headline.smallest}
@@ -182,7 +183,8 @@ def _config(columns: int) -> dict[str, Any]:
 
 
 def _quoted(text: str) -> str:
-    """A text in an expression, in two halves: Vega's interpreter fails at one that is called as a property of any object."""
+    """A text in an expression, in two halves: Vega's interpreter fails at one that is called as a property of any
+    object."""
     halves = (text[:1], text[1:])
     return "+".join(
         "'" + _ESCAPED.sub(lambda found: "\\" + found[0], " ".join(half.split("\n"))) + "'" for half in halves

@@ -1,8 +1,9 @@
-"""The report of claims: every sentence of the papers that states a number, an order or a trend, tested on the papers' own numbers.
+"""The report of claims: every sentence of the papers that states a number, an order or a trend, tested on the papers'
+own numbers.
 
-``resources/published/claims.yaml`` has each claim in our words, the values that it is about, and the test that decides it. The
-same test is made of printed numbers, of the authors' public outputs, and of a run's own tables. What no number decides is
-open, with what would.
+``resources/published/claims.yaml`` has each claim in our words, the values that it is about, and the test that decides
+it. The same test is made of printed numbers, of the authors' public outputs, and of a run's own tables. What no number
+decides is open, with what would.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,10 +35,11 @@ class _Part(BaseModel):
 
 
 class About(_Part):
-    """The values that a claim is about: ``column`` of a printed ``file``, in rows ``where``, reduced to one for each of ``by``;
-    with ``per``, the sum of the column over the sum of that one. ``then`` reduces those by the mean once more, to one for each of its columns. With ``distance`` a value is its distance
-    from that number. ``ours`` names a table of the benchmark and the metric that has the same values of models that were
-    measured: "gender bias_ratio"; its keys are those of ``by``. A claim without ``file`` has numbers there alone.
+    """The values that a claim is about: ``column`` of a printed ``file``, in rows ``where``, reduced to one for each of
+    ``by``; with ``per``, the sum of the column over the sum of that one. ``then`` reduces those by the mean once more,
+    to one for each of its columns. With ``distance`` a value is its distance from that number. ``ours`` names a table
+    of the benchmark and the metric that has the same values of models that were measured: "gender bias_ratio"; its keys
+    are those of ``by``. A claim without ``file`` has numbers there alone.
     """
 
     file: str = ""
@@ -54,7 +56,8 @@ class About(_Part):
 class Predicate(_Part):
     """One predicate, by name, and in what share of the groups it must hold (all, if not said).
 
-    - ``highest``, ``lowest``: these levels of ``of`` have the highest or lowest values, in each group of the other columns
+    - ``highest``, ``lowest``: these levels of ``of`` have the highest or lowest values, in each group of the other
+      columns
     - ``rises``, ``falls``: along these levels of ``of``, in each group of the other columns
     - ``slows``: along these levels of ``of``, each step is smaller than the one before
     - ``least``, ``most``: every value is at least, at most, this number
@@ -82,9 +85,9 @@ class Predicate(_Part):
 class Claim(_Part):
     """A claim of a paper in our words: its ``section``; what it is ``about`` and its ``test``; or why it is ``open``.
 
-    With ``against`` the test is along the column ``which``, whose levels are "this" (``about``) and "that" (``against``).
-    ``numbers`` says whose numbers ``about`` names: the published ones, or what public outputs and data give. ``why`` is a remark on
-    the verdict.
+    With ``against`` the test is along the column ``which``, whose levels are "this" (``about``) and "that"
+    (``against``). ``numbers`` says whose numbers ``about`` names: the published ones, or what public outputs and data
+    give. ``why`` is a remark on the verdict.
     """
 
     section: str
@@ -119,9 +122,9 @@ def claims_report(
 ) -> pd.DataFrame:
     """A row a claim with the columns :data:`COLUMNS`.
 
-    Each of the three columns of verdicts is "holds", "fails: by how much", "open: what would decide it", or empty where there is
-    nothing to decide it on. ``public`` and ``run`` are tables of ours by (benchmark, table), of models' published outputs and
-    of models that the run asked; ``published_as`` maps them to their published names.
+    Each of the three columns of verdicts is "holds", "fails: by how much", "open: what would decide it", or empty where
+    there is nothing to decide it on. ``public`` and ``run`` are tables of ours by (benchmark, table), of models'
+    published outputs and of models that the run asked; ``published_as`` maps them to their published names.
     """
     rows: list[tuple[str, ...]] = []
     for name, of_paper in claims.items():
@@ -159,7 +162,8 @@ def _stated(claim: Claim, resources: Resources) -> Values:
 
 
 def values(about: About, table: pd.DataFrame) -> Values:
-    """The values that a claim is about, of a printed table whose cells are texts. Rows without a number are left out."""
+    """The values that a claim is about, of a printed table whose cells are texts. Rows without a number are left
+    out."""
     for column, value in about.where.items():
         table = table[table[column].isin([value] if isinstance(value, str) else value)]
     if about.reduce == "count":
@@ -220,7 +224,8 @@ def verdict(found: Values, test: Predicate) -> str:
 
 
 def highest(found: Values, test: Predicate, lowest: bool = False) -> Outcome:
-    """Whether the named levels have the highest values of each group (the lowest): every one of theirs beats every other."""
+    """Whether the named levels have the highest values of each group (the lowest): every one of theirs beats every
+    other."""
     named = test.lowest if lowest else test.highest
     outcomes = []
     for group, one in _groups(found, test.of):
@@ -234,7 +239,10 @@ def highest(found: Values, test: Predicate, lowest: bool = False) -> Outcome:
             continue
         gap = own.min() - others.max()
         rank = int((others > own.min()).sum()) + 1
-        worst = f"{group}{own.idxmin()} has {one[own.idxmin()]:.6g}, {others.idxmax()} {one[others.idxmax()]:.6g} ({_place(rank, lowest)})"
+        worst = (
+            f"{group}{own.idxmin()} has {one[own.idxmin()]:.6g}, {others.idxmax()} {one[others.idxmax()]:.6g} "
+            f"({_place(rank, lowest)})"
+        )
         outcomes.append((gap, worst))
     return _worst(outcomes, strict=True)
 
@@ -346,12 +354,14 @@ def failing_first(report: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def summarise_claims(report: pd.DataFrame) -> str:
-    """The report of claims in Markdown: how many claims of each paper came to what on the published numbers, then those that fail, then all."""
+    """The report of claims in Markdown: how many claims of each paper came to what on the published numbers, then those
+    that fail, then all."""
     counts = report.assign(came_to=report["published"].str.split(r"[: ;]").str[0])
     table = counts.groupby("paper", sort=False)["came_to"].value_counts().unstack(fill_value=0)
     table = table.reindex(columns=[HOLDS, FAILS, OPEN], fill_value=0)
     lines = [
-        "# Claims\n\n| paper | claims | hold on the published numbers | fail | open |\n| --- | ---: | ---: | ---: | ---: |\n"
+        "# Claims\n\n| paper | claims | hold on the published numbers | fail | open |\n| --- | ---: | ---: | ---: | "
+        "---: |\n"
     ]
     lines += [
         f"| {paper} | {row.sum()} | {row[HOLDS]} | {row[FAILS]} | {row[OPEN]} |\n" for paper, row in table.iterrows()

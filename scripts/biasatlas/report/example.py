@@ -1,4 +1,5 @@
-"""One item behind a finding: the median of those that lean its way, never the largest, with what the model was shown."""
+"""One item behind a finding: the median of those that lean its way, never the largest, with what the model was
+shown."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +17,8 @@ from biasatlas.report.verdicts import Cell
 
 
 def asked_for(run: Run, headline: Headline, cell: Cell) -> list[TaskRun]:
-    """The tasks that a cell of ``headline`` is made from: those that it names, else all. Tasks may share their items."""
+    """The tasks that a cell of ``headline`` is made from: those that it names, else all. Tasks may share their
+    items."""
     parts, _ = about_row(headline, cell.where or {})
     return [asked for asked in run.asked if asked.task in parts] or list(run.asked)
 

@@ -1,8 +1,8 @@
 """What stands behind a number: the rows of scores of a task, its items, requests and responses, packed for the pages.
 
-Files of a task, below its folder: ``rows`` (what tells rows from one another, and the texts they are found by), ``{model}`` (each
-row's score and status) and, so many items or rows at a time, ``texts-{n}`` (items and what was asked), ``{model}-{n}``
-(what was answered) and ``{model}-scores-{n}`` (what the scores are made from).
+Files of a task, below its folder: ``rows`` (what tells rows from one another, and the texts they are found by),
+``{model}`` (each row's score and status) and, so many items or rows at a time, ``texts-{n}`` (items and what was
+asked), ``{model}-{n}`` (what was answered) and ``{model}-scores-{n}`` (what the scores are made from).
 """
 
 from collections.abc import Mapping, Sequence
@@ -198,7 +198,8 @@ def _write_rows(
 def _write_requests(
     path: str, items: pd.DataFrame, kept: np.ndarray, spec: Spec, folder: Path, root: str
 ) -> pd.DataFrame:
-    """Items and requests of each chunk of ``items``. Of every request that is kept: its id, its chunk, its place there, its labels."""
+    """Items and requests of each chunk of ``items``. Of every request that is kept: its id, its chunk, its place there,
+    its labels."""
     wanted = dict(zip(items["item_id"][kept], np.flatnonzero(kept), strict=True))
     requests = read_repeated(path, ["item_id", "request_id", "messages"], items["item_id"][kept])
     constant = {}

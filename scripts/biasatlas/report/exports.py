@@ -88,12 +88,14 @@ _TEXTS: Mapping[str, Callable[[pd.DataFrame, Said], str]] = {"md": to_markdown, 
 
 #: Ending -> what a button calls it.
 FORMATS = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX", "json": "JSON"}
-#: Rows from which a table is a compressed CSV alone: nobody puts it into a text, and the others would be most of the site.
+#: Rows from which a table is a compressed CSV alone: nobody puts it into a text, and the others would be most of the
+#: site.
 _MANY = 1000
 
 
 def write_exports(table: pd.DataFrame, said: Said, folder: Path) -> dict[str, str]:
-    """Write ``table`` as ``{label}.csv``, ``.md``, ``.tex`` and ``.json``, or a long one as ``.csv.zip``; ending -> format."""
+    """Write ``table`` as ``{label}.csv``, ``.md``, ``.tex`` and ``.json``, or a long one as ``.csv.zip``; ending ->
+    format."""
     short, path = shortened(table), folder / f"{said.label}.csv"
     to_csv(table, path)
     if len(table) > _MANY:

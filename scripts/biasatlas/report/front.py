@@ -189,12 +189,14 @@ def _where(question: Question, model: str) -> str:
 
 
 def at(effect: float, span: int) -> float:
-    """Where an effect lies on a scale from ``-span`` to ``span``, in percent of its width; what is beyond lies at its end."""
+    """Where an effect lies on a scale from ``-span`` to ``span``, in percent of its width; what is beyond lies at its
+    end."""
     return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 2)
 
 
 def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str, Any]:
-    """What a question asks, of which benchmark (also in its topic, where that is ``shared``), and what one on its scale is."""
+    """What a question asks, of which benchmark (also in its topic, where that is ``shared``), and what one on its scale
+    is."""
     said = views.said(question.run, question.column)
     return {
         "question": said["question"],
@@ -249,7 +251,8 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
 
 
 def drawn(low: float, high: float, question: Question, span: int) -> tuple[float, float]:
-    """Where a line from ``low`` to ``high`` (distances from the null; NaN: no limit) begins and ends, in percent of a panel.
+    """Where a line from ``low`` to ``high`` (distances from the null; NaN: no limit) begins and ends, in percent of a
+    panel.
 
     One that goes on beyond the scale, or has no limit, ends at the panel's edge.
     """
@@ -258,7 +261,8 @@ def drawn(low: float, high: float, question: Question, span: int) -> tuple[float
 
 
 def _sure(question: Question, away: float, interval: tuple[float, float], counted: tuple[float, float]) -> str:
-    """How sure a size is: its 95 % ``interval``, or the limit that there is towards the null, all tests of the run ``counted``."""
+    """How sure a size is: its 95 % ``interval``, or the limit that there is towards the null, all tests of the run
+    ``counted``."""
     if math.isfinite(interval[0]):
         low, high = (plain(question, end)[0] for end in interval)
         return f"95% sure: {low} to {high}"

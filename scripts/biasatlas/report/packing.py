@@ -1,8 +1,10 @@
-"""Data that a page from disk can load: a page may fetch nothing, so a file is a classic script that hands over its data.
+"""Data that a page from disk can load: a page may fetch nothing, so a file is a classic script that hands over its
+data.
 
 A file calls ``atlas.put(key, value)``, where ``value`` is JSON. A column is ``[type, data]``: raw deflate in base64 of
 float32 ("f", byte planes apart, 15 bits of mantissa), int32 ("i"), uint8 or uint16 ("b", "h"), or of a JSON list ("j");
-or ``["c", labels, codes]``, a column of text as places in the list of its distinct values (missing: the last place + 1).
+or ``["c", labels, codes]``, a column of text as places in the list of its distinct values (missing: the last place +
+1).
 """
 
 import base64

@@ -6,7 +6,8 @@ from typing import Any
 
 from biasatlas.benchmarks.shared.style import CJK_FONT
 
-#: Fonts that are surely there: matplotlib's own, and ours for Chinese. With one that is not, text is left out without a word.
+#: Fonts that are surely there: matplotlib's own, and ours for Chinese. With one that is not, text is left out without a
+#: word.
 _FONT = "DejaVu Sans, Noto Sans CJK TC"
 _WIDTH = 640
 _SCALE = 1.5

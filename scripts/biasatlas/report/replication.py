@@ -1,7 +1,8 @@
-"""The replication report: every printed table and figure, cell by cell, beside what public outputs give, and why they differ.
+"""The replication report: every printed table and figure, cell by cell, beside what public outputs give, and why they
+differ.
 
-``resources/published/replication.yaml`` lists the printed tables: where their numbers are kept, which table of ours computes
-them, and the reasons in words. What a cell came to is computed; a reason that says otherwise explains nothing.
+``resources/published/replication.yaml`` lists the printed tables: where their numbers are kept, which table of ours
+computes them, and the reasons in words. What a cell came to is computed; a reason that says otherwise explains nothing.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -44,10 +45,10 @@ class _Part(BaseModel):
 class Cells(_Part):
     """Printed numbers: the columns ``values`` (our metric by column) of ``file``, by ``keys``, in rows ``where``.
 
-    ``metric`` names the column that holds the metric where a file has one. ``numbers`` are given here in place of a file,
-    by cell. ``ours`` is the table that computes them; one with the columns ``published_in`` and ``quantity`` has them under
-    the printed table and ``quantity``, with the row's values in it. ``basis`` says what ours rests on; "nothing printed": the
-    file holds what we computed before, of a figure that has no numbers.
+    ``metric`` names the column that holds the metric where a file has one. ``numbers`` are given here in place of a
+    file, by cell. ``ours`` is the table that computes them; one with the columns ``published_in`` and ``quantity`` has
+    them under the printed table and ``quantity``, with the row's values in it. ``basis`` says what ours rests on;
+    "nothing printed": the file holds what we computed before, of a figure that has no numbers.
     """
 
     file: str = ""
@@ -120,8 +121,8 @@ def replication_report(
 ) -> pd.DataFrame:
     """A row a cell with the columns :data:`COLUMNS`; ``ours`` is missing where no table of ``tables`` has it.
 
-    A number is compared at the decimals that its metric is printed with in the table, one of other printed numbers at its
-    own. ``status`` is :data:`UNEXPLAINED` unless exactly one reason is given for what the cell came to.
+    A number is compared at the decimals that its metric is printed with in the table, one of other printed numbers at
+    its own. ``status`` is :data:`UNEXPLAINED` unless exactly one reason is given for what the cell came to.
     """
     values = _values(papers, tables, published_as)
     ours = [values.get(cell.ours) if cell.ours else None for cell in cells]
@@ -146,13 +147,15 @@ def part_name(part: str) -> str:
 
 
 def computing(benchmark: str, table: str) -> set[str]:
-    """Names of the tables of ours that compute the printed ``table`` of a benchmark's paper; none where nothing does."""
+    """Names of the tables of ours that compute the printed ``table`` of a benchmark's paper; none where nothing
+    does."""
     papers = read_papers(Resources.shipped("published/replication.yaml"), {benchmark})
     return {part.ours for paper in papers.values() if table in paper.tables for part in paper.tables[table].cells}
 
 
 def one_paper(report: pd.DataFrame, papers: Mapping[str, Paper], table: str, paths: Collection[str]) -> str:
-    """The cells of a paper beside ours in Markdown, of its printed ``table`` alone where it has one of that name, and ``paths``.
+    """The cells of a paper beside ours in Markdown, of its printed ``table`` alone where it has one of that name, and
+    ``paths``.
 
     Raises UserError for a table that no paper of ``papers`` has.
     """
@@ -188,7 +191,8 @@ def stale(papers: Mapping[str, Paper], report: pd.DataFrame) -> list[tuple[str, 
 
 
 def summarise(papers: Mapping[str, Paper], report: pd.DataFrame) -> str:
-    """The replication report in Markdown: how many cells of each printed table came to what, then every reason with its cells."""
+    """The replication report in Markdown: how many cells of each printed table came to what, then every reason with its
+    cells."""
     counts = report.groupby(["paper", "table"], sort=False)["status"].value_counts().unstack(fill_value=0)
     counts = counts.reindex(columns=STATUSES, fill_value=0)
     counts = counts.loc[list(dict.fromkeys(zip(report["paper"], report["table"], strict=True)))]
@@ -214,15 +218,18 @@ def summarise(papers: Mapping[str, Paper], report: pd.DataFrame) -> str:
 
 
 def _reproduced(report: pd.DataFrame) -> str:
-    """How many printed cells are reproduced, by what they rest on, and how many others agree with what we computed before."""
+    """How many printed cells are reproduced, by what they rest on, and how many others agree with what we computed
+    before."""
     came_out = report[report["status"] == REPRODUCED]["basis"].value_counts().reindex(BASES, fill_value=0)
     printed = report["printed"].notna() & (report["basis"] != OURS)
     beside = f" {came_out[OURS]} more, of figures without printed numbers, agree with what we computed before." * bool(
         came_out[OURS]
     )
     return (
-        f"{came_out.drop(OURS).sum()} of {printed.sum()} published numbers are reproduced to the digit: {came_out[OUTPUTS]} from the "
-        f"authors' outputs, {came_out[DATA]} from their data, {came_out[ARITHMETIC]} by arithmetic on other published numbers."
+        f"{came_out.drop(OURS).sum()} of {printed.sum()} published numbers are reproduced to the digit: "
+        f"{came_out[OUTPUTS]} from the "
+        f"authors' outputs, {came_out[DATA]} from their data, {came_out[ARITHMETIC]} by arithmetic on other published "
+        "numbers."
         f"{beside} Of all cells,"
     )
 

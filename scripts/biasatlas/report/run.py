@@ -15,8 +15,8 @@ from biasatlas.resources import Resources
 class ModelRun:
     """Where a model's answers to one task lie, and what was made of them.
 
-    ``judged`` are a judge's requests and responses about them, where a judge graded the answers; ``tokens`` is a file of their
-    log-likelihoods token by token (:mod:`biasatlas.workflow.tokens`), '' where there is none.
+    ``judged`` are a judge's requests and responses about them, where a judge graded the answers; ``tokens`` is a file
+    of their log-likelihoods token by token (:mod:`biasatlas.workflow.tokens`), '' where there is none.
     """
 
     model: str
@@ -40,8 +40,8 @@ class TaskRun:
 class Run:
     """A benchmark under a protocol, by its name in the configuration.
 
-    ``data`` is "full", another published set, "sample" or the user's folder; ``left_out`` has sentences on tasks; paths of tables and figures go
-    by their names, ``items`` is that of the items.
+    ``data`` is "full", another published set, "sample" or the user's folder; ``left_out`` has sentences on tasks; paths
+    of tables and figures go by their names, ``items`` is that of the items.
     """
 
     name: str
@@ -85,11 +85,12 @@ class Comparison:
 class Study:
     """All that the site is made from.
 
-    ``models`` are the configuration's entries by name. ``paid`` maps the name of an endpoint to the metadata of its responses, one for each task. ``missing``
-    are sentences on what failed to be made. ``cards`` are the metrics' validity cards
-    (:func:`biasatlas.simulation.validity.cards`). ``replication`` is a CSV of printed numbers beside ours and
-    ``claims`` one of the papers' claims, '' where there is none; ``published`` are the printed tables; ``summaries`` are files {model}.md, .tex and .json. ``version`` is the
-    workflow's, ``date`` the day on which the site was written.
+    ``models`` are the configuration's entries by name. ``paid`` maps the name of an endpoint to the metadata of its
+    responses, one for each task. ``missing`` are sentences on what failed to be made. ``cards`` are the metrics'
+    validity cards (:func:`biasatlas.simulation.validity.cards`). ``replication`` is a CSV of printed numbers beside
+    ours and ``claims`` one of the papers' claims, '' where there is none; ``published`` are the printed tables;
+    ``summaries`` are files {model}.md, .tex and .json. ``version`` is the workflow's, ``date`` the day on which the
+    site was written.
     """
 
     runs: Sequence[Run]

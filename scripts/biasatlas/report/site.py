@@ -1,4 +1,5 @@
-"""The site: an index, a page for each benchmark and model, and the data behind them, in a folder that opens from disk."""
+"""The site: an index, a page for each benchmark and model, and the data behind them, in a folder that opens from
+disk."""
 
 import json
 import math
@@ -216,7 +217,8 @@ class Site:
     def _paired(self, places: Mapping[tuple[str, ...], int]) -> list[dict[str, Any]]:
         """Differences of two models on the same items, where the run has a table of them.
 
-        ``places`` are the headlines that can get a verdict: (run, protocol, metric, part, category) -> its place on the page.
+        ``places`` are the headlines that can get a verdict: (run, protocol, metric, part, category) -> its place on the
+        page.
         """
         ids, rows = self.study.ids, []
         for part in self.study.comparisons:
@@ -281,7 +283,10 @@ class Site:
         if self.study.claims:
             report["public_outputs"] = read_csv(self.study.claims)["public_outputs"].fillna("")
         report, failing = failing_first(report)
-        lead = f"{len(report)} claims: {failing['published']} fail on the published numbers, {failing['public_outputs']} on public outputs, "
+        lead = (
+            f"{len(report)} claims: {failing['published']} fail on the published numbers, {failing['public_outputs']} "
+            "on public outputs, "
+        )
         table = self._table("claims", "claims", "What the papers claim, tested", "", report)
         return {"claims": table, "claims_lead": f"{lead}{failing['this_run']} on this run's tables."}
 

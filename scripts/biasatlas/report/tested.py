@@ -17,7 +17,8 @@ WHOLE = ("overall", "All", "all")
 
 
 class MedianItem(NamedTuple):
-    """The item in the middle of the ``n`` that lie on a value's side, ``away`` from neutral in the metric's unit; '' if none."""
+    """The item in the middle of the ``n`` that lie on a value's side, ``away`` from neutral in the metric's unit; '' if
+    none."""
 
     name: str = ""
     away: float = math.nan
@@ -30,7 +31,8 @@ _ROW = ["model", "measure", "part", "category", "verdict", "why", "neutral", "sm
 
 
 class Judging:
-    """The cards of a run's benchmark, and the run's findings (a table as ``findings_table`` makes it; None: nothing was judged)."""
+    """The cards of a run's benchmark, and the run's findings (a table as ``findings_table`` makes it; None: nothing was
+    judged)."""
 
     def __init__(self, cards: Sequence[Card], findings: pd.DataFrame | None = None):
         self._cards = cards
@@ -78,7 +80,8 @@ class Judging:
 
 
 def about_row(headline: Headline, where: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-    """Parts and category of the evidence that a row is of: its own task, where it is of one; two groups are a category."""
+    """Parts and category of the evidence that a row is of: its own task, where it is of one; two groups are a
+    category."""
     task = where.get("task", OVERALL)
     parts = headline.parts if task in WHOLE else (task,)
     category = where["category"] if "category" in where else "-".join(_groups(where))

@@ -5,7 +5,8 @@ from functools import lru_cache
 
 import pandas as pd
 
-#: Controls (but tab and new line), zero-width and bidirectional characters, separators of lines, and halves of surrogate pairs.
+#: Controls (but tab and new line), zero-width and bidirectional characters, separators of lines, and halves of
+#: surrogate pairs.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"

@@ -39,7 +39,8 @@ def _as_script(module: str) -> str:
 
 def _licences() -> str:
     parts = [
-        "DataTables and jQuery (MIT), as itables bundles them; the notices of all parts stand at the end of datatables.js.\n"
+        "DataTables and jQuery (MIT), as itables bundles them; the notices of all parts stand at the end of "
+        "datatables.js.\n"
     ]
     for name in ("itables", "vl-convert-python"):
         for file in distribution(name).files or []:

@@ -22,12 +22,16 @@ _HALF_WIDTH = 1.96
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of the index, with all that is said about it: the ``state`` of its verdict, ``said`` in words, and ``why``.
+    """One number of the index, with all that is said about it: the ``state`` of its verdict, ``said`` in words, and
+    ``why``.
 
-    ``value`` is missing (NaN) where there is none. The interval from ``counted_low`` to ``counted_high`` decides (:class:`Verdict`). ``null`` is what a model without bias has, None where the metric sees something else, too. ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the
-    interval's width); both missing (NaN) where there is no null. ``unparsed`` is the share, 0 to 1, of answers that refuse, name several
-    options or cannot be read, or of units that were lost so; missing where none is known. ``findable`` is, where it is
-    undecided, what would have been found four times in five. ``where`` are the keys of the row, ``item`` the median item behind it.
+    ``value`` is missing (NaN) where there is none. The interval from ``counted_low`` to ``counted_high`` decides
+    (:class:`Verdict`). ``null`` is what a model without bias has, None where the metric sees something else, too.
+    ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the interval's
+    width); both missing (NaN) where there is no null. ``unparsed`` is the share, 0 to 1, of answers that refuse, name
+    several options or cannot be read, or of units that were lost so; missing where none is known. ``findable`` is,
+    where it is undecided, what would have been found four times in five. ``where`` are the keys of the row, ``item``
+    the median item behind it.
     """
 
     model: str
@@ -55,7 +59,8 @@ class Cell:
 class Column:
     """A headline of a run, with its cells by model, and those of its parts: (part's name, cells by model).
 
-    Parts without a value are left out. ``cards`` are the validity cards of the headline's own row, ``verdict`` what they say together.
+    Parts without a value are left out. ``cards`` are the validity cards of the headline's own row, ``verdict`` what
+    they say together.
     """
 
     headline: Headline
@@ -68,7 +73,8 @@ class Column:
 
 
 def column(headline: Headline, unit: str, table: pd.DataFrame, models: Sequence[str], tests: Judging) -> Column:
-    """The cells of ``headline`` (its metric's ``unit``) in its ``table`` for each of ``models``, with what ``tests`` say of each."""
+    """The cells of ``headline`` (its metric's ``unit``) in its ``table`` for each of ``models``, with what ``tests``
+    say of each."""
     found, rates = (_by_key(table, list(headline.rows), metric) for metric in (headline.metric, "unanswered_rate"))
     own = tuple(headline.rows.values())
     opened = [place for place, name in enumerate(headline.rows) if name in headline.by]

@@ -170,7 +170,8 @@ class Views:
 
 
 def _card_words(cards: Sequence[Card]) -> dict[str, str]:
-    """What cards say, each in a few words: of several what each is of, too; a metric without one has not been measured."""
+    """What cards say, each in a few words: of several what each is of, too; a metric without one has not been
+    measured."""
     if not cards:
         return dict.fromkeys(("smallest", "alarms", "coverage", "mistakes"), "not measured")
 

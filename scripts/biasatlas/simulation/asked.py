@@ -89,9 +89,11 @@ class TaskRequests:
 
     @cached_property
     def swaps(self) -> Spread:
-        """What each text has in place of what another text of its item has there: of that whose words come first by the alphabet.
+        """What each text has in place of what another text of its item has there: of that whose words come first by the
+        alphabet.
 
-        Which text is the stereotype must not say so: the same two words would then cost something in one direction alone.
+        Which text is the stereotype must not say so: the same two words would then cost something in one direction
+        alone.
         """
         special = pd.Series([" ".join(dict.fromkeys(word for _, word in text)) for text in self._special])
         first = special.groupby(self._item, sort=False).transform("min")
@@ -161,7 +163,8 @@ class TaskRequests:
         return stdtrit(2, formula.uniform(self.questions.asked.request, seed, "token"))
 
     def leaning(self, seed: int) -> Array:
-        """What a template leans to of two options whoever it is about: half a standard normal to either, (requests, labels)."""
+        """What a template leans to of two options whoever it is about: half a standard normal to either, (requests,
+        labels)."""
         whole = formula.normal(self.questions.asked.cluster, seed, "token")
         return np.where(self._first_option, 0.5, -0.5) * whole[:, None]
 

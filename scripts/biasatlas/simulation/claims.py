@@ -1,7 +1,8 @@
-"""What a benchmark's headlines declare, measured on many simulated models: whatever its evidence is, without writing answers out.
+"""What a benchmark's headlines declare, measured on many simulated models: whatever its evidence is, without writing
+answers out.
 
-Scores of texts are sums of log-likelihoods, which is seen by trying: the j-th request of every item is answered with one nat,
-all others with none. Then the scores of a model are one product with its log-likelihoods.
+Scores of texts are sums of log-likelihoods, which is seen by trying: the j-th request of every item is answered with
+one nat, all others with none. Then the scores of a model are one product with its log-likelihoods.
 """
 
 from collections.abc import Iterable
@@ -25,7 +26,8 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class LinearScores:
-    """Scores of one task as sums of log-likelihoods: ``constant`` rows, and of each of ``columns`` a weight of each request.
+    """Scores of one task as sums of log-likelihoods: ``constant`` rows, and of each of ``columns`` a weight of each
+    request.
 
     ``weights`` are (requests of an item, rows) by column, ``place`` (the same shape) says which requests; -1: none.
     """
@@ -64,7 +66,8 @@ class LinearScores:
         return cls(constant, linear, place)
 
     def of_values(self, values: Array) -> pd.DataFrame:
-        """The scores of a model whose requests have these log-likelihoods; what is no sum of them stays that of equal ones."""
+        """The scores of a model whose requests have these log-likelihoods; what is no sum of them stays that of equal
+        ones."""
         mine = np.where(self.place < 0, 0.0, np.append(values, 0.0)[self.place])
         sums = {name: (weight * mine).sum(axis=0) for name, weight in self.weights.items()}
         return self.constant.assign(**{name: self.constant[name] + each for name, each in sums.items()})
@@ -73,8 +76,8 @@ class LinearScores:
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
     """As :func:`biasatlas.simulation.experiment.run`, for all that the benchmark's headlines declare of tasks of texts.
 
-    The ground truth is the estimate without noise, as an expectation of a sum is. Raises ValueError where the evidence rests on scores
-    that are no sums of log-likelihoods.
+    The ground truth is the estimate without noise, as an expectation of a sum is. Raises ValueError where the evidence
+    rests on scores that are no sums of log-likelihoods.
     """
     linear = {task: LinearScores.of(bench, task) for task in study.tasks}
 

@@ -21,7 +21,8 @@ from biasatlas.userfiles import listed
 
 
 def test_description(name: str, data: str) -> tuple[str, bool]:
-    """What is to be read about benchmark ``name`` on the files of folder ``data`` ('': its sample), and whether all is right.
+    """What is to be read about benchmark ``name`` on the files of folder ``data`` ('': its sample), and whether all is
+    right.
 
     Raises UserError for a name that is no described benchmark's, and where there are no data.
     """
@@ -126,10 +127,11 @@ def shipped_for(benchmark: str) -> Resources:
 
 
 def validate_against_theory(benchmark: str, items: pd.DataFrame, protocol: str = "recommended") -> pd.DataFrame:
-    """A row for each respondent and score: ``table``, ``condition``, ``metric``, ``respondent``, ``theory``, ``found``, ``right``.
+    """A row for each respondent and score: ``table``, ``condition``, ``metric``, ``respondent``, ``theory``, ``found``,
+    ``right``.
 
-    The scores come from the benchmark's own requests, scores and tables of the ``items``; ``theory`` is missing where there
-    is no score.
+    The scores come from the benchmark's own requests, scores and tables of the ``items``; ``theory`` is missing where
+    there is no score.
     """
     spec = registry.load_spec(benchmark)
     bench = Harness.of(benchmark, protocol, shipped_for(benchmark), items, list(spec.tasks))
@@ -172,7 +174,8 @@ def _theory(benchmark: str, items: pd.DataFrame) -> Iterator[Expected]:
 
 
 def _contexts(items: pd.DataFrame) -> Iterator[Expected]:
-    """Who draws is right in a third of the questions in which groups differ, and tells them apart in two thirds of the others."""
+    """Who draws is right in a third of the questions in which groups differ, and tells them apart in two thirds of the
+    others."""
     differ, equal = (items[items["condition"] == name] for name in ("differ", "equal"))
     first = 100 * float((differ["gold"] == "A").mean())
     drawn = 100 * len(differ) / (len(differ) + 2 * len(equal))
@@ -185,7 +188,8 @@ def _contexts(items: pd.DataFrame) -> Iterator[Expected]:
 
 
 def _decisions(described: DecisionsDescription, items: pd.DataFrame) -> Iterator[Expected]:
-    """No case is better than another but by its level: who decides by that puts it last, who does not answers by chance."""
+    """No case is better than another but by its level: who decides by that puts it last, who does not answers by
+    chance."""
     values = list(described.labels.values())
     worst = min(values) - sum(values) / len(values)
     alone = bool((items[list(described.factors)].notna().sum(axis=1) <= 1).all())

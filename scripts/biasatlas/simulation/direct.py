@@ -1,4 +1,5 @@
-"""Questions and pairs for many simulated models at once: no answer is written out or read, so that whole benchmarks are quick."""
+"""Questions and pairs for many simulated models at once: no answer is written out or read, so that whole benchmarks are
+quick."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,13 +28,15 @@ from biasatlas.simulation.studies import Headline, Study
 
 Columns = dict[str, NDArray]
 Array = NDArray[np.float64]
-#: The probability of each question's first option, its log odds, and how much likelier it is in nats (of choices missing), for a model.
+#: The probability of each question's first option, its log odds, and how much likelier it is in nats (of choices
+#: missing), for a model.
 ModelRun = Callable[[SimulatedEntry], tuple[Array, Array, Array]]
 
 
 @dataclass(frozen=True)
 class _Task:
-    """A task's ``items`` and what an entry's scores of them are, as columns; an estimate is over clusters of ``unit``."""
+    """A task's ``items`` and what an entry's scores of them are, as columns; an estimate is over clusters of
+    ``unit``."""
 
     items: pd.DataFrame
     unit: str
@@ -42,7 +45,8 @@ class _Task:
 
 
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """As :func:`biasatlas.simulation.experiment.run`, for accuracies, bias scores and stereotype scores of one task, and DBB."""
+    """As :func:`biasatlas.simulation.experiment.run`, for accuracies, bias scores and stereotype scores of one task,
+    and DBB."""
     if study.benchmark == "dbb":
         return _run_shifts(study, setting, bench, seeds)
     (name,) = study.tasks

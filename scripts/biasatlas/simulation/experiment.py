@@ -48,7 +48,8 @@ def _batches(entries: list, size: int) -> list[list]:
 
 
 def _put_together(scores: pd.DataFrame, headlines: Sequence[Headline]) -> pd.DataFrame:
-    """``scores`` whose groups that no headline looks at are one: a table need not estimate each. What is over all stays."""
+    """``scores`` whose groups that no headline looks at are one: a table need not estimate each. What is over all
+    stays."""
     for name in dict.fromkeys(name for headline in headlines for name in headline.keys):
         if name in scores:
             wanted = {headline.keys[name] for headline in headlines if name in headline.keys}

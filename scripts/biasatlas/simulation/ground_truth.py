@@ -1,7 +1,7 @@
 """A metric's value by the formula alone: computed from roles and settings, apart from the code that estimates it.
 
-Expectations over normal noise are in closed form, or Gauss-Hermite quadrature of one normal. A metric that no function here
-knows has no ground truth; whether it raises false alarms, and what it finds, is looked at all the same.
+Expectations over normal noise are in closed form, or Gauss-Hermite quadrature of one normal. A metric that no function
+here knows has no ground truth; whether it raises false alarms, and what it finds, is looked at all the same.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,8 @@ _GROUND_TRUTHS: dict[tuple[str, str, str], GroundTruth] = {}
 def ground_truth(bench: Harness, entry: SimulatedEntry, headline: Headline) -> float:
     """The ground truth of a headline under the settings of ``entry``; missing where none is known.
 
-    So is it where tokens have costs of their own, which are other ones with each seed, and under a nuisance that is no setting.
+    So is it where tokens have costs of their own, which are other ones with each seed, and under a nuisance that is no
+    setting.
     """
     if entry.token_noise or bench.nuisance:
         return np.nan
@@ -129,8 +130,9 @@ def _bbq_accuracy(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -
 
 @_of("questions", "bias", "bias_score")
 def _bbq_bias(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
-    """Target minus other person: among all answers in ambiguous contexts, in others among those that name a person; there,
-    but for the paper's formula, the mean of that over items whose right answer is the target and over the others.
+    """Target minus other person: among all answers in ambiguous contexts, in others among those that name a person;
+    there, but for the paper's formula, the mean of that over items whose right answer is the target and over the
+    others.
     """
     shares = _bbq(bench, entry, keys)
     shares = shares[shares["target"].notna()]
@@ -142,7 +144,8 @@ def _bbq_bias(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> fl
 
 
 def _bbq(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> pd.DataFrame:
-    """Expected answers by item (``target``, ``other``, ``gold`` and ``named``, any option; ``aligned``: the target is right), over clusters' preferences."""
+    """Expected answers by item (``target``, ``other``, ``gold`` and ``named``, any option; ``aligned``: the target is
+    right), over clusters' preferences."""
     rows = _expected(bench, entry.model_dump_json())
     return rows[_within(bench, keys, rows.index)]
 
@@ -216,8 +219,8 @@ def _mean_logistic(log_odds: Array, spread: Array) -> Array:
 def _common_shift(p: pd.DataFrame, affected: float, category: str) -> float:
     """The signed root of the mean product of shifts in two types of a template, each less its type's mean; in points.
 
-    ``p`` has a question's probabilities by its item: ``biased`` in the share ``affected`` of templates, in all types of a
-    template alike, ``fair`` in others. Over every two types of a category and every two identities.
+    ``p`` has a question's probabilities by its item: ``biased`` in the share ``affected`` of templates, in all types of
+    a template alike, ``fair`` in others. Over every two types of a category and every two identities.
     """
     names = pd.MultiIndex.from_tuples(
         [tuple(name.split("/")) for name in p.index], names=["template", "type", "identity"]
@@ -253,7 +256,8 @@ def _own_group(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> f
 
 @_of("mcbe", "scores", "score")
 def _mcbe(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
-    """PC: the mean over items of that over every two words of E exp(-rate (d / 2)^2), d being normal; other tasks: none.
+    """PC: the mean over items of that over every two words of E exp(-rate (d / 2)^2), d being normal; other tasks:
+    none.
 
     With mean m and variance v, E exp(-k d^2) is exp(-k m^2 / (1 + 2 k v)) / sqrt(1 + 2 k v).
     """

@@ -33,8 +33,8 @@ def _renamed(rows: pd.DataFrame, place: str) -> pd.DataFrame:
 class Harness:
     """The requests of some tasks of a benchmark under a protocol, ready to be answered as often as wanted.
 
-    ``requests`` maps a task to its requests, ``categories`` to those that are scored. Where there is a ``nuisance``, models
-    answer, or are scored, under it.
+    ``requests`` maps a task to its requests, ``categories`` to those that are scored. Where there is a ``nuisance``,
+    models answer, or are scored, under it.
     """
 
     benchmark: str
@@ -55,7 +55,8 @@ class Harness:
         tasks: Collection[str],
         wanted: Collection[str] = (),
     ) -> "Harness":
-        """The ``tasks`` of a benchmark under a ``protocol``, of the ``wanted`` categories or of all; those that have some.
+        """The ``tasks`` of a benchmark under a ``protocol``, of the ``wanted`` categories or of all; those that have
+        some.
 
         ``resources`` are the shipped files of all of its steps.
         """
@@ -122,7 +123,8 @@ class Harness:
         return {name: [group for _, group in of] for name, of in groupby(sorted(pairs), key=itemgetter(0))}
 
     def scores(self, entry: SimulatedEntry, name: str, judge: SimulatedEntry | None = None) -> pd.DataFrame:
-        """The scores of a model of this ``name``, as a run would write them; the ``judge`` is it itself unless given."""
+        """The scores of a model of this ``name``, as a run would write them; the ``judge`` is it itself unless
+        given."""
         answers = {task: questions.answer(entry) for task, questions in self.questions.items()}
         return self.disturbed(self.scored(answers, name, judge or entry), entry.seed)
 
@@ -146,7 +148,8 @@ class Harness:
             yield category, score(*given, category, self.options, self.resources, judgements)
 
     def scores_of(self, entries: Mapping[str, SimulatedEntry], judge: SimulatedEntry | None = None) -> pd.DataFrame:
-        """The scores of several models by name, scored together: items once for each; tasks with a judge need a ``judge``.
+        """The scores of several models by name, scored together: items once for each; tasks with a judge need a
+        ``judge``.
 
         Most of what scoring a few thousand items takes does not depend on their number.
         """

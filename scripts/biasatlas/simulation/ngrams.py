@@ -1,7 +1,8 @@
-"""Word models that are fair by construction: trained on a benchmark's own pairs, of which they see either text by chance.
+"""Word models that are fair by construction: trained on a benchmark's own pairs, of which they see either text by
+chance.
 
-Unlike a formula they have likings that no one chose: rare words, words that follow one another, words that call for others.
-A trigram model with word triggers and a cache of the text so far is all of these, and takes a second to train.
+Unlike a formula they have likings that no one chose: rare words, words that follow one another, words that call for
+others. A trigram model with word triggers and a cache of the text so far is all of these, and takes a second to train.
 """
 
 import math
@@ -72,8 +73,9 @@ class WordModel:
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
     """As :func:`biasatlas.simulation.claims.run`, of models trained anew for each seed; no ground truth is known.
 
-    A model of a benchmark of pairs sees one text of each. Without bias either is drawn whatever the stereotype, that with the
-    words of the first side with the probability ``share`` (0.5 unless the setting says otherwise); with bias the stereotype is.
+    A model of a benchmark of pairs sees one text of each. Without bias either is drawn whatever the stereotype, that
+    with the words of the first side with the probability ``share`` (0.5 unless the setting says otherwise); with bias
+    the stereotype is.
     """
     (task,) = study.tasks
     questions, requests = bench.questions[task], bench.requests[task]

@@ -1,10 +1,11 @@
 """What a model without bias may do that a metric could mistake for bias: a function for each, marked with its class.
 
-A new one is one function here: its first line says what the model does, and it reaches every study with requests that it is
-of. Three forms, told apart by what they are given:
+A new one is one function here: its first line says what the model does, and it reaches every study with requests that
+it is of. Three forms, told apart by what they are given:
 
 ``groups``                 returns settings of the simulated model; ``groups`` are those it is asked about, by category
-``asked, values, seed``    returns other values than the formula's: nats of texts, or log odds of labels (requests, labels)
+``asked, values, seed``    returns other values than the formula's: nats of texts, or log odds of labels (requests,
+                           labels)
 ``scores, cluster, seed``  returns other scores of the model; ``cluster`` is the column that they are sampled by
 
 Light to import, since planning reads it: what is heavy is done by :class:`biasatlas.simulation.asked.TaskRequests`.
@@ -34,7 +35,7 @@ Groups = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Nuisance:
-    """A nuisance of a class: the function, the kinds of request that it is ``of``, and the columns of items that it reads."""
+    """A nuisance of a class: the function, the kinds of request it is ``of``, the columns of items it reads."""
 
     kind: Class
     act: Callable[..., Any]
@@ -74,7 +75,7 @@ NUISANCES: dict[str, Nuisance] = {}
 
 
 def nuisance(kind: Class, of: Collection[str], columns: Collection[str] = ()) -> Callable[[Callable], Callable]:
-    """Register a function as a nuisance under its class and name. Raises ValueError for one of none of the three forms."""
+    """Register a function as a nuisance under its class and name. Raises ValueError if it has none of three forms."""
 
     def mark(function: Callable) -> Callable:
         made = Nuisance(kind, function, of, columns)
@@ -230,7 +231,7 @@ def unreadable_by_group(groups: Groups) -> dict[str, Any]:
 
 @nuisance("asking", CHOICES, columns=("polarity",))
 def abstention_by_polarity(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
-    """In negative questions "unknown" is preferred by 1.5, and the group that they put down is liked by 1 in all questions."""
+    """In negative questions "unknown" is preferred by 1.5; the group they put down is liked by 1 in all questions."""
     negative = (asked.column("polarity") == "neg")[:, None]
     return (
         values + 1.5 * asked.bias_roles.unknown * negative + asked.bias_roles.stereotype_sign * (2.0 * negative - 1.0)
@@ -252,7 +253,7 @@ def confidence_by_identity(asked: "TaskRequests", values: "Array", seed: int) ->
 
 @nuisance("asking", CHOICES, columns=("document",))
 def edits(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
-    """Every change of a case has an effect of its own in all scenarios, a placebo, too: SD 1 between least and greatest answer."""
+    """Every change of a case has an effect of its own in all scenarios, a placebo, too: SD 1 from least to most."""
     return values + asked.arms(seed)[:, None] * asked.ladder
 
 

@@ -1,4 +1,5 @@
-"""TWBias's own-group regressions for many simulated models at once: only what is regressed changes from model to model."""
+"""TWBias's own-group regressions for many simulated models at once: only what is regressed changes from model to
+model."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

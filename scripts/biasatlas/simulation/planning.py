@@ -40,7 +40,8 @@ _Rounds = Mapping[tuple[str, str, str], Sequence[tuple[Analysis, float]]]
 
 
 def bases(tasks: Sequence[str], studies: Mapping[str, Study], benchmark: str) -> dict[str, SimulatedEntry]:
-    """What a model without bias is like in each task: as in the simulation's study of it, else as simulated models are."""
+    """What a model without bias is like in each task: as in the simulation's study of it, else as simulated models
+    are."""
     found = {}
     for task in tasks:
         settings = next((s.base for s in studies.values() if s.benchmark == benchmark and task in s.tasks), {})
@@ -56,12 +57,14 @@ def plan(
     cards: Sequence[Card],
     families: int = 0,
 ) -> pd.DataFrame:
-    """A row for each metric and category that a headline declares; COLUMNS. ``entries`` are models without bias, by task.
+    """A row for each metric and category that a headline declares; COLUMNS. ``entries`` are models without bias, by
+    task.
 
-    ``findable`` is the smallest bias that would be called one four times in five, by itself, from the standard errors of
+    ``findable`` is the smallest bias that would be called one four times in five, by itself, from the standard errors
+    of
     :data:`SEEDS` such models; where a real model's answers vary more it is larger. Missing where nothing can be said:
-    ``why`` has the reason. ``smallest`` is the smallest effect that matters. Where so many ``families`` are asked in rounds,
-    IN_ROUNDS say what that takes of a claim over all categories; missing elsewhere, and where nothing is (0).
+    ``why`` has the reason. ``smallest`` is the smallest effect that matters. Where so many ``families`` are asked in
+    rounds, IN_ROUNDS say what that takes of a claim over all categories; missing elsewhere, and where nothing is (0).
     """
     found: dict[tuple[str, str, str], list[Evidence]] = {}
     benches = {task: bench.only(task) for task in entries}

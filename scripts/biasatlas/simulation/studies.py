@@ -47,14 +47,15 @@ class Headline(_Section):
 class Study(_Section):
     """Simulated models on some tasks of a benchmark, and the headlines that are looked at.
 
-    ``by`` "tables": scores and tables are made of every model's answers; "evidence": what the benchmark's own headlines declare
-    (:mod:`.claims`), whatever that is; "regression": TWBias's regressions are prepared once (:mod:`.own_group`), which takes a
-    hundredth of the time; "answers": answers to the questions and pairs of one task stay numbers until they are estimated
-    (:mod:`.direct`), which takes a tenth; "ngrams": the same as "evidence", of word models trained on the texts (:mod:`.ngrams`).
+    ``by`` "tables": scores and tables are made of every model's answers; "evidence": what the benchmark's own headlines
+    declare (:mod:`.claims`), whatever that is; "regression": TWBias's regressions are prepared once
+    (:mod:`.own_group`), which takes a hundredth of the time; "answers": answers to the questions and pairs of one task
+    stay numbers until they are estimated (:mod:`.direct`), which takes a tenth; "ngrams": the same as "evidence", of
+    word models trained on the texts (:mod:`.ngrams`).
 
-    To save time a study takes of the clusters only ``every`` so-manieth, or of several prompts only the first (``one_prompt``), and
-    at ``most`` so many seeds; a card says how many there were. Every nuisance that fits the tasks is tried (:mod:`.nuisances`), but for those in ``without``; ``nuisances`` are settings of
-    the study's own by name.
+    To save time a study takes of the clusters only ``every`` so-manieth, or of several prompts only the first
+    (``one_prompt``), and at ``most`` so many seeds; a card says how many there were. Every nuisance that fits the tasks
+    is tried (:mod:`.nuisances`), but for those in ``without``; ``nuisances`` are settings of the study's own by name.
     """
 
     benchmark: str
@@ -108,7 +109,8 @@ class Study(_Section):
         return None if setting in self.nuisances else NUISANCES.get(setting)
 
     def values(self, setting: str, groups: Groups) -> dict[str, Any]:
-        """What the models of a setting are like; ``groups`` are those that its requests are about, in order, by category."""
+        """What the models of a setting are like; ``groups`` are those that its requests are about, in order, by
+        category."""
         function = self.nuisance(setting)
         own = function.act(groups) if function and function.form == "groups" else self.nuisances.get(setting, {})
         return self.base | own | {"bias": self.dose(setting)}

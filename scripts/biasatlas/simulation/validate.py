@@ -1,4 +1,5 @@
-"""A described benchmark's headlines on simulated models of one's own items: what they find, and what they mistake for bias."""
+"""A described benchmark's headlines on simulated models of one's own items: what they find, and what they mistake for
+bias."""
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -17,16 +18,18 @@ from biasatlas.simulation.validity import cards, settings_table, undecided
 from biasatlas.simulation.ways import measure
 from biasatlas.stats.intervals import MIN_CLUSTERS
 
-#: How many times as many models are asked where the first ones leave a headline undecided. At 40 and 200 the two chances to
-#: pass together let a share of a tenth called biased through in fewer than one case of twenty.
+#: How many times as many models are asked where the first ones leave a headline undecided. At 40 and 200 the two
+#: chances to pass together let a share of a tenth called biased through in fewer than one case of twenty.
 MORE = 5
 
 
 def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
-    """Measure every headline of benchmark ``name`` on simulated models of the items in folder ``data`` ('': its sample).
+    """Measure every headline of benchmark ``name`` on simulated models of the items in folder ``data`` ('': its
+    sample).
 
-    So many models (``seeds``) of each bias, and under each nuisance without bias, which say as they come how they did; MORE times
-    as many where these leave a headline undecided. The cards go beside the description. Raises UserError as :func:`test_description`, and where studies or nothing are there.
+    So many models (``seeds``) of each bias, and under each nuisance without bias, which say as they come how they did;
+    MORE times as many where these leave a headline undecided. The cards go beside the description. Raises UserError as
+    :func:`test_description`, and where studies or nothing are there.
     """
     folder, items = described_items(name, data)
     described, path = registry.description(name), card_file(name)
@@ -37,8 +40,8 @@ def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
     studies = studies_of(name, described.family, counts.index[counts >= MIN_CLUSTERS])
     if not studies:
         raise UserError(
-            f"{name}: no headline of it says what a model without bias has, so that nothing can be validated. Pairs need "
-            "`directions`, `stereotype` by category or a `prompt`; contexts have no such headline."
+            f"{name}: no headline of it says what a model without bias has, so that nothing can be validated. Pairs "
+            "need `directions`, `stereotype` by category or a `prompt`; contexts have no such headline."
         )
     asked = {(task, setting): seeds for task, study in studies.items() for setting in study.settings()}
     runs: dict[str, dict[str, pd.DataFrame]] = {task: {} for task in studies}

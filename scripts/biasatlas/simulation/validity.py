@@ -1,4 +1,5 @@
-"""What many seeds say of a metric: the bias of its estimate, its coverage, its false alarms, its power; and its card."""
+"""What many seeds say of a metric: the bias of its estimate, its coverage, its false alarms, its power; and its
+card."""
 
 import math
 from collections.abc import Mapping
@@ -44,10 +45,10 @@ def settings_table(
 
     ``mean`` of the estimates over ``seeds`` with its standard error; ``coverage`` is the share of intervals that hold
     the truth, ``found`` that of estimates that are significant (their test, or an interval without the neutral value):
-    false alarms where ``dose`` is 0, else power. ``claimed`` and ``cleared`` are the shares whose interval lies wholly beyond, and
-    wholly within, the smallest effect that ``matters``, so that a lone claim would be called biased, or unbiased; all three are
-    missing where no headline declares one. Seeds without an interval are in none of them, and counted. ``width`` is the median of
-    the intervals.
+    false alarms where ``dose`` is 0, else power. ``claimed`` and ``cleared`` are the shares whose interval lies wholly
+    beyond, and wholly within, the smallest effect that ``matters``, so that a lone claim would be called biased, or
+    unbiased; all three are missing where no headline declares one. Seeds without an interval are in none of them, and
+    counted. ``width`` is the median of the intervals.
     """
     rows = []
     for setting, runs in experiments.items():
@@ -107,7 +108,8 @@ def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float
 
 
 def _declared(benchmark: str, metric: str) -> tuple[float, float]:
-    """The neutral value of a metric, and the distance that a verdict needs as a headline declares it; missing where none does."""
+    """The neutral value of a metric, and the distance that a verdict needs as a headline declares it; missing where
+    none does."""
     spec = spec_view(benchmark, "studies")
     for headline in spec.headlines:
         if headline.metric == metric and headline.null is not None:
@@ -125,20 +127,22 @@ def _significant(measured: pd.DataFrame, neutral: float) -> pd.Series:
 
 
 def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFrame:
-    """A validity card for each headline, from :func:`settings_table`; CARD_COLUMNS. ``fitting`` are, by study, all nuisances there are.
+    """A validity card for each headline, from :func:`settings_table`; CARD_COLUMNS. ``fitting`` are, by study, all
+    nuisances there are.
 
     ``coverage`` is over all doses. ``false_alarms`` is the greatest share under any nuisance that is significant, and
-    ``mistakes`` names those under which it is more than the bar; ``claimed`` is the greatest share that would be called biased
-    by at least what matters. ``tried`` has the false alarms under each nuisance, ``not_tried`` the nuisances that are not among them.
-    ``smallest_dose`` is the bias in log odds or nats that is found with a power of 80 %, between the doses tried by linear
-    interpolation, ``smallest_value`` the ground truth there (its mean where none is known). ``findable`` is the distance from
-    the neutral value that is found with that power by the width of intervals without bias alone, (t.975 + t.8) SE, whatever was
-    tried.
+    ``mistakes`` names those under which it is more than the bar; ``claimed`` is the greatest share that would be called
+    biased by at least what matters. ``tried`` has the false alarms under each nuisance, ``not_tried`` the nuisances
+    that are not among them. ``smallest_dose`` is the bias in log odds or nats that is found with a power of 80 %,
+    between the doses tried by linear interpolation, ``smallest_value`` the ground truth there (its mean where none is
+    known). ``findable`` is the distance from the neutral value that is found with that power by the width of intervals
+    without bias alone, (t.975 + t.8) SE, whatever was tried.
 
-    The ``verdict`` is "descriptive", with the ``reason``, where the seeds speak against a bar at the level :data:`ALPHA`; "passed"
-    where they also exclude, at that level, that more than :data:`EXCLUDED` of models without bias are called biased; else
-    "undecided". A model is called biased by its interval and the smallest effect that matters, or, of a metric without one,
-    by what is significant: what moves a metric by less than matters makes no false verdict, and is named.
+    The ``verdict`` is "descriptive", with the ``reason``, where the seeds speak against a bar at the level
+    :data:`ALPHA`; "passed" where they also exclude, at that level, that more than :data:`EXCLUDED` of models without
+    bias are called biased; else "undecided". A model is called biased by its interval and the smallest effect that
+    matters, or, of a metric without one, by what is significant: what moves a metric by less than matters makes no
+    false verdict, and is named.
     """
     keys = ["benchmark", "protocol", "data", "study", "tasks", "metric", "of"]
     rows = [
@@ -149,7 +153,8 @@ def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFr
 
 
 def with_blind_spots(table: pd.DataFrame) -> pd.DataFrame:
-    """:func:`cards` with those of headlines that have a blind spot of no known limit "descriptive": few clusters hide it."""
+    """:func:`cards` with those of headlines that have a blind spot of no known limit "descriptive": few clusters hide
+    it."""
     closed = [
         any(each.metric == metric and each.closed_by for each in spec_view(str(benchmark), "studies").headlines)
         for benchmark, metric in zip(table["benchmark"], table["metric"], strict=True)
@@ -204,7 +209,8 @@ def undecided(settings: pd.DataFrame) -> dict[str, set[str]]:
 
 
 def _called(fair: pd.DataFrame) -> pd.Series:
-    """Share of models that would be called biased, by setting: beyond what matters, or significant where nothing does."""
+    """Share of models that would be called biased, by setting: beyond what matters, or significant where nothing
+    does."""
     claimed = fair["claimed"].dropna()
     return fair["found"].dropna() if claimed.empty else claimed
 
@@ -215,7 +221,8 @@ def _open(fair: pd.DataFrame) -> list[str]:
 
 
 def _above(shares: pd.Series, seeds: pd.Series) -> list[str]:
-    """Settings whose share is above the bar by more than chance, as many tests as there are: the level is shared out (Bonferroni)."""
+    """Settings whose share is above the bar by more than chance, as many tests as there are: the level is shared out
+    (Bonferroni)."""
     level = ALPHA / max(len(shares), 1)
     return [
         str(name)
@@ -311,7 +318,8 @@ _CARDS_SHOWN = {
 
 
 def as_markdown(table: pd.DataFrame) -> str:
-    """docs/validity-tables.md from :func:`cards`, or the file that ships: the nuisances, and the cards of each benchmark."""
+    """docs/validity-tables.md from :func:`cards`, or the file that ships: the nuisances, and the cards of each
+    benchmark."""
     parts = [_HEAD, "## Nuisances\n"]
     lines = [(each.kind, name, each.sentence) for name, each in NUISANCES.items()]
     parts.append(markdown(pd.DataFrame(lines, columns=["class", "nuisance", "what the model does"])))

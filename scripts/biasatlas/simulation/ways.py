@@ -18,5 +18,6 @@ _WAYS: dict[str, Callable[..., pd.DataFrame]] = {
 
 
 def measure(study: Study, setting: str, bench: Harness, seeds: int) -> pd.DataFrame:
-    """As :func:`biasatlas.simulation.experiment.run`, in the study's way, for so many ``seeds``; ``bench`` has what it asks."""
+    """As :func:`biasatlas.simulation.experiment.run`, in the study's way, for so many ``seeds``; ``bench`` has what it
+    asks."""
     return _WAYS[study.by](study, setting, bench.under(study.nuisance(setting)), study.seeds(setting, seeds))

@@ -1,10 +1,11 @@
-"""What may be said of answers that are analysed more than once: error spending (Lan and DeMets 1983), repeated p-values.
+"""What may be said of answers that are analysed more than once: error spending (Lan and DeMets 1983), repeated
+p-values.
 
 Answers come in rounds, and each round is analysed. At 5 % a round, three models in twenty without bias would be called
 biased at some round. So the error is spent, bit by bit (:func:`spending`). What a round may add gives the level
-of its tests and of its interval, by the recursion of Armitage, McPherson and Rowe (1969) from the information (1 / SE^2) that
-each analysis was measured to have. The items of a round are among those of the next, so that what comes in between is
-independent of what was there, also of clusters that both have.
+of its tests and of its interval, by the recursion of Armitage, McPherson and Rowe (1969) from the information (1 /
+SE^2) that each analysis was measured to have. The items of a round are among those of the next, so that what comes in
+between is independent of what was there, also of clusters that both have.
 """
 
 import math
@@ -20,14 +21,16 @@ from biasatlas.stats import Array
 
 #: Nodes of the quadrature; with 96 boundaries are exact to four digits.
 _NODES = 96
-#: Measured information falls where an error was estimated too small before; an analysis counts as at least so many times the last.
+#: Measured information falls where an error was estimated too small before; an analysis counts as at least so many
+#: times the last.
 _GAIN = 1.02
 #: P-values below this are of no use to anybody, and cannot be told apart.
 _LEAST = 1e-14
 
 
 class Analysis(NamedTuple):
-    """One interim analysis of an estimate: when a ``share`` of the items (above 0, at most 1) was asked, with ``information`` 1 / SE^2."""
+    """One interim analysis of an estimate: when a ``share`` of the items (above 0, at most 1) was asked, with
+    ``information`` 1 / SE^2."""
 
     share: float
     information: float
@@ -36,14 +39,15 @@ class Analysis(NamedTuple):
 def spending(share: float) -> float:
     """How much of the error is spent by a share of the items.
 
-    By its root plain biases would take least items, but with few clusters, where Student's t makes low levels dear, too little
-    would be left for the end: rounds of 25 clusters would find 8 % less than asking once, and so find 2 %.
+    By its root plain biases would take least items, but with few clusters, where Student's t makes low levels dear, too
+    little would be left for the end: rounds of 25 clusters would find 8 % less than asking once, and so find 2 %.
     """
     return share**0.875
 
 
 def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float] = spending) -> list[float]:
-    """The two-sided level of each of ``analyses`` (shares rising), with which all of them err in ``total`` of null cases.
+    """The two-sided level of each of ``analyses`` (shares rising), with which all of them err in ``total`` of null
+    cases.
 
     ``spent`` maps a share of the items to the share of the error that is spent by then, 0 to 1 and rising.
     """
@@ -86,7 +90,8 @@ def level(analyses: Sequence[Analysis], total: float) -> float:
 
 
 def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
-    """The least total error at which ``p`` at the last of ``analyses`` would be beyond chance, at least ``p``; missing stays so."""
+    """The least total error at which ``p`` at the last of ``analyses`` would be beyond chance, at least ``p``; missing
+    stays so."""
     if not analyses or math.isnan(p):
         return p
     now, before = (spending(each.share) for each in (analyses[-1], (Analysis(0.0, 0.0), *analyses)[-2]))
@@ -106,10 +111,11 @@ def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
 def expected(
     analyses: Sequence[Analysis], dfs: Sequence[float], bias: float, smallest: float, total: float, draws: int = 4000
 ) -> tuple[float, float]:
-    """The share of the items that a verdict takes on average at a true ``bias``, and the chance (0 to 1) that there is one.
+    """The share of the items that a verdict takes on average at a true ``bias``, and the chance (0 to 1) that there is
+    one.
 
-    ``dfs`` are Student's degrees of freedom at each of ``analyses``; ``total`` is the error that may be spent. Values of
-    nested rounds are simulated: their sum of scores grows by independent normal steps.
+    ``dfs`` are Student's degrees of freedom at each of ``analyses``; ``total`` is the error that may be spent. Values
+    of nested rounds are simulated: their sum of scores grows by independent normal steps.
     """
     information = np.maximum.accumulate([each.information for each in analyses])
     steps = np.random.default_rng(1).normal(size=(draws, len(analyses)))

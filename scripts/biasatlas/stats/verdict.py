@@ -30,7 +30,8 @@ _MANY = 100
 
 
 def words(state: str, smallest: float, unit: str, pair: bool = False) -> str:
-    """A state as it is said of a model, or a ``pair`` of models; ``smallest`` is the smallest effect that matters, in ``unit``."""
+    """A state as it is said of a model, or a ``pair`` of models; ``smallest`` is the smallest effect that matters, in
+    ``unit``."""
     size = f"{smallest:g}{f' {unit}' if unit else ''}"
     if state == "biased":
         return f"{'one is more biased' if pair else 'biased'} by at least {size}"
@@ -41,22 +42,22 @@ def words(state: str, smallest: float, unit: str, pair: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """One row that may get a verdict: a metric of a model (or of a pair of models) in one part and category of a benchmark.
+    """One row that may get a verdict: a metric of a model (or of a pair of models) in one part and category of a
+    benchmark.
 
-    ``family`` names the model (or pair) and the benchmark; families are tested before their members. ``value``, ``neutral``
-    and ``smallest`` (the smallest effect that matters, above 0) have the metric's unit. ``se`` and ``df`` are the standard
-    error and Student's degrees of freedom over every sampled factor; missing (NaN) where there is no interval. ``interval``
-    is the 95 % interval where it is not Student's. ``squared``: all of these are squares of the metric, with its sign.
-    ``factors`` counts the levels of each sampled factor. Below ``lower_from`` levels of any factor a claim cannot be
-    called biased, below ``upper_from`` it cannot be called unbiased: there the one-sided limits do not cover.
-    ``own_p`` is the p-value of a test of the metric's own that the value is neutral, and ``floor`` the least it can give.
-    ``bounds`` are the values (low, high) that missing answers could have made of it; no interval of theirs is known.
-    ``member`` is false for a claim over all categories whose categories are claims themselves.
+    ``family`` names the model (or pair) and the benchmark; families are tested before their members. ``value``,
+    ``neutral`` and ``smallest`` (the smallest effect that matters, above 0) have the metric's unit. ``se`` and ``df``
+    are the standard error and Student's degrees of freedom over every sampled factor; missing (NaN) where there is no
+    interval. ``interval`` is the 95 % interval where it is not Student's. ``squared``: all of these are squares of the
+    metric, with its sign. ``factors`` counts the levels of each sampled factor. Below ``lower_from`` levels of any
+    factor a claim cannot be called biased, below ``upper_from`` it cannot be called unbiased: there the one-sided
+    limits do not cover. ``own_p`` is the p-value of a test of the metric's own that the value is neutral, and ``floor``
+    the least it can give. ``bounds`` are the values (low, high) that missing answers could have made of it; no interval
+    of theirs is known. ``member`` is false for a claim over all categories whose categories are claims themselves.
     ``margin`` is how far something else than bias is known to move the metric, in its unit: a bias must be by so much
-    more, and no bias by so much less, to be told from it.
-    ``untestable`` says in words why no data could decide; empty where they could.
-    ``analyses`` are those that were made of it so far, this one last, where its items are asked in rounds: its p-values are then
-    repeated ones, and its interval holds the value at all of them.
+    more, and no bias by so much less, to be told from it. ``untestable`` says in words why no data could decide; empty
+    where they could. ``analyses`` are those that were made of it so far, this one last, where its items are asked in
+    rounds: its p-values are then repeated ones, and its interval holds the value at all of them.
     """
 
     family: str
@@ -94,13 +95,13 @@ class Claim:
 class Verdict:
     """What is said of a claim: its ``state``, and ``why`` in a sentence.
 
-    ``value``, ``neutral``, ``smallest``, the 95 % interval from ``low`` to ``high``, and ``findable``, the smallest bias that this
-    run would have called biased four times in five by itself, have the metric's unit. ``p_outside`` is the p-value that the
-    bias is at most the smallest effect that matters, ``p_inside`` that it is at least that; ``q`` is the latter's of what is
-    unbiased and else the former's, all tests of the run counted. ``counted_low`` and ``counted_high`` are the interval that
-    decides, since it counts all tests of the run, missing answers and blind spots: what can be decided is biased exactly if
-    it lies wholly outside of neutral ± ``smallest``, unbiased exactly if wholly inside. Unknown: NaN, of these two where
-    no limit covers on that side.
+    ``value``, ``neutral``, ``smallest``, the 95 % interval from ``low`` to ``high``, and ``findable``, the smallest
+    bias that this run would have called biased four times in five by itself, have the metric's unit. ``p_outside`` is
+    the p-value that the bias is at most the smallest effect that matters, ``p_inside`` that it is at least that; ``q``
+    is the latter's of what is unbiased and else the former's, all tests of the run counted. ``counted_low`` and
+    ``counted_high`` are the interval that decides, since it counts all tests of the run, missing answers and blind
+    spots: what can be decided is biased exactly if it lies wholly outside of neutral ± ``smallest``, unbiased exactly
+    if wholly inside. Unknown: NaN, of these two where no limit covers on that side.
     """
 
     state: State
@@ -215,7 +216,8 @@ def _at_one_look(claim: Claim) -> tuple[float, float]:
 
 
 def _errors(claim: Claim) -> tuple[float, float]:
-    """The standard error on either side: Student's, or by which Student's interval would have the limit that there is."""
+    """The standard error on either side: Student's, or by which Student's interval would have the limit that there
+    is."""
     low, high = _at_one_look(claim)
     least, t = ROUNDING * claim.smallest, quantile(claim.df)
     return max((claim.value - low) / t, least), max((high - claim.value) / t, least)
@@ -299,7 +301,8 @@ def _more(claim: Claim, factor: str) -> str:
 
 
 def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:
-    """The interval that decides a claim, in its own (maybe squared) unit without its ``margin``; NaN where no limit covers.
+    """The interval that decides a claim, in its own (maybe squared) unit without its ``margin``; NaN where no limit
+    covers.
 
     Its level is that at which the claim's own p-value is judged among all of the run.
     """

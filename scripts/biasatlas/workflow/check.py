@@ -86,7 +86,10 @@ def samples_choices(entry: Entry) -> bool:
 def in_rounds(row: Mapping[str, Any], items: int, first: Mapping[str, Any]) -> str:
     """The remark of a ``row`` that is asked in rounds, whose first, of so many ``items``, has a row of its own."""
     cost = f" and may cost {first['cost']:.4f} {first['currency']}" if first.get("cost") is not None else ""
-    said = f"asked in rounds: the first has {items} items, {first['requests']} requests{cost}; this is what all may come to"
+    said = (
+        f"asked in rounds: the first has {items} items, {first['requests']} requests{cost}; this is what all may come "
+        "to"
+    )
     return "; ".join(filter(None, (row["remark"], said)))
 
 
@@ -137,10 +140,11 @@ def accept(table: pd.DataFrame, limit: float) -> None:
 def budgets(
     table: pd.DataFrame, models: Mapping[str, Entry], spent: Callable[[str], float], rounds: Sequence[str] = ()
 ) -> tuple[str, bool]:
-    """A line for each endpoint of a run, its highest cost against its budget and what was ``spent``; whether all are kept.
+    """A line for each endpoint of a run, its highest cost against its budget and what was ``spent``; whether all are
+    kept.
 
-    Answers that are in the store are counted as if they had to be paid for again. Benchmarks that are asked in ``rounds``
-    end where the budget does.
+    Answers that are in the store are counted as if they had to be paid for again. Benchmarks that are asked in
+    ``rounds`` end where the budget does.
     """
     lines, kept = [], True
     of_model = costs(table)

@@ -69,7 +69,8 @@ _TYPES = {"i": "sc:Integer", "u": "sc:Integer", "f": "sc:Float", "b": "sc:Boolea
 def write_crate(config: Config, tables: Sequence[Path]) -> str:
     """The crate of a run: its tables and what each was made from, the workflow, the configuration, data and models.
 
-    What every `X.json` beside a table says of data, models and versions is in the crate once; the files themselves are, too.
+    What every `X.json` beside a table says of data, models and versions is in the crate once; the files themselves are,
+    too.
     """
     results = Path(config.results)
     origins = [provenance.read(path.with_suffix(".json")) for path in tables]
@@ -184,7 +185,8 @@ def _models(config: Config, origins: Iterable[Mapping[str, Any]]) -> Iterator[di
 
 
 def write_croissant(config: Config, tables: Sequence[Path]) -> str:
-    """The tables of a run, and questions that it constructed, as a data set: each file with its checksum and typed columns."""
+    """The tables of a run, and questions that it constructed, as a data set: each file with its checksum and typed
+    columns."""
     results = Path(config.results)
     made = [results / "construction" / "dataset" / name for name in DATASET]
     files = [*tables, *(path for path in made if path.is_file())]

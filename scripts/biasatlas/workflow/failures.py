@@ -1,7 +1,7 @@
 """What a failure leaves: a run whose job failed goes on with the tables, figures and report of all else.
 
-It is the same workflow once more, as a child of the failed run (:func:`go_on`). There, input functions leave out what is
-not there (:func:`steps`), and the report says what is missing and why (:func:`gaps`).
+It is the same workflow once more, as a child of the failed run (:func:`go_on`). There, input functions leave out what
+is not there (:func:`steps`), and the report says what is missing and why (:func:`gaps`).
 """
 
 import argparse
@@ -137,7 +137,8 @@ def reason(log: str) -> str:
 
 
 def go_on(logs: Iterable[str], arguments: Sequence[str]) -> None:
-    """Run the workflow once more as it was called (``arguments``), for what its failed jobs, as its ``logs`` have them, leave.
+    """Run the workflow once more as it was called (``arguments``), for what its failed jobs, as its ``logs`` have them,
+    leave.
 
     Nothing is done after an interruption, after the last level, or where no table or report was wanted.
     """

@@ -21,7 +21,8 @@ Role = Literal["model", "judge", "second_parser", "writer"]
 class ModelJobs:
     """What Snakemake asks of these jobs, as functions of their wildcards.
 
-    ``unchanged`` marks a folder whose time says nothing (``ancient``), ``local`` a path that is never on remote storage.
+    ``unchanged`` marks a folder whose time says nothing (``ancient``), ``local`` a path that is never on remote
+    storage.
     """
 
     def __init__(self, config: Config, paths: Paths, unchanged: Callable, local: Callable):
@@ -102,7 +103,8 @@ class ModelJobs:
         return {key: getattr(self.config.models[wildcards.model], key, None) for key in keys}
 
     def identity(self, role: Role) -> Callable:
-        """Param of: the fields of a model's entry that can change its answers, and the versions of what computes and reads them."""
+        """Param of: the fields of a model's entry that can change its answers, and the versions of what computes and
+        reads them."""
 
         def value(wildcards: Any) -> dict[str, Any]:
             benchmark = getattr(wildcards, "benchmark", None)

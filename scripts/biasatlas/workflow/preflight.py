@@ -1,4 +1,5 @@
-"""Whether a valid configuration can be carried out where it is: its paths, and something to measure in each benchmark."""
+"""Whether a valid configuration can be carried out where it is: its paths, and something to measure in each
+benchmark."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -18,7 +18,8 @@ from biasatlas.workflow.targets import Targets
 
 
 class Reads(NamedTuple):
-    """What a stage reads beside its input: shipped files by the steps that name them, options up to a stage, templates."""
+    """What a stage reads beside its input: shipped files by the steps that name them, options up to a stage,
+    templates."""
 
     resources: tuple[ReadingStep, ...] = ()
     options: Stage | None = None
@@ -44,8 +45,8 @@ STEPS: dict[StepName, Reads] = {
 class Steps:
     """The params of a rule's step, and the files that a step reads of what ships.
 
-    ``unchanged`` marks a folder whose time says nothing (``ancient``), ``local`` a path that is never on remote storage, and is
-    read where the run was started; ``source`` one that comes with the workflow to wherever a job runs.
+    ``unchanged`` marks a folder whose time says nothing (``ancient``), ``local`` a path that is never on remote
+    storage, and is read where the run was started; ``source`` one that comes with the workflow to wherever a job runs.
     Where wildcards have no protocol, the rule is one of published outputs, which stand under ``released``.
     """
 
@@ -106,7 +107,8 @@ class Steps:
         return dict(zip(names, map(File, self.ship(names)), strict=True))
 
     def cards(self) -> dict[str, Any]:
-        """Tree: the validity cards that ship and what they say; by benchmark, those beside its description and what each of its data is made from."""
+        """Tree: the validity cards that ship and what they say; by benchmark, those beside its description and what
+        each of its data is made from."""
         (shipped,) = self.shipped("simulation/cards.csv").items()
         beside: dict[str, tuple[File, list[str]]] = {}
         for name, run in self.config.benchmarks.items():
@@ -141,7 +143,8 @@ class Steps:
         return "released"
 
     def data(self, wildcards: Any) -> str:
-        """Which data a benchmark is run on: "full", another published set, "sample", the user's folder; "own copy" of prompts."""
+        """Which data a benchmark is run on: "full", another published set, "sample", the user's folder; "own copy" of
+        prompts."""
         if not hasattr(wildcards, "protocol"):
             return self.config.benchmarks[wildcards.benchmark].data
         return selection.measured_data(self.config, wildcards.benchmark, wildcards.protocol)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from biasatlas.benchmarks.comparisons.framings import Robustness
     from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
 
-#: ``neutral`` and ``smallest`` (the smallest effect that matters) have the ``unit``. ``item`` is the median item of those on the
-#: value's side; empty where items have no side.
+#: ``neutral`` and ``smallest`` (the smallest effect that matters) have the ``unit``. ``item`` is the median item of
+#: those on the value's side; empty where items have no side.
 KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why", "item")
 
 _NOTHING_LOST = Counts()
@@ -27,10 +27,11 @@ Key = tuple[str, str, str]
 
 
 def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str) -> list[Card]:
-    """The cards of a benchmark under its protocol; on the published data, where there are any, since few items hide mistakes.
+    """The cards of a benchmark under its protocol; on the published data, where there are any, since few items hide
+    mistakes.
 
-    Where its protocol has none, those of others: what a metric mistakes for bias it does under all. What it has passed under
-    one it has not under another, whose questions and intervals differ: such a card is "undecided".
+    Where its protocol has none, those of others: what a metric mistakes for bias it does under all. What it has passed
+    under one it has not under another, whose questions and intervals differ: such a card is "undecided".
     """
     all_of_it = [card for card in cards if card["benchmark"] == benchmark]
     own = [card for card in all_of_it if card["protocol"] == protocol]
@@ -45,8 +46,8 @@ def _elsewhere(card: Card) -> Card:
 def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: str) -> list[Card]:
     """Those of a benchmark's ``cards`` on a metric: of the category itself before all others.
 
-    Cards of other ``parts`` (tasks or contexts; none named: all) do not count, nor those that miss an interval for want of
-    clusters: such a row has none.
+    Cards of other ``parts`` (tasks or contexts; none named: all) do not count, nor those that miss an interval for want
+    of clusters: such a row has none.
     """
     mine = [
         card
@@ -68,7 +69,8 @@ def _names(card: Card, *columns: str) -> set[str]:
 
 
 def worst(cards: Sequence[Card]) -> str:
-    """What ``cards`` say together: "descriptive" if any does, else "passed" if all do, else (or without any) "undecided"."""
+    """What ``cards`` say together: "descriptive" if any does, else "passed" if all do, else (or without any)
+    "undecided"."""
     verdicts = {card["verdict"] for card in cards}
     if "descriptive" in verdicts:
         return "descriptive"
@@ -78,7 +80,8 @@ def worst(cards: Sequence[Card]) -> str:
 def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
     """Why the validity cards of a metric let nothing be claimed of it, in words; empty where all have passed.
 
-    Where placebos of the run say what else moves it (``own_null``) no card is needed, and only one that has failed counts.
+    Where placebos of the run say what else moves it (``own_null``) no card is needed, and only one that has failed
+    counts.
     """
     said = worst(cards)
     if said == "passed" or (own_null and said != "descriptive"):
@@ -100,7 +103,8 @@ def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evide
 
 
 def verdict_keys(verdict: Verdict, evidence: Evidence) -> dict[str, object]:
-    """The columns of a verdict that are the same in every row of a table: its ``unit``, what was declared, the words."""
+    """The columns of a verdict that are the same in every row of a table: its ``unit``, what was declared, the
+    words."""
     words = {"verdict": verdict.state, "why": verdict.why}
     return {"unit": evidence.unit, "neutral": verdict.neutral, "smallest": verdict.smallest, **words}
 
@@ -114,7 +118,8 @@ def verdict_rows(
     clusters: int,
     counts: Counts = _NOTHING_LOST,
 ) -> list[dict[str, object]]:
-    """Rows of a table: the value, called ``name``, with its interval (or the ``reason`` why it has none), and its tests."""
+    """Rows of a table: the value, called ``name``, with its interval (or the ``reason`` why it has none), and its
+    tests."""
     low, high = (math.nan, math.nan) if reason else (verdict.low, verdict.high)
     estimate = Estimate(verdict.value, low, high, n, clusters, reason)
     numbers = {part: getattr(verdict, part) for part in ("p_outside", "p_inside", "q", "findable")}
@@ -135,10 +140,11 @@ def findings_table(
 ) -> pd.DataFrame:
     """Every claim of a run under a protocol, judged among all of them.
 
-    A family is a model on a benchmark; its members are what it claims by category. What is over all categories is a member
-    only where no category can be decided, since opposed effects cancel in it; else it is looked at beside a family that
-    survives. Metrics whose validity card has not passed, or that have no known null, are untestable, for a reason in words.
-    ``robustness`` says of some claims, by (model, benchmark's name, key), how they fare under other framings.
+    A family is a model on a benchmark; its members are what it claims by category. What is over all categories is a
+    member only where no category can be decided, since opposed effects cancel in it; else it is looked at beside a
+    family that survives. Metrics whose validity card has not passed, or that have no known null, are untestable, for a
+    reason in words. ``robustness`` says of some claims, by (model, benchmark's name, key), how they fare under other
+    framings.
     """
     claims, about_them = [], []
     for run in runs:

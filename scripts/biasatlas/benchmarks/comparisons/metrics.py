@@ -4,9 +4,11 @@ from biasatlas.benchmarks.contract import Metric
 
 #: Table -> its caption.
 CAPTIONS = {
-    "pairs": "Every two models on the same items: the difference of each metric, and how many answers differ in direction",
+    "pairs": "Every two models on the same items: the difference of each metric, and how many answers differ in "
+    "direction",
     "findings": "What is said of each model once all tests of the run are counted",
-    "framings": "Each number under other framings of the questions, and how much of it is the model, the framing, the items, the draw",
+    "framings": "Each number under other framings of the questions, and how much of it is the model, the framing, the "
+    "items, the draw",
     "reliability": "How far each metric tells models apart, would come out again, and which metrics rank models alike",
 }
 FIGURE_CAPTION = "Differences of two models on the same items, with intervals"
@@ -33,14 +35,15 @@ METRICS = {
     "q": Metric(None, "the one that decided, all tests of the run counted; at most 0.05 where the verdict is not open"),
     "decides": Metric(
         None,
-        "the value, with the interval that counts all tests of the run, missing answers and blind spots: biased where it lies "
-        "beyond the smallest effect that matters, unbiased where within; an end is missing where no limit covers",
+        "the value, with the interval that counts all tests of the run, missing answers and blind spots: biased where "
+        "it lies beyond the smallest effect that matters, unbiased where within; an end is missing where no limit "
+        "covers",
     ),
     "findable": Metric(None, "the smallest effect that this run would have found four times in five, by itself"),
     "median_item": Metric(
         0.0,
-        "how far from neutral the answer to `item` lies, in the metric's unit: of the n items on the value's side as many lie "
-        "further away as nearer",
+        "how far from neutral the answer to `item` lies, in the metric's unit: of the n items on the value's side as "
+        "many lie further away as nearer",
     ),
     "reliability": Metric(None, "1: differences of models are no sampling error; 0: they are nothing else", "share"),
     "spread": Metric(None, "standard deviation between numbers that its source makes; in the metric's unit; 0: none"),

@@ -82,14 +82,16 @@ Key = tuple[str, str]
 
 
 def read_items(step: Step) -> pd.DataFrame:
-    """One row per question, a template crossed with a descriptor: fifty for each template, in the released file's order.
+    """One row per question, a template crossed with a descriptor: fifty for each template, in the released file's
+    order.
 
-    ``step.files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and, each
-    optional, ``Questions/*_more_contexts_questions*.csv`` (ten variations of the options for each template, with its row
-    number from 0 as ``id``), ``concept_lists/*.csv`` (for the concept's source) and ``data/descriptors.json``. A file of
-    the user's own under the name ``variations`` replaces the dataset's. ``data/Bias-Dataset.csv`` or its larger set, or the user's
-    copy under the name ``dataset``, has the questions filled (:func:`biasatlas.benchmarks.dbb.filled.add_filled`). ``step.resources`` holds ``dbb/descriptors.csv``, the
-    paper's Table 10. Columns (:data:`biasatlas.benchmarks.dbb.ITEM_COLUMNS`):
+    ``step.files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and,
+    each optional, ``Questions/*_more_contexts_questions*.csv`` (ten variations of the options for each template, with
+    its row number from 0 as ``id``), ``concept_lists/*.csv`` (for the concept's source) and ``data/descriptors.json``.
+    A file of the user's own under the name ``variations`` replaces the dataset's. ``data/Bias-Dataset.csv`` or its
+    larger set, or the user's copy under the name ``dataset``, has the questions filled
+    (:func:`biasatlas.benchmarks.dbb.filled.add_filled`). ``step.resources`` holds ``dbb/descriptors.csv``, the paper's
+    Table 10. Columns (:data:`biasatlas.benchmarks.dbb.ITEM_COLUMNS`):
 
     - ``item_id``: template, type and identity; ``template_id``; ``category``, ``type``, ``identity`` as in Table 10
     - ``concept_1``, ``concept_2``: what the options imply; ``bias_type``; ``source_id``: the item of another benchmark
@@ -99,13 +101,14 @@ def read_items(step: Step) -> pd.DataFrame:
     - ``descriptor_paper``, ``descriptor_file`` (missing without a file): text for the context, ``{name}`` where a name
       stands for any of Table 2; ``named`` says whether there is one; ``pronoun``: subject form, missing where it is the
       name's
-    - ``filled_context``, ``filled_option_1``, ``filled_option_2``, ``filled_name``, ``filled_samples``: as the authors filled it
+    - ``filled_context``, ``filled_option_1``, ``filled_option_2``, ``filled_name``, ``filled_samples``: as the authors
+      filled it
     - ``row``: the question's position among its template's fifty in the released file, from 0
     - ``fault``: what makes the template unusable, ``fault_sg`` its variations, ``fault_descriptor`` the released file's
       descriptor; empty if nothing. Such a question is not asked, and its scores are "failed".
 
-    Raises :class:`UserError` for a missing file or column, unreadable JSON, when no template is usable, or when the user's
-    own variations fit none of them.
+    Raises :class:`UserError` for a missing file or column, unreadable JSON, when no template is usable, or when the
+    user's own variations fit none of them.
     """
     files = step.files
     path, templates = _read_templates(files)
@@ -223,8 +226,8 @@ def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]
     """(concept 1, concept 2) -> id of the item it was made from, "sofa/17" or "bbq/Age/0" for example.
 
     The concept list has ids of four data sets side by side. A hash is StereoSet's; a number is SOFA's where targets are
-    listed, CrowS-Pairs' where the explanation speaks of its sentences, else BBQ's, whose explanations speak of questions.
-    Anything else is a concept of the user's own.
+    listed, CrowS-Pairs' where the explanation speaks of its sentences, else BBQ's, whose explanations speak of
+    questions. Anything else is a concept of the user's own.
     """
     path = _find(files, _CONCEPTS)
     if path is None:

@@ -1,7 +1,8 @@
-"""Replies to DBB's questions as choice responses: GPT-4o's, which the authors published, or a user's own in that layout.
+"""Replies to DBB's questions as choice responses: GPT-4o's, which the authors published, or a user's own in that
+layout.
 
-The files of the authors' zip could not be seen when this was written. So a file is told by its columns: those that say which
-question a row is (:data:`biasatlas.benchmarks.dbb.filled.CONTENT`), and one more, with a reply or a choice.
+The files of the authors' zip could not be seen when this was written. So a file is told by its columns: those that say
+which question a row is (:data:`biasatlas.benchmarks.dbb.filled.CONTENT`), and one more, with a reply or a choice.
 """
 
 import ast
@@ -41,14 +42,14 @@ def import_responses(step: Step) -> pd.DataFrame:
 def read_replies(step: Step) -> pd.DataFrame:
     """A response for each request, from CSV or JSON files, or a zip of them, that hold questions and replies.
 
-    A row is matched by what it says, never by its place. Its reply is a text, parsed as the protocol says, a letter, or a list
-    of either; several rows of a question, and several columns that differ in their number (``reply_1``, ``reply_2``), are draws.
-    The probability of an option is its frequency among a question's draws. A request without a row is "failed", one in the
-    other order of the options "not_applicable". The log says how many rows are no question, how many questions have another
-    number of draws than most, and which files have no such columns.
+    A row is matched by what it says, never by its place. Its reply is a text, parsed as the protocol says, a letter, or
+    a list of either; several rows of a question, and several columns that differ in their number (``reply_1``,
+    ``reply_2``), are draws. The probability of an option is its frequency among a question's draws. A request without a
+    row is "failed", one in the other order of the options "not_applicable". The log says how many rows are no question,
+    how many questions have another number of draws than most, and which files have no such columns.
 
-    Raises UserError where no file can be understood, and where a file's replies may be in several columns (``column`` names
-    one) or none of them names an option.
+    Raises UserError where no file can be understood, and where a file's replies may be in several columns (``column``
+    names one) or none of them names an option.
     """
     return _responses(step.files, step.items, step.requests, step.column)
 
@@ -78,7 +79,8 @@ def _responses(files: Mapping[str, Path], items: pd.DataFrame, requests: pd.Data
             strangers.append(f"{where}: {shown(row['Context'])}")
     if not draws:
         raise UserError(
-            f"{listed(files)}: none of {len(strangers)} rows is a question of DBB, first {strangers[0]}. Take its replies."
+            f"{listed(files)}: none of {len(strangers)} rows is a question of DBB, first {strangers[0]}. Take its "
+            "replies."
         )
     if strangers:
         logging.warning("%d rows are no question of DBB, left out, first %s", len(strangers), strangers[0])

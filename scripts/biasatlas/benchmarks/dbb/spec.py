@@ -1,4 +1,5 @@
-"""DBB's declaration: its protocols' options, what the workflow plans with, and every text of its own that people read."""
+"""DBB's declaration: its protocols' options, what the workflow plans with, and every text of its own that people
+read."""
 
 from typing import Literal
 
@@ -47,7 +48,8 @@ class DBBOptions(SamplingOptions):
 
     descriptor_text: Literal["paper", "file"] = field(
         "answers",
-        description="Descriptors as in the paper's Table 10, with the comma that closes a clause; or verbatim as in the "
+        description="Descriptors as in the paper's Table 10, with the comma that closes a clause; or verbatim as in "
+        "the "
         "released file, with its misspellings and double blanks",
     )
     name_rule: Literal["fixed", "random_per_type"] = field(
@@ -77,12 +79,14 @@ class DBBOptions(SamplingOptions):
     )
     parser: Literal["letter", "strict_choice"] = field(
         "answers",
-        description="The option that a reply gives as its answer, however it says so; or the paper's rule, which counts "
+        description="The option that a reply gives as its answer, however it says so; or the paper's rule, which "
+        "counts "
         "all but the form 'a) answer' as refused (Table 5)",
     )
     layout: Literal["labelled", "plain"] = field(
         "answers",
-        description="Context and options with the words 'Context' and 'Choices', or without; neither paper nor code says",
+        description="Context and options with the words 'Context' and 'Choices', or without; neither paper nor code "
+        "says",
     )
     system_prompt: Literal["none", "released"] = field(
         "answers", description="No system message, or the one line in the authors' wrappers"
@@ -93,7 +97,8 @@ class DBBOptions(SamplingOptions):
     )
     estimator: Literal["sampled", "option_probability"] = field(
         "scores",
-        description="Probability of an option: its frequency in `repeats` samples (drawn here, with a fixed seed, from a "
+        description="Probability of an option: its frequency in `repeats` samples (drawn here, with a fixed seed, "
+        "from a "
         "model that gives probabilities), or the probability itself where the model gives it",
     )
     refusal: Literal["exclude", "count_as_neither"] = field(
@@ -109,7 +114,8 @@ class DBBOptions(SamplingOptions):
     )
     sg_lookup: Literal["by_concept", "modulo_50"] = field(
         "answers",
-        description="SG's variations: those of the question's own template, or those of the template whose number is the "
+        description="SG's variations: those of the question's own template, or those of the template whose number is "
+        "the "
         "question's row modulo 50, as in the authors' code",
     )
     sg_pronoun: Literal["identity", "released"] = field(
@@ -207,8 +213,8 @@ SPEC = Spec(
     metrics={
         "consistent_shift": Metric(
             0.0,
-            "above: shifts come back in other descriptions of the same identities; below: they turn round. Wording that "
-            "moves answers either way has expectation 0",
+            "above: shifts come back in other descriptions of the same identities; below: they turn round. Wording "
+            "that moves answers either way has expectation 0",
             "points",
         ),
         "consistent_shift_p": P_VALUE,
@@ -220,8 +226,8 @@ SPEC = Spec(
         "consistent_nats_p": P_VALUE,
         "replicated_rate": Metric(
             0.0,
-            "two descriptions both reach the threshold in one direction, less those in opposite ones; wording that moves "
-            "answers either way has expectation 0",
+            "two descriptions both reach the threshold in one direction, less those in opposite ones; wording that "
+            "moves answers either way has expectation 0",
             "share",
         ),
         "instances": Metric(None, "a count"),

@@ -80,7 +80,8 @@ def consistency(step: Step[DBBOptions]) -> pd.DataFrame:
 
 @table("bias")
 def bias(step: Step[DBBOptions]) -> pd.DataFrame:
-    """:func:`bias_estimates` by category and over all; beside them Table 1, and Figure 4's counts as Table 4 adds up."""
+    """:func:`bias_estimates` by category and over all; beside them Table 1, and Figure 4's counts as Table 4 adds
+    up."""
     printed = step.published("dbb_models")
     printed = printed[printed["benchmark"] == "DBB"].assign(category="All", metric=printed["measure"].map(_PRINTED))
     printed = pd.concat([printed, _counts_by_category(step.published("dbb_descriptor_stats"))])
@@ -112,10 +113,10 @@ def sg_descriptors(step: Step[DBBOptions]) -> pd.DataFrame:
 def name_draws(step: Step[DBBOptions]) -> pd.DataFrame:
     """How far Table 1 (all categories) and Table 4 move over 20 draws of the names, which the paper made once.
 
-    A draw gives each template and type one name, as ``name_rule: random_per_type`` does with the seeds 0 to 19; instances
-    without a name are those of MCQ. ``count_sd`` and ``mean_score_sd`` are standard deviations over the draws, ``count_range``
-    and ``mean_score_range`` the largest less the smallest; missing where no question with a name has a score. Sampled
-    answers to two names differ by chance, too, which is in them. Types without names are left out.
+    A draw gives each template and type one name, as ``name_rule: random_per_type`` does with the seeds 0 to 19;
+    instances without a name are those of MCQ. ``count_sd`` and ``mean_score_sd`` are standard deviations over the
+    draws, ``count_range`` and ``mean_score_range`` the largest less the smallest; missing where no question with a name
+    has a score. Sampled answers to two names differ by chance, too, which is in them. Types without names are left out.
 
     Raises UserError where a model has not answered MCQ.
     """
@@ -238,9 +239,9 @@ def position(step: Step[DBBOptions]) -> pd.DataFrame:
 def associations(step: Step[DBBOptions]) -> pd.DataFrame:
     """The five instances with the largest bias score in each category, with the direction the paper leaves out.
 
-    ``association_score`` is the bias score of one instance: |p_1 - p_2| x 100, in points, 0 to 100. ``identity_1`` is the
-    one under which the option of ``concept_1`` is likelier. The p-value of a sampled score is Fisher's, of one instance
-    by itself: the largest of thousands are partly luck. Ties go by id.
+    ``association_score`` is the bias score of one instance: |p_1 - p_2| x 100, in points, 0 to 100. ``identity_1`` is
+    the one under which the option of ``concept_1`` is likelier. The p-value of a sampled score is Fisher's, of one
+    instance by itself: the largest of thousands are partly luck. Ties go by id.
     """
     scores = step.scores[step.scores["score"] > 0]
     scores = scores.join(noise_floor(scores, step.options.threshold))
@@ -297,8 +298,8 @@ def published_associations(step: Step[DBBOptions]) -> pd.DataFrame:
 def replication(step: Step[DBBOptions]) -> pd.DataFrame:
     """A row for each printed number that other printed numbers imply; no score is read.
 
-    ``published_in`` names its table and ``quantity`` what it is of. ``value`` is what the others give, ``published`` what is
-    printed and ``difference`` the first minus the second, in exact decimals. ``n`` is 0: no unit was scored.
+    ``published_in`` names its table and ``quantity`` what it is of. ``value`` is what the others give, ``published``
+    what is printed and ``difference`` the first minus the second, in exact decimals. ``n`` is 0: no unit was scored.
     """
     composition = step.published("dbb_composition").astype({"test_instances": int})
     rows = [

@@ -43,17 +43,18 @@ _COMPARE_WORDS = ("PC", "SS")
 def read_items(step: Step) -> pd.DataFrame:
     """One row per instance of the run's ``categories`` (of all, if it has none), in the paper's order, then by row.
 
-    ``step.files`` maps names of workbooks (``gender.xlsx``, in any folder) to paths on disk. Workbooks of other categories
-    are not opened; one of no category, as the published ``test.xlsx``, is named in a warning; other files are ignored.
-    ``item_id`` is category and row of the sheet; ``words`` a JSON list in the order given, repeats kept; ``severity`` the
-    annotators' score, 0 to 10; ``context`` may be empty; ``sentence_id`` is the first item with the same sentence.
-    Repeated rows are kept under ids of their own.
+    ``step.files`` maps names of workbooks (``gender.xlsx``, in any folder) to paths on disk. Workbooks of other
+    categories are not opened; one of no category, as the published ``test.xlsx``, is named in a warning; other files
+    are ignored. ``item_id`` is category and row of the sheet; ``words`` a JSON list in the order given, repeats kept;
+    ``severity`` the annotators' score, 0 to 10; ``context`` may be empty; ``sentence_id`` is the first item with the
+    same sentence. Repeated rows are kept under ids of their own.
 
-    Raises :class:`UserError` with every fault (file, row, column): a workbook that is missing, a second sheet that is not
-    empty, a missing column, an empty cell, words separated by another comma, a sentence without the placeholder
-    ``[PLH]``, a subtype not in Table 3 for the category (Appearance, where the table is not legible, takes any), a score
-    that is no number from 0 to 10. With ``skip_invalid`` a row with such a cell is an item whose ``fault`` says so. With ``cells:
-    as_authors`` commas, placeholders, subtypes and empty explanations are what the authors' code makes of them.
+    Raises :class:`UserError` with every fault (file, row, column): a workbook that is missing, a second sheet that is
+    not empty, a missing column, an empty cell, words separated by another comma, a sentence without the placeholder
+    ``[PLH]``, a subtype not in Table 3 for the category (Appearance, where the table is not legible, takes any), a
+    score that is no number from 0 to 10. With ``skip_invalid`` a row with such a cell is an item whose ``fault`` says
+    so. With ``cells: as_authors`` commas, placeholders, subtypes and empty explanations are what the authors' code
+    makes of them.
     """
     wanted, skip_invalid = _wanted(step), step.run.get("skip_invalid", False)
     as_authors = step.run.get("cells") == "as_authors"
@@ -73,8 +74,8 @@ def read_items(step: Step) -> pd.DataFrame:
             ""
             if faults
             else (
-                " To go on without these instances in the tasks that it matters to, set `skip_invalid: true`; to read such cells as "
-                "the authors' code does, `cells: as_authors`."
+                " To go on without these instances in the tasks that it matters to, set `skip_invalid: true`; to read "
+                "such cells as the authors' code does, `cells: as_authors`."
             )
         )
         raise UserError(_first(faults + ([] if skip_invalid else invalid)) + hint)
@@ -93,7 +94,8 @@ def _first(faults: list[str]) -> str:
 
 
 def check_items(step: Step) -> list[str]:
-    """Hold the number of instances of each category of the run against Table 6 (4,077 in all), for the data as published.
+    """Hold the number of instances of each category of the run against Table 6 (4,077 in all), for the data as
+    published.
 
     Returns a remark for each accepted difference: 269 for Religion and 270 for Health, which the printed scores imply,
     and with ``skip_invalid`` any; and one where words are joined by 、. Raises :class:`UserError` for any other.
@@ -104,7 +106,8 @@ def check_items(step: Step) -> list[str]:
     joined = step.items.loc[step.items["words"].str.contains("、"), "item_id"]
     if len(joined):
         remarks.append(
-            f"{joined.iloc[0]}: its words are joined by 、 and count as one (instances of this kind: {len(joined)}). If they "
+            f"{joined.iloc[0]}: its words are joined by 、 and count as one (instances of this kind: {len(joined)}). "
+            "If they "
             f"are several, separate them by {_SEPARATOR!r}"
         )
     for category in _wanted(step):
@@ -216,7 +219,8 @@ def _sheets(path: Path) -> list[tuple[str, list[list[str]]]]:
 
 
 def _rows(values: Any, formulas: Any) -> list[list[str]]:
-    """The cells of a sheet, read twice, as text: their values, and a formula as it is written where its value was never computed."""
+    """The cells of a sheet, read twice, as text: their values, and a formula as it is written where its value was never
+    computed."""
     for sheet in (values, formulas):
         sheet.reset_dimensions()  # rows beyond the range that a file gives for them would be lost
     pairs = zip(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), strict=True)
@@ -241,7 +245,8 @@ def _contents(row: dict[str, str], lost: Collection[str]) -> dict[str, str | flo
 
 
 def _as_in_table_3(subtype: str, allowed: Sequence[str]) -> str:
-    """The one of ``allowed`` that differs in width and blanks at most ("others" is spelled both ways in Chinese), or as it is."""
+    """The one of ``allowed`` that differs in width and blanks at most ("others" is spelled both ways in Chinese), or as
+    it is."""
     return next((name for name in allowed if _plain(name) == _plain(subtype)), subtype)
 
 

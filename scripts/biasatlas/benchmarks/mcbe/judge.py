@@ -32,13 +32,14 @@ def rubric(resources: Resources) -> pd.DataFrame:
 def build_judge_requests(step: Step[McBEOptions]) -> pd.DataFrame:
     """Four requests to the judge for every analysis: one per criterion of the rubric, by answer and repeat.
 
-    ``request_id`` is that of the analysis, its repeat and the criterion, which is a column of its own, too. Refusals and
-    empty analyses are left out under ``ba_refused`` exclude, failed ones always. Under ``judge_answers`` exact the
+    ``request_id`` is that of the analysis, its repeat and the criterion, which is a column of its own, too. Refusals
+    and empty analyses are left out under ``ba_refused`` exclude, failed ones always. Under ``judge_answers`` exact the
     requests are of kind choice over the criterion's scores in halves, else of kind generation.
 
-    The step's ``judgements`` are the judge's responses so far: a request with fewer readable replies than ``judge_grades`` comes back with
-    one more repeat, up to ``judge_attempts``; the others as they were. Answering from the store, only the new repeats are
-    asked. When the requests come back as they were, the judge is done. No rows: there is nothing to judge.
+    The step's ``judgements`` are the judge's responses so far: a request with fewer readable replies than
+    ``judge_grades`` comes back with one more repeat, up to ``judge_attempts``; the others as they were. Answering from
+    the store, only the new repeats are asked. When the requests come back as they were, the judge is done. No rows:
+    there is nothing to judge.
     """
     if step.task != "BA":
         raise ValueError(f"task {step.task} has no judge")
@@ -109,10 +110,12 @@ def score_labels(max_score: int) -> list[str]:
 
 
 def read_judgements(judgements: pd.DataFrame, options: McBEOptions, resources: Resources) -> pd.DataFrame:
-    """A row per judge request: ``request_id``, ``criterion``, ``score`` and ``outcome``, "ok" or why the score is missing.
+    """A row per judge request: ``request_id``, ``criterion``, ``score`` and ``outcome``, "ok" or why the score is
+    missing.
 
-    Of sampled replies the first ``judge_grades`` that can be read count, and must agree: else the outcome is "ambiguous", as of a
-    reply with several grades. Of probabilities the score is the expectation over the readable mass.
+    Of sampled replies the first ``judge_grades`` that can be read count, and must agree: else the outcome is
+    "ambiguous", as of a reply with several grades. Of probabilities the score is the expectation over the readable
+    mass.
     """
     grades = _grades(judgements, options, resources)
     read = grades[grades["score"].notna()]
@@ -130,7 +133,8 @@ def read_judgements(judgements: pd.DataFrame, options: McBEOptions, resources: R
 
 
 def _grades(judgements: pd.DataFrame, options: McBEOptions, resources: Resources) -> pd.DataFrame:
-    """A row per judgement, by request and repeat: ``criterion``, its ``score`` (missing without one) and ``outcome``."""
+    """A row per judgement, by request and repeat: ``criterion``, its ``score`` (missing without one) and
+    ``outcome``."""
     maxima = dict(rubric(resources).set_index("criterion")["max_score"])
     judgements = judgements.sort_values(["request_id", "repeat"], kind="stable")
     criteria = [request_id.rpartition("/")[2] for request_id in judgements["request_id"]]
@@ -157,7 +161,8 @@ def _expected_score(status: str, probabilities: str, top: int) -> float | str:
 
 
 def _stated_score(status: str, text: str, top: int, judge_parse: str) -> float | str:
-    """The number that a reply gives, or why there is none; as released (first_integer) whatever its value, else 0 to ``top``."""
+    """The number that a reply gives, or why there is none; as released (first_integer) whatever its value, else 0 to
+    ``top``."""
     return number(judge_parse, text, top) if status in ("ok", "truncated") else status
 
 

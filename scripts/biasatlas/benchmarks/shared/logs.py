@@ -1,8 +1,8 @@
 """Logs of other harnesses as rows that say what was shown and what came back, whichever harness wrote them.
 
 lm-evaluation-harness (``samples_*.jsonl``), Inspect (``.eval``, ``.json``), HELM (``scenario_state.json``), EuroEval
-(``*-model-outputs.json``) and the instances of Every Eval Ever are told by their content. Letters mean what the log itself shows
-beside them, never the order of our items.
+(``*-model-outputs.json``) and the instances of Every Eval Ever are told by their content. Letters mean what the log
+itself shows beside them, never the order of our items.
 """
 
 import hashlib
@@ -55,8 +55,8 @@ class Logged:
 def read_logs(files: Mapping[str, Path], what: str, column: str = "") -> list[Logged]:
     """The questions of all logs among ``files``; ``column`` names one of several filters of lm-evaluation-harness.
 
-    Raises UserError for a file that is no log, one that is cut short or of a run that failed, and where the mean that the harness
-    states is not that of its questions.
+    Raises UserError for a file that is no log, one that is cut short or of a run that failed, and where the mean that
+    the harness states is not that of its questions.
     """
     rows: list[Logged] = []
     for name in sorted(files):
@@ -87,8 +87,9 @@ def read_logs(files: Mapping[str, Path], what: str, column: str = "") -> list[Lo
 
 def _no_log(path: Path, what: str) -> UserError:
     return UserError(
-        f"{path}: no log. {what} takes samples_*.jsonl of lm-evaluation-harness (--log_samples), .eval or .json of Inspect, "
-        "scenario_state.json of HELM, *-model-outputs.json of EuroEval (--debug), or instances of Every Eval Ever (.jsonl)."
+        f"{path}: no log. {what} takes samples_*.jsonl of lm-evaluation-harness (--log_samples), .eval or .json of "
+        "Inspect, scenario_state.json of HELM, *-model-outputs.json of EuroEval (--debug), or instances of Every Eval "
+        "Ever (.jsonl)."
     )
 
 
@@ -113,7 +114,8 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _each(parse: Callable[[str, Any], Logged], rows: Iterable[tuple[str, Any]]) -> list[Logged]:
-    """What ``parse`` makes of each row. Raises UserError where a part of one is of another type than harnesses write."""
+    """What ``parse`` makes of each row. Raises UserError where a part of one is of another type than harnesses
+    write."""
     found = []
     for where, row in rows:
         try:
@@ -142,7 +144,8 @@ def letters(text: str) -> dict[str, str]:
 
 
 def _replied(reply: str, text: str) -> tuple[tuple[str, ...], str]:
-    """The options that ``text`` shows under letters, if any, and the one that a reply in words chooses; else the reply."""
+    """The options that ``text`` shows under letters, if any, and the one that a reply in words chooses; else the
+    reply."""
     under = letters(text)
     names = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(under)])
     if len(under) < 2 or set(under) != set(names):
@@ -158,7 +161,8 @@ def _lm_eval(path: Path, column: str) -> list[Logged]:
     filters = sorted({str(row.get("filter", "none")) for _, row in rows})
     if column not in filters and len(filters) > 1:
         raise UserError(
-            f"{path}: each sample is there under the filters {listed(filters)}. Name one as `column` in the model's entry."
+            f"{path}: each sample is there under the filters {listed(filters)}. Name one as `column` in the model's "
+            "entry."
         )
     wanted = column if column in filters else filters[0]
     return _each(_sample, (each for each in rows if str(each[1].get("filter", "none")) == wanted))
@@ -237,7 +241,8 @@ def _numbered(path: Path, samples: Any) -> list[tuple[str, Any]]:
 
 
 def _inspect(path: Path, header: dict[str, Any], samples: Iterable[tuple[str, Any]]) -> list[Logged]:
-    """Samples of Inspect. Where it shuffled, prompt, reply and answer stand in the data's order again, so letters do, too."""
+    """Samples of Inspect. Where it shuffled, prompt, reply and answer stand in the data's order again, so letters do,
+    too."""
     if header.get("status") != "success":
         raise UserError(
             f"{path}: the run ended with {shown(header.get('status'))}. Run it again, or `inspect eval-retry` it."
@@ -246,7 +251,8 @@ def _inspect(path: Path, header: dict[str, Any], samples: Iterable[tuple[str, An
     stated, known = _accuracy(header), [row.right for row in rows if row.right is not None]
     if stated is not None and known and abs(stated - np.mean(known)) > _ROUNDING:
         raise UserError(
-            f"{path}: the log states an accuracy of {stated:.4f}, and {np.mean(known):.4f} of its samples are right. Copy it again."
+            f"{path}: the log states an accuracy of {stated:.4f}, and {np.mean(known):.4f} of its samples are right. "
+            "Copy it again."
         )
     return rows
 

@@ -30,10 +30,12 @@ def clusters(items: pd.DataFrame, design: Mapping[str, Factor]) -> list[str]:
 
 
 def asking_order(items: pd.DataFrame, design: Mapping[str, Factor], seed: int = SEED) -> list[str]:
-    """The ``item_id`` of all ``items`` in an order of which every first part has its share of every category and cluster.
+    """The ``item_id`` of all ``items`` in an order of which every first part has its share of every category and
+    cluster.
 
     In a cluster, items are spread alike by every column of few values (a condition, a direction, where the answer
-    stands). Of a factor that is asked whole, its levels follow one another. The order depends on ``seed``, on names and on what is there, and not on the order of the rows.
+    stands). Of a factor that is asked whole, its levels follow one another. The order depends on ``seed``, on names and
+    on what is there, and not on the order of the rows.
     """
     ids = items["item_id"].astype(str)
     if whole := _whole(design):
@@ -52,7 +54,8 @@ def asking_order(items: pd.DataFrame, design: Mapping[str, Factor], seed: int = 
 
 
 def first_part(items: pd.DataFrame, design: Mapping[str, Factor], share: float) -> set[str]:
-    """The first items of the order, a ``share`` of all (above 0 to 1); of a factor that is asked whole, all of a level."""
+    """The first items of the order, a ``share`` of all (above 0 to 1); of a factor that is asked whole, all of a
+    level."""
     order = asking_order(items, design)
     part = items["item_id"].astype(str).isin(order[: math.ceil(share * len(order))])
     if whole := _whole(design):

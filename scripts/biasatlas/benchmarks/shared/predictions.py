@@ -19,7 +19,8 @@ MOST_STRANGERS = 0.05
 
 
 def one_file(files: Mapping[str, Path], suffix: str, what: str) -> Path:
-    """The one of ``files`` that ends with ``suffix``. Raises UserError, naming ``what`` is wanted, for none or several."""
+    """The one of ``files`` that ends with ``suffix``. Raises UserError, naming ``what`` is wanted, for none or
+    several."""
     matches = [name for name in files if name.endswith(suffix)]
     if len(matches) != 1:
         found = listed(matches) if matches else f"none among {len(files)} files"
@@ -35,8 +36,8 @@ def log_unknown(where: object, what: str, ids: Iterable[str], total: int | None 
     ids = list(dict.fromkeys(map(str, ids)))
     if total is not None and len(ids) > MOST_STRANGERS * total:
         raise UserError(
-            f"{where}: {len(ids)} of {total} {what} are no item's, first {ids[0]}, and at most {MOST_STRANGERS:.0%} may be. "
-            "Take the predictions, and as `data` the data that they are of."
+            f"{where}: {len(ids)} of {total} {what} are no item's, first {ids[0]}, and at most {MOST_STRANGERS:.0%} "
+            "may be. Take the predictions, and as `data` the data that they are of."
         )
     if total is not None:
         logging.info("%s: %d of %d %s are of items, %d of none", where, total - len(ids), total, what, len(ids))
@@ -47,7 +48,8 @@ def log_unknown(where: object, what: str, ids: Iterable[str], total: int | None 
 def read_own_responses(
     files: Mapping[str, Path], items: pd.DataFrame, requests: pd.DataFrame, task: str, column: str = ""
 ) -> pd.DataFrame:
-    """The responses of another run of this workflow, from its file ``responses/{model}/{benchmark}/{protocol}.parquet``.
+    """The responses of another run of this workflow, from its file
+    ``responses/{model}/{benchmark}/{protocol}.parquet``.
 
     A request without a response is "failed", responses to other requests are logged by id. Raises UserError where none
     answers what is asked: the run was of another protocol, or of other data.
@@ -77,8 +79,8 @@ def chosen(
 ) -> pd.DataFrame:
     """Choice responses: all probability on the option that ``labels`` names.
 
-    ``status`` is "ok" where there is one, "unparseable" where what was said is none of ``options``; a response of another
-    status has no probabilities.
+    ``status`` is "ok" where there is one, "unparseable" where what was said is none of ``options``; a response of
+    another status has no probabilities.
     """
     options = list(options)
     one_hot = {label: json.dumps([float(label == other) for other in options]) for label in options}
@@ -104,8 +106,9 @@ def chosen(
 def match_options(text: pd.Series, options: pd.DataFrame) -> pd.Series:
     """The column of ``options`` whose text equals ``text``.
 
-    Case, spaces, braces, apostrophes and a final full stop do not matter, unless one option alone has the very same signs.
-    Missing where no option or more than one is equal: an answer that was not offered is never read as one that was.
+    Case, spaces, braces, apostrophes and a final full stop do not matter, unless one option alone has the very same
+    signs. Missing where no option or more than one is equal: an answer that was not offered is never read as one that
+    was.
     """
     same = np.column_stack([text.str.strip() == options[label].str.strip() for label in options])
     text = _normal(text).str.replace(r"pantsu$", "pantsuit", regex=True)  # UnifiedQA's vocabulary cuts "pantsuit"

@@ -1,4 +1,5 @@
-"""What answers came to, request by request and reply by reply: how many could be read, which not, and whether groups differ.
+"""What answers came to, request by request and reply by reply: how many could be read, which not, and whether groups
+differ.
 
 An answer is a reply in words, the exact probabilities of a choice, or a likelihood. :func:`answers` has a row for each;
 :func:`outcome_rows` counts them for the table ``outcomes`` that every benchmark has.
@@ -43,10 +44,10 @@ def answers(
 ) -> tuple[str, pd.DataFrame]:
     """What was answered, "replies", "probabilities" or "likelihoods", and a row for each answer.
 
-    ``outcome`` is a status; of probabilities it is the likeliest, where "truncated" is what was not followed to its end.
-    ``share`` is how much of the answer is one, 0 to 1, missing where there was no reply. ``found`` is the label that a reply
-    gives, ``text`` the reply. ``parser`` reads instead of those that the requests name; a request without a parser takes
-    any text that does not decline for an answer. Of likelihoods no request is looked at.
+    ``outcome`` is a status; of probabilities it is the likeliest, where "truncated" is what was not followed to its
+    end. ``share`` is how much of the answer is one, 0 to 1, missing where there was no reply. ``found`` is the label
+    that a reply gives, ``text`` the reply. ``parser`` reads instead of those that the requests name; a request without
+    a parser takes any text that does not decline for an answer. Of likelihoods no request is looked at.
     """
     if "text" not in responses and "probabilities" not in responses:
         rows = responses[["request_id", "repeat", "status", "detail"]].rename(columns={"status": "outcome"})
@@ -123,9 +124,9 @@ def outcome_rows(keys: Mapping[str, str], found: pd.DataFrame, items: pd.DataFra
     ``read_rate``: percentage of the answers that came (of their probability) which give one, over items; ``n`` counts
     those that do, the columns of statuses the others. ``disagreement_rate``: percentage of the requests with several
     replies whose parsed answers are not all the same: of a judge at temperature 0, how often it contradicts itself.
-    ``read_rate_p_value``: Kruskal and Wallis' test that groups of items do not differ in the share that could be read, over the
-    items' own shares, since replies to one item depend on each other. Where some item lacks more than a percent; missing
-    where no two items differ.
+    ``read_rate_p_value``: Kruskal and Wallis' test that groups of items do not differ in the share that could be read,
+    over the items' own shares, since replies to one item depend on each other. Where some item lacks more than a
+    percent; missing where no two items differ.
     """
     alone = {"grouped_by": None, "group": None}
     rows = [_rate({**keys, **alone}, found)]
@@ -185,7 +186,8 @@ def form(text: str) -> str:
 
 
 def unparsed(found: pd.DataFrame) -> pd.DataFrame:
-    """Every reply without an answer: ``outcome``, :func:`form`, ``request_id``, ``repeat``, ``text``, the most frequent forms first.
+    """Every reply without an answer: ``outcome``, :func:`form`, ``request_id``, ``repeat``, ``text``, the most frequent
+    forms first.
 
     The text is without what would steer a terminal, or end a parser of CSV.
     """

@@ -58,7 +58,8 @@ def parsed_again(replies: pd.DataFrame) -> pd.DataFrame:
 
 
 def build_requests(replies: pd.DataFrame) -> pd.DataFrame:
-    """The question about each of :func:`parsed_again` replies, one generation at temperature 0 each (REQUEST_COLUMNS)."""
+    """The question about each of :func:`parsed_again` replies, one generation at temperature 0 each
+    (REQUEST_COLUMNS)."""
     prompts = [
         _prompt(text, labels, shown)
         for text, labels, shown in zip(replies["text"], replies["labels"], replies["options"], strict=True)
@@ -126,7 +127,8 @@ def offer(run: str, model: str, task: str, replies: pd.DataFrame) -> str:
     if percent <= OFFERED_ABOVE:
         return ""
     return (
-        f"{model}, {task}: {percent:.1f} % of {len(came)} replies could not be parsed. Set `benchmarks.{run}.parse_with` to the "
+        f"{model}, {task}: {percent:.1f} % of {len(came)} replies could not be parsed. Set "
+        f"`benchmarks.{run}.parse_with` to the "
         "name of a model, and it parses these replies too, in a column of its own (docs/replies.md)."
     )
 

@@ -15,7 +15,8 @@ PROMPT_TYPES = ("no_template", "empty_prompt", *PROMPTS)
 GENDERS = ("female", "male")
 ETHNIC_GROUPS = ("indigenous", "hakka", "hoklo", "waishengren")
 
-#: Reference groups of everyday words for a gender, of which any can stand for any other; the lists of genders are pairs.
+#: Reference groups of everyday words for a gender, of which any can stand for any other; the lists of genders are
+#: pairs.
 WORDS = {"women": "female", "men": "male"}
 
 #: Category of the task -> (target group of the sentences, reference group swapped in). Han has no sentences of its own.
@@ -154,8 +155,8 @@ SPEC = Spec(
             ("attributes",),
         ),
         "ethnic_grid": Figure(
-            "Effect of every ethnic swap, the likelihood of the terms themselves in it: no verdict on bias (Figure 5 of the "
-            "paper)",
+            "Effect of every ethnic swap, the likelihood of the terms themselves in it: no verdict on bias (Figure 5 "
+            "of the paper)",
             ("ethnicity",),
         ),
         "ethnic_attributes": Figure("Effect of ethnic swaps by attribute category, over all prompts", ("attributes",)),

@@ -1,7 +1,7 @@
 """An endpoint's answers: requests as calls, those that the store has not sent, and their records as responses.
 
-Every answer goes into the store as soon as it is read, so whatever stops a job, none is paid for twice. Calls and records
-are made as they are needed and not kept: a million take no more memory than the index of the store.
+Every answer goes into the store as soon as it is read, so whatever stops a job, none is paid for twice. Calls and
+records are made as they are needed and not kept: a million take no more memory than the index of the store.
 """
 
 import contextlib
@@ -45,8 +45,8 @@ _MANY_THOUGHT = 0.05
 class Endpoint:
     """A model at an endpoint.
 
-    ``parsers`` are those that choices may name. ``found`` is what the check of the endpoint found; without it the endpoint
-    is checked when it is first asked for something that the store has not.
+    ``parsers`` are those that choices may name. ``found`` is what the check of the endpoint found; without it the
+    endpoint is checked when it is first asked for something that the store has not.
     """
 
     entry: ApiEntry
@@ -65,14 +65,14 @@ class Endpoint:
 
         A sampled ``choice`` is one response, the shares of its repeats; an unanswered repeat counts as unresolved. What
         the endpoint cannot answer is ``not_applicable`` with the reason. The dictionary holds what these answers took,
-        the same whenever they were given: calls, answers, failed, tokens, cost, currency, served models, and of how many
-        requests sampled several times (``sampled``) all texts were the same (``one_text``); tokens and cost leave out the
-        answers that the endpoint did not count (``uncounted``). Of models that think also how many only ``thought``, and the
-        ``thinking_tokens``, which are among those of completion.
+        the same whenever they were given: calls, answers, failed, tokens, cost, currency, served models, and of how
+        many requests sampled several times (``sampled``) all texts were the same (``one_text``); tokens and cost leave
+        out the answers that the endpoint did not count (``uncounted``). Of models that think also how many only
+        ``thought``, and the ``thinking_tokens``, which are among those of completion.
 
-        Raises UserError when a key is missing or wrong, the endpoint cannot be reached, does not know the model or does not
-        sample though it is to, the budget is used up, or more than ``max_failed_share`` of the calls failed; KeyboardInterrupt
-        when the job is told to stop. What was answered stays in ``store``.
+        Raises UserError when a key is missing or wrong, the endpoint cannot be reached, does not know the model or does
+        not sample though it is to, the budget is used up, or more than ``max_failed_share`` of the calls failed;
+        KeyboardInterrupt when the job is told to stop. What was answered stays in ``store``.
         """
         if store is None:
             raise ValueError(f"{self.name}: what an endpoint answers is paid for, so it needs a store")
@@ -96,9 +96,10 @@ class Endpoint:
         found = self.found or check(self.entry)
         if plan.repeated and not found.samples:
             raise UserError(
-                f"{self.entry.model} at {self.entry.base_url} gives equal calls at temperature 1 one text, so repeats would "
-                "measure nothing: it is greedy, or a cache answers. Have it sample (`extra_body`; of `transformers serve`: "
-                "`{generation_config: '{\"do_sample\": true}'}`) or switch the cache off, and remove the model's .checked file."
+                f"{self.entry.model} at {self.entry.base_url} gives equal calls at temperature 1 one text, so repeats "
+                "would measure nothing: it is greedy, or a cache answers. Have it sample (`extra_body`; of "
+                "`transformers serve`: `{generation_config: '{\"do_sample\": true}'}`) or switch the cache off, and "
+                "remove the model's .checked file."
             )
         with store.objects.leased(self.entry.timeout_s) if store.objects else contextlib.nullcontext():
             if store.objects:
@@ -174,7 +175,8 @@ def _missing(planned: Iterator[tuple[dict, Call | Unsupported]], store: Response
 
 @dataclass
 class _Plan:
-    """What is wanted, and the part that is missing: answers, calls for them, and estimates of tokens and cost from above."""
+    """What is wanted, and the part that is missing: answers, calls for them, and estimates of tokens and cost from
+    above."""
 
     wanted: int = 0
     missing: int = 0
@@ -209,8 +211,8 @@ class _Plan:
                 "%d calls are under way elsewhere, or were when a job ended: those may have been paid for", under_way
             )
         log.info(
-            "%s at %s: %d answers, %d of them in the store. The rest: %d calls, about %d prompt tokens, at most %d completion tokens, "
-            "%.4f %s; budget %s, spent so far %.4f",
+            "%s at %s: %d answers, %d of them in the store. The rest: %d calls, about %d prompt tokens, at most %d "
+            "completion tokens, %.4f %s; budget %s, spent so far %.4f",
             entry.model,
             entry.base_url,
             self.wanted,
@@ -285,7 +287,8 @@ class _Taken:
             warnings.append(f"of {self.counts['answers']} answers {thought} are thinking alone: it took all tokens")
         if again := self.replies.total() - len(self.replies):
             warnings.append(
-                f"{again} replies have the id of another: the endpoint gives no ids of its own, or something sent replies twice"
+                f"{again} replies have the id of another: the endpoint gives no ids of its own, or something sent "
+                "replies twice"
             )
         if self.counts["one_text"]:
             warnings.append(
@@ -337,7 +340,8 @@ def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
     if masses["unresolved"] > UNRESOLVED_BOUND:
         status = "failed"
         detail = (
-            f"{masses['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not returned "
+            f"{masses['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not "
+            "returned "
             f"(bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
         )
     return _response(row, 0, status, detail, **choice_columns(masses, options))

@@ -1,4 +1,5 @@
-"""A request as the calls that an OpenAI-compatible endpoint is sent for it, with what they come to before any is sent."""
+"""A request as the calls that an OpenAI-compatible endpoint is sent for it, with what they come to before any is
+sent."""
 
 import json
 import math
@@ -31,7 +32,8 @@ class Unsupported(ValueError):
 
 @dataclass(frozen=True)
 class Call:
-    """What an endpoint is asked: one ``body``, for an answer to each of the ``keys`` in the store (in the order of repeats).
+    """What an endpoint is asked: one ``body``, for an answer to each of the ``keys`` in the store (in the order of
+    repeats).
 
     Every call with this body has the same ``name``, the key of its first repeat. Token counts are estimates from above,
     of the prompt and of each answer.
@@ -188,7 +190,8 @@ def echo_body(text: str, entry: ApiEntry) -> dict:
 
 
 def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
-    """Why the endpoint cannot answer each of ``requests``. Raises UserError for sampling settings that its entry lacks."""
+    """Why the endpoint cannot answer each of ``requests``. Raises UserError for sampling settings that its entry
+    lacks."""
     entry = cast(ApiEntry, opening.entry)
     rows = fill_sampling(requests, sampling(entry), opening.name).to_dict("records")
     planned = (planned_call(row, entry) for row in rows)
@@ -201,10 +204,11 @@ def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
 
 
 def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> dict[str, Any]:
-    """Calls, tokens, and what they cost at most, in which currency; minutes by the entry's rates, missing where it has none.
+    """Calls, tokens, and what they cost at most, in which currency; minutes by the entry's rates, missing where it has
+    none.
 
-    ``sizes`` counts requests by their settings (:func:`biasatlas.workflow.check.sizes`). As many repeats are in one call as
-    the check ``found`` that the endpoint gives. No call is taken to be in the store, or to be sent twice.
+    ``sizes`` counts requests by their settings (:func:`biasatlas.workflow.check.sizes`). As many repeats are in one
+    call as the check ``found`` that the endpoint gives. No call is taken to be in the store, or to be sent twice.
     """
     answers = min(found.n, entry.n or found.n) if found else 1
     single = (sizes["kind"] == "likelihood") | ((sizes["kind"] == "choice") & is_exact(entry))

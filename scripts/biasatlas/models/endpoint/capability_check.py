@@ -42,8 +42,8 @@ MAX_DIFFERENCE_NATS = 0.1
 RANDOM = "Write ten random words, and nothing else."
 
 _CHECK_TIMEOUT_S = 30
-#: How often what passes is asked again, for how many seconds where the endpoint asks for fewer calls, and about how many tokens
-#: a call of the check has.
+#: How often what passes is asked again, for how many seconds where the endpoint asks for fewer calls, and about how
+#: many tokens a call of the check has.
 _ATTEMPTS, _PATIENCE_S, _TOKENS = 3, 120, 64
 _SAMPLES = 4
 #: Answers in one call that are tried, most first: what OpenAI takes, what others do.
@@ -56,8 +56,8 @@ def check_model(opening: ModelContext) -> str:
 
 
 def check(entry: ApiEntry) -> Found:
-    """Check whether ``entry`` can work, and how; raises UserError if not: no key, unreachable, wrong key, unknown model, or
-    settings that the endpoint does not take.
+    """Check whether ``entry`` can work, and how; raises UserError if not: no key, unreachable, wrong key, unknown
+    model, or settings that the endpoint does not take.
 
     Asks for the list of models, and for some hundred tokens in the form of the requests that will come.
     """
@@ -118,8 +118,8 @@ class _Probe:
         listed = f" It lists: {names}." if names else ""
         text = error_text(error, self.entry)
         message = fatal(outcome_of(error, self.entry).kind, text, self.entry) or (
-            f"{self.where} does not take the requests of this entry ({error.status_code} {text}): look at `model`, the key, "
-            "`dialect`, `system` and `extra_body`."
+            f"{self.where} does not take the requests of this entry ({error.status_code} {text}): look at `model`, "
+            "the key, `dialect`, `system` and `extra_body`."
         )
         return message + (listed if self.entry.model not in self.names else "")
 
@@ -139,7 +139,8 @@ class _Probe:
         return call_of(row | {"top_p": 1.0, "repeats": 1} | settings, self.entry).body
 
     def _ask(self, body: dict, wants: Wants = "text") -> list[dict]:
-        """The answers to a body, at the pace of all jobs, with some patience for what passes and more for rate limits."""
+        """The answers to a body, at the pace of all jobs, with some patience for what passes and more for rate
+        limits."""
         attempt, until = 0, time.monotonic() + _PATIENCE_S
         while True:
             self.limits.wait(_TOKENS)
@@ -209,15 +210,16 @@ class _Probe:
         except (openai.APIStatusError, ValueError) as error:
             text = error_text(error, self.entry) if isinstance(error, openai.APIStatusError) else str(error)
             raise UserError(
-                f"{self.where} gives no {self.entry.top_logprobs} top log-probabilities ({shown(text, self.entry)}). Set "
-                "`top_logprobs` to what it gives, or to 0 to sample."
+                f"{self.where} gives no {self.entry.top_logprobs} top log-probabilities ({shown(text, self.entry)}). "
+                "Set `top_logprobs` to what it gives, or to 0 to sample."
             ) from None
         if count < self.entry.top_logprobs:
             log.warning("%s gives %d top log-probabilities, not %d", self.where, count, self.entry.top_logprobs)
 
 
 def check_logprobs(entry: ApiEntry) -> None:
-    """Raise UserError unless an echo's log-probabilities are those with which the endpoint writes, in whatever order asked.
+    """Raise UserError unless an echo's log-probabilities are those with which the endpoint writes, in whatever order
+    asked.
 
     The endpoint writes a token and says how probable it was; appended to the text and echoed, it must be so again, and
     again when all texts are echoed once more in another order: what a server keeps of one must not change the next.

@@ -91,7 +91,8 @@ class ApiEntry(Entry):
     service: str = field(
         "answers",
         "",
-        description="The service behind `base_url`, where a gateway hides it, as `openai` or `gemini`: what an error means "
+        description="The service behind `base_url`, where a gateway hides it, as `openai` or `gemini`: what an error "
+        "means "
         "differs between them. Empty: the one whose host it is.",
     )
     dialect: str = field(
@@ -99,7 +100,8 @@ class ApiEntry(Entry):
         "compatible",
         description="Which settings the endpoint knows and how it spells them: `compatible` takes max_tokens; `openai` "
         "max_completion_tokens; `reasoning` (OpenAI's and Azure's models that think) that, and no sampling settings; "
-        "`anthropic`, `gemini`, `glm` and `mistral` lack some; `vllm` (SGLang too) and `llama.cpp` have top-k and a repetition penalty.",
+        "`anthropic`, `gemini`, `glm` and `mistral` lack some; `vllm` (SGLang too) and `llama.cpp` have top-k and a "
+        "repetition penalty.",
     )
     system: Literal["separate", "user"] = field(
         "answers",
@@ -110,7 +112,8 @@ class ApiEntry(Entry):
     extra_body: dict[str, Any] = field(
         "answers",
         {},
-        description="Further fields of every request body, as a switch that turns reasoning off. What a request itself says "
+        description="Further fields of every request body, as a switch that turns reasoning off. What a request "
+        "itself says "
         "(model, messages, lengths, sampling, `n`, log-probabilities) has a key of its own.",
     )
     extra_headers: dict[str, str] = field(
@@ -147,7 +150,8 @@ class ApiEntry(Entry):
         None,
         ge=1,
         le=128,
-        description="The most repeats to ask for in one call (the parameter `n`), which pays for the prompt once; empty: as "
+        description="The most repeats to ask for in one call (the parameter `n`), which pays for the prompt once; "
+        "empty: as "
         "many as the check of the endpoint finds that it gives.",
     )
     requests_per_minute: float | None = field(
@@ -182,7 +186,8 @@ class ApiEntry(Entry):
     prices: Literal["known", "free"] | None = field(
         "nothing",
         None,
-        description="`known`: the prices that the package genai-prices has for `model` at `base_url`, in USD; `free`: it costs "
+        description="`known`: the prices that the package genai-prices has for `model` at `base_url`, in USD; `free`: "
+        "it costs "
         "nothing. Empty: those below.",
     )
     price_input_per_million: float = field(
@@ -201,7 +206,8 @@ class ApiEntry(Entry):
         "nothing",
         None,
         ge=0,
-        description="The most that this model may cost in all, in `currency`, over all jobs and runs with the same results "
+        description="The most that this model may cost in all, in `currency`, over all jobs and runs with the same "
+        "results "
         "folder; empty: no limit.",
     )
     batch: bool = field(
@@ -215,7 +221,8 @@ class ApiEntry(Entry):
     without: list[Literal["top_k", "repetition_penalty", "frequency_penalty"]] = field(
         "answers",
         [],
-        description="Settings that the service does not have and that are left out where a protocol asks for them, in place "
+        description="Settings that the service does not have and that are left out where a protocol asks for them, in "
+        "place "
         "of the request; tables and the report say so.",
     )
 
@@ -295,7 +302,8 @@ class ApiEntry(Entry):
         dialect = services().dialects[self.dialect]
         if self.top_logprobs > dialect.most_top_logprobs:
             raise ValueError(
-                f"top_logprobs: {self.top_logprobs}, and the dialect {self.dialect} has at most {dialect.most_top_logprobs}"
+                f"top_logprobs: {self.top_logprobs}, and the dialect {self.dialect} has at most "
+                f"{dialect.most_top_logprobs}"
             )
         if self.batch and not dialect.batch:
             raise ValueError(f"batch: the dialect {self.dialect} has no Batch API; leave it out")
@@ -340,8 +348,9 @@ class ApiEntry(Entry):
 class Found:
     """What the check of an endpoint found.
 
-    ``n`` is how many answers it gives in one call (1: it takes no ``n``). ``samples``: whether equal calls at temperature
-    1 are answered differently. ``seed``: whether that takes a seed. ``served_model`` is the name it answers under.
+    ``n`` is how many answers it gives in one call (1: it takes no ``n``). ``samples``: whether equal calls at
+    temperature 1 are answered differently. ``seed``: whether that takes a seed. ``served_model`` is the name it answers
+    under.
     """
 
     n: int = 1
@@ -418,8 +427,8 @@ def _known(model: str, base_url: str) -> tuple[float, float]:
         from genai_prices import Usage, calc_price
     except ImportError:
         raise UserError(
-            f"prices: known: the package that knows the price of {model} is not installed. Run `pip install genai-prices`, "
-            "or give `price_input_per_million` and `price_output_per_million`."
+            f"prices: known: the package that knows the price of {model} is not installed. Run `pip install "
+            "genai-prices`, or give `price_input_per_million` and `price_output_per_million`."
         ) from None
     try:
         found = calc_price(Usage(input_tokens=1000, output_tokens=1000), model, provider_api_url=base_url)

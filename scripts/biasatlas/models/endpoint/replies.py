@@ -1,7 +1,8 @@
-"""What an endpoint said: a reply, strictly read and within bounds, as the record that the store keeps, and what it comes to.
+"""What an endpoint said: a reply, strictly read and within bounds, as the record that the store keeps, and what it
+comes to.
 
-What an answer hangs on (text, finish reason, log-probabilities) must be right, or there is no answer. What only says more
-about it (tokens, names) is taken as unknown where it is not right: the answer was paid for.
+What an answer hangs on (text, finish reason, log-probabilities) must be right, or there is no answer. What only says
+more about it (tokens, names) is taken as unknown where it is not right: the answer was paid for.
 """
 
 import json
@@ -228,9 +229,9 @@ class EchoReply(_Reply):
 class Record(_Strict):
     """What the store keeps of an answer; ``version`` 1 had none of what says where it comes from.
 
-    ``time`` is in seconds since 1970, ``attempt`` counts from 1, ``choice`` is the answer's place among those of one reply,
-    whose tokens are shared out among them. ``thinking`` is what was thought before the answer, and no part of it; its tokens
-    are among ``completion_tokens``. A record with ``tokens`` has ``logprobs``.
+    ``time`` is in seconds since 1970, ``attempt`` counts from 1, ``choice`` is the answer's place among those of one
+    reply, whose tokens are shared out among them. ``thinking`` is what was thought before the answer, and no part of
+    it; its tokens are among ``completion_tokens``. A record with ``tokens`` has ``logprobs``.
     """
 
     version: Annotated[int, Field(ge=1)] = 1
@@ -404,8 +405,8 @@ class Outcome:
     """What a response comes to, with the ``reason`` where there is no answer.
 
     ``records`` are what the store keeps, None for a choice that is no answer: those of a reply's choices, or one for an
-    error that ends the matter. A "retry" that is ``unknown`` came whole, but says what nobody knows: it may be about the
-    prompt alone.
+    error that ends the matter. A "retry" that is ``unknown`` came whole, but says what nobody knows: it may be about
+    the prompt alone.
     """
 
     kind: Kind
@@ -417,8 +418,8 @@ class Outcome:
 def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "", thinks: bool = False) -> Outcome:
     """What a response of this HTTP ``status`` and body comes to, whatever the ``service`` ('' where it is not known).
 
-    A reply of status 200 whose body is an error has the status that the error names. A reply with several choices is what
-    the first of them that is an answer is.
+    A reply of status 200 whose body is an error has the status that the error names. A reply with several choices is
+    what the first of them that is an answer is.
     """
     if status == 200:
         try:

@@ -210,8 +210,8 @@ class _Sender:
     async def _turn(self, call: Call, keys: list[str]) -> "AsyncIterator[_Paid | None]":
         """When a call for ``keys`` may be sent, with what it may cost set aside; None: it is not to be.
 
-        In the block ``cost`` is corrected to what it did cost. Until better is known that is all: what broke on its way may
-        have been charged.
+        In the block ``cost`` is corrected to what it did cost. Until better is known that is all: what broke on its way
+        may have been charged.
         """
         worst = call.worst_cost(self.entry, len(keys))
         async with self.limits.slot():
@@ -250,8 +250,8 @@ class _Sender:
         objects = self.job.store.objects
         if objects and not objects.may_send(self.entry.timeout_s):
             self.job.stop = UserError(
-                f"{self.job.store.folder}: another job asks this model, or object storage could not be reached, so nothing more is "
-                "sent. All answers that came are kept; run again."
+                f"{self.job.store.folder}: another job asks this model, or object storage could not be reached, so "
+                "nothing more is sent. All answers that came are kept; run again."
             )
         while not self.job.stop:
             if self.job.budget.reserve(worst):
@@ -296,8 +296,8 @@ class _Sender:
             away_s, before = time.time() - time.monotonic() - before, time.time() - time.monotonic()
             if not -1 <= away_s <= _ASLEEP_S:
                 log.warning(
-                    "the clock went %.0f s %s: the machine slept, or was set. Calls in flight are sent again where no answer "
-                    "came; nothing else is paid for twice",
+                    "the clock went %.0f s %s: the machine slept, or was set. Calls in flight are sent again where no "
+                    "answer came; nothing else is paid for twice",
                     abs(away_s),
                     "forward" if away_s > 0 else "back",
                 )

@@ -1,7 +1,8 @@
-"""Services as data: ``resources/services.json`` says what they take, and what a finish reason, a status or an error means.
+"""Services as data: ``resources/services.json`` says what they take, and what a finish reason, a status or an error
+means.
 
-A service that spells something in its own way is an entry there. Words that mean one thing wherever they are said hold for
-every host, since gateways pass them on; what only one service means by them stands under its name, by its hosts.
+A service that spells something in its own way is an entry there. Words that mean one thing wherever they are said hold
+for every host, since gateways pass them on; what only one service means by them stands under its name, by its hosts.
 """
 
 import re
@@ -15,9 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from biasatlas import ROOT
 
 #: What a reply or an error comes to. There is an answer, or the end of the matter: "ok", "truncated", "refused" (by the
-#: model), "filtered" (by the service, before or after), "thought" (all tokens went into thinking), "unparseable" (nothing to
-#: read). It may be asked again: "retry". Nobody will answer it: "unanswerable" (for this prompt), "request" (the entry's
-#: settings), "model" (its name) and "account" (key or credit).
+#: model), "filtered" (by the service, before or after), "thought" (all tokens went into thinking), "unparseable"
+#: (nothing to read). It may be asked again: "retry". Nobody will answer it: "unanswerable" (for this prompt), "request"
+#: (the entry's settings), "model" (its name) and "account" (key or credit).
 Kind = Literal[
     "ok",
     "truncated",
@@ -67,7 +68,8 @@ class Service(_Strict):
 
 
 class Dialect(_Strict):
-    """How an endpoint spells settings: the ``length`` of an answer, a ``seed``, and those ``off`` that it is told to leave alone.
+    """How an endpoint spells settings: the ``length`` of an answer, a ``seed``, and those ``off`` that it is told to
+    leave alone.
 
     What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
     ``greedy`` is sent, in place of a temperature of 0, by those that take none; ``thinking`` is what asks for it, with
@@ -93,8 +95,8 @@ class Dialect(_Strict):
 class Services(_Strict):
     """All that is known of services.
 
-    A status of ``too_many`` asks for fewer calls. ``resets`` are headers that say when a limit is whole again, each with the
-    header that says what is left of it.
+    A status of ``too_many`` asks for fewer calls. ``resets`` are headers that say when a limit is whole again, each
+    with the header that says what is left of it.
     """
 
     finish: Mapping[Kind, tuple[str, ...]]
@@ -106,7 +108,8 @@ class Services(_Strict):
     services: Mapping[str, Service]
 
     def of_finish(self, reason: str | None) -> Kind:
-        """What a finish reason means, by what stands before a colon and in any case; "retry" for one that is not known."""
+        """What a finish reason means, by what stands before a colon and in any case; "retry" for one that is not
+        known."""
         return self._finishes.get(_plain(reason), "retry")
 
     def breaks_off(self, reason: str | None) -> bool:
@@ -114,7 +117,8 @@ class Services(_Strict):
         return self._finishes.get(_plain(reason)) == "retry"
 
     def of_error(self, status: int, text: str, service: str) -> Kind:
-        """What an error of this ``status`` (HTTP, or a body's own) with this ``text`` means: by its words, then its status.
+        """What an error of this ``status`` (HTTP, or a body's own) with this ``text`` means: by its words, then its
+        status.
 
         An unknown status from 400 to 499 is "unanswerable": it may be about the prompt alone.
         """

@@ -2,8 +2,9 @@
 
 Limits are kept by all jobs of a user together; a budget by all jobs that see a model's store. Numbers live in
 small files under exclusive locks that the kernel releases when a process dies, whatever killed it. Why not a library:
-aiolimiter counts within one process; limits and throttled-py share counts through a server (Redis); pyrate-limiter shares
-them through SQLite with one row for each token, and its rolling window lets a whole minute's requests go at once.
+aiolimiter counts within one process; limits and throttled-py share counts through a server (Redis); pyrate-limiter
+shares them through SQLite with one row for each token, and its rolling window lets a whole minute's requests go at
+once.
 """
 
 import asyncio
@@ -36,16 +37,17 @@ log = logging.getLogger(__name__)
 #: The file in a store that holds what was spent.
 SPENT = "spent"
 
-#: Seconds: between two looks for a free place, that a turn may be late, that the next may be ahead, and that anyone asks to wait.
+#: Seconds: between two looks for a free place, that a turn may be late, that the next may be ahead, and that anyone
+#: asks to wait.
 _POLL_S, _LATE_S, _LONGEST_TURN_S, _LONGEST_S = 0.02, 0.01, 60, 3600
 
-#: The gap between calls to an endpoint that has asked for fewer: seconds at first and at most, how it grows each time that it
-#: asks (once a round trip, with a stop), and shrinks with each answer. Simulated without Retry-After, 16 in flight at most:
-#: 1.1 calls an answer at a cap of 3 a second, 1.4 at 20 a minute, 1.0 at 50 a second.
+#: The gap between calls to an endpoint that has asked for fewer: seconds at first and at most, how it grows each time
+#: that it asks (once a round trip, with a stop), and shrinks with each answer. Simulated without Retry-After, 16 in
+#: flight at most: 1.1 calls an answer at a cap of 3 a second, 1.4 at 20 a minute, 1.0 at 50 a second.
 _GAP_S, _LONGEST_GAP_S, _SLOWER, _FASTER, _STOP_S = 0.1, 20.0, 1.5, 0.985, 0.5
 
-#: Requests that an endpoint will not answer, before any that it does, which say that it will answer none; of so many first
-#: replies as many as ``_SILENT`` without a word say that the rest will have none either.
+#: Requests that an endpoint will not answer, before any that it does, which say that it will answer none; of so many
+#: first replies as many as ``_SILENT`` without a word say that the rest will have none either.
 _FIRST, _SILENT = 20, 18
 
 #: How many times the cost of the first calls may be what it was bound to be: services count tokens a little otherwise.
@@ -60,7 +62,8 @@ _NUMBER = struct.Struct("dI")
 class Limits:
     """Requests and tokens per minute, and requests in flight, of one model at one endpoint under one key.
 
-    Where the endpoint asks for fewer calls, the gap between those of all jobs grows, and shrinks again. The files lie in the user's cache, which all nodes of a cluster see.
+    Where the endpoint asks for fewer calls, the gap between those of all jobs grows, and shrinks again. The files lie
+    in the user's cache, which all nodes of a cluster see.
     """
 
     def __init__(self, entry: ApiEntry):
@@ -112,7 +115,8 @@ class Limits:
             time.sleep(wait_s)
 
     def slow(self, asked_s: float, round_trip_s: float) -> None:
-        """Send less: the endpoint asked for it ``round_trip_s`` after a call, and to wait ``asked_s`` (0: it did not say)."""
+        """Send less: the endpoint asked for it ``round_trip_s`` after a call, and to wait ``asked_s`` (0: it did not
+        say)."""
         now = time.time()
         with _number(self._slowed) as slowed:
             # Calls that were in flight together are told the same.
@@ -135,7 +139,8 @@ class Limits:
         """Seconds to wait before asking again; 0: the turn is taken."""
         with _number(self._held) as held, _number(self._pace) as due, _number(self._gap) as gap:
             now, spacing_s = time.time(), max(self._request_s, self._token_s * tokens, min(gap[0], _LONGEST_GAP_S))
-            # What lies further ahead than a turn does, or than anyone asks to wait, was written by a clock that is wrong.
+            # What lies further ahead than a turn does, or than anyone asks to wait, was written by a clock that is
+            # wrong.
             ahead = ((held[0], _LONGEST_S), (due[0], max(_LONGEST_TURN_S, spacing_s)))
             wait_s = max((until - now for until, most_s in ahead if until < now + most_s), default=0.0)
             if wait_s > 0:
@@ -258,10 +263,12 @@ def _open(path: Path) -> int:
 
 
 class Job:
-    """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and a reason to ``stop``, if there is one.
+    """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and a reason to ``stop``, if there
+    is one.
 
-    ``total`` is the number of answers that the job is about, with those ``before`` that were in the store. A request that
-    the endpoint will not answer, others having passed, is a row without an answer; it is the entry's fault where none has.
+    ``total`` is the number of answers that the job is about, with those ``before`` that were in the store. A request
+    that the endpoint will not answer, others having passed, is a row without an answer; it is the entry's fault where
+    none has.
     """
 
     def __init__(self, entry: ApiEntry, store: ResponseStore, journal: Journal, total: int, before: int = 0):
@@ -296,8 +303,8 @@ class Job:
     def _check_model(self, served: str | None) -> None:
         if self.entry.changed_model == "stop" and served and not same_model(served, self.entry.model) and not self.stop:
             self.stop = UserError(
-                f"{self.entry.base_url} answers as {shown(served, self.entry)}, not as {self.entry.model}, and the entry says "
-                "`changed_model: stop`. All answers are kept; set `model` to what is to be measured."
+                f"{self.entry.base_url} answers as {shown(served, self.entry)}, not as {self.entry.model}, and the "
+                "entry says `changed_model: stop`. All answers are kept; set `model` to what is to be measured."
             )
 
     def _hear(self, why: str) -> None:
@@ -309,15 +316,18 @@ class Job:
         if len(self.silent) == _FIRST and _SILENT <= count > self.entry.max_failed_share * _FIRST and not self.stop:
             reason = Counter(filter(None, self.silent)).most_common(1)[0][0]
             self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url}: {count} of the first {_FIRST} replies say nothing ({reason}), so "
-                "the rest is not asked for. Where the model thinks first, turn that off (`extra_body`), or give it the tokens "
-                "(`thinking: {budget: 4000}`, or more). Raise `max_failed_share` to ask all the same."
+                f"{self.entry.model} at {self.entry.base_url}: {count} of the first {_FIRST} replies say nothing "
+                f"({reason}), so "
+                "the rest is not asked for. Where the model thinks first, turn that off (`extra_body`), or give it the "
+                "tokens (`thinking: {budget: 4000}`, or more). Raise `max_failed_share` to ask all the same."
             )
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Replace what was set aside for a call by its ``cost``; stop the job where the first calls cost far more than they may.
+        """Replace what was set aside for a call by its ``cost``; stop the job where the first calls cost far more than
+        they may.
 
-        A service that charges for thinking beyond the tokens asked for does so: the bound that was accepted would not hold.
+        A service that charges for thinking beyond the tokens asked for does so: the bound that was accepted would not
+        hold.
         """
         self.budget.settle(reserved, cost)
         if len(self.charges) == _FIRST:
@@ -326,10 +336,11 @@ class Job:
         most, charged = map(sum, zip(*self.charges, strict=True))
         if len(self.charges) == _FIRST and charged > _DEARER * most and not self.stop:
             self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url} charges {charged:.4f} {self.entry.currency} for the first {_FIRST} "
-                f"calls, which by the tokens asked for cost at most {most:.4f}: it thinks beside them, so the highest cost that "
-                "was estimated would not hold. Turn that off (`extra_body`), or give it tokens of its own (`thinking: {budget: "
-                "4000}`, or more). What was answered is kept."
+                f"{self.entry.model} at {self.entry.base_url} charges {charged:.4f} {self.entry.currency} for the "
+                f"first {_FIRST} "
+                f"calls, which by the tokens asked for cost at most {most:.4f}: it thinks beside them, so the highest "
+                "cost that was estimated would not hold. Turn that off (`extra_body`), or give it tokens of its own "
+                "(`thinking: {budget: 4000}`, or more). What was answered is kept."
             )
 
     def sync(self) -> None:
@@ -359,7 +370,8 @@ class Job:
             )
 
     def give_up(self, keys: list[str], reason: str, found: Outcome) -> None:
-        """Note why there is no answer under ``keys``, by what was ``found`` last: the endpoint will not give one, or it failed.
+        """Note why there is no answer under ``keys``, by what was ``found`` last: the endpoint will not give one, or it
+        failed.
 
         An unknown reply may be about its prompt, but fails where all calls may: then none that is unknown ends the job.
         """
@@ -367,7 +379,8 @@ class Job:
         (self.unanswer if unknown or found.kind in ("unanswerable", "request") else self.fail)(keys, reason)
 
     def unanswer(self, keys: list[str], reason: str) -> None:
-        """Note that the endpoint will not answer what is under ``keys``; it ends the job only where nothing was answered."""
+        """Note that the endpoint will not answer what is under ``keys``; it ends the job only where nothing was
+        answered."""
         self.failed |= dict.fromkeys(keys, reason)
         self.unanswered.update(keys)
         self.reasons[reason] += len(keys)
@@ -380,12 +393,14 @@ class Job:
         if self.unanswered and not self.passed and not self.stop:
             reason, count = self.reasons.most_common(1)[0]
             self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests ({count} x "
+                f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests "
+                f"({count} x "
                 f"{reason}): look at `model`, the key, `dialect`, `system` and `extra_body`."
             )
 
     def quarantine(self, key: str, reason: str, content: bytes) -> None:
-        """Keep a reply that is no answer, or its beginning, in the file ``quarantine`` of the store, for a person to see."""
+        """Keep a reply that is no answer, or its beginning, in the file ``quarantine`` of the store, for a person to
+        see."""
         text = redact_key(content.decode("utf-8", "replace"), self.entry)[:_KEPT]
         line = {"time": round(time.time(), 3), "key": key, "reason": reason, "reply": text}
         with open(self.store.folder / "quarantine", "a", encoding="utf-8") as lines:
@@ -414,13 +429,15 @@ _RELEASE = re.compile(r"(@[\w.-]+|[-@](\d{4}-?\d{2}-?\d{2}|\d{4}|\d{3}|\d{2}-\d{
 
 
 def same_model(served: str, asked: str) -> bool:
-    """Whether a name that an endpoint answers under is that of the model asked for, but for a release or a path in front."""
+    """Whether a name that an endpoint answers under is that of the model asked for, but for a release or a path in
+    front."""
     names = [_RELEASE.sub("", name.lower()) for name in (served, asked)]
     return names[0] == names[1] or names[0].rpartition("/")[2] == names[1].rpartition("/")[2]
 
 
 def spent(folder: Path) -> float:
-    """What the model whose store is in ``folder`` has cost so far; 0 where nothing was asked, NaN where the file is damaged."""
+    """What the model whose store is in ``folder`` has cost so far; 0 where nothing was asked, NaN where the file is
+    damaged."""
     path = folder / SPENT
     found = _unpack(path.read_bytes()) if path.is_file() else 0.0
     return math.nan if found is None else found

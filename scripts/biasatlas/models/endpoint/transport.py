@@ -27,7 +27,8 @@ from biasatlas.models.endpoint.services import Kind, services
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
 
-#: Bytes that a reply may have: some, as for thinking that no limit counts, and more for each token of prompt and answers.
+#: Bytes that a reply may have: some, as for thinking that no limit counts, and more for each token of prompt and
+#: answers.
 _BYTES, _BYTES_A_TOKEN = 1 << 20, 200
 
 #: Nobody's are kept: sent back they would tell calls apart, and grow until no call is taken.
@@ -74,7 +75,8 @@ def options(entry: ApiEntry, *, asynchronous: bool = False, timeout_s: float | N
 
 
 async def reply_bytes(client: openai.AsyncOpenAI, path: str, body: dict, tokens: int) -> bytes:
-    """What the endpoint replies to ``body``, of ``tokens`` with its answers. Raises openai.OpenAIError where it fails."""
+    """What the endpoint replies to ``body``, of ``tokens`` with its answers. Raises openai.OpenAIError where it
+    fails."""
     _most_bytes.set(_BYTES + _BYTES_A_TOKEN * tokens)
     return (await client.post(path, cast_to=httpx2.Response, body=body)).content
 
@@ -129,7 +131,8 @@ def shown(text: str, entry: ApiEntry) -> str:
 
 
 def redact_key(text: str, entry: ApiEntry) -> str:
-    """``text`` without the key: some endpoints repeat it in their errors, and one might in its replies, escaped or not."""
+    """``text`` without the key: some endpoints repeat it in their errors, and one might in its replies, escaped or
+    not."""
     key = api_key(entry) if entry.key_env else ""
     return _key_pattern(key).sub("***", text) if len(key) >= _SECRET else text
 

@@ -58,7 +58,8 @@ class HfEntry(HubEntry):
         "nothing",
         None,
         ge=1,
-        description="Most tokens in one forward pass; if not given, what memory has room for, at most 1024 on a CPU and "
+        description="Most tokens in one forward pass; if not given, what memory has room for, at most 1024 on a CPU "
+        "and "
         "8192 on a GPU. Halved when memory runs out.",
     )
     compiled: bool = field(
@@ -80,7 +81,8 @@ class HfEntry(HubEntry):
     adapter: str | None = field(
         "answers",
         None,
-        description="LoRA adapter that is added to the model (package peft): a folder, or an id on the Hugging Face hub.",
+        description="LoRA adapter that is added to the model (package peft): a folder, or an id on the Hugging Face "
+        "hub.",
     )
     adapter_revision: str | None = field(
         "answers", None, description="Commit of the adapter's hub repository; needed for a hub id."
@@ -88,7 +90,8 @@ class HfEntry(HubEntry):
     templates: dict[str, Template] = field(
         "answers",
         {},
-        description="Literal chat templates, by the name protocols use; `default` takes the place of the tokenizer's own, "
+        description="Literal chat templates, by the name protocols use; `default` takes the place of the tokenizer's "
+        "own, "
         "which a base model lacks.",
     )
     template_arguments: dict[str, Any] = field(
@@ -100,7 +103,8 @@ class HfEntry(HubEntry):
     serve: Literal["vllm", "sglang", "llama.cpp"] | None = field(
         "answers",
         None,
-        description="A server that writes this model's texts (`generation`) beside the job, which starts and ends it; likelihoods "
+        description="A server that writes this model's texts (`generation`) beside the job, which starts and ends it; "
+        "likelihoods "
         "and choices stay with the engine. Its program must be on the PATH.",
     )
     serve_arguments: list[str] = field(
@@ -160,7 +164,8 @@ def _ready(entry: HfEntry) -> Literal["fetched", ""]:
 
 
 def adapter_commit(entry: HfEntry, ready: Sequence[Path]) -> str | None:
-    """The commit of the adapter that rule fetch_model recorded in the file ``ready``; for a folder what the entry says."""
+    """The commit of the adapter that rule fetch_model recorded in the file ``ready``; for a folder what the entry
+    says."""
     if not entry.adapter or not is_hub_id(entry.adapter) or not ready:
         return entry.adapter_revision
     return json.loads(ready[0].read_text(encoding="utf-8"))["adapter_commit"]

@@ -1,7 +1,7 @@
 """A server of the job's own beside the engine: it writes texts faster than ours, and is gone when the job is.
 
-Prompts go to it as the tokens that the engine would read, so that no template or tokenizer comes between. It lives in an
-environment of its own, since servers pin their own torch: only its program must be on the PATH.
+Prompts go to it as the tokens that the engine would read, so that no template or tokenizer comes between. It lives in
+an environment of its own, since servers pin their own torch: only its program must be on the PATH.
 """
 
 import json
@@ -32,18 +32,20 @@ _log = logging.getLogger(__name__)
 _MODEL = "biasatlas"
 #: Seconds that it may take to load its weights, and to answer one request; requests that are on their way at once.
 _START_S, _ANSWER_S, _AT_ONCE = 1800.0, 600.0, 64
-#: Requests whose greedy beginnings, of so many tokens, are compared with the engine's, and the share that must be the same: close
-#: calls between two tokens fall otherwise in other kernels.
+#: Requests whose greedy beginnings, of so many tokens, are compared with the engine's, and the share that must be the
+#: same: close calls between two tokens fall otherwise in other kernels.
 COMPARED, COMPARED_TOKENS, _AGREEING = 16, 8, 0.75
 #: Lines of its output that are shown when it dies.
 _LAST = 5
 
-#: What a server is started with: {folder}, {dtype}, {gpus} and {port} are filled in. A part of the GPU's memory stays with the
-#: engine, which answers likelihoods and choices; arguments of the entry come last and win.
+#: What a server is started with: {folder}, {dtype}, {gpus} and {port} are filled in. A part of the GPU's memory stays
+#: with the engine, which answers likelihoods and choices; arguments of the entry come last and win.
 _COMMANDS = {
-    "vllm": "vllm serve {folder} --served-model-name {model} --dtype {dtype} --tensor-parallel-size {gpus} --generation-config vllm "
+    "vllm": "vllm serve {folder} --served-model-name {model} --dtype {dtype} --tensor-parallel-size {gpus} "
+    "--generation-config vllm "
     "--gpu-memory-utilization 0.45 --host 127.0.0.1 --port {port}",
-    "sglang": "python3 -m sglang.launch_server --model-path {folder} --served-model-name {model} --dtype {dtype} --tp-size {gpus} "
+    "sglang": "python3 -m sglang.launch_server --model-path {folder} --served-model-name {model} --dtype {dtype} "
+    "--tp-size {gpus} "
     "--mem-fraction-static 0.45 --host 127.0.0.1 --port {port}",
     "llama.cpp": "llama-server --alias {model} --host 127.0.0.1 --port {port}",
 }
@@ -72,7 +74,8 @@ class Serving:
 
     @classmethod
     def of(cls, entry: HfEntry, folder: Path, gpus: int, log: Path) -> "Serving":
-        """The server that an ``entry`` names. Raises UserError where its program is not on the PATH, or says no version."""
+        """The server that an ``entry`` names. Raises UserError where its program is not on the PATH, or says no
+        version."""
         kind = entry.serve or ""
         filled = {"folder": str(folder), "model": _MODEL, "dtype": entry.dtype, "gpus": str(max(1, gpus))}
         command = [filled.get(word.strip("{}"), word) for word in _COMMANDS[kind].split()]
@@ -81,8 +84,8 @@ class Serving:
             run = subprocess.run(_VERSIONS[kind], capture_output=True, text=True, timeout=300, check=True)
         except (OSError, subprocess.SubprocessError) as error:
             raise UserError(
-                f"serve: {kind}: `{' '.join(_VERSIONS[kind])}` fails ({error}). Install it in an environment of its own, and put "
-                "that on the PATH of the job; or leave `serve` out."
+                f"serve: {kind}: `{' '.join(_VERSIONS[kind])}` fails ({error}). Install it in an environment of its "
+                "own, and put that on the PATH of the job; or leave `serve` out."
             ) from None
         version = (run.stdout or run.stderr).strip().splitlines()[-1:]
         files = files_sha256(map(Path, entry.serve_files)) if entry.serve_files else ""
@@ -124,7 +127,8 @@ class Server:
         )
 
     def is_up(self) -> bool:
-        """Wait until it can answer; False where another program took its port meanwhile. Raises UserError as it dies."""
+        """Wait until it can answer; False where another program took its port meanwhile. Raises UserError as it
+        dies."""
         until = time.monotonic() + _START_S
         while time.monotonic() < until:
             if self._keeper.poll() is not None:
@@ -175,8 +179,10 @@ class Server:
             self.close()
             one, other = different[0]
             raise UserError(
-                f"{self.name}: its server writes {len(different)} of {len(pairs)} greedy texts otherwise than the engine (as {other!r}, "
-                f"not {one!r}): it serves another model, or in another precision. Correct `serve_arguments`, or leave `serve` out."
+                f"{self.name}: its server writes {len(different)} of {len(pairs)} greedy texts otherwise than the "
+                f"engine (as {other!r}, "
+                f"not {one!r}): it serves another model, or in another precision. Correct `serve_arguments`, or leave "
+                "`serve` out."
             )
 
     def close(self) -> None:

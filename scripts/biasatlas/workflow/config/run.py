@@ -29,7 +29,8 @@ def _ways(listed: list[str]) -> list[str]:
 
 
 class Framings(StagedModel):
-    """Other ways to ask a benchmark's questions. What a key lists stands beside the protocol's own way, and keys are crossed."""
+    """Other ways to ask a benchmark's questions. What a key lists stands beside the protocol's own way, and keys are
+    crossed."""
 
     system: Annotated[list[str], AfterValidator(_ways)] = field("answers", [], description="System prompts.")
     persona: Annotated[list[str], AfterValidator(_ways)] = field(
@@ -61,15 +62,15 @@ class Run(StagedModel):
         "answers",
         "",
         description="The benchmark, where the section has a name of your choice, as `bbq-mine`, beside that of the "
-        "benchmark itself: two data sets stand side by side; or the path of a description, as `./mine.yaml`. If not given, "
-        "the section's name.",
+        "benchmark itself: two data sets stand side by side; or the path of a description, as `./mine.yaml`. If not "
+        "given, the section's name.",
     )
     data: Annotated[WrittenPath, AfterValidator(_data)] = field(
         "answers",
         "full",
         description="`full`, the published data; `sample`, a few items of our own that ship with the workflow; or a "
-        "folder of yours, written with a slash, as `./data`, with files in the authors' format. DBB also has `released`, its "
-        "authors' questions as they filled them, and `released_more`, their larger set.",
+        "folder of yours, written with a slash, as `./data`, with files in the authors' format. DBB also has "
+        "`released`, its authors' questions as they filled them, and `released_more`, their larger set.",
     )
     protocols: list[str] = field(
         "nothing", ["recommended"], min_length=1, description="Named option sets to run, one or more."
@@ -89,7 +90,8 @@ class Run(StagedModel):
     effort: Literal["all", "rounds"] = field(
         "answers",
         "all",
-        description="`all` asks everything. `rounds` asks a part, each template or writer with its share, then twice as "
+        description="`all` asks everything. `rounds` asks a part, each template or writer with its share, then twice "
+        "as "
         "much, and so on, and stops where every verdict over all categories is there (docs/rounds.md).",
     )
     framings: Framings | None = field(
@@ -105,25 +107,30 @@ class Run(StagedModel):
     parse_with: str | None = field(
         "tables",
         None,
-        description="Name of a model that parses again the replies that could not be parsed, and 100 others of each model and "
+        description="Name of a model that parses again the replies that could not be parsed, and 100 others of each "
+        "model and "
         "task for comparison (docs/replies.md). Its parse stands in a column of its own; no score changes.",
     )
     skip_invalid: bool = field(
         "answers",
         False,
-        description="McBE: instances that break the format, and other numbers of instances than were published, do not stop "
+        description="McBE: instances that break the format, and other numbers of instances than were published, do "
+        "not stop "
         "the run: the instances are `failed` in the tasks that their fault matters to, and counted so in every table.",
     )
     cells: Literal["strict", "as_authors"] = field(
         "answers",
         "strict",
-        description="McBE: `strict` tells of cells that are not as the paper describes them; `as_authors` reads them as the "
-        "authors' code does: a list with another comma is one word, a sentence may lack its placeholder, an explanation its text.",
+        description="McBE: `strict` tells of cells that are not as the paper describes them; `as_authors` reads them "
+        "as the "
+        "authors' code does: a list with another comma is one word, a sentence may lack its placeholder, an "
+        "explanation its text.",
     )
     files: dict[str, FilePath] = field(
         "answers",
         {},
-        description="Paths of files of your own by what they are: `variations` and `dataset` for DBB, `annotations` and `ratings` for "
+        description="Paths of files of your own by what they are: `variations` and `dataset` for DBB, `annotations` "
+        "and `ratings` for "
         "McBE, `prompts` for the papers' printed prompts. The benchmark's page has their formats.",
     )
 

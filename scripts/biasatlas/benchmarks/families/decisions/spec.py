@@ -120,7 +120,8 @@ class DecisionsDescription(Rows):
     smallest: float = field(
         "nothing",
         gt=0,
-        description="The smallest shift that matters, in points: of 100 answers the yes, of the score, or places of a rank.",
+        description="The smallest shift that matters, in points: of 100 answers the yes, of the score, or places of a "
+        "rank.",
     )
     smallest_because: str = field("nothing", min_length=1, description="Why it is that one.")
 
@@ -133,7 +134,8 @@ class DecisionsDescription(Rows):
 
     @property
     def labels(self) -> dict[str, float]:
-        """What may be answered, and what it counts: a yes 100 and a no 0, a score itself, a rank how many come after it."""
+        """What may be answered, and what it counts: a yes 100 and a no 0, a score itself, a rank how many come after
+        it."""
         if self.yes_no:
             return dict(zip(self.yes_no, (100.0, 0.0), strict=True))
         if self.rank:
@@ -230,7 +232,8 @@ def make_spec(description: DecisionsDescription) -> Spec:
         unit=("item_id",),
         note=""
         if len(description.placebo_kind) >= _ARMS
-        else f"{len(description.placebo_kind)} placebo arms, and no verdict below {_ARMS}; seven, of several kinds, are advised",
+        else f"{len(description.placebo_kind)} placebo arms, and no verdict below {_ARMS}; seven, of several kinds, "
+        "are advised",
     )
 
 

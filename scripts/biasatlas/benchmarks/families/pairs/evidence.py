@@ -13,7 +13,8 @@ from biasatlas.stats.replicates import ratio_replicates
 
 
 def evidence(step: Step) -> Iterator[Evidence]:
-    """``stereotype_score`` by task and category, of all directions and templates; the shift of all of the task ``pair``."""
+    """``stereotype_score`` by task and category, of all directions and templates; the shift of all of the task
+    ``pair``."""
     cluster = step.description.cluster_name
     for task, asked in step.scores[step.scores["stereotyped"].notna()].groupby("task", sort=False):
         for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:
@@ -26,7 +27,8 @@ def evidence(step: Step) -> Iterator[Evidence]:
 
 
 def shift_evidence(metric: str, scores: pd.DataFrame, description: PairsDescription) -> Iterator[Evidence]:
-    """What ``scores`` of the task ``pair`` say of a ``metric`` of :func:`biasatlas.benchmarks.families.pairs.shift.shift_estimate`.
+    """What ``scores`` of the task ``pair`` say of a ``metric`` of
+    :func:`biasatlas.benchmarks.families.pairs.shift.shift_estimate`.
 
     An item lies away from neutral by its shift, in the direction of the stereotype.
     """

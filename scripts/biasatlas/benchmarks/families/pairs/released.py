@@ -19,14 +19,15 @@ from biasatlas.userfiles import finite, listed, read_csv_rows, read_text, shown
 def import_responses(step: Step) -> pd.DataFrame:
     """A response for each text, from the published table that the description's ``released_scores`` names.
 
-    ``log_likelihood`` is minus the logarithm of the published perplexity, so per token: which text has more is as published. A pair
-    is known by its two texts; one without a row, or with rows that differ, is "failed", rows of no item are logged. Raises
-    UserError for a table that is not there, and naming file and line for what is no perplexity.
+    ``log_likelihood`` is minus the logarithm of the published perplexity, so per token: which text has more is as
+    published. A pair is known by its two texts; one without a row, or with rows that differ, is "failed", rows of no
+    item are logged. Raises UserError for a table that is not there, and naming file and line for what is no perplexity.
     """
     description, rule = step.description, step.description.released_scores
     if rule is None or rule.file not in step.files:
         raise UserError(
-            f"{description.title}, {step.release}: no table of published scores in {listed(step.files)}. Fetch it again."
+            f"{description.title}, {step.release}: no table of published scores in {listed(step.files)}. Fetch it "
+            "again."
         )
     path = step.files[rule.file]
     texts = [rule.texts[side] for side in description.sides]
@@ -49,8 +50,9 @@ def import_responses(step: Step) -> pd.DataFrame:
 def read_scores(step: Step) -> pd.DataFrame:
     """A response for each text, from one CSV with ``item``, ``side`` and ``log_likelihood`` (nats).
 
-    A text without a row is "failed", rows of unknown items are logged by id. Raises UserError naming file and line for an
-    unknown side, a value that is no number or above 0 (a loss would turn every preference round), and a text with several rows.
+    A text without a row is "failed", rows of unknown items are logged by id. Raises UserError naming file and line for
+    an unknown side, a value that is no number or above 0 (a loss would turn every preference round), and a text with
+    several rows.
     """
     description, items, requests = step.description, step.items, step.requests
     path = one_file(step.files, ".csv", f"{description.title}, format scores")
@@ -64,8 +66,8 @@ def read_scores(step: Step) -> pd.DataFrame:
         found[key] = _number(where, row["log_likelihood"])
         if found[key] > 0:
             raise UserError(
-                f"{where}: log_likelihood is {shown(row['log_likelihood'])}, and no text's is above 0. Give the logarithm of its "
-                "probability; of a loss or a perplexity the sign is the other."
+                f"{where}: log_likelihood is {shown(row['log_likelihood'])}, and no text's is above 0. Give the "
+                "logarithm of its probability; of a loss or a perplexity the sign is the other."
             )
     log_unknown(
         path, "rows", sorted({item for item, _ in found} - set(items["item_id"])), len({item for item, _ in found})
@@ -76,10 +78,11 @@ def read_scores(step: Step) -> pd.DataFrame:
 
 
 def read_log(step: Step) -> pd.DataFrame:
-    """A response for each text, from logs that compare the likelihoods of both, as lm-evaluation-harness' crows_pairs tasks do.
+    """A response for each text, from logs that compare the likelihoods of both, as lm-evaluation-harness' crows_pairs
+    tasks do.
 
-    A pair is known by its two texts. One that is missing, or there with different values, is "failed", with the reason in
-    ``detail``. Raises UserError where more than 5 % of the logged pairs are no item's.
+    A pair is known by its two texts. One that is missing, or there with different values, is "failed", with the reason
+    in ``detail``. Raises UserError where more than 5 % of the logged pairs are no item's.
     """
     what = f"{step.description.title}, format log"
     found: dict[frozenset[str], dict[str, float]] = {}
@@ -128,9 +131,9 @@ def _by_texts(
 def read_differences(step: Step) -> pd.DataFrame:
     """A response for each text, from a file for each template with a number a line, in the order of the data.
 
-    A number is the log-likelihood of the first side's text minus that of the second's: only that is known, so it stands as
-    the first's, and 0 as the second's. Templates without a file are "not_applicable". Raises UserError for several files of one
-    template, none at all, a line that is no number, and another number of lines than the data have rows.
+    A number is the log-likelihood of the first side's text minus that of the second's: only that is known, so it stands
+    as the first's, and 0 as the second's. Templates without a file are "not_applicable". Raises UserError for several
+    files of one template, none at all, a line that is no number, and another number of lines than the data have rows.
     """
     description, files, items, requests = step.description, step.files, step.items, step.requests
     rule = description.differences
@@ -149,7 +152,8 @@ def read_differences(step: Step) -> pd.DataFrame:
             numbers = _numbers(files[names[0]])
             if len(numbers) != len(mine):
                 raise UserError(
-                    f"{files[names[0]]}: {len(numbers)} numbers for {len(mine)} rows of the data. Take both from one version."
+                    f"{files[names[0]]}: {len(numbers)} numbers for {len(mine)} rows of the data. Take both from one "
+                    "version."
                 )
             values |= dict(zip(mine, scale * numbers, strict=True))
     if not values:

@@ -1,8 +1,8 @@
 """What pairs of both directions say of stereotypes, whatever a model likes of either side.
 
-A difference of two likelihoods holds what the words of a side cost, and how much a model likes its group. In pairs about
-the other direction of a stereotype it holds the same, and the stereotype with the other sign. So what changes with the
-direction is the stereotype's, and what does not is in the constants of a regression.
+A difference of two likelihoods holds what the words of a side cost, and how much a model likes its group. In pairs
+about the other direction of a stereotype it holds the same, and the stereotype with the other sign. So what changes
+with the direction is the stereotype's, and what does not is in the constants of a regression.
 """
 
 from functools import partial
@@ -22,16 +22,18 @@ _SHARED = 0.1
 
 @metric("balanced_shift", "side_shift")
 def shift_estimate(scores: pd.DataFrame, description: PairsDescription) -> Estimate:
-    """The coefficient of direction in a regression of log P(first side) - log P(other side) on it, templates and words, in nats.
+    """The coefficient of direction in a regression of log P(first side) - log P(other side) on it, templates and words,
+    in nats.
 
     x, that difference, is of texts with the words that a stereotype is about or, in the other direction, is not.
 
     - ``balanced_shift``, of categories with pairs of both directions: x is of the words that end both texts, given what
-      precedes them, so it holds no word's own likelihood; categories have constants of their own. Half of the difference
-      of the two directions: how much a stereotype adds. Over clusters, and the words that differ on either side.
-    - ``side_shift``, of categories that are stereotypes of one side: x is of whole texts. Mean over the categories of the
-      first side minus the mean over those of the second, each category weighing 1. Over categories, and over clusters
-      where these stand in several categories, as towns do.
+      precedes them, so it holds no word's own likelihood; categories have constants of their own. Half of the
+      difference of the two directions: how much a stereotype adds. Over clusters, and the words that differ on either
+      side.
+    - ``side_shift``, of categories that are stereotypes of one side: x is of whole texts. Mean over the categories of
+      the first side minus the mean over those of the second, each category weighing 1. Over categories, and over
+      clusters where these stand in several categories, as towns do.
 
     ``n`` counts pairs. 0 for a model that likes a side, or finds its words likely, in whatever text.
     """
@@ -44,9 +46,9 @@ def shift_estimate(scores: pd.DataFrame, description: PairsDescription) -> Estim
 def shift_replicates(scores: pd.DataFrame, description: PairsDescription) -> Crossed | None:
     """:func:`shift_estimate` by what its pairs are sampled in; None where pairs of a direction have no value.
 
-    Of ``scores`` it takes ``category``, ``direction``, ``shift`` (x in nats, missing where there is none), ``words``, the column of
-    templates where there are several, and the columns of factors: that of clusters, ``term`` and ``other_term``, the words that differ
-    (of ``side_shift`` none of these).
+    Of ``scores`` it takes ``category``, ``direction``, ``shift`` (x in nats, missing where there is none), ``words``,
+    the column of templates where there are several, and the columns of factors: that of clusters, ``term`` and
+    ``other_term``, the words that differ (of ``side_shift`` none of these).
     """
     known = scores[scores["shift"].notna()]
     ways = description.ways

@@ -67,7 +67,8 @@ _SHIFT_METRICS = {
 FORMATS = {
     "scores": "a CSV with item, side and log_likelihood, in nats",
     "log": "samples of lm-evaluation-harness (--log_samples) of a task that compares both texts",
-    "differences": "a text file for each template: log-likelihood of the first side minus that of the second, one number per line",
+    "differences": "a text file for each template: log-likelihood of the first side minus that of the second, one "
+    "number per line",
 }
 
 _HEADLINES = {
@@ -113,14 +114,16 @@ class PairsOptions(PromptOptions):
     )
     ties: Literal["half", "released"] = field(
         "scores",
-        description="A tie counts half, or as in CrowS-Pairs' code: in the number of all pairs, not in that of one direction",
+        description="A tie counts half, or as in CrowS-Pairs' code: in the number of all pairs, not in that of one "
+        "direction",
     )
     orders: Literal["swapped", "single"] = field(
         "answers", description="Each pair asked in both orders, or once in an order drawn from its id"
     )
     ends: Literal["asked", "none"] = field(
         "answers",
-        description="The words that end both texts are also asked by themselves, after either beginning, where pairs of a "
+        description="The words that end both texts are also asked by themselves, after either beginning, where pairs "
+        "of a "
         "category are of both directions: for `balanced_shift`",
     )
 
@@ -157,9 +160,10 @@ class PairsDescription(Rows):
         "answers",
         {},
         max_length=1,
-        description="Column with the direction a pair was written in, which tables split by -> its values; a masked model "
-        "finds the tokens that two texts share from the stereotype on in pairs of the first, and from the other text in others. "
-        "Without it the direction is the side of the stereotype.",
+        description="Column with the direction a pair was written in, which tables split by -> its values; a masked "
+        "model "
+        "finds the tokens that two texts share from the stereotype on in pairs of the first, and from the other text "
+        "in others. Without it the direction is the side of the stereotype.",
     )
     cluster: Text | dict[str, Text] = field(
         "answers",

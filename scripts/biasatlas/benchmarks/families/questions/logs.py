@@ -25,12 +25,13 @@ _BEGINNING = re.compile(r":\s+|(?<=[.?!。？！])\s*")
 def read_log(step: Step) -> pd.DataFrame:
     """A response for each request, from logs that :func:`biasatlas.benchmarks.shared.logs.read_logs` reads.
 
-    A question of a log is the item whose question stands last in the text that was shown, with the longest context, and whose
-    options were offered, in whatever order. Any offered option besides the two persons says "unknown". Of a question that was
-    asked several times the probabilities are shares of its answers. An item that was not asked is "failed".
+    A question of a log is the item whose question stands last in the text that was shown, with the longest context, and
+    whose options were offered, in whatever order. Any offered option besides the two persons says "unknown". Of a
+    question that was asked several times the probabilities are shares of its answers. An item that was not asked is
+    "failed".
 
-    Raises UserError where more than 5 % of the questions are no item's, and for the first answer that the harness counts
-    otherwise than the data do.
+    Raises UserError where more than 5 % of the questions are no item's, and for the first answer that the harness
+    counts otherwise than the data do.
     """
     items, requests, title = step.items, step.requests, step.description.title
     rows = read_logs(step.files, f"{title}, format log", step.column)
@@ -169,7 +170,8 @@ def _check_letters(title: str, rows: list[Logged]) -> None:
     if len(bare) > MOST_STRANGERS * len(rows):
         raise UserError(
             f"{bare[0].where}: the answer {shown(bare[0].answer)} is a letter, and the log does not show which option "
-            f"of {title} it stands for; so in {len(bare)} of {len(rows)} questions. Log the prompt with its options, or give the options' texts."
+            f"of {title} it stands for; so in {len(bare)} of {len(rows)} questions. Log the prompt with its options, "
+            "or give the options' texts."
         )
 
 
@@ -178,8 +180,10 @@ def _check_verdicts(title: str, said: list[tuple[Logged, bool, Mapping]]) -> Non
     if differing:
         row, item = differing[0]
         raise UserError(
-            f"{row.where}: the harness counts {shown(row.answer)} as {'right' if row.right else 'wrong'}, and the right answer to "
-            f"{item['item_id']} is {item[item['gold']]!r}; so in {len(differing)} of {len(said)} questions. Take the data that the "
+            f"{row.where}: the harness counts {shown(row.answer)} as {'right' if row.right else 'wrong'}, and the "
+            "right answer to "
+            f"{item['item_id']} is {item[item['gold']]!r}; so in {len(differing)} of {len(said)} questions. Take the "
+            "data that the "
             f"log is of, or add its wordings of 'unknown' to `unknown_names` of {title}."
         )
 

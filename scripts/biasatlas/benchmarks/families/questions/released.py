@@ -21,11 +21,11 @@ def read_answers(step: Step) -> pd.DataFrame:
     """A response for each request, from one CSV with ``item`` and ``answer``.
 
     An answer is the text of an option, whatever its case and spaces, or its letter, in brackets or not; another one is
-    "unparseable", an empty one "refused". A letter means the option that the row shows under it in its columns ``A``, ``B`` and
-    ``C``; a file without these columns means the order of the data. An item without a row is "failed", rows of unknown items are
-    logged by id. Raises UserError for an item with several rows, for options that are not the item's, for a letter without these
-    columns where the benchmark shuffles its options (nobody knows which order it is of), for some of these columns, and for a
-    number, which may count from 0 or from 1.
+    "unparseable", an empty one "refused". A letter means the option that the row shows under it in its columns ``A``,
+    ``B`` and ``C``; a file without these columns means the order of the data. An item without a row is "failed", rows
+    of unknown items are logged by id. Raises UserError for an item with several rows, for options that are not the
+    item's, for a letter without these columns where the benchmark shuffles its options (nobody knows which order it is
+    of), for some of these columns, and for a number, which may count from 0 or from 1.
     """
     items, requests = step.items, step.requests
     path = one_file(step.files, ".csv", f"{step.description.title}, format answers")
@@ -37,7 +37,8 @@ def read_answers(step: Step) -> pd.DataFrame:
     shown = set(LABELS) <= set(header)
     if not shown and (some := [name for name in header if name.upper() in LABELS]):
         raise UserError(
-            f"{path}: it has the columns {listed(some)}. Expected A, B and C with the options as the model saw them, or none of these."
+            f"{path}: it has the columns {listed(some)}. Expected A, B and C with the options as the model saw them, "
+            "or none of these."
         )
     # A benchmark that reads its items by code of its own has no such key: it never shuffles.
     shuffled = getattr(step.description, "shuffle", False)
@@ -54,8 +55,9 @@ def read_answers(step: Step) -> pd.DataFrame:
             answer = row[answer]
         elif answer in LABELS and not shown and shuffled:
             raise UserError(
-                f"{where}: answer {answer!r} is a letter, and {step.description.title} shows each item's options in an order of "
-                "its own. Give the option's text, or add columns A, B and C with the options as the model saw them."
+                f"{where}: answer {answer!r} is a letter, and {step.description.title} shows each item's options in "
+                "an order of its own. Give the option's text, or add columns A, B and C with the options as the model "
+                "saw them."
             )
         found[row["item"]] = answer
     if len(numbers) > MOST_STRANGERS * len(found):
@@ -77,8 +79,8 @@ def _check_options(where: str, row: Mapping[str, str], options: pd.Series) -> No
     places = match_options(told, pd.DataFrame([options] * len(LABELS), index=told.index))
     if sorted(places.dropna()) != list(LABELS):
         raise UserError(
-            f"{where}: item {row['item']!r} shows the options {list(told)}, the data have {list(options)}. Give both from "
-            "the same version of the data."
+            f"{where}: item {row['item']!r} shows the options {list(told)}, the data have {list(options)}. Give both "
+            "from the same version of the data."
         )
 
 

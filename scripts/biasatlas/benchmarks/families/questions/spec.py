@@ -1,4 +1,5 @@
-"""A benchmark of questions as YAML describes it, and as the workflow sees it: two persons, and an option for "unknown"."""
+"""A benchmark of questions as YAML describes it, and as the workflow sees it: two persons, and an option for
+"unknown"."""
 
 from typing import Any, Literal
 
@@ -52,8 +53,8 @@ METRICS = {
     "bias_score": Metric(
         neutral=0.0,
         direction="100: every answer that names a person follows the stereotype; -100: every one goes against it. "
-        "In ambiguous contexts it is scaled by the share of wrong answers. In disambiguated ones, questions whose right "
-        "answer follows the stereotype weigh as much as the others (option bias_formula: balanced)",
+        "In ambiguous contexts it is scaled by the share of wrong answers. In disambiguated ones, questions whose "
+        "right answer follows the stereotype weigh as much as the others (option bias_formula: balanced)",
         unit="%",
     ),
     "accuracy_gap": Metric(
@@ -92,8 +93,10 @@ class QuestionsOptions(PromptOptions):
     )
     bias_formula: Literal["balanced", "paper"] = field(
         "tables",
-        description="Bias score in disambiguated contexts: mean over items whose right answer follows the stereotype and "
-        "those where it goes against it, 0 where no person is named; or the paper's, over all named answers, missing there",
+        description="Bias score in disambiguated contexts: mean over items whose right answer follows the stereotype "
+        "and "
+        "those where it goes against it, 0 where no person is named; or the paper's, over all named answers, missing "
+        "there",
     )
     interval: Literal["template", "item"] = field(
         "tables", description="Unit that intervals treat as independent: a question template, or a single item"
@@ -136,8 +139,8 @@ class QuestionsDescription(Description):
 class QuestionRows(QuestionsDescription, Rows):
     """A benchmark of questions, each a row of the data.
 
-    An option is named by its column, as `ans0`. Where `unknown`, `right` or `target` is another column, that column holds
-    the name, the number (from 0) or the text of an option.
+    An option is named by its column, as `ans0`. Where `unknown`, `right` or `target` is another column, that column
+    holds the name, the number (from 0) or the text of an option.
     """
 
     template: Text = field(
@@ -205,8 +208,8 @@ def make_spec(description: QuestionsDescription) -> Spec:
         tasks={"question": Task(kind="choice", categories=categories, scores=_SCORE_COLUMNS)},
         tables={
             "bias": Table(
-                "Accuracy, bias and rates of refusals and unreadable answers in ambiguous and disambiguated contexts, by "
-                "category",
+                "Accuracy, bias and rates of refusals and unreadable answers in ambiguous and disambiguated contexts, "
+                "by category",
                 ("question",),
                 description.published,
             ),
@@ -246,7 +249,8 @@ def _options(description: QuestionsDescription) -> type[QuestionsOptions]:
 
 FORMATS = {
     "answers": "a CSV with item and answer: an option's text or column; empty where there was none",
-    "log": "samples of lm-evaluation-harness, a log of Inspect, HELM's scenario_state.json, or instances of Every Eval Ever",
+    "log": "samples of lm-evaluation-harness, a log of Inspect, HELM's scenario_state.json, or instances of Every "
+    "Eval Ever",
 }
 
 _HEADLINES = (
@@ -258,7 +262,8 @@ _TOPICS = {"ambig": "stereotyped guesses", "disambig": "stereotyped readings"}
 
 
 _MORE_UNKNOWN = BlindSpot(
-    'A model that says "unknown" (or refuses) more often where a question puts people down, and likes some of the groups, '
+    'A model that says "unknown" (or refuses) more often where a question puts people down, and likes some of the '
+    "groups, "
     "has a score without a stereotype: of such models, 28 in 100 were significant"
 )
 
