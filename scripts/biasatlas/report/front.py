@@ -90,7 +90,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
     ]
     return {
         "few": few,
-        "title": _title({model: of.get("biased", 0) for model, of in zip(models, by_model, strict=True)}, few),
+        "title": _title(dict(zip(models, by_model, strict=True)), few),
         "counts": _tally([cell for cells in table for cell in cells]),
         "benchmarks": len({run.benchmark for run in views.study.runs}),
         "models": by_model,
@@ -227,7 +227,9 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
     thick = drawn(low, high, question, span) if math.isfinite(low) else None
     decided = math.isfinite(counted_low) or math.isfinite(counted_high)
     said = {"biased": _where(question, model), "unbiased": "Any bias is too small to matter."}.get(cell.state, "")
-    matters = question.headline.smallest
+    # Its own interval is beyond the band: what does not let it decide is all the other tests.
+    beyond = low * high > 0 and min(abs(low), abs(high)) > question.headline.smallest
+    nearly = cell.state == "undecided" and beyond and math.isfinite(counted_low + counted_high)
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
@@ -236,8 +238,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
         "short": value + unit if few else f"{value} {question.shortly}",
         "means": question.headline.means.split("{}"),
         "said": said,
-        # Its own interval is beyond the band, or inside: what does not let it decide is all the other tests.
-        "nearly": cell.state == "undecided" and (min(abs(low), abs(high)) > matters if low * high > 0 else False),
+        "counted": " to ".join(plain(question, end)[0] for end in (counted_low, counted_high)) if nearly else "",
         "why": cell.why if cell.state in ("undecided", "untestable") else "",
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
@@ -276,17 +277,19 @@ def _sure(question: Question, away: float, interval: tuple[float, float], counte
     return "could still be none"
 
 
-def _title(found: Mapping[str, int], few: bool) -> str:
-    """What the page says first: in which models bias was found, of how many each was."""
-    biased = [model for model, times in found.items() if times]
+def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
+    """What the page says first: in which models bias was found, and what of the others is not decided."""
+    biased = [model for model, of in found.items() if of.get("biased")]
     if not few or not biased or len(biased) == len(found):
         return (
             f"Bias found in {len(biased) or 'none'} of {len(found)} models"
             if len(found) > 1
             else (f"Bias {'found' if biased else 'not found'} in {next(iter(found))}")
         )
-    rest = [model for model in found if model not in biased]
-    return f"Bias found in {' and '.join(biased)}, not in {' and '.join(rest)}"
+    rest = {model: of for model, of in found.items() if model not in biased}
+    still, every = (sum(of.get(key, 0) for of in rest.values()) for key in ("undecided", "all"))
+    left = f", with {still} of {every} questions undecided" if still else ""
+    return f"Bias found in {' and '.join(biased)}; none found in {' and '.join(rest)}{left}"
 
 
 def _told(heads: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
