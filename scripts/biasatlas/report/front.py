@@ -278,7 +278,7 @@ def _sure(question: Question, away: float, interval: tuple[float, float], counte
 
 
 def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
-    """What the page says first: in which models bias was found, and what of the others is not decided."""
+    """What the page says first: in which models bias was found, and which of the others are undecided."""
     biased = [model for model, of in found.items() if of.get("biased")]
     if not few or not biased or len(biased) == len(found):
         return (
