@@ -49,7 +49,13 @@ try:
 except UserError as error:
     sys.exit(f"error: {error}")
 
-find = Lookup(targets, unchanged=ancient, local=local, source=lambda path: sourcecache_entry(path, path))
+
+def cached_source(path):
+    """A shipped file as a source, which Snakemake brings to wherever the job runs."""
+    return sourcecache_entry(path, path)
+
+
+find = Lookup(targets, unchanged=ancient, local=local, source=cached_source)
 construct = ConstructionLookup(find)
 CARDS = find.cards()  # what simulation studies say of each metric
 # What figures write Chinese in.

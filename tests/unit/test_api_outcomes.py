@@ -5,7 +5,7 @@ import json
 import pytest
 from conftest import ROOT
 
-from biasatlas.models.endpoint.replies import outcome
+from biasatlas.models.endpoint.outcomes import outcome
 from biasatlas.models.endpoint.services import Services, services
 
 FORMS = json.loads((ROOT / "tests/api/forms.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from api_server import MODEL, Server, requests_for, token_logprob
 
 from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import replies
+from biasatlas.models.endpoint import answer, replies
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.capability_check import RANDOM
 from biasatlas.models.endpoint.entry import ApiEntry
@@ -135,7 +135,7 @@ def test_an_exact_choice_at_temperature_zero_is_the_likeliest(tmp_path):
     ],
 )
 def test_what_a_first_token_decides(token, labels, outcome):
-    assert replies._first_token(token, Options.of(labels), letter) == outcome
+    assert answer._first_token(token, Options.of(labels), letter) == outcome
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_boundary_is_found_in_the_endpoints_tokens(tokens, prefix, continuatio
     logprobs = [None, *range(-1, -len(tokens), -1)]
     record = {"tokens": [*tokens, "x"], "logprobs": [*logprobs, -9.0], "prompt_tokens": len(tokens)}
     if scored is None:
-        with pytest.raises(replies.BadReply, match="boundary"):
+        with pytest.raises(answer.BadReply, match="boundary"):
             replies.continuation_logprobs(record, prefix, continuation)
     else:
         assert replies.continuation_logprobs(record, prefix, continuation) == logprobs[-scored:]

@@ -1,6 +1,7 @@
 """Asking in rounds: the order of the items, and what may be said after each round."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
+from biasatlas.benchmarks.comparisons.rounds import analysis, ask_in_rounds
 from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, items_of
 from biasatlas.benchmarks.shared.order import asking_order, rounds_of
@@ -253,6 +254,37 @@ def test_a_table_has_each_model_at_the_level_of_its_stop():
     assert early.published is None or pd.isna(early.published)
     assert math.isnan(told.loc[("early", "best"), "value"])
     assert told.loc[("all", "best"), "value"] == plain.loc[("all", "best"), "value"]
+
+
+def test_a_table_has_the_intervals_of_the_findings():
+    """Of categories whose errors shrink unevenly from round to round, so that each has its own level."""
+    models = {"u": Answering(40.0, spread=1.0, noise=90.0), "w": Answering(40.0, spread=20.0, noise=30.0)}
+
+    def evidence(ids):
+        for category, model in models.items():
+            (each,) = model.evidence(ids)
+            yield replace(each, category=category)
+
+    def make(scores):
+        found = [(each, each.inference()) for each in evidence(scores["item_id"])]
+        keys = [{"model": "m", "category": each.category} for each, _ in found]
+        return make_table(
+            ["model", "category"],
+            [row(key, "shift", Estimate.of(of, 1)) for key, (_, of) in zip(keys, found, strict=True)],
+        )
+
+    items, design = models["u"].items, registry.load_spec("bbq").design
+    rounds = rounds_of(items, design, asking_order(items, design))[1:4]
+    analyses = {}
+    for share, ids in rounds:
+        analyses = {each.key: (*analyses.get(each.key, ()), analysis(each, share)) for each in evidence(ids)}
+    levels = {key: level(each, 0.05) for key, each in analyses.items()}
+    assert len(set(levels.values())) == 2
+    stop = Stop(rounds[-1][1], len(items), {}, "", min(levels.values()), analyses, [])
+    verdicts = judge([each.claim("m/b") for each in stop.seen(evidence(stop.asked))])
+    told = in_rounds(make, stop.cut(items.assign(model="m")), {"m": stop})
+    for verdict, (_, shown) in zip(verdicts, told.iterrows(), strict=True):
+        assert (shown["ci_low"], shown["ci_high"]) == pytest.approx((verdict.low, verdict.high), rel=1e-12)
 
 
 def test_two_models_are_compared_on_the_items_of_the_one_that_was_asked_less():

@@ -136,7 +136,7 @@ def test_the_page_says_of_a_number_what_the_findings_say():
         ("twbias", 0, {"other_group": "hoklo"}, "passed"),
         ("twbias", 1, {}, "passed"),
         ("bbq", 0, {}, "descriptive"),  # "unknown" more often in negative questions fools it
-        ("bbq", 1, {"category": "Age"}, "undecided"),
+        ("bbq", 1, {"category": "Age"}, "descriptive"),
         ("crows_pairs", 0, {}, "passed"),
         ("crows_pairs", 1, {}, "descriptive"),
         ("crows_pairs", 2, {}, "descriptive"),

@@ -115,7 +115,7 @@ TOLD_BY_VERSION = {
 
 
 #: What asks a model and keeps its answers: told by versions too, whoever calls it.
-ASKED = ("biasatlas.models.endpoint", "biasatlas.models.store", "biasatlas.models.sampling")
+ASKED = ("biasatlas.models.endpoint", "biasatlas.models.claims", "biasatlas.models.store", "biasatlas.models.sampling")
 #: What endpoints are said to be like, by the same version.
 SERVICES = os.path.realpath(ROOT / "resources/services.json")
 

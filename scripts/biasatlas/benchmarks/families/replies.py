@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from functools import cache
 
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.shared.parsing import Answer
+from biasatlas.benchmarks.shared.parsing import Answer, Parser
 from biasatlas.benchmarks.shared.parsing.named import PARSERS, whole_answer
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
@@ -15,14 +16,15 @@ from biasatlas.columns import MASSES
 from biasatlas.userfiles import read_csv_rows
 
 
-def read_replies(step: Step) -> pd.DataFrame:
+def read_replies(step: Step, parsers: Mapping[str, Parser] = PARSERS) -> pd.DataFrame:
     """A response for each request, from one CSV with ``item`` and ``answer``: a reply in the model's words, a row each.
 
     Rows of an item are its repeats, of which each answer has its share; an empty one is unresolved. An item whose rows
-    are all empty, or that has none, is "failed"; rows of unknown items are logged by id.
+    are all empty, or that has none, is "failed"; rows of unknown items are logged by id. ``parsers`` are those that
+    requests may name.
     """
     path = one_file(step.files, ".csv", f"{step.description.title}, a file of replies")
-    parsed = cache(lambda parser, text, asked: whole_answer(PARSERS[parser], text, asked_options(*asked)))
+    parsed = cache(lambda parser, text, asked: whole_answer(parsers[parser], text, asked_options(*asked)))
     replies: defaultdict[str, list[str]] = defaultdict(list)
     for _, cells in read_csv_rows(path, ("item", "answer")):
         replies[cells["item"]].append(cells["answer"].strip())

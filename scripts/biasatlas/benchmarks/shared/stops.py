@@ -13,10 +13,13 @@ import pandas as pd
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.stats.intervals import confidence
 from biasatlas.stats.multiplicity import ALPHA
-from biasatlas.stats.rounds import Analysis
+from biasatlas.stats.rounds import Analysis, level
 
 #: What a benchmark is evidence of: metric, part, category.
 Key = tuple[str, str, str]
+
+#: Columns that depend on the level.
+_LIMITS = ["ci_low", "ci_high", "no_interval_reason"]
 
 #: What is said of a value at which asking stopped.
 EARLY = "values at an early stop lie too far out on average, which their intervals allow for"
@@ -27,8 +30,9 @@ class Stop:
     """Where the asking of a model ended.
 
     ``asked`` are the items (``item_id``) that it was asked of all ``of``, which ``by_category`` counts; ``why`` says in
-    words why no more were. ``level`` is the two-sided level of its intervals, so that they hold at every round;
-    ``analyses`` are those at each piece of evidence. ``rounds`` says what each round showed.
+    words why no more were. ``analyses`` are those at each piece of evidence, and give its interval's level, so that
+    it holds at every round. ``level``, two-sided, is the strictest of those that a verdict was waited for, and that of
+    all other intervals. ``rounds`` says what each round showed.
     """
 
     asked: Sequence[str]
@@ -81,25 +85,25 @@ def in_rounds(
     stops: Mapping[str, Stop],
     whole: Collection[str] = (),
 ) -> pd.DataFrame:
-    """The table that ``make`` makes of ``scores``, each model of ``stops`` with its own level and with ``of``.
+    """The table that ``make`` makes of ``scores``, each row with its own level (:func:`_levels`) and with ``of``.
 
     ``of`` counts the items that there are, in the row's category or in all, where a model was asked but a part. Metrics
     of the ``whole`` cannot be had of a part, and say so. Rows of no model have the strictest level of all.
     """
     if not stops or scores.empty:
         return make(scores)
-    levels = {model: stop.level for model, stop in stops.items()}
-    strictest = min(levels.values())
-    tables = {}
-    for alpha in {ALPHA, *levels.values()}:
-        with confidence(1 - alpha):
-            tables[alpha] = make(scores)
-    table = tables[strictest].copy()
+    with confidence(1 - min(stop.level for stop in stops.values())):
+        table = make(scores)
     if "model" not in table:
         return table
-    own = table["model"].map(levels).fillna(ALPHA)
-    for alpha, other in tables.items():
-        table.loc[own == alpha] = other.loc[own == alpha]
+    keys, own = [*table.columns[: table.columns.get_loc("metric") + 1]], _levels(table, stops)
+    for alpha in own.unique():
+        rows = (own == alpha) & table["model"].isin(scores["model"])
+        if not rows.any():
+            continue
+        with confidence(1 - alpha):
+            other = make(scores[scores["model"].isin(table.loc[rows, "model"])])
+        table.loc[rows, _LIMITS] = table.loc[rows, keys].merge(other, "left", keys, validate="1:1")[_LIMITS].to_numpy()
     early = {model: stop for model, stop in stops.items() if stop.is_early}
     category = table["category"] if "category" in table else pd.Series(OVERALL, table.index)
     told = table["model"].isin(early)
@@ -113,3 +117,20 @@ def in_rounds(
     table.loc[unknown, ["value", "ci_low", "ci_high"]] = np.nan
     table.loc[unknown, "no_interval_reason"] = "it cannot be had of a part of the items"
     return table.assign(published=table["published"].where(~told), difference=table["difference"].where(~told))
+
+
+def _levels(table: pd.DataFrame, stops: Mapping[str, Stop]) -> pd.Series:
+    """The level of each row of ``table``: where its metric was analysed, that of these analyses, as in the findings;
+    else that of its model's stop."""
+    return pd.Series([_level(row, stops.get(row["model"])) for row in table.to_dict("records")], table.index)
+
+
+def _level(row: Mapping[str, Any], stop: Stop | None) -> float:
+    if stop is None:
+        return ALPHA
+    groups = "-".join(str(row[name]) for name in ("group", "other_group") if name in row)
+    category = row.get("category", groups)
+    category = OVERALL if category in ("", "All", "all") else category
+    about = [key for key in stop.analyses if (key[0], key[2]) == (row["metric"], category)]
+    named = [key for key in about if not key[1] or key[1] in row.values()] or about
+    return level(stop.analyses[named[0]], ALPHA) if len(named) == 1 else stop.level

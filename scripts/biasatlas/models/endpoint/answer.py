@@ -8,15 +8,16 @@ import contextlib
 import logging
 import math
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from operator import itemgetter
 from typing import Any, cast
 
 import pandas as pd
 
 from biasatlas.benchmarks.shared.parsing import Parser
-from biasatlas.benchmarks.shared.parsing.options import asked_options
+from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
@@ -25,10 +26,10 @@ from biasatlas.models.endpoint import batch, send
 from biasatlas.models.endpoint.calls import Call, Unsupported, planned_call, sampling
 from biasatlas.models.endpoint.capability_check import check
 from biasatlas.models.endpoint.entry import ApiEntry, Found, cost, prices, read_found
-from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, exact_masses, stored
+from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, stored
 from biasatlas.models.endpoint.spending import Budget, Job, recount, same_model
 from biasatlas.models.interface import ModelContext
-from biasatlas.models.sampled_choice import choice_columns, sampled_choice
+from biasatlas.models.sampled_choice import Masses, choice_columns, sampled_choice
 from biasatlas.models.sampling import fill_sampling
 from biasatlas.models.store import ResponseStore
 
@@ -361,3 +362,34 @@ def _likelihood(row: Mapping, record: dict) -> dict:
     total = math.fsum(logprobs)
     nll_per_token = -total / len(logprobs)
     return _response(row, 0, "ok", None, log_likelihood=total, tokens=len(logprobs), nll_per_token=nll_per_token)
+
+
+def exact_masses(top: list[list], temperature: float, options: Options, parser: Parser) -> Masses:
+    """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
+
+    A token that is a label counts for it unless another label begins with it; any other that decides nothing is
+    unresolved, and so is the mass that was not returned. Tempering moves that mass: tokens hidden below the least
+    returned probability p, with m in sum, come to at most m p^(1/T - 1), which is what is counted.
+    """
+    if temperature == 0:
+        weights, hidden = [(max(top, key=itemgetter(1))[0], 1.0)], 0.0
+    else:
+        weights = [(token, math.exp(logprob / temperature)) for token, logprob in top]
+        least = math.exp(min(logprob for _, logprob in top))
+        left = max(0.0, 1 - sum(math.exp(logprob) for _, logprob in top))
+        hidden = left * least ** (1 / temperature - 1)
+    total = sum(weight for _, weight in weights) + hidden
+    masses: Masses = defaultdict(float, {"unresolved": hidden / total})
+    for token, weight in weights:
+        masses[_first_token(token, options, parser)] += weight / total
+    return masses
+
+
+def _first_token(token: str, options: Options, parser: Parser) -> int | str:
+    labels = options.labels
+    outcome = parser(token, options, False)
+    if outcome is None:
+        outcome = parser(token, options, True)
+        if not isinstance(outcome, int) or sum(label.startswith(labels[outcome]) for label in labels) > 1:
+            return "unresolved"
+    return outcome

@@ -8,10 +8,7 @@ more about it (tokens, names) is taken as unknown where it is not right: the ans
 import json
 import math
 import unicodedata
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -27,13 +24,10 @@ from pydantic import (
     model_validator,
 )
 
-from biasatlas.benchmarks.shared.parsing import Parser
 from biasatlas.benchmarks.shared.parsing.normalise import split_thinking
-from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.calls import Wants
-from biasatlas.models.endpoint.services import Kind, said, services
-from biasatlas.models.sampled_choice import Masses
+from biasatlas.models.endpoint.services import services
 
 #: Log-probabilities in nats; rounding may put one just above 0.
 LEAST_LOGPROB, MOST_LOGPROB, _ABSENT = -9998.0, 1e-4, -9999
@@ -398,110 +392,6 @@ def stored(value: dict) -> dict | None:
     if record["status"] == "ok" and not record["text"] and record["tokens"] is None and record["top"] is None:
         return record | {"status": "unparseable", "detail": NO_TEXT["empty"]}
     return record
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a response comes to, with the ``reason`` where there is no answer.
-
-    ``records`` are what the store keeps, None for a choice that is no answer: those of a reply's choices, or one for an
-    error that ends the matter. A "retry" that is ``unknown`` came whole, but says what nobody knows: it may be about
-    the prompt alone.
-    """
-
-    kind: Kind
-    reason: str = ""
-    records: tuple[dict | None, ...] = ()
-    unknown: bool = False
-
-
-def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "", thinks: bool = False) -> Outcome:
-    """What a response of this HTTP ``status`` and body comes to, whatever the ``service`` ('' where it is not known).
-
-    A reply of status 200 whose body is an error has the status that the error names. A reply with several choices is
-    what the first of them that is an answer is.
-    """
-    if status == 200:
-        try:
-            records = read_reply(content, wants, thinks)
-        except BadReply as error:
-            return _no_answer(content, error, service)
-        first = next(record for record in records if record)
-        return Outcome(first["status"], records=tuple(records))
-    text = said(_json(content))
-    return _error(services().of_error(status, text, service), f"{status} {text}")
-
-
-def _no_answer(content: bytes, fault: BadReply, service: str) -> Outcome:
-    """What a reply of status 200 comes to that is none: an error, nothing at all where a service says so, or broken."""
-    body = _json(content)
-    error = body.get("error") if isinstance(body, dict) else None
-    if isinstance(error, dict):
-        code = error.get("code")
-        status = code if isinstance(code, int) else int(code) if isinstance(code, str) and code.isdigit() else 500
-        return _error(services().of_error(status, said(error), service), f"{status} {said(error)}")
-    if isinstance(body, dict) and body.get("choices") == []:
-        found = _error(services().services[service].empty_choices if service else "retry", "no answer: no choice")
-        return replace(found, unknown=found.kind == "retry")
-    return Outcome("retry", str(fault), unknown=fault.unknown)
-
-
-def _error(kind: Kind, reason: str) -> Outcome:
-    """An error of a ``kind``, with the record that the store keeps where it ends the matter."""
-    if kind not in ("filtered", "thought"):
-        return Outcome(kind, reason)
-    record: dict = {
-        "version": VERSION,
-        "status": kind,
-        "text": "",
-        "finish_reason": "content_filter" if kind == "filtered" else "length",
-        # No model ran where a prompt was filtered, and an error is not charged; what was thought may have been.
-        "prompt_tokens": 0 if kind == "filtered" else None,
-        "completion_tokens": 0 if kind == "filtered" else None,
-        "served_model": None,
-        "choice": 0,
-    }
-    detail = {"detail": NO_TEXT["thought"]} if kind == "thought" else {}
-    return Outcome(kind, reason, (record | detail,))
-
-
-def _json(content: bytes) -> Any:
-    text = content.decode("utf-8-sig", "replace")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def exact_masses(top: list[list], temperature: float, options: Options, parser: Parser) -> Masses:
-    """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
-
-    A token that is a label counts for it unless another label begins with it; any other that decides nothing is
-    unresolved, and so is the mass that was not returned. Tempering moves that mass: tokens hidden below the least
-    returned probability p, with m in sum, come to at most m p^(1/T - 1), which is what is counted.
-    """
-    if temperature == 0:
-        weights, hidden = [(max(top, key=itemgetter(1))[0], 1.0)], 0.0
-    else:
-        weights = [(token, math.exp(logprob / temperature)) for token, logprob in top]
-        least = math.exp(min(logprob for _, logprob in top))
-        left = max(0.0, 1 - sum(math.exp(logprob) for _, logprob in top))
-        hidden = left * least ** (1 / temperature - 1)
-    total = sum(weight for _, weight in weights) + hidden
-    masses: Masses = defaultdict(float, {"unresolved": hidden / total})
-    for token, weight in weights:
-        masses[_first_token(token, options, parser)] += weight / total
-    return masses
-
-
-def _first_token(token: str, options: Options, parser: Parser) -> int | str:
-    labels = options.labels
-    outcome = parser(token, options, False)
-    if outcome is None:
-        outcome = parser(token, options, True)
-        if not isinstance(outcome, int) or sum(label.startswith(labels[outcome]) for label in labels) > 1:
-            return "unresolved"
-    return outcome
 
 
 def continuation_logprobs(record: dict, prefix: str, continuation: str) -> list[float | None]:

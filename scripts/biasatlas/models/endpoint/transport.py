@@ -21,7 +21,8 @@ import httpx2
 import openai
 
 from biasatlas.models.endpoint.entry import ApiEntry, api_key, service_of
-from biasatlas.models.endpoint.replies import Outcome, outcome, printable
+from biasatlas.models.endpoint.outcomes import Outcome, outcome
+from biasatlas.models.endpoint.replies import printable
 from biasatlas.models.endpoint.services import Kind, services
 
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.

@@ -72,8 +72,7 @@ _CLAUSE = pattern(
 )
 #: Before a cue that announces what might be.
 _HYPOTHETICAL = pattern(
-    r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) "
-    r"(?:be|seem)\b"
+    r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
     r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while"
     r"|even if|at first (?:glance|sight)))[^,]{0,40}$"
 )

@@ -19,7 +19,7 @@ from typing import Any
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, pattern, words
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines, first_item, parse_refusal, plain
-from biasatlas.benchmarks.shared.parsing.numbers import parse_number, parse_rank, place
+from biasatlas.benchmarks.shared.parsing.numbers import parse_number, place
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options, folded
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
 
@@ -271,7 +271,6 @@ REPLIES: dict[str, Whole] = {
     "letter": parse_choice,
     "label": parse_choice,
     "integer": parse_number,
-    "rank": parse_rank,
     "decimal": partial(parse_number, nearest=True),
     "grade": partial(parse_number, nearest=True),
     "ranking": parse_ranking,
@@ -283,7 +282,6 @@ PARSERS: dict[str, Parser] = {
     "letter": Choice(parse_choice, open_choice),
     "label": Choice(parse_choice, open_choice),
     "integer": Choice(parse_number, open_number),
-    "rank": Choice(parse_rank, lambda text, options: None),  # "1" may become "10", "1st" or "1. Anna"
     "decimal": Choice(REPLIES["decimal"], partial(open_number, nearest=True)),
     "strict_choice": Choice(parse_strict_choice, open_strict_choice),
 }

@@ -10,9 +10,6 @@ from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, declines
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
-_ORDINALS = re.findall(
-    r"\w+", "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
-)
 _HAN = [*"零一二三四五六七八九十", "十一", "十二", "十三"]
 _WORDS = {name: Decimal(i) for names in (_ENGLISH, _HAN) for i, name in enumerate(names)} | {"两": Decimal(2)}
 _DIGITS = r"\d{1,4}(?:[.,]\d{1,3})?"
@@ -30,8 +27,7 @@ _OVER = re.compile(
     re.I,
 )
 _TO = re.compile(
-    r"\s{0,2}分?\s{0,2}(?:(?:-|~|–|—|到|至|或者?|和|与|、|/|or|to|and|,? ?maybe|,? ?perhaps|,? ?possibly|或是|还是|or "
-    r"maybe"
+    r"\s{0,2}分?\s{0,2}(?:(?:-|~|–|—|到|至|或者?|和|与|、|/|or|to|and|,? ?maybe|,? ?perhaps|,? ?possibly|或是|还是|or maybe"
     r"|or even|or perhaps|甚至)\s{0,2}(?:an? |是|者)?){1,2}",
     re.I,
 )
@@ -40,8 +36,7 @@ _UNIT = re.compile(r"\s{0,2}(?:分(?!析|别|钟|之|明|类|享|歧|工|数|为
 
 
 _ENUMERATED = re.compile(
-    r"^[ "
-    r"\t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?(?:$|\n))",
+    r"^[ \t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?(?:$|\n))",
     re.M,
 )
 
@@ -77,16 +72,6 @@ def parse_number(text: str, options: Options | Sequence[str], nearest: bool = Fa
     values = [Decimal(label) for label in as_options(options).labels]
     found = stated_number(text, min(values), max(values))
     return found if isinstance(found, str) else place(found, values, nearest)
-
-
-def parse_rank(text: str, options: Options | Sequence[str]) -> Answer:
-    """:func:`parse_number` of a place in a ranking, as "3", "#3" or "3rd", or, where there is no digit, "third"."""
-    text = re.sub(r"#(?=\d)|(?<=\d)(?:st|nd|rd|th)\b", "", text, flags=re.I)
-    if not re.search(r"\d", text):
-        text = re.sub(
-            rf"\b(?:{'|'.join(_ORDINALS)})\b", lambda word: str(_ORDINALS.index(word[0].lower()) + 1), text, flags=re.I
-        )
-    return parse_number(text, options)
 
 
 def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | None:

@@ -13,8 +13,7 @@ Order = tuple[int, ...] | str
 
 #: Between two links of a chain.
 _GAP = re.compile(
-    r"(?:[^\w\n]|\d|then|and|followed "
-    r"by|over|before|finally|option|response|sentence|candidate|然后|再|和|优于|[好大高]于|选项|句子?"
+    r"(?:[^\w\n]|\d|then|and|followed by|over|before|finally|option|response|sentence|candidate|然后|再|和|优于|[好大高]于|选项|句子?"
     r"){1,24}",
     re.I,
 )
