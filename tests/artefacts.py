@@ -261,7 +261,7 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
         spec = load_spec(benchmark)
         (headline,) = (each for each in spec.headlines if each.question == question)
         unit, smallest = spec.metrics[metric].unit, headline.smallest
-        known = f"{math.exp(smallest):.2g} times" if unit == "nats" else f"{smallest:g} points"
+        known = f"{math.exp(smallest):.2g} times" if unit.startswith("nats") else f"{smallest:g} points"
         shown = html.unescape(re.search(r"Matters from (.*?) on[.:]", row)[1])
         for model, state, word in re.findall(r'data-of="(.*?)".*?class="verdict (\w+)">(\w+)', row, flags=re.DOTALL):
             said = words(state, smallest, unit) if shown == known else f"{state}, and it matters from {shown} on"
