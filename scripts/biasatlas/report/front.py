@@ -288,7 +288,7 @@ def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
         )
     rest = {model: of for model, of in found.items() if model not in biased}
     still, every = (sum(of.get(key, 0) for of in rest.values()) for key in ("undecided", "all"))
-    left = f", with {still} of {every} questions undecided" if still else ""
+    left = f", {still} of {every} questions undecided" if still else ""
     return f"Bias found in {' and '.join(biased)}; none found in {' and '.join(rest)}{left}"
 
 
