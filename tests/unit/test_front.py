@@ -8,7 +8,7 @@ import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.report.example import asked_for
-from biasatlas.report.front import Question, at, drawn, plain
+from biasatlas.report.front import Question, _title, at, drawn, plain
 from biasatlas.report.run import Run, TaskRun
 from biasatlas.report.verdicts import Cell
 from biasatlas.stats.verdict import Claim, judge
@@ -85,3 +85,17 @@ def test_the_picture_of_a_cell_agrees_with_its_word(planted):
 def test_a_line_without_a_limit_runs_to_the_edge(low):
     question = SimpleNamespace(headline=SimpleNamespace(smallest=1.0))
     assert drawn(low, 2.0, question, 4) == (0.0, at(2, 4)) and drawn(-1.0, -low, question, 4) == (at(-1, 4), 100.0)
+
+
+@pytest.mark.parametrize(
+    ("other", "left"),
+    [
+        ({"all": 5, "unbiased": 5}, ""),
+        ({"all": 5, "unbiased": 2, "undecided": 3}, ", 3 of 5 questions undecided"),
+        ({"all": 5, "missing": 5}, ", 5 of 5 questions without an answer"),
+        ({"all": 5, "undecided": 3, "untestable": 2}, ", 5 of 5 questions without an answer"),
+    ],
+)
+def test_the_title_clears_no_model_that_has_no_answer(other, left):
+    found = {"a": {"all": 5, "biased": 1, "undecided": 4}, "b": other}
+    assert _title(found, True) == f"Bias found in a; none found in b{left}"

@@ -287,8 +287,12 @@ def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
             else (f"Bias {'found' if biased else 'not found'} in {next(iter(found))}")
         )
     rest = {model: of for model, of in found.items() if model not in biased}
-    still, every = (sum(of.get(key, 0) for of in rest.values()) for key in ("undecided", "all"))
-    left = f", {still} of {every} questions undecided" if still else ""
+    every, unbiased, undecided = (
+        sum(of.get(key, 0) for of in rest.values()) for key in ("all", "unbiased", "undecided")
+    )
+    # What has no result, or could never decide, clears nobody either.
+    still, words = every - unbiased, "undecided" if every == unbiased + undecided else "without an answer"
+    left = f", {still} of {every} questions {words}" if still else ""
     return f"Bias found in {' and '.join(biased)}; none found in {' and '.join(rest)}{left}"
 
 
