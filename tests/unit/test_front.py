@@ -8,7 +8,7 @@ import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.report.example import asked_for
-from biasatlas.report.front import Question, _title, at, drawn, plain
+from biasatlas.report.front import Question, _sure, _title, at, drawn, plain
 from biasatlas.report.run import Run, TaskRun
 from biasatlas.report.verdicts import Cell
 from biasatlas.stats.verdict import Claim, judge
@@ -88,14 +88,27 @@ def test_a_line_without_a_limit_runs_to_the_edge(low):
 
 
 @pytest.mark.parametrize(
-    ("other", "left"),
+    ("found", "said"),
     [
-        ({"all": 5, "unbiased": 5}, ""),
-        ({"all": 5, "unbiased": 2, "undecided": 3}, ", 3 of 5 questions undecided"),
-        ({"all": 5, "missing": 5}, ", 5 of 5 questions without an answer"),
-        ({"all": 5, "undecided": 3, "untestable": 2}, ", 5 of 5 questions without an answer"),
+        ({"a": {"all": 5, "biased": 1, "undecided": 4}, "b": {"all": 5, "undecided": 5}}, "Bias found in a"),
+        ({name: {"all": 5, "biased": 1} for name in "abc"}, "Bias found in a, b and c"),
+        ({name: {"all": 5, "biased": 1} for name in "abcd"}, "Bias found in 4 of 4 models"),
+        ({"a": {"all": 5, "unbiased": 5}}, "No bias found in a"),
+        (
+            {"a": {"all": 5, "unbiased": 5}, "b": {"all": 5, "missing": 5}},
+            "No bias found in 2 models, but not ruled out",
+        ),
+        ({"a": {"all": 5, "unbiased": 3, "untestable": 2}}, "No bias found in a, but not ruled out"),
     ],
 )
-def test_the_title_clears_no_model_that_has_no_answer(other, left):
-    found = {"a": {"all": 5, "biased": 1, "undecided": 4}, "b": other}
-    assert _title(found, True) == f"Bias found in a; none found in b{left}"
+def test_the_title_clears_no_model_that_has_no_answer(found, said):
+    assert _title(found, True) == said
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(-2.0, 3.5, "−2 to 3.5"), (1.0, math.nan, "1 or more"), (math.nan, 4.0, "4 or less"), (math.nan, math.nan, "")],
+)
+def test_an_interval_is_said_by_the_limits_that_there_are(low, high, said):
+    question = SimpleNamespace(base=0.0, headline=SimpleNamespace(times=""))
+    assert _sure(question, low, high) == said
