@@ -96,11 +96,11 @@ def badge(column: Column, data: str) -> dict[str, str]:
         return {"css": "passed", "text": "compared with placebos of this run"}
     if not column.cards:
         return {"css": "none", "text": "not measured in simulations"}
-    reasons = {str(card["reason"]) for card in column.cards if card["verdict"] == "undecided"}
+    reasons = {str(card["reason"]) for card in column.cards if card["verdict"] == "inconclusive"}
     elsewhere = "under another protocol" if any("under the protocol" in each for each in reasons) else "on few models"
     words = {
         "descriptive": "descriptive",
-        "undecided": f"measured {'before its data changed' if CHANGED in reasons else elsewhere}",
+        "inconclusive": f"measured {'before its data changed' if CHANGED in reasons else elsewhere}",
         "passed": "passed in simulations",
     }
     others = {card["data"] for card in column.cards} - {data}

@@ -41,8 +41,7 @@ class Question:
     @property
     def unit(self) -> str:
         """The unit of its numbers, with the space before it, where it needs one."""
-        unit = self.run.spec.metrics[self.headline.metric].unit
-        return unit if len(unit) == 1 else f" {unit}" if unit else ""
+        return spaced(self.run.spec.metrics[self.headline.metric].unit)
 
     @property
     def base(self) -> float:
@@ -78,6 +77,11 @@ class Question:
     @property
     def topic(self) -> str:
         return self.headline.topic or f"{self.headline.name} of {self.source}"
+
+
+def spaced(unit: str) -> str:
+    """A ``unit`` as it follows a number."""
+    return unit if len(unit) == 1 else f" {unit}" if unit else ""
 
 
 def front(views: Views, here: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from biasatlas.report.charts import chart
 from biasatlas.report.claims import claims_report, failing_first, read_claims
 from biasatlas.report.explorer import write_task
 from biasatlas.report.exports import Said, shortened, write_exports
-from biasatlas.report.front import Question, can_speak, front
+from biasatlas.report.front import Question, can_speak, front, spaced
 from biasatlas.report.packing import pack, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
@@ -238,6 +238,7 @@ class Site:
                     else "",
                     "about": " · ".join(about + [part.protocol] * (part.protocol != "recommended")).replace("_", " "),
                     "n": int(row["n"]),
+                    "unit": spaced(str(row["unit"])),
                     "flipped": _finite(flipped.get(key, math.nan)),
                     "state": _DIFFERENCES.get(row["verdict"], row["verdict"])
                     if isinstance(row["verdict"], str)

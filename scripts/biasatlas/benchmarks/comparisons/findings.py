@@ -31,7 +31,7 @@ def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str) -> list[C
     mistakes.
 
     Where its protocol has none, those of others: what a metric mistakes for bias it does under all. What it has passed
-    under one it has not under another, whose questions and intervals differ: such a card is "undecided".
+    under one it has not under another, whose questions and intervals differ: such a card is "inconclusive".
     """
     all_of_it = [card for card in cards if card["benchmark"] == benchmark]
     own = [card for card in all_of_it if card["protocol"] == protocol]
@@ -40,7 +40,7 @@ def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str) -> list[C
 
 
 def _elsewhere(card: Card) -> Card:
-    return {**card, "verdict": "undecided", "reason": f"was tried under the protocol {card['protocol']} alone"}
+    return {**card, "verdict": "inconclusive", "reason": f"was tried under the protocol {card['protocol']} alone"}
 
 
 def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: str) -> list[Card]:
@@ -70,11 +70,11 @@ def _names(card: Card, *columns: str) -> set[str]:
 
 def worst(cards: Sequence[Card]) -> str:
     """What ``cards`` say together: "descriptive" if any does, else "passed" if all do, else (or without any)
-    "undecided"."""
+    "inconclusive"."""
     verdicts = {card["verdict"] for card in cards}
     if "descriptive" in verdicts:
         return "descriptive"
-    return "passed" if verdicts == {"passed"} else "undecided"
+    return "passed" if verdicts == {"passed"} else "inconclusive"
 
 
 def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
