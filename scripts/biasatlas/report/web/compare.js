@@ -55,7 +55,7 @@
   function measured(value, low, high, unit = "") {
     const width = low === null || high === null ? 0 : (high - low) / 2;
     const digits = width > 0 ? Math.max(0, 1 - Math.floor(Math.log10(width))) : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value) || 1)));
-    const shown = (number) => number.toFixed(Math.min(digits, 20)).replace(/^-(?=[0.]+$)/, "").replace("-", "−");
+    const shown = (number) => number.toFixed(Math.min(digits, 3)).replace(/^-(?=[0.]+$)/, "").replace("-", "−");
     return `${shown(value)}${unit}${width > 0 ? ` [${shown(low)} to ${shown(high)}]` : ""}`;
   }
 
