@@ -111,8 +111,18 @@ def write_site(folder, models, texts, lost=()):
     entries = {model: {"kind": "hf", "source": HOSTILE[0], "revision": "1"} for model in models}
     card = CARD | {"benchmark": "crows_pairs", "metric": "stereotype_score", "of": "pair_choice, overall"}
     paid = {"plain": [TOOK]} if "plain" in models else {}
+    told = {"benchmark": "crows_pairs", "measure": "stereotype_score", "part": "pair_choice", "category": "overall"}
+    away = [
+        {"model": m, **told, "item": str(n), "away": 10.0 + (n % 2 or -1) * (n + 1)}
+        for m in models
+        for n in range(count)
+    ]
+    pd.DataFrame(away).to_parquet(folder / "adds.parquet")
     study = Study(
-        [run], entries, compared, paid, missing=[HOSTILE[0]], cards=[card], version=HOSTILE[3], date="2026-01-01"
+        *([run], entries, compared, paid, [HOSTILE[0]], [card]),
+        contributions={"recommended": str(folder / "adds.parquet")},
+        version=HOSTILE[3],
+        date="2026-01-01",
     )
     Site(study, styles(models), folder / "report" / PAGES).write(folder / "report" / "index.html")
     return folder / "report" / "index.html"
@@ -188,13 +198,27 @@ def test_all_models_are_compared_with_the_chosen_one(visitor, site):
     rows.first.wait_for()
     # The first less another is 6 where 5 matter: the others are less biased than it is, by as much.
     assert [text.split("\n")[0].split("\t")[0] for text in rows.all_inner_texts()] == MODELS[1:]
-    assert all("Differ −6 points 95% sure: −6.5 to −5.5" in " ".join(text.split()) for text in rows.all_inner_texts())
+    assert all("Differ −6 points −6.5 to −5.5" in " ".join(text.split()) for text in rows.all_inner_texts())
     page.select_option("#a", "m1")
     assert " 6 points" in rows.first.inner_text() and "−6 points" in rows.nth(1).inner_text()
     assert rows.first.locator("circle").get_attribute("cx") == "78.8%"  # 1.2 of 2
     rows.first.locator("td > a").click()
     visitor.ready()
     assert "sort=gap" in page.url and "b=m1" in page.url
+
+
+def test_the_items_behind_a_headline_stand_in_the_order_of_what_they_add(visitor, site):
+    page = visitor.page
+    visitor.open(site)
+    page.locator(".front [data-of=constructor] a", has_text="points").click()
+    visitor.ready()
+    assert page.input_value("#sort") == "adds" and "of=" in page.url
+    # Odd items lie as far above 10 as even ones do below it, and one further.
+    assert "on average 10.5 over the items; the headline has 10" in page.inner_text("#told")
+    shown = [float(text.replace("−", "-")) for text in page.locator("#grid tbody td:first-child").all_inner_texts()]
+    assert shown == sorted(shown, key=abs, reverse=True) and shown[0] == 10.0 + COUNT
+    page.select_option("#sort", "size")
+    assert page.inner_text("#told").startswith(f"{COUNT} of {COUNT} rows")
 
 
 def test_data_and_cost_say_what_was_asked_and_paid(visitor, site):

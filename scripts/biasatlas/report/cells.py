@@ -1,13 +1,15 @@
 """Cells of a matrix as the templates show them: words, numbers on three scales, a strip, a link to the items."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from biasatlas.benchmarks.comparisons.cards import CHANGED
-from biasatlas.benchmarks.contract import Metric, Spec
+from biasatlas.benchmarks.contract import Headline, Metric, Spec
 from biasatlas.benchmarks.shared.styles import Style
 from biasatlas.report.run import Run
+from biasatlas.report.tested import WHOLE
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Cell, Column
 
@@ -79,11 +81,20 @@ def items_link(run: Run, spec: Spec, column: Column, cell: Cell, here: str, mode
         task = of_table[0] if of_table else ""
     if not task:
         return ""
-    scored = ("category", *spec.tasks[task].scores)
-    filters = {column.headline.columns.get(key, key): value for key, value in where.items()}
-    kept = {key: value for key, value in filters.items() if key in scored and value not in ("overall", "all", "All")}
-    parts = {"set": f"{run.key}.{task}", "a": model} | {f"f.{key}": value for key, value in kept.items()}
+    parts = {"set": f"{run.key}.{task}", "a": model}
+    if column.null is not None and where == dict(column.headline.rows):
+        parts["of"] = column.headline.name  # its items in the order of what they add
+    else:
+        parts |= {f"f.{key}": value for key, value in kept_rows(spec, task, column.headline, where).items()}
     return f"{here}items.html#" + "&".join(f"{quote(key)}={quote(value)}" for key, value in parts.items())
+
+
+def kept_rows(spec: Spec, task: str, headline: Headline, where: Mapping[str, str]) -> dict[str, str]:
+    """Columns of a task's scores -> what they have in the rows behind a cell of ``headline`` whose keys are
+    ``where``."""
+    scored = ("category", *spec.tasks[task].scores)
+    named = {headline.columns.get(key, key): value for key, value in where.items()}
+    return {key: value for key, value in named.items() if key in scored and value not in WHOLE}
 
 
 def badge(column: Column, data: str) -> dict[str, str]:

@@ -172,6 +172,27 @@ def findings_table(
     return make_table(KEYS, rows).astype({"of": "Int64"})
 
 
+def contributions_table(runs: "Sequence[BenchmarkEvidence]") -> pd.DataFrame:
+    """How far each item lies ``away`` from neutral, in the metric's unit, by model, benchmark and what it is of.
+
+    Over all categories, and of each category where nothing is over all. Squares, and placebos of the run itself, leave
+    an item no share of its own: such evidence has no rows.
+    """
+    tables = [pd.DataFrame(columns=[*KEYS[:5], "item", "away"])]
+    for run in runs:
+        for model, found in run.found.items():
+            whole = {key[:2] for key in found if key[2] == OVERALL}
+            for key, evidence in found.items():
+                declared = evidence.declared
+                if declared is None or declared.neutral is None or declared.own_null or evidence.squared:
+                    continue
+                if key[2] == OVERALL or key[:2] not in whole:
+                    away = pd.to_numeric(evidence.items["away"]).groupby(level=0, sort=False).mean().dropna()
+                    told = dict(zip(KEYS[:5], (model, run.name, *key), strict=True))
+                    tables.append(pd.DataFrame({**told, "item": away.index.astype(str), "away": away.to_numpy()}))
+    return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
+
+
 def claims_of(
     found: Iterable[Evidence], family: str, benchmark: str, protocol: str, cards: Sequence[Card]
 ) -> list[tuple[Evidence, Claim]]:

@@ -240,7 +240,7 @@ SPEC = Spec(
             reason="makes a sentence a tenth likelier about its own gender",
             topic="stereotypes of women and men",
             means="A stereotype of women or men is {} in a sentence about that gender as in one about the other.",
-            columns={"group": "target_group"},
+            columns={"group": "target_group", "other_group": "reference_group"},
         ),
         Headline(
             name="effect size",
