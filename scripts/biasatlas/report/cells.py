@@ -59,7 +59,8 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
         "effect": _signed(cell.effect),
         "errors": _signed(cell.errors),
         "order": "" if math.isnan(cell.value) else f"{cell.effect if math.isfinite(cell.effect) else cell.value:.4g}",
-        "strip": _strip(cell, column),
+        # A dot without an interval shows nothing that its number does not.
+        "strip": _strip(cell, column) if math.isfinite(cell.low) or cell.state != "untestable" else None,
         "unparsed": _percent(cell.unparsed) if cell.unparsed >= _FEW else "",
         "title": visible("; ".join(filter(None, [*said, why if why != column.reason else ""]))),
         "why": why,
