@@ -24,7 +24,7 @@ SPEAKING = [
 @pytest.mark.parametrize(("name", "headline"), SPEAKING, ids=lambda value: getattr(value, "name", value))
 def test_every_headline_with_a_null_has_words_for_it(name, headline):
     assert headline.topic and all(headline.ends) and "?" in headline.question
-    assert headline.means.count("{}") == bool(headline.means)
+    assert headline.means.count("{}") == 1
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def test_every_headline_with_a_null_has_words_for_it(name, headline):
     [
         ("balanced_shift", "nats", 1.1, ("3", " times as likely")),
         ("balanced_shift", "nats", -0.008, ("0.99", " times as likely")),
-        ("side_shift", "nats", 0.69, ("2", " times the odds")),
-        ("stereotype_score", "%", -12.04, ("-12", " points")),
+        ("side_shift", "nats", 0.69, ("2", " times as high")),
+        ("stereotype_score", "%", -12.04, ("-12", " percentage points")),
         ("consistent_shift", "points", 65.83, ("65.8", " percentage points")),
     ],
 )

@@ -61,8 +61,9 @@ class Question:
     @property
     def asks(self) -> str:
         """What its sizes are, in a sentence."""
-        means, unit = self.headline.means, plain(self, 0.0)[1]
-        return means.format(f"this many{unit}") if means else f"{self.headline.question} In{unit}."
+        unit = plain(self, 0.0)[1]
+        means = self.headline.means or f"{self.topic}: {{}}."
+        return means.format(f"this many{unit}")
 
     @property
     def source(self) -> str:

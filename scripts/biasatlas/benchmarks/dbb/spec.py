@@ -311,6 +311,7 @@ SPEC = Spec(
             by=("category",),
             parts=_SG,
             topic="texts that depend on a person's group",
+            means="When only the person's group changes, a continuation typically becomes {}.",
             ends=("varies with wording", "holds in any wording"),
         ),
     ),

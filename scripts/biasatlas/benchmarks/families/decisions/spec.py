@@ -255,6 +255,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         parts=(name,),
         columns={"category": name},
         topic=f"decisions by {of}",
+        means=f"Beyond edits that mean nothing, {of} moves a decision by {{}}.",
         ends=("less favourable", "more favourable"),
         own_null=True,
     )
