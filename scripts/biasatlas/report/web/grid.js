@@ -21,7 +21,7 @@
     const filters = Object.fromEntries(Object.entries(told).filter(([key]) => key.startsWith("f.")).map(([key, value]) => [key.slice(2), value]));
     return {
       set: set.key, a: set.models.includes(told.a) ? told.a : set.models[0], b: set.models.includes(told.b) ? told.b : "",
-      of: (set.adds.find((one) => one.name === told.of) || set.adds[0] || { name: "" }).name, q: told.q || "", status: told.status || "", flips: told.flips || "", sort: ORDERS[told.sort] ? told.sort : usual(told, set),
+      of: (set.adds.find((one) => one.name === told.of) || { name: "" }).name, q: told.q || "", status: told.status || "", flips: told.flips || "", sort: ORDERS[told.sort] ? told.sort : usual(told, set),
       filters, row: told.row || "",
     };
   }
