@@ -238,7 +238,9 @@ def test_the_first_page_shows_the_median_item_and_leads_to_it(visitor, site):
     visitor.open(site)
     page.click("summary:has-text('See a typical')")
     assert f"the {HOSTILE[3]} man" in page.inner_text(".example")
-    assert "Of the 12 items" in page.inner_text("main") and "30 percentage points in this item alone" in page.inner_text("main")
+    assert "Of the 12 items" in page.inner_text(
+        "main"
+    ) and "30 percentage points in this item alone" in page.inner_text("main")
     page.click("a:text('What the model was asked')")
     visitor.ready()
     page.wait_for_selector("#item h2")
