@@ -107,8 +107,17 @@ def test_the_title_clears_no_model_that_has_no_answer(found, said):
 
 @pytest.mark.parametrize(
     ("low", "high", "said"),
-    [(-2.0, 3.5, "−2 to 3.5"), (1.0, math.nan, "1 or more"), (math.nan, 4.0, "4 or less"), (math.nan, math.nan, "")],
+    [
+        (-2.0, 3.5, "−2 to 3.5"),
+        (1.0, math.nan, "1 or more"),
+        (math.nan, -4.0, "−4 or less"),
+        (-1.0, math.nan, "could be any size"),
+        (math.nan, 4.0, "could be any size"),
+        (math.nan, math.nan, ""),
+        (5.02, 9.0, "just over 5 to 9"),
+        (-4.98, 4.98, "just over −5 to just under 5"),
+    ],
 )
 def test_an_interval_is_said_by_the_limits_that_there_are(low, high, said):
-    question = SimpleNamespace(base=0.0, headline=SimpleNamespace(times=""))
+    question = SimpleNamespace(base=0.0, headline=SimpleNamespace(times="", smallest=5.0))
     assert _sure(question, low, high) == said

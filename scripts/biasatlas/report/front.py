@@ -96,7 +96,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
     topics = Counter(each.topic for each in questions)
     few = len(models) <= FEW_MODELS
     table = [[_cell(views, each, model, here, span, few) for model in models] for each in questions]
-    heads = [_head(views, each, here, topics[each.topic] > 1) for each in questions]
+    heads = [_head(views, each, here, topics[each.topic] > 1, span) for each in questions]
     by_model = [
         views.row(model) | _tally([cells[place] for cells in table]) | {"told": _told(heads, [c[place] for c in table])}
         for place, model in enumerate(models)
@@ -118,7 +118,6 @@ def front(views: Views, here: str) -> dict[str, Any]:
             ),
             None,
         ),
-        "beyond": any(cell.get("beyond") for cells in table for cell in cells),
         "open": _open(heads, table),
         "most": _most([cell["why"] for cells in table for cell in cells if cell["state"] == "undecided"]),
         "example": _example(views, found, here),
@@ -197,7 +196,7 @@ def _where(question: Question, model: str) -> str:
         " vs ".join(part[:1].upper() + part[1:] for part in name.replace("_", " ").split(" · "))
         for name, _ in (biased if len(biased) <= _NAMED + 1 else biased[:_NAMED])
     ]
-    more = f" and {len(biased) - _NAMED} other groups" if len(biased) > _NAMED + 1 else ""
+    more = f" and {len(biased) - _NAMED} others" if len(biased) > _NAMED + 1 else ""
     return f"clearest for {', '.join(named)}{more}" if named else ""
 
 
@@ -207,13 +206,14 @@ def at(effect: float, span: int) -> float:
     return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 2)
 
 
-def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str, Any]:
-    """What a question asks, of which benchmark (also in its topic, where that is ``shared``), and what one on its scale
-    is."""
+def _head(views: Views, question: Question, here: str, shared: bool, span: int) -> dict[str, Any]:
+    """What a question asks, of which benchmark (also in its topic, where that is ``shared``), and the sizes at the ends
+    of its scale of ``span``."""
     said = views.said(question.run, question.column)
     return {
         "asks": question.asks,
         "none": 1 if question.base else 0,
+        "scale": [plain(question, end * span * question.headline.smallest)[0] for end in (-1, 1)],
         "one": question.one,
         "topic": question.topic + (f" ({question.source})" if shared else ""),
         "source": question.source,
@@ -270,10 +270,21 @@ def drawn(low: float, high: float, question: Question, span: int) -> tuple[float
 
 def _sure(question: Question, low: float, high: float) -> str:
     """The interval from ``low`` to ``high`` (distances from the null; NaN: no limit) in words; empty without limits."""
-    least, most = (plain(question, end)[0] if math.isfinite(end) else "" for end in (low, high))
+    least, most = (_end(question, end) if math.isfinite(end) else "" for end in (low, high))
     if least and most:
         return f"{least} to {most}"
+    if (least and low <= 0) or (most and high >= 0):
+        return "could be any size"
     return f"{least} or more" if least else f"{most} or less" if most else ""
+
+
+def _end(question: Question, away: float) -> str:
+    """An end of an interval; one that rounds to the smallest effect that matters says on which side of it it lies."""
+    limit = math.copysign(question.headline.smallest, away)
+    said = plain(question, away)[0]
+    if away == limit or said != plain(question, limit)[0]:
+        return said
+    return f"just {'over' if away > limit else 'under'} {said}"
 
 
 def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:

@@ -279,7 +279,7 @@ def _open(claim: Claim, tests: _Tests) -> str:
     """What an undecided claim may still be."""
     low, high = _interval(claim)
     if min(tests.outside, tests.inside) <= ALPHA:
-        return "its own interval would decide it, but not with all tests of the run counted"
+        return "too close to call once all tests of this run are counted"
     if low > claim.neutral or high < claim.neutral:
         beyond = min(abs(low - claim.neutral), abs(high - claim.neutral)) > claim.smallest
         known = f"a known blind spot moves it by up to {claim.margin:g}, which may explain all of it that matters"
@@ -296,8 +296,9 @@ def _more(claim: Claim, factor: str) -> str:
     times = (quantile(claim.df) * error / beyond) ** 2 if beyond > 0 else math.inf
     if not factor or times <= 1:
         return ""
-    many = f"about {math.ceil(times)} times" if times <= _MANY else f"more than {_MANY} times"
-    return f"; {many} as much data might decide it"
+    if times > _MANY:
+        return "; this benchmark is too small to tell"
+    return f"; about {math.ceil(times)} times as much data might decide it"
 
 
 def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:
