@@ -105,7 +105,7 @@ PARTIAL = [
     ("letter", AB, "A和", None),
     ("letter", AB, "A和B", None),
     ("letter", AB, "A和B都", AMBIGUOUS),
-    ("letter", AB, "A股", UNPARSEABLE),
+    ("letter", AB, "A股大盘下", UNPARSEABLE),
     ("integer", SCALE, "1", None),
     ("integer", SCALE, "1 ", None),
     ("integer", SCALE, "1\n", 1),

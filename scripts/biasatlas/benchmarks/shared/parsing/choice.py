@@ -145,7 +145,7 @@ def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> l
     alive: list[tuple[Mention, str]] = []
     for i, mention in enumerate(mentions):
         before = sentence[mentions[i - 1].end if i else 0 : mention.start]
-        kind = _kind(before[-60:], sentence[mention.end : mention.end + 60], mention, i == 0, options.letters)
+        kind = _kind(before[-60:], sentence[mention.end : mention.end + 60], mention, i == 0, options.letters, sentence[mention.end-1] in ")]")
         if kind != "not":
             alive.append((mention, kind))
             continue
@@ -181,7 +181,7 @@ def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int 
     return (chosen[0], best) if best == "head" or len(set(chosen)) == 1 else (None, "tie")
 
 
-def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool) -> str:
+def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool, closed: bool = False) -> str:
     leads = first and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
     unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
     if unknown and leads:
@@ -197,7 +197,7 @@ def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool)
         return "whole"
     if pattern(r"[\"')\].,]?\s{0,2}{better}").match(after):
         return "better"
-    if leads and _CLOSED.match(after):
+    if leads and (closed or _CLOSED.match(after)):
         return "head"
     announces = "{cue}" if letters else "{cue}|{topic}"
     cue = pattern(rf"(?s:.*)(?P<cue>{announces})(?P<gap>[^\n]{{0,40}})").fullmatch(before)
@@ -294,3 +294,11 @@ def _whole(text: str, options: Options) -> Answer | None:
         letter = options.exact.get(lettered[1].casefold()) if options.letters else content
         return content if letter == content else AMBIGUOUS if letter is not None else None
     return options.content(text)
+
+
+def parse_opening(text: str, options: Options) -> Answer:
+    """The option that the first sentence of an unfinished ``text`` gives, other than by mentioning it."""
+    said = next(_evidence(plain(text), options), None)
+    if said is None or said.kind in ("mention", "mentions"):
+        return UNPARSEABLE
+    return AMBIGUOUS if said.option is None else said.option
