@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, finished, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
 
 _KEYS = re.compile(
@@ -234,8 +234,7 @@ def _decided(body: str, options: Options) -> Answer:
         return REFUSED
     said = [each for each in said if each.lettered and each.option is not None] or said
     named = [each.option for each in said if each.kind == "mention" and each.option is not None]
-    finished = (len(said) == 1 and len(body) < 30) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
-    if finished and len(set(named)) == 1 and not any(each.kind == "mentions" for each in said):
+    if finished(body) and len(set(named)) == 1 and not any(each.kind == "mentions" for each in said):
         return named[0]
     return AMBIGUOUS if said or pattern("{open}[.。!！]?").fullmatch(body) else UNPARSEABLE
 

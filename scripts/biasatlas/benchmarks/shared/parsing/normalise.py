@@ -177,6 +177,11 @@ def sentences(text: str) -> list[tuple[int, str]]:
     return found if len(found) <= 200 else found[:100] + found[-100:]
 
 
+def finished(text: str) -> bool:
+    """Whether a plain ``text`` is not cut off: it is short, or ends as sentences do."""
+    return len(text) < 30 or bool(re.search(r"[.。!?)\"'\]*\d分]\s{0,3}$", text))
+
+
 _HEAD = r"^[\s\"'(\[【#*-]{0,6}"
 _ITEM = pattern(_HEAD + r"(?:{item}\s?[#(]?\s?\d{0,3}[)\]】]?\s?(?:[:.]|$))")
 _REASON = pattern(_HEAD + "{reason}")
