@@ -70,49 +70,35 @@ _CLAUSE = pattern(
     r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when|that the"
     r"|who|which)\b|因为|由于|虽然|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
 )
-#: Before a cue that announces what might be.
-_HYPOTHETICAL = pattern(
-    r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
-    r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while"
-    r"|even if|at first (?:glance|sight)))[^,]{0,40}$"
-)
 _TURN = pattern(r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如")
 
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
-    mentions, at = _apart(body, options), 0
-    any_said = any_letter = corrects = False
+    mentions = _apart(body, options)
+    said = corrects = corrected = False
     for start, sentence in sentences(body):
-        here, end = [], start + len(sentence)
-        while at < len(mentions) and mentions[at].start < end:
-            if mentions[at].start >= start:
-                mention = mentions[at]
-                here.append(mention._replace(start=mention.start - start, end=min(mention.end, end) - start))
-            at += 1
+        end = start + len(sentence)
+        here = [m._replace(start=m.start - start, end=min(m.end, end) - start) for m in mentions if start <= m.start < end]
         before = sentence[: here[0].start] if here else sentence
-        corrects = corrects or bool(any_said and pattern("{correct}").search(before))
-        alive = _standing(sentence, [mention for mention in here if mention.lettered] or here, options)
+        corrects = corrects or bool(said and pattern("{correct}").search(before))
+        lettered = any(mention.lettered for mention in here)
+        alive = _standing(sentence, [mention for mention in here if mention.lettered or not lettered], options)
         if not alive:
             continue
         option, kind = _foremost(sentence, alive)
-        if kind == "announced" and (no := pattern("{declines}").search(sentence)):
-            rest = sentence[no.end() :]
-            if not (pattern("{contrast}").search(rest) or pattern("{conclude}").search(rest)):
-                kind = "mention"
-        lettered = any(mention.lettered for mention in here)
-        any_letter = any_letter or lettered
-        aside = kind == "mention" and any_letter and not lettered
-        if corrects and kind == "mention" and not aside:
+        no = pattern("{declines}").search(sentence) if kind == "announced" else None
+        if no and not pattern("{contrast}|{conclude}").search(sentence[no.end() :]):
+            kind = "mention"
+        if corrects and kind == "mention" and not corrected:
             kind = "announced"
-        if kind != "mention" or sentence.strip()[-1:] != "?":
-            concludes = MARK in before or bool(pattern("{conclude}").search(before))
-            yield Evidence(option, kind, concludes, corrects, lettered)
-            corrects, any_said = corrects and aside, True
+        concludes = MARK in before or bool(pattern("{conclude}").search(before))
+        yield Evidence(option, kind, concludes, corrects, lettered)
+        said, corrected = True, corrects
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
-    """The mentions of ``body`` but restated lists: a letter with its own text is one, with another's of none (-1)."""
+    """The mentions of ``body``: a letter with its own text is one, with another's one of no option (-1)."""
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None
@@ -122,22 +108,7 @@ def _apart(body: str, options: Options) -> list[Mention]:
                 found[-1] = Mention(last.start, mention.end, option, True)
                 continue
         found.append(mention)
-    return _without_lists(body, found, len(options))
-
-
-def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Mention]:
-    """``mentions`` without runs that only name every option in its order."""
-    at = 0
-    while count > 2 and at + count <= len(mentions):
-        run = mentions[at : at + count]
-        gaps = (body[a.end : b.start] for a, b in itertools.pairwise(run))
-        if [mention.option for mention in run] == list(range(count)) and all(
-            re.fullmatch(r"[^\w]{0,6}(?:or|and|和|或|与|及)?[^\w]{0,3}", gap) for gap in gaps
-        ):
-            mentions = mentions[:at] + mentions[at + count :]
-        else:
-            at += 1
-    return mentions
+    return found
 
 
 def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> list[tuple[Mention, str]]:
@@ -205,7 +176,7 @@ def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool,
         return "mention"
     if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
         return "not"
-    return "mention" if _HYPOTHETICAL.search(before) else "announced"
+    return "mention" if pattern(r"{supposed}[^,]{0,40}$").search(before) else "announced"
 
 
 def _decided(body: str, options: Options) -> Answer:
