@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, finished, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
+from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _KEYS = re.compile(
     r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*|verdict"
@@ -78,7 +79,9 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     said = corrects = corrected = False
     for start, sentence in sentences(body):
         end = start + len(sentence)
-        here = [m._replace(start=m.start - start, end=min(m.end, end) - start) for m in mentions if start <= m.start < end]
+        here = [
+            m._replace(start=m.start - start, end=min(m.end, end) - start) for m in mentions if start <= m.start < end
+        ]
         before = sentence[: here[0].start] if here else sentence
         corrects = corrects or bool(said and pattern("{correct}").search(before))
         lettered = any(mention.lettered for mention in here)

@@ -18,10 +18,11 @@ from typing import Any
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, words
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_opening
-from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines, first_item, parse_refusal, plain
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part, first_item, plain
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options, folded
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
+from biasatlas.benchmarks.shared.parsing.refusal import declines, parse_refusal
 
 #: What the beginning of a reply says; None while it is open.
 Opening = Callable[[str, Options], Answer | None]

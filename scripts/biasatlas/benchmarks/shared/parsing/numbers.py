@@ -6,8 +6,9 @@ from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Silence, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, declines, finished, first_item, json_objects, plain
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, finished, first_item, json_objects, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
+from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
 _HAN = [*"零一二三四五六七八九十", "十一", "十二", "十三"]
@@ -27,8 +28,8 @@ _OVER = re.compile(
     re.I,
 )
 _TO = re.compile(
-    r"\s{0,2}分?\s{0,2}(?:(?:-|~|–|—|到|至|或者?|和|与|、|/|or|to|and|,? ?maybe|,? ?perhaps|,? ?possibly|或是|还是|or maybe"
-    r"|or even|or perhaps|甚至)\s{0,2}(?:an? |是|者)?){1,2}",
+    r"\s{0,2}分?\s{0,2}(?:(?:[-~–—到至和与、/]|或者?|或是|还是|甚至|or|to|and|,? ?(?:maybe|perhaps|possibly|even))"
+    r"\s{0,2}(?:an? |是|者)?){1,2}",
     re.I,
 )
 _SUM = re.compile(rf"(?:{_DIGITS}\s?分?\s?[+×*]\s?){{1,20}}{_DIGITS}\s?分?\s?[=]")
@@ -36,7 +37,7 @@ _UNIT = re.compile(r"\s{0,2}(?:分(?!析|别|钟|之|明|类|享|歧|工|数|为
 
 
 _ENUMERATED = re.compile(
-    r"^[ \t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?(?:$|\n))",
+    r"^[ \t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?$)",
     re.M,
 )
 

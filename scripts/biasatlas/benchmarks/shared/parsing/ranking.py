@@ -5,8 +5,9 @@ import re
 from collections.abc import Sequence
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
+from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 #: The indices of all options, the best first, or "ambiguous".
 Order = tuple[int, ...] | str
@@ -15,7 +16,7 @@ Order = tuple[int, ...] | str
 _PLACE = re.compile(r"[\"')]?\s?:\s?(?:第|rank )?\s?(\d{1,2})\s?(?:名|位|$|[,}\n]|st|nd|rd|th)")
 #: Between two links of a chain.
 _GAP = re.compile(
-    r"(?:[^\w\n]|\d|then|and|followed by|over|before|finally|option|response|sentence|candidate|然后|再|和|优于|[好大高]于"
+    r"(?:[^\w\n]|\d|then|and|followed by|over|before|finally|option|response|sentence|candidate|然后|再|和|[优好大高]于"
     r"|选项|句子?){0,24}",
     re.I,
 )
@@ -76,10 +77,10 @@ def _mentions(text: str, options: Options) -> list[Mention]:
 
 def _placed(body: str, options: Options) -> Order | None:
     """The order of options that have a place behind them, each another one."""
-    places = {mention.option: place for mention in _mentions(body, options) if (place := _PLACE.match(body, mention.end))}
-    order = sorted(places, key=lambda option: int(places[option][1]))
-    given = [int(places[option][1]) for option in order]
-    return tuple(order) if given == list(range(1, len(options) + 1)) else None
+    behind = {mention.option: _PLACE.match(body, mention.end) for mention in _mentions(body, options)}
+    places = {option: int(place[1]) for option, place in behind.items() if place}
+    everyone = sorted(places.values()) == list(range(1, len(options) + 1))
+    return tuple(sorted(places, key=places.__getitem__)) if everyone else None
 
 
 def _chains(body: str, options: Options) -> list[tuple[Order, int, bool]]:
