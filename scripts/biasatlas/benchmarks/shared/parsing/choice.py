@@ -212,7 +212,7 @@ def _lettered(said: list[Evidence]) -> list[Evidence]:
 def _declines(body: str, options: Options) -> bool:
     """Whether ``body`` declines; of three options "cannot be determined" may be one, and is no refusal by itself."""
     if len(options) > 2:
-        body = pattern("(?<!我)(?<!i ){unknown}").sub("", body)
+        body = pattern("(?<!我)(?<!i )(?<!we ){unknown}|(?:can't|cannot) (?:tell|determine)").sub("", body)
     return declines(body)
 
 

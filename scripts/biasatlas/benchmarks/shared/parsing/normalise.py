@@ -87,7 +87,6 @@ def plain(text: str) -> str:
     """
     text = answer_part(text).strip()
     text = text if len(text) <= 2 * WINDOW else f"{text[:WINDOW]}\n\n{text[-WINDOW:]}"
-    text = re.sub("([①-⑨])", r"\1. ", text)
     text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
     for markup, replacement in _MARKUP:
         text = markup.sub(replacement, text)
@@ -192,7 +191,7 @@ _OTHER = pattern(
 
 
 def first_item(body: str, answers: Callable[[str], bool]) -> str:
-    """The plain ``body`` up to the next item, if its first line ``answers`` and nothing corrects it."""
+    """The plain ``body`` up to the next item, if its first line ``answers``."""
     lines = body.split("\n")
     if len(lines) == 1 or not answers(lines[0].strip()):
         return body
@@ -203,6 +202,5 @@ def first_item(body: str, answers: Callable[[str], bool]) -> str:
             continue
         listed = listed or bool(re.match(r"\s{0,3}\(?1\s?[.)、]", line))
         if _ITEM.match(line) or (_OTHER.match(line) and not _REASON.match(line)):
-            rest = "\n".join(lines[at : at + 8])
-            return body if pattern("{correct}").search(rest[:300]) else "\n".join(lines[:at])
+            return "\n".join(lines[:at])
     return body

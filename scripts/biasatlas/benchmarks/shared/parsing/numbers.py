@@ -153,7 +153,7 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
         if between and (concludes or pattern("{contrast}").search(between)):
             return last.value
         return REFUSED if best > 1 and declines(body) else AMBIGUOUS
-    if best == 5 and declines(body):
+    if best == 4 and declines(body):
         return REFUSED
     if best > 1 and not finished(body):  # the score of a part, for all that is known
         return UNPARSEABLE
@@ -190,13 +190,13 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
         if found and found[-1].value != value and len(between) < 24 and _TO.fullmatch(between):
             found[-1] = found[-1]._replace(several=True, rank=min(found[-1].rank, rank))
             continue
-        if not (match["word"] and rank == 5):
+        if not (match["word"] and rank == 4):
             found.append(_Stated(value, rank, match.start(), False))
     return found
 
 
 def _rank(text: str, match: re.Match[str], over: object) -> int:
-    """0 a total or mark, 1 the whole reply or first line, 2 announced, 3 with its unit, 5 bare."""
+    """0 a total or mark, 1 the whole reply or first line, 2 announced, 3 with its unit, 4 bare."""
     before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 30]
     line = before.rpartition("\n")[2]
     sentence = re.split(r"[。!?]|\.\s", line)[-1]
@@ -208,7 +208,7 @@ def _rank(text: str, match: re.Match[str], over: object) -> int:
         return 1
     if _ANNOUNCED.search(sentence) and (closed or unit):
         return 2
-    return 3 if unit or over else 5
+    return 3 if unit or over else 4
 
 
 def _number(match: re.Match[str]) -> Decimal:

@@ -214,7 +214,7 @@ _MEANT = (
 def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     """Whether a name is meant as one: 其他 in 在其他国家 is none, nor "no" in "no easy answer"."""
     before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 12]
-    if squash(form) in map(squash, words("unknown")) and re.search(r"(?:\b(?:i|we)|我们?)\s{0,2}$", before, re.I):
+    if form.endswith("answer") and re.search(r"\b(?:i|we)\s{0,2}$", before, re.I):
         return False  # who writes "I can't answer" declines
     if squash(form) in words("common"):
         joined = re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before)
