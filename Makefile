@@ -3,6 +3,7 @@ PYTHON ?= python3
 MIRROR ?= $(BIASATLAS_MIRROR)
 CORES ?= 2
 CONFIG ?= config/config.yaml
+RESULTS ?= results/demo
 VENV := .venv
 BIN := $(VENV)/bin
 ATLAS := ./bias-atlas
@@ -11,7 +12,7 @@ SLURM := $(VENV)/.slurm
 SITE := $(VENV)/.site
 STORAGE := $(VENV)/storage
 
-.PHONY: demo check plan test pytest storage slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark validate-benchmark benchmark-page
+.PHONY: demo check plan parse-report test pytest storage slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark validate-benchmark benchmark-page
 
 demo: $(READY) ## run the shipped configuration, from raw data to the report
 	PYTHONPATH=scripts $(BIN)/snakemake --logger atlas --cores $(CORES)
@@ -21,6 +22,9 @@ check: $(READY) ## check CONFIG=file before a run: models, endpoints, data, numb
 
 plan: $(READY) ## what a run of CONFIG=file could find, by models without bias on its data; then what `check` says
 	@BIASATLAS_MIRROR="$(MIRROR)" $(ATLAS) plan "$(CONFIG)" --cores $(CORES)
+
+parse-report: $(READY) ## replies of RESULTS=folder that give no answer, by form, and a file of them to label
+	@$(ATLAS) parse-report "$(RESULTS)"
 
 PART = $(if $(TABLE),table-$(TABLE),$(if $(FIGURE),figure-$(FIGURE),all))
 

@@ -7,7 +7,8 @@ looked at: sealed.jsonl was written before the readers, sealed_second.jsonl by a
 had not seen them, sealed_fourth.jsonl by two, sealed_fifth.jsonl to sealed_seventh.jsonl by one each, in the proportions in which models write, sealed_eighth.jsonl
 by two and those after it by three, likewise; of these those rows are kept on whose truth another person, who did not see it, agreed. All are pinned by :data:`SEALED`, and are read for docs/replies.md alone (``python bench/replies.py``).
 sealed_unseen.jsonl holds 177 replies with options' texts, as current models write (English, Simplified and Traditional Chinese, thinking models),
-labelled by one person before any was parsed; sealed_independent.jsonl 271 more, by one who had not seen the parser.
+labelled by one person before any was parsed; sealed_independent.jsonl 271 more, by one who had not seen the parser;
+sealed_simple.jsonl 150 in the forms that come to mind first, by the one who made the parser smaller, before it was run on them.
 From sealed_third.jsonl on the scale of decimals and grades is [lowest, highest] as text, of tenths: a truth between two of
 them (7.25) is the nearer one or the larger, as readers are to say.
 """
@@ -25,6 +26,7 @@ FOLDER = Path(__file__).parent
 #: another in so many words came to give that one: they were "ambiguous".
 SEALED = {
     "sealed_independent": "993f619a2300ab1573c9ab58998bf3624fbb03243afc35294cff172ea12c417f",
+    "sealed_simple": "6dc9c5ed8614d73a6a63325c0dbbde9f7928c558e3cc658bdb6f3926f99eee95",
     "sealed_unseen": "2b03b96188af0362ff6279248e3a8754580987b69b18ffd3521feac85eb026d7",
     "sealed": "f30a4ba38589ed56e47310451fd13202906775c6e68b2a87d38f3f2a4c6b5799",
     "sealed_second": "6086a24e59512d1bece22144723990add08b88c1f6a4e78205b3202128bf4a50",

@@ -105,7 +105,8 @@ PARTIAL = [
     ("letter", AB, "A和", None),
     ("letter", AB, "A和B", None),
     ("letter", AB, "A和B都", AMBIGUOUS),
-    ("letter", AB, "A股", UNPARSEABLE),
+    ("letter", AB, "A股", None),  # "A较常见" is a sentence about A
+    ("letter", AB, "A股今天涨", UNPARSEABLE),
     ("integer", SCALE, "1", None),
     ("integer", SCALE, "1 ", None),
     ("integer", SCALE, "1\n", 1),
@@ -216,7 +217,7 @@ def test_sealed_replies():
         assert recall >= 0.98, name
 
 
-@pytest.mark.parametrize("name", ["sealed_unseen", "sealed_independent"])
+@pytest.mark.parametrize("name", ["sealed_unseen", "sealed_independent", "sealed_simple"])
 def test_replies_that_were_labelled_before_any_was_parsed(name):
     precision, recall = shares([(row["truth"], parsed(row)) for row in rows(name)])
     assert precision >= 0.98
@@ -376,4 +377,4 @@ def test_the_parser_stays_small():
     files = [*folder.glob("*.py"), *folder.glob("patterns/*.yaml")]
     lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert max(map(len, lines)) <= 120
-    assert len(lines) <= 1780
+    assert len(lines) <= 1683

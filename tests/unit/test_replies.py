@@ -15,6 +15,7 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, 
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.benchmarks.shared.parsing.options import asked_options
+from biasatlas.errors import UserError
 from biasatlas.files import read_csv, read_parquet, write_parquet
 from biasatlas.workflow.replies import reparse_replies, unparsed
 
@@ -192,6 +193,11 @@ def test_replies_without_an_answer_are_written_down_ready_to_label(run):
         "found": "ambiguous",
     }.items() <= row.items()
     assert all(row["text"] != "A" for row in rows)
+
+
+def test_a_folder_without_sampled_replies_is_refused(tmp_path):
+    with pytest.raises(UserError, match="no sampled replies"):
+        unparsed(tmp_path, most=2)
 
 
 def test_every_benchmarks_parsers_can_reparse():

@@ -68,11 +68,12 @@ def unparsed(results: Path, most: int) -> str:
     label.
     """
     parsers = _all_parsers()
-    shown, rows = [], []
+    shown, rows, sampled = [], [], 0
     for keys, requests, responses in _answered(results):
         kind, found = kit.answers(requests, responses, parsers)
         if kind != "replies":
             continue
+        sampled += len(found)
         rest = kit.unparsed(found)
         if len(rest):
             shown.append(f"{' '.join(keys.values())}: {len(rest)} of {len(found)}\n\n{kit.examples(rest, most)}")
@@ -83,6 +84,8 @@ def unparsed(results: Path, most: int) -> str:
             known = {"reader": parser if isinstance(parser, str) else "refusal", "labels": labels or ["answered"]}
             known |= {"options": texts if any(texts) else None, "form": row.form, "found": row.outcome}
             rows.append(keys | known | {"truth": "", "text": row.text})
+    if not sampled:
+        raise UserError(f"{results}: no sampled replies: expected responses of tasks that were sampled.")
     if rows:
         path = results / "replies" / "unparsed.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)

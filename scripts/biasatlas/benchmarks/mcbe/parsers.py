@@ -10,9 +10,10 @@ from typing import Literal
 
 from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer, Parser
 from biasatlas.benchmarks.shared.parsing.named import REPLIES, Choice, Whole
-from biasatlas.benchmarks.shared.parsing.normalise import declines, plain
+from biasatlas.benchmarks.shared.parsing.normalise import plain
 from biasatlas.benchmarks.shared.parsing.numbers import place, stated_number
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
+from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 
 def letter_in_five(text: str) -> str | None:

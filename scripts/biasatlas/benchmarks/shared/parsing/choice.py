@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, json_objects, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
+from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _KEYS = re.compile(
     r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*|verdict"
@@ -70,49 +71,36 @@ _CLAUSE = pattern(
     r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when|that the"
     r"|who|which)\b|因为|由于|虽然|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
 )
-#: Before a cue that announces what might be.
-_HYPOTHETICAL = pattern(
-    r"(?:虽然?|尽管|固然|(?:如果|若|假如|要是)(?!.{0,6}(?:必须|一定|非|硬|真要))|\b(?:it )?(?:would|might|could) (?:be|seem)\b"
-    r"|\bif\b(?!.{0,12}(?:must|had to|have to|forced|pressed))|\b(?:although|though|while"
-    r"|even if|at first (?:glance|sight)))[^,]{0,40}$"
-)
-_TURN = pattern(r"\b(?:but|however|yet|though|although)\b|但|不过|然而|而是|其实|实际上|实质上|核心|真正|不如")
 
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
-    mentions, at = _apart(body, options), 0
-    any_said = any_letter = corrects = False
+    mentions = _apart(body, options)
+    said = corrects = corrected = False
     for start, sentence in sentences(body):
-        here, end = [], start + len(sentence)
-        while at < len(mentions) and mentions[at].start < end:
-            if mentions[at].start >= start:
-                mention = mentions[at]
-                here.append(mention._replace(start=mention.start - start, end=min(mention.end, end) - start))
-            at += 1
+        end = start + len(sentence)
+        here = [
+            m._replace(start=m.start - start, end=min(m.end, end) - start) for m in mentions if start <= m.start < end
+        ]
         before = sentence[: here[0].start] if here else sentence
-        corrects = corrects or bool(any_said and pattern("{correct}").search(before))
-        alive = _standing(sentence, [mention for mention in here if mention.lettered] or here, options)
+        corrects = corrects or bool(said and pattern("{correct}").search(before))
+        lettered = any(mention.lettered for mention in here)
+        alive = _standing(sentence, [each for each in here if each.lettered or not lettered], options.letters)
         if not alive:
             continue
         option, kind = _foremost(sentence, alive)
-        if kind == "announced" and (no := pattern("{declines}").search(sentence)):
-            rest = sentence[no.end() :]
-            if not (pattern("{contrast}").search(rest) or pattern("{conclude}").search(rest)):
-                kind = "mention"
-        lettered = any(mention.lettered for mention in here)
-        any_letter = any_letter or lettered
-        aside = kind == "mention" and any_letter and not lettered
-        if corrects and kind == "mention" and not aside:
+        no = pattern("{declines}").search(sentence) if kind == "announced" else None
+        if no and not pattern("{contrast}|{conclude}").search(sentence[no.end() :]):
+            kind = "mention"
+        if corrects and kind == "mention" and not corrected:
             kind = "announced"
-        if kind != "mention" or sentence.strip()[-1:] != "?":
-            concludes = MARK in before or bool(pattern("{conclude}").search(before))
-            yield Evidence(option, kind, concludes, corrects, lettered)
-            corrects, any_said = corrects and aside, True
+        concludes = MARK in before or bool(pattern("{conclude}").search(before))
+        yield Evidence(option, kind, concludes, corrects, lettered)
+        said, corrected = True, corrects
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
-    """The mentions of ``body`` but restated lists: a letter with its own text is one, with another's of none (-1)."""
+    """The mentions of ``body``: a letter with its own text is one, with another's one of no option (-1)."""
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None
@@ -122,90 +110,71 @@ def _apart(body: str, options: Options) -> list[Mention]:
                 found[-1] = Mention(last.start, mention.end, option, True)
                 continue
         found.append(mention)
-    return _without_lists(body, found, len(options))
+    return found
 
 
-def _without_lists(body: str, mentions: list[Mention], count: int) -> list[Mention]:
-    """``mentions`` without runs that only name every option in its order."""
-    at = 0
-    while count > 2 and at + count <= len(mentions):
-        run = mentions[at : at + count]
-        gaps = (body[a.end : b.start] for a, b in itertools.pairwise(run))
-        if [mention.option for mention in run] == list(range(count)) and all(
-            re.fullmatch(r"[^\w]{0,6}(?:or|and|和|或|与|及)?[^\w]{0,3}", gap) for gap in gaps
-        ):
-            mentions = mentions[:at] + mentions[at + count :]
-        else:
-            at += 1
-    return mentions
-
-
-def _standing(sentence: str, mentions: Sequence[Mention], options: Options) -> list[tuple[Mention, str]]:
+def _standing(sentence: str, mentions: Sequence[Mention], letters: bool) -> list[tuple[Mention, str]]:
     """The mentions that a sentence does not deny, each with its kind: "neither A nor B" denies both."""
     alive: list[tuple[Mention, str]] = []
-    for i, mention in enumerate(mentions):
-        before = sentence[mentions[i - 1].end if i else 0 : mention.start]
-        kind = _kind(before[-60:], sentence[mention.end : mention.end + 60], mention, i == 0, options.letters)
+    since = 0
+    for mention in mentions:
+        kind, start = _kind(sentence, since, mention, letters), mention.start
         if kind != "not":
             alive.append((mention, kind))
-            continue
-        while i and alive and alive[-1] in ((mentions[i - 1], "mention"), (mentions[i - 1], "head")):
-            if not _JOINED.fullmatch(sentence[alive[-1][0].end : mentions[i].start]):
+        while kind == "not" and alive and alive[-1][1] in ("mention", "head"):
+            if not _JOINED.fullmatch(sentence[alive[-1][0].end : start]):
                 break
-            alive.pop()
-            i -= 1
+            start = alive.pop()[0].start
+        since = mention.end
     return alive
 
 
-def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
-    """The option that a sentence puts first, None where it does not, and how."""
-    best, (last, kind) = min((kind for _, kind in alive), key=_SUREST.index), alive[-1]
-    if any(mention.option < 0 for mention, _ in alive):
-        return None, "contradiction"
-    between = sentence[alive[-2][0].end : last.start] if len(alive) > 1 else ""
-    if pattern("{correct}").search(between) and not pattern("{even}").search(between):
-        return last.option, "announced"
-    if kind in _SUREST[:3] and _TURN.search(between):
-        return last.option, kind
-    if len({mention.option for mention, _ in alive}) == 1:
-        return last.option, best
-    joined = any(
-        a.option != b.option and best in (first, second) and _JOINED.fullmatch(sentence[a.end : b.start])
-        for (a, first), (b, second) in itertools.pairwise(alive)
-    )
-    if best != "better" and (joined or pattern("{even}").search(sentence)):
-        return None, "tie"
-    chosen = [mention.option for mention, kind in alive if kind == best]
-    if best == "mention":
-        return None, "mentions"
-    return (chosen[0], best) if best == "head" or len(set(chosen)) == 1 else (None, "tie")
-
-
-def _kind(before: str, after: str, mention: Mention, first: bool, letters: bool) -> str:
-    leads = first and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
+def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
+    """How a sentence gives the option that it mentions, or "not"; ``since``: where the mention before it ends."""
+    before, after = sentence[since : mention.start][-60:], sentence[mention.end :][:60]
+    leads = not since and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
     unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
     if unknown and leads:
         return "head"
-    worse = (
-        (mention.lettered or not letters)
-        and not unknown
-        and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after)
-    )
-    if worse or pattern(r"{not}\s{0,2}[\"'(\[]{0,2}$").search(before[-40:]):
+    about = (mention.lettered or not letters) and not unknown  # else it may be a person who does not
+    if about and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after):
+        return "not"
+    if pattern(r"{not}\s{0,2}[\"'(\[]{0,2}$").search(before[-40:]):
         return "not"
     if leads and not re.search(r"[^\W_]", after):
         return "whole"
     if pattern(r"[\"')\].,]?\s{0,2}{better}").match(after):
         return "better"
-    if leads and _CLOSED.match(after):
+    if leads and (sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
         return "head"
-    announces = "{cue}" if letters else "{cue}|{topic}"
-    cue = pattern(rf"(?s:.*)(?P<cue>{announces})(?P<gap>[^\n]{{0,40}})").fullmatch(before)
+    cue = pattern(rf"(?s:.*)(?P<cue>{{cue}}{'' if letters else '|{topic}'})(?P<gap>[^\n]{{0,40}})").fullmatch(before)
     if not cue or _CLAUSE.search(cue["gap"]):
         return "mention"
     if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
         return "not"
-    return "mention" if _HYPOTHETICAL.search(before) else "announced"
+    return "mention" if pattern(r"{supposed}[^,]{0,40}$").search(before) else "announced"
+
+
+def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
+    """The option that a sentence puts first (None: several, -1: a contradiction), and how."""
+    best, (last, kind) = min((kind for _, kind in alive), key=_SUREST.index), alive[-1]
+    named = {mention.option for mention, _ in alive}
+    if -1 in named or len(named) == 1:
+        return min(named), best
+    between = sentence[alive[-2][0].end : last.start]
+    even = pattern("{even}")
+    if pattern("{correct}").search(between) and not even.search(between):
+        return last.option, "announced"
+    if kind in _SUREST[:3] and pattern("{contrast}|而是|其实|实际上|不如").search(between):
+        return last.option, kind
+    joined = any(
+        a.option != b.option and best in (first, second) and _JOINED.fullmatch(sentence[a.end : b.start])
+        for (a, first), (b, second) in itertools.pairwise(alive)
+    )
+    chosen = [mention.option for mention, kind in alive if kind == best]
+    if best == "mention" or (best != "better" and (joined or even.search(sentence))):
+        return None, best
+    return chosen[0] if best == "head" or len(set(chosen)) == 1 else None, best
 
 
 def _decided(body: str, options: Options) -> Answer:
@@ -213,16 +182,13 @@ def _decided(body: str, options: Options) -> Answer:
     if (answer := _whole(body, options)) is not None:
         return answer
     said = list(_evidence(body, options))
-    if any(each.kind == "contradiction" for each in said):
+    if any(each.option == -1 for each in said):
         return AMBIGUOUS
-    strong = [each for each in said if each.kind not in ("mention", "mentions")]
-    if any(each.lettered and each.option is not None for each in strong):
-        strong = [each for each in strong if each.lettered]
+    strong = _lettered([each for each in said if each.kind != "mention"])
     if [each.option for each in strong if each.kind == "head"][:2] == [0, 1]:  # the options, restated
         strong = [each for each in strong if each.kind != "head"] or strong
-    given = {each.option for each in strong} - {None}
     if strong:
-        last = strong[-1]
+        last, given = strong[-1], {each.option for each in strong} - {None}
         surer = any(each.kind in ("whole", "announced") and each.option not in (None, last.option) for each in strong)
         ends = last.corrects or len(given) == 1 or (not surer and (last.concludes or last.kind == "whole"))
         if last.option is not None and ends:
@@ -232,18 +198,21 @@ def _decided(body: str, options: Options) -> Answer:
         return REFUSED if not given and _declines(body, options) else AMBIGUOUS
     if _declines(body, options):
         return REFUSED
-    said = [each for each in said if each.lettered and each.option is not None] or said
-    named = [each.option for each in said if each.kind == "mention" and each.option is not None]
-    finished = (len(said) == 1 and len(body) < 30) or re.search(r"[.。!?)\"'\]]\s{0,3}$", body)
-    if finished and len(set(named)) == 1 and not any(each.kind == "mentions" for each in said):
-        return named[0]
+    named = {each.option for each in _lettered(said)}
+    if finished(body) and len(named) == 1 and (only := named.pop()) is not None:
+        return only
     return AMBIGUOUS if said or pattern("{open}[.。!！]?").fullmatch(body) else UNPARSEABLE
+
+
+def _lettered(said: list[Evidence]) -> list[Evidence]:
+    """What is said of letters, if any is given by its letter, else all: options' words are often the passage's."""
+    return [each for each in said if each.lettered and each.option is not None] or said
 
 
 def _declines(body: str, options: Options) -> bool:
     """Whether ``body`` declines; of three options "cannot be determined" may be one, and is no refusal by itself."""
     if len(options) > 2:
-        body = pattern("(?<!我)(?<!i ){unknown}").sub("", body)
+        body = pattern("(?<!我)(?<!i )(?<!we ){unknown}|(?:can't|cannot) (?:tell|determine)").sub("", body)
     return declines(body)
 
 
@@ -294,3 +263,11 @@ def _whole(text: str, options: Options) -> Answer | None:
         letter = options.exact.get(lettered[1].casefold()) if options.letters else content
         return content if letter == content else AMBIGUOUS if letter is not None else None
     return options.content(text)
+
+
+def parse_opening(text: str, options: Options) -> Answer:
+    """The option that the first sentence of an unfinished ``text`` gives, other than by mentioning it."""
+    said = next(_evidence(plain(text), options), None)
+    if said is None or said.kind in ("mention", "mentions"):
+        return UNPARSEABLE
+    return AMBIGUOUS if said.option is None else said.option

@@ -2,8 +2,8 @@
 
 Exact probabilities follow texts token by token, and end a choice where its answer does. A text so far has no answer
 yet (None) while it may become an announced answer or an option's text, or while more may join its answer ("A or B",
-"7-8", a letter before an option's text); its answer once a line's end or another word closes it; "refused" where it
-begins as refusals do, "unparseable" where it begins as no answer does.
+"7-8", a letter before an option's text). Once a line's end or another word closes it, it is parsed as a whole reply is;
+it is "refused" where it begins as refusals do, "unparseable" where it begins as no answer does.
 
 Its answer is that of its shortest beginning that has one, so that more text never changes it. Forms are exact here: a
 typo, an answer behind other words and what comes after an answer are seen in whole replies alone.
@@ -16,12 +16,13 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, pattern, words
-from biasatlas.benchmarks.shared.parsing.choice import parse_choice
-from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines, first_item, parse_refusal, plain
-from biasatlas.benchmarks.shared.parsing.numbers import parse_number, place
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, words
+from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_opening
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part, first_item, plain
+from biasatlas.benchmarks.shared.parsing.numbers import parse_number
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options, folded
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
+from biasatlas.benchmarks.shared.parsing.refusal import declines, parse_refusal
 
 #: What the beginning of a reply says; None while it is open.
 Opening = Callable[[str, Options], Answer | None]
@@ -29,18 +30,9 @@ Opening = Callable[[str, Options], Answer | None]
 Whole = Callable[[str, Options | Sequence[str]], Any]
 #: Characters in which an answer begins, if at all.
 _LONGEST = 600
-_OUTSIDE = re.compile(r"(?:[^\w-]|-(?!\d)|_(?=[\W_]))*")
 _THINKS = ("<think", "<|channel|>", "[think]", "<reasoning>", "<|begin_of_thought|>", "<思考>")
+_OUTSIDE = re.compile(r"(?:[^\w-]|-(?!\d)|_(?=[\W_]))*")
 _WORD = re.compile(r"[a-z0-9']")
-_NEXT = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+'?[^\W_\u3400-\u9fff]*")
-_JOINER = re.compile(r"(?:or|and)(?![a-z0-9'])|[或和与及还跟以][或和与及还跟以者是有选项]*")
-_VERB = r"\s+(?:is|was|seems?|appears?|would|looks|sounds)"
-#: Behind a letter: what may become a sentence of its own about the option, and such sentences ("A is wrong").
-_PENDING = re.compile(rf"\s+[a-z0-9']*|{_VERB}\W{{1,4}}\w*|(?:[更最]|比?较|比)(?:不(?:容易?出?)?)?")
-_OWN_SENTENCE = pattern(
-    _VERB + r"\W{1,4}(?:not|wrong|incorrect|unlikely|less|an?|about)\b|\s+(?:says|describes|mentions|assumes|states"
-    r"|suggests|implies|requires|needs|contradicts)\W|(?:[更最]|比?较)(?:不(?!错|容易出?错)|少见|罕见|[难低小])|不|错|{after}"
-)
 
 
 @dataclass(frozen=True)
@@ -92,7 +84,7 @@ def _open(text: str, starts: Sequence[str], answer: Callable[[str], Answer | Non
         return None
     leads, refusals = words("opening_leads"), words("opening_refusals")
     while True:
-        body = _outside(body)
+        body = _OUTSIDE.sub("", body, count=1)
         if _begins_any(body, (*starts, *leads, *refusals)):
             return None
         if (found := answer(body)) != UNPARSEABLE:
@@ -101,10 +93,6 @@ def _open(text: str, starts: Sequence[str], answer: Callable[[str], Answer | Non
         if lead is None:
             return REFUSED if body.startswith(refusals) else UNPARSEABLE
         body = body[len(lead) :]
-
-
-def _outside(text: str) -> str:
-    return _OUTSIDE.sub("", text, count=1)
 
 
 def _begins_any(body: str, candidates: Sequence[str]) -> bool:
@@ -117,75 +105,50 @@ def _starts(body: str, word: str) -> bool:
     return body.startswith(word) and not (_WORD.match(word[-1:]) and _WORD.match(body[len(word) : len(word) + 1]))
 
 
+#: Between two options: signs, and words that join them.
+_BETWEEN = re.compile(r"(?:[\W_]|(?:or|and)(?![a-z0-9'])|[或和与及还跟以者是]|选项|option(?= )|sentence(?= ))*")
+_JOINERS = ("or", "and", "option ", "sentence ", "选项")
+#: Behind a letter: what may become a sentence of its own about the option ("A is wrong").
+_PENDING = re.compile(
+    r"\s+[a-z0-9']*|\s+(?:is|was|seems?|appears?|would|looks|sounds)\W{1,4}\w*|\s*[\u3400-\u9fff]{1,3}"
+)
+
+
 def open_choice(text: str, options: Options) -> Answer | None:
-    """The option that a text so far begins with."""
+    """The option that a text so far begins with; of several that it joins, none."""
     forms = options.spelt
 
     def answer(body: str) -> Answer | None:
-        form = next((form for form in forms if _starts(body, form)), None)
-        return UNPARSEABLE if form is None else _after(form, body[len(form) :], options)
+        named: list[str] = []
+        while (form := next((form for form in forms if _starts(body, form)), None)) is not None:
+            named.append(form)
+            rest = body[len(form) :]
+            between = _BETWEEN.match(rest)[0]  # type: ignore[index]
+            body = rest[len(between) :]
+            shown = options.letters and len(named[0]) == 1 < len(form)
+            ended = re.match(r"\s?[^\w\s]|\n" if shown else r"\W", rest)
+            if "\n" in between or (len(named) > 1 and ended):
+                break
+            if not body or _begins_any(body, (*forms, *_JOINERS)):
+                return None
+        if not named:
+            return UNPARSEABLE
+        given = {forms[form] for form in (named if ended or not shown else named[:1])}  # "B. The grandson was not ..."
+        if len(given) > 1:
+            return AMBIGUOUS
+        if options.letters and len(named[-1]) == 1 and not between.strip():
+            return None if body and _PENDING.fullmatch(rest) else parse_opening(text, options)
+        goes_on = not between and re.match(r"[\u3400-\u9fff](?<![类这的吧中是])", body)
+        return UNPARSEABLE if goes_on else given.pop()
 
     return _open(text, [*forms], answer)
 
 
-def _after(form: str, rest: str, options: Options) -> Answer | None:
-    """The answer of the option that ``form`` names, with ``rest`` after it."""
-    forms, i, lettered = options.spelt, options.spelt[form], options.letters and len(form) == 1
-    texts = [other for other in forms if len(other) > 1]
-    gap = re.match(r"[\W_]*", rest)[0]  # type: ignore[index]
-    tail = rest[len(gap) :]
-    if "\n" in gap:
-        return i
-    if not tail or (_begins_any(tail, texts) and (lettered or gap)):
-        return None
-    if shown := next((other for other in texts if _starts(tail, other)), None):
-        return _shown(i, forms[shown], tail[len(shown) :], lettered)
-    if joiner := _JOINER.match(tail):
-        return _joined(i, tail[joiner.end() :], forms)
-    word = _NEXT.match(tail)[0]  # type: ignore[index]
-    han, last = not word.isascii() and "\u3400" <= word <= "\u9fff", word == tail
-    if not han and last and any(other.startswith(word) for other in ("or", "and", *forms)):
-        return None
-    if word in forms:
-        return i if forms[word] == i else AMBIGUOUS
-    if not lettered:
-        return i if not han or gap or word in "类这的吧中是" else UNPARSEABLE
-    if _PENDING.fullmatch(rest):
-        return None
-    article = form == "a" and re.match(r"\s+[a-z0-9']", rest) and not pattern("{verb}").match(word)
-    return UNPARSEABLE if article or _OWN_SENTENCE.match(rest) else i
-
-
-def _shown(i: int, other: int, behind: str, lettered: bool) -> Answer | None:
-    """The answer of option ``i`` before a name of option ``other``, with ``behind`` after it."""
-    if other == i or not lettered:
-        return None if not behind else i if other == i else AMBIGUOUS
-    if not behind.strip() and "\n" not in behind:
-        return None
-    return AMBIGUOUS if re.match(r"\s?[^\w\s]|\n", behind) else i
-
-
-def _joined(i: int, rest: str, forms: dict[str, int]) -> Answer | None:
-    """The answer of option ``i`` with ``rest`` behind "or": ambiguous where that is another option."""
-    body = re.sub(r"^(?:/or)?\W+(?:(?:option|sentence|choice)\W+)?", "", rest)
-    unfinished = body in forms and _WORD.match(body[-1:])  # "A or B" may become "A or Bob"
-    if not body or unfinished or "/or".startswith(rest) or _begins_any(body, ("option ", "sentence ", *forms)):
-        return None
-    other = next((at for form, at in forms.items() if _starts(body, form)), i)
-    return AMBIGUOUS if other != i else i
-
-
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
-_MARK = re.compile(r"[.)、]\s{0,3}(?=\D)")
-#: Behind a number: what may go on, another number, another scale, and what is counted.
+#: Behind a number: what may go on, become another number, another scale or what is counted.
 _UNFINISHED = re.compile(
     r"[\s.,)、]{0,9}|\s{0,9}(?:分|[a-z]+|out of?)\s{0,9}|\s{0,3}(?:分|points?)?\s{0,3}(?:-|–|—|~|到|至|to|或|or)\s{0,3}"
     r"|\s{0,3}分?\s{0,3}(?:/|out of)\s{0,3}\d{0,9}"
-)
-_OTHER = re.compile(r"\s{0,3}(?:分|points?)?\s{0,3}(?:-|–|—|~|到|至|to\b|或|or\b)\s{0,3}\d")
-_OVER = re.compile(r"\s{0,3}分?\s{0,3}(?:/|out of)\s{0,3}(\d{0,9})\D")
-_COUNTED = re.compile(
-    r"\s{0,3}[%个名位种处件次岁年月天人项]|\s{1,9}(?!(?:points?|because|since|out|and|for|to|or)\b)[a-z]{3,}\b"
 )
 
 
@@ -195,25 +158,22 @@ def open_number(text: str, options: Options, nearest: bool = False) -> Answer | 
     "1. Score: 6" and "6. It names the stereotype": a number with a list's mark is the answer unless another is
     announced.
     """
-    values, leads = [Decimal(label) for label in options.labels], words("opening_leads")
+    highest, leads = max(Decimal(label) for label in options.labels), words("opening_leads")
 
     def answer(body: str) -> Answer | None:
         found = _DIGITS.match(body)
-        if not found or not 0 <= Decimal(found[0]) <= max(values):
+        if not found or not 0 <= Decimal(found[0]) <= highest:
             return UNPARSEABLE
-        value, rest = place(Decimal(found[0]), values, nearest), body[found.end() :]
-        if rest.lstrip(" .").startswith("\n"):
-            return value
-        if _UNFINISHED.fullmatch(rest):
+        rest = body[found.end() :]
+        if _UNFINISHED.fullmatch(rest) and not rest.lstrip(" .").startswith("\n"):
             return None
-        if found[0] == "1" and (marked := _MARK.match(rest)):
-            listed = _outside(rest[marked.end() :])
+        if found[0] == "1" and (marked := re.match(r"[.)、]\s{0,3}(?=\D)", rest)):
+            listed = _OUTSIDE.sub("", rest[marked.end() :], count=1)
             if not listed or _begins_any(listed, leads):
                 return None
-            return _open(listed, (), answer) if listed.startswith(leads) else value
-        if over := _OVER.match(rest):
-            return value if over[1] and Decimal(over[1]) == max(values) else UNPARSEABLE
-        return AMBIGUOUS if _OTHER.match(rest) else UNPARSEABLE if _COUNTED.match(rest) else value
+            if listed.startswith(leads):
+                return _open(listed, (), answer)
+        return parse_number(body, options, nearest)
 
     return _open(text, (), answer)
 

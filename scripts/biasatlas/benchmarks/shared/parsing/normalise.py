@@ -1,18 +1,15 @@
-"""A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length.
-
-And whether it declines, or answers in free words.
-"""
+"""A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length."""
 
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import json_repair
 from opencc import OpenCC
 
-from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer, pattern
+from biasatlas.benchmarks.shared.parsing import pattern
 
 #: Characters of a reply that are looked at, and of its answer from each end.
 LONGEST, WINDOW = 1_000_000, 4_000
@@ -90,7 +87,6 @@ def plain(text: str) -> str:
     """
     text = answer_part(text).strip()
     text = text if len(text) <= 2 * WINDOW else f"{text[:WINDOW]}\n\n{text[-WINDOW:]}"
-    text = re.sub("([①-⑨])", r"\1. ", text)
     text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
     for markup, replacement in _MARKUP:
         text = markup.sub(replacement, text)
@@ -177,6 +173,11 @@ def sentences(text: str) -> list[tuple[int, str]]:
     return found if len(found) <= 200 else found[:100] + found[-100:]
 
 
+def finished(text: str) -> bool:
+    """Whether a plain ``text`` is not cut off: it is short, or ends as sentences do."""
+    return len(text) < 30 or bool(re.search(r"[.。!?)\"'\]*\d分]\s{0,3}$", text))
+
+
 _HEAD = r"^[\s\"'(\[【#*-]{0,6}"
 _ITEM = pattern(_HEAD + r"(?:{item}\s?[#(]?\s?\d{0,3}[)\]】]?\s?(?:[:.]|$))")
 _REASON = pattern(_HEAD + "{reason}")
@@ -190,7 +191,7 @@ _OTHER = pattern(
 
 
 def first_item(body: str, answers: Callable[[str], bool]) -> str:
-    """The plain ``body`` up to the next item, if its first line ``answers`` and nothing corrects it."""
+    """The plain ``body`` up to the next item, if its first line ``answers``."""
     lines = body.split("\n")
     if len(lines) == 1 or not answers(lines[0].strip()):
         return body
@@ -201,50 +202,5 @@ def first_item(body: str, answers: Callable[[str], bool]) -> str:
             continue
         listed = listed or bool(re.match(r"\s{0,3}\(?1\s?[.)、]", line))
         if _ITEM.match(line) or (_OTHER.match(line) and not _REASON.match(line)):
-            rest = "\n".join(lines[at : at + 8])
-            return body if pattern("{correct}").search(rest[:300]) else "\n".join(lines[:at])
+            return "\n".join(lines[:at])
     return body
-
-
-_QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|《[^》\n]{0,60}》")
-
-
-def declines(text: str) -> bool:
-    """Whether a plain ``text`` says, in its own words, that it will not answer."""
-    return bool(pattern("{declines}").search(_QUOTED.sub('""', text)))
-
-
-def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
-    """Of a reply in free words: option 0 ("answered"), or that it declines or has nothing on the matter."""
-    body = plain(reply)
-    if not re.search(r"\w", body):
-        return UNPARSEABLE
-    found = [sentence.strip() for _, sentence in sentences(_QUOTED.sub('"…"', body))]
-    for i, sentence in enumerate(found[:4]):
-        if (at := _declining(sentence)) is not None:
-            rest = [sentence[at:], *found[i + 1 :]]
-            return 0 if _says_after_all(rest) else REFUSED
-    nothing = len(body) < 600 and all(pattern("{nothing}").search(sentence) for sentence in found)
-    return UNPARSEABLE if nothing else 0
-
-
-def _declining(sentence: str) -> int | None:
-    """Where a sentence has declined, in the words of who writes it; None where it does not."""
-    sentence = pattern("{harmless}").sub(lambda match: "…" * len(match[0]), sentence)
-    match = pattern("{declines}").search(sentence)
-    own = match and (re.search(r"[a-z]{3}", match[0], re.I) or pattern("{own}").search(sentence[: match.end()]))
-    return match.end() if match and own else None
-
-
-def _says_after_all(rest: list[str]) -> bool:
-    """Whether what was asked for follows a declining clause: behind a contrast or a colon."""
-    contrast, offer, gives = pattern("{contrast}"), pattern("{offer}"), pattern("{gives}")
-    for i, sentence in enumerate(rest):
-        length = sum(map(len, rest[i + 1 :]))
-        turn = contrast.match(sentence) if i else contrast.search(sentence)
-        behind = sentence[turn.end() :].lstrip(" ,") if turn else ""
-        if turn and (gives.match(behind) or not offer.match(behind)) and len(behind) + length > 12:
-            return True
-        if re.search(r"[:：]\s{0,3}$", sentence) and length > 20 and gives.search(sentence):
-            return True
-    return False

@@ -6,8 +6,9 @@ from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Silence, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, declines, first_item, json_objects, plain
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, finished, first_item, json_objects, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
+from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
 _HAN = [*"零一二三四五六七八九十", "十一", "十二", "十三"]
@@ -27,8 +28,8 @@ _OVER = re.compile(
     re.I,
 )
 _TO = re.compile(
-    r"\s{0,2}分?\s{0,2}(?:(?:-|~|–|—|到|至|或者?|和|与|、|/|or|to|and|,? ?maybe|,? ?perhaps|,? ?possibly|或是|还是|or maybe"
-    r"|or even|or perhaps|甚至)\s{0,2}(?:an? |是|者)?){1,2}",
+    r"\s{0,2}分?\s{0,2}(?:(?:[-~–—到至和与、/]|或者?|或是|还是|甚至|or|to|and|,? ?(?:maybe|perhaps|possibly|even))"
+    r"\s{0,2}(?:an? |是|者)?){1,2}",
     re.I,
 )
 _SUM = re.compile(rf"(?:{_DIGITS}\s?分?\s?[+×*]\s?){{1,20}}{_DIGITS}\s?分?\s?[=]")
@@ -36,7 +37,7 @@ _UNIT = re.compile(r"\s{0,2}(?:分(?!析|别|钟|之|明|类|享|歧|工|数|为
 
 
 _ENUMERATED = re.compile(
-    r"^[ \t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?(?:$|\n))",
+    r"^[ \t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?$)",
     re.M,
 )
 
@@ -81,10 +82,9 @@ def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | No
         found = {_from_json(part, low, high) for part in parts} - {None}
         return found.pop() if len(found) == 1 else AMBIGUOUS
     pairs = [(str(key).strip(), value) for each in json_objects(parts[0]) for key, value in each.items()]
-    for key in map(pattern, ("{total_score}", "{score}")):
-        given = {_value(value, low, high) for name, value in pairs if key.fullmatch(name)} - {None}
-        if len(given) == 1:
-            return given.pop()
+    given = {_value(value, low, high) for name, value in pairs if pattern("{score}").fullmatch(name)} - {None}
+    if len(given) == 1:
+        return given.pop()
     if numbers := {value for _, each in pairs if isinstance(value := _value(each, low, high), Decimal)}:
         return numbers.pop() if len(numbers) == 1 else AMBIGUOUS
     return REFUSED if any(isinstance(value, str) and declines(value) for _, value in pairs) else None
@@ -117,11 +117,6 @@ _LINE = pattern(
     + _DIGITS
     + r"\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{0,3}分?(?:\W{0,4}|\s?[(,.。;:-].{0,200})"
 )
-#: What names a score on the line above it.
-_HEADING = pattern(
-    r"((?:^|\n)[^\w\n]{0,4}(?:{total}|score|rating|grade|得分|评分|分数|打分)[^\n\d]{0,6})\n+(?=\W{0,4}\d)"
-)
-_KEYED = pattern(r"(?:^|\n)\W{0,4}(?:具体)?{score}\s?:\s{0,3}$")
 #: Before a score of the whole, and before one at all.
 _TOTAL = pattern(r"{total}[^\n。!?\d]{0,24}$")
 _ANNOUNCED = pattern(r"{announce}[^\n。!?;\d]{0,16}$")
@@ -143,10 +138,9 @@ def _blanked(body: str) -> str:
 def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number that the words of ``body`` give."""
     body = first_item(body, lambda line: bool(_LINE.fullmatch(line)))
-    body = _HEADING.sub(r"\1: ", re.sub(r"\d{7,}", "#", body))  # what is on no scale takes long to search
+    body = re.sub(r"\d{7,}", "#", body)  # what is on no scale takes long to search
     text = _blanked(body)
-    found = _stated(text, high) or (_stated(body, high) if re.match(r"\(?\d+\s?[=(.]", body) else [])
-    if not found:
+    if not (found := _stated(text, high)):
         return REFUSED if declines(body) else UNPARSEABLE
     best = min(each.rank for each in found)
     last = (chosen := [each for each in found if each.rank == best])[-1]
@@ -159,9 +153,9 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
         if between and (concludes or pattern("{contrast}").search(between)):
             return last.value
         return REFUSED if best > 1 and declines(body) else AMBIGUOUS
-    if best == 5 and declines(body):
+    if best == 4 and declines(body):
         return REFUSED
-    if best > 1 and not _KEYED.search(text[: last.start]) and _unfinished(body[last.start :]):
+    if best > 1 and not finished(body):  # the score of a part, for all that is known
         return UNPARSEABLE
     return last.value
 
@@ -171,22 +165,12 @@ def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Sile
     if not later:
         return None
     last, between = later[-1], text[former.start : later[-1].start]
-    corrections = list(pattern("{correct}").finditer(between))
-    if corrections and not re.search(r"如果|若|要是|假如|\b(?:if|had)\b", between, re.I):
-        return AMBIGUOUS if pattern("{retract}").fullmatch(corrections[-1][0]) and last.rank > 2 else last.value
-    others = [each for each in later if each.value != former.value]
+    if pattern("{correct}").search(between) and not re.search(r"如果|若|要是|假如|\b(?:if|had)\b", between, re.I):
+        return last.value
     sentence = re.split(r"[。!?\n]", text[former.start :], maxsplit=1)[0]
-    beside = [each for each in others if each.rank < 5 and each.start < former.start + len(sentence)]
-    keyed = any(_KEYED.search(text[: each.start][-30:]) for each in others)
-    even = beside and pattern("{even}").search(text[former.start : beside[-1].start + 30])
-    tied = even or keyed or (beside and former.rank > 1)
-    return AMBIGUOUS if tied and former.rank else None
-
-
-def _unfinished(rest: str) -> bool:
-    """Whether a reply was cut off behind the score of a part of what is scored."""
-    parts = _ENUMERATED.search(rest) or re.search(r"满分|\(\d+\s?(?:-\s?\d+)?\s?(?:分|points?)?\)", rest)
-    return bool(parts) and not re.search(r"[.。!?)\"'\]*\d分]\s{0,3}$", rest)
+    beside = [each for each in later if each.value != former.value and each.start < former.start + len(sentence)]
+    tied = beside and former.rank and pattern("{even}").search(text[former.start : beside[-1].start + 30])
+    return AMBIGUOUS if tied else None
 
 
 def _stated(text: str, high: Decimal) -> list[_Stated]:
@@ -206,13 +190,13 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
         if found and found[-1].value != value and len(between) < 24 and _TO.fullmatch(between):
             found[-1] = found[-1]._replace(several=True, rank=min(found[-1].rank, rank))
             continue
-        if not (match["word"] and rank == 5):
+        if not (match["word"] and rank == 4):
             found.append(_Stated(value, rank, match.start(), False))
     return found
 
 
 def _rank(text: str, match: re.Match[str], over: object) -> int:
-    """0 a total or mark, 1 the whole reply or first line, 2 announced, 3 with its unit, 5 bare."""
+    """0 a total or mark, 1 the whole reply or first line, 2 announced, 3 with its unit, 4 bare."""
     before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 30]
     line = before.rpartition("\n")[2]
     sentence = re.split(r"[。!?]|\.\s", line)[-1]
@@ -224,7 +208,7 @@ def _rank(text: str, match: re.Match[str], over: object) -> int:
         return 1
     if _ANNOUNCED.search(sentence) and (closed or unit):
         return 2
-    return 3 if unit or over else 5
+    return 3 if unit or over else 4
 
 
 def _number(match: re.Match[str]) -> Decimal:

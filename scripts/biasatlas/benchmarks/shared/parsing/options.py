@@ -180,7 +180,7 @@ class Options(tuple[Option, ...]):
         for match in _LETTER.finditer(text):
             if (option := places.get(match["letter"].upper())) is not None and _is_letter(text, match):
                 yield Mention(*match.span(), option, True)
-        for i, place in enumerate(_PLACES[: len(self)] if len(self) < 4 else ()):
+        for i, place in enumerate(_PLACES[: len(self)]):
             for match in place.finditer(text):
                 yield Mention(*match.span(), i, True)
 
@@ -202,25 +202,24 @@ def _pattern(key: str) -> str:
     return text if _HAN.match(key) else rf"(?:(?:the|an?)\s)?{text}(?:e?s)?"
 
 
-#: What may stand before an ordinary word that is meant as an option.
-_NAMED_BEFORE = re.compile(
-    r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose|pick))\s{0,3}[\"'(]?$"
+#: What may stand before an ordinary word that is meant as an option, and behind it.
+_MEANT = (
+    re.compile(
+        r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose|pick))\s{0,3}[\"'(]?$"
+    ),
+    re.compile(r"(?![\"')]{0,2}\s?(?:/|or|and)\s)\s{0,3}(?:$|[^\w\s]|\n|[类的])"),
 )
 
 
 def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     """Whether a name is meant as one: 其他 in 在其他国家 is none, nor "no" in "no easy answer"."""
     before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 12]
-    if squash(form) in map(squash, words("unknown")) and re.search(r"(?:\b(?:i|we)|我们?)\s{0,2}$", before, re.I):
+    if form.endswith("answer") and re.search(r"\b(?:i|we)\s{0,2}$", before, re.I):
         return False  # who writes "I can't answer" declines
     if squash(form) in words("common"):
         joined = re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before)
-        if joined or re.match(r"[\"')]{0,2}\s?(?:or|/|and)\s", after):
-            return False
-        return bool(_NAMED_BEFORE.search(before) and re.match(r"\s{0,3}(?:$|[^\w\s]|\n|[类的])", after))
-    if not _HAN.match(form):
-        return not re.search(r"(?:\w[-']|\b(?:any|no) )$", before)
-    return True
+        return bool(not joined and _MEANT[0].search(before) and _MEANT[1].match(after))
+    return not re.search(r"(?:\w[-']|\b(?:any|no) )$", before)
 
 
 _LETTER = re.compile(
@@ -233,27 +232,20 @@ _LETTER = re.compile(
 
 def _is_letter(text: str, match: re.Match[str]) -> bool:
     """Whether a letter that stands alone is an option's, and no article, initial, grade or part of a name."""
-    verb = pattern(r"\s{1,2}{verb}")
     letter, start = match["letter"], match.start("letter")
     before, after = text[max(0, start - 40) : start], text[match.end() : match.end() + 40]
     if match["noun"]:
-        return not (letter in "aI" and re.match(r"\s[a-z]", after) and not verb.match(after))
+        return True
     if pattern(r"{blocked}\s?$").search(before.rstrip("\"'(")) or pattern("{after}").match(after):
         return False
     if re.match(r"\.\s?[A-Z]\.|[:=]\s?\d|\.\d", after):  # "B. F. Skinner", "B: 0.7"
         return False
-    opened, closed = before[-1:] in tuple("([\"'<"), bool(match["close"])
+    word = re.match(r"\s{1,2}[a-z'\"]+", after)
     if letter.islower():
-        pair = re.match(r"\s?(?:or|and|/|&|,|>)\s?[\"'(]?[a-e]\b", after) or re.search(
-            r"\b[a-e][\"')]?\s?(?:or|and|/|&|,|>)\s?[\"'(]?$", before
-        )
         alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (not before.strip(" \"'([-*") or before[-1:] == "\n")
         cue = pattern(r"(?:{cue}|\b(?:is|be|are|as|with)|[是为选])\s?:?[\s\"'(\[-]{0,4}$")
-        named = cue.search(before) and not re.match(r"\s{1,2}[a-z]", after)
-        return bool(pair or alone or named or (closed and (opened or letter != "i" or not before.strip())))
-    if letter not in "AI":
-        return True
-    article = re.match(r"\s{1,2}[a-z'\"]+", after) and not verb.match(after) and not closed
+        return bool(match["close"] or alone or (not word and cue.search(before)))
+    article = letter in "AI" and word and not match["close"] and not pattern(r"\s{1,2}{verb}").match(after)
     return not article or bool(re.search(r"[a-z,]\s{1,2}$", before))
 
 

@@ -1,22 +1,27 @@
-"""An order of all options: a chain, a list, or a sentence that names each once."""
+"""An order of all options: places, a chain, a list, or a sentence that names each once."""
 
 import itertools
 import re
 from collections.abc import Sequence
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
+from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 #: The indices of all options, the best first, or "ambiguous".
 Order = tuple[int, ...] | str
 
+#: Behind an option: its place ("A: 2nd").
+_PLACE = re.compile(r"[\"')]?\s?:\s?(?:第|rank )?\s?(\d{1,2})\s?(?:名|位|$|[,}\n]|st|nd|rd|th)")
 #: Between two links of a chain.
 _GAP = re.compile(
-    r"(?:[^\w\n]|\d|then|and|followed by|over|before|finally|option|response|sentence|candidate|然后|再|和|优于|[好大高]于|选项|句子?"
-    r"){1,24}",
+    r"(?:[^\w\n]|\d|then|and|followed by|over|before|finally|option|response|sentence|candidate|然后|再|和|[优好大高]于"
+    r"|选项|句子?){0,24}",
     re.I,
 )
+#: Behind options that are only named ("A, B and C are all ...").
+_NAMED = re.compile(r"[\"')]?\s?(?:are|all|three|four|都|均|三|四|these|each|的|中|这|哪|do|have|等|which)", re.I)
 #: The worst is named first.
 _UPWARDS = re.compile(
     r"(?:worst|least|lowest|weakest)\b[^.\n]{0,30}\b(?:to|first)\b|(?<!to )\b(?:worst|least \w+) is\b"
@@ -26,14 +31,13 @@ _UPWARDS = re.compile(
 _NUMBERED = re.compile(
     r"[^\w\n]{0,6}(?:(?:rank|no\.?|第|top|排名)?\s?[\d一二三四五六七八九十]{1,2}(?:st|nd|rd|th|名|位)?)?\W{0,6}", re.I
 )
-_PLACE = re.compile(r"\s?:\s?(?:第|rank )?\s?(\d{1,2})\s?(?:名|位|$|st|nd|rd|th)")
+#: Says that a sentence puts options in order, or that it does not.
 _TELLS = re.compile(
     r"最|其次|然后|再|第[一二三]|优于|排|比|更|followed|best|top|prefer|beats|most|worst|least|then|next|first|second|last"
     r"|rank|better",
     re.I,
 )
 _TIED = re.compile(r"tied?\b|equal|并列|难分|同样|一样|差不多|都|不相上下|either", re.I)
-_NAMED = re.compile(r"[\"')]?\s?(?:are|all|three|four|都|均|三|四|these|each|的|中|这|哪|do|have|等|which)", re.I)
 
 
 def parse_ranking(reply: str, options: Options | Sequence[str]) -> Order:
@@ -43,47 +47,40 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Order:
     """
     options = as_options(options)
     body = plain(reply)
-    if found := _from_json(body, options):
-        return found
     body = first_item(body, lambda line: bool(_chains(line, options)))
+    if placed := _placed(body, options):
+        return placed
     chains, refused = _chains(body, options), declines(body)
     if refused and not any(arrows for *_, arrows in chains):
         return REFUSED
-    chains = [chain for chain in chains if chain[2]] or chains
-    if not chains:
-        return _listed(body, options) or _told(body, options) or (REFUSED if refused else UNPARSEABLE)
-    told = [chain for chain in chains if chain[2] or chain[0] != tuple(range(len(options)))]
-    if not told and (order := _listed(body, options)):  # the options, restated before they are ordered
+    own = tuple(range(len(options)))  # the options, restated before they are ordered
+    told = [chain for chain in chains if chain[2]] or [chain for chain in chains if chain[0] != own]
+    if not told and (order := _listed(body, options) or (() if chains else _told(body, options))):
         return order
-    chains = told or chains
-    orders = [order for order, *_ in chains]
-    if len(set(orders)) > 1:
-        before = body[chains[-2][1] : chains[-1][1]]
-        if MARK not in before and not pattern("{correct}").search(before):
+    if not (chains := told or chains):
+        return REFUSED if refused else UNPARSEABLE
+    if len({order for order, *_ in chains}) > 1:
+        between = body[chains[-2][1] : chains[-1][1]]
+        if MARK not in between and not pattern("{correct}").search(between):
             return AMBIGUOUS
-    return orders[-1]
+    return chains[-1][0]
 
 
 def _mentions(text: str, options: Options) -> list[Mention]:
-    """Mentions of ``options``, their letters wherever they stand alone: an order is no place for articles."""
+    """Mentions of ``options``, their letters wherever no others stand beside them: an order has no articles."""
     if not options.letters:
         return options.mentions(text)
-    letters = re.finditer(rf"(?<![A-Za-z])[{''.join(options.labels)}](?![A-Za-z])", text)
-    return [Mention(*match.span(), options.labels.index(match[0]), True) for match in letters]
+    runs = re.finditer(rf"(?<![A-Za-z])[{''.join(options.labels)}]{{1,{len(options)}}}(?![A-Za-z])", text)
+    places = ((letter, at) for run in runs for at, letter in enumerate(run[0], run.start()))
+    return [Mention(at, at + 1, options.labels.index(letter), True) for letter, at in places]
 
 
-def _from_json(body: str, options: Options) -> Order | None:
-    """The order of objects such as {"1": "B", "2": "A"} or {"A": 2, "B": 1}; lists are chains."""
-    for each in json_objects(body):
-        ranks = {str(key): value for key, value in each.items() if isinstance(value, int)}
-        if each and all(str(key).strip().isdecimal() for key in each):
-            names = [str(each[key]) for key in sorted(each, key=int)]
-        else:
-            names = sorted(ranks, key=ranks.__getitem__)
-        order = tuple(mention.option for name in names for mention in _mentions(name, options))
-        if sorted(order) == list(range(len(options))):
-            return order if len(set(ranks.values())) == len(ranks) else AMBIGUOUS
-    return None
+def _placed(body: str, options: Options) -> Order | None:
+    """The order of options that have a place behind them, each another one."""
+    behind = {mention.option: _PLACE.match(body, mention.end) for mention in _mentions(body, options)}
+    places = {option: int(place[1]) for option, place in behind.items() if place}
+    everyone = sorted(places.values()) == list(range(1, len(options) + 1))
+    return tuple(sorted(places, key=places.__getitem__)) if everyone else None
 
 
 def _chains(body: str, options: Options) -> list[tuple[Order, int, bool]]:
@@ -92,16 +89,12 @@ def _chains(body: str, options: Options) -> list[tuple[Order, int, bool]]:
     found: list[tuple[Order, int, bool]] = []
     for at in range(len(mentions) - count + 1):
         run = mentions[at : at + count]
-        if at >= free and {mention.option for mention in run} == set(range(count)):
-            gaps = [body[a.end : b.start] for a, b in itertools.pairwise(run)]
-            if (order := _chain(body, run, gaps)) is not None:
-                free = at + count
-                found.append((order, run[0].start, any(">" in gap for gap in gaps)))
-    if options.letters:
-        labels = "".join(options.labels)
-        for match in re.finditer(rf"(?<![A-Za-z])[{labels}]{{{count}}}(?![A-Za-z])", body):
-            if len(set(match[0])) == count:
-                found.append((tuple(map(labels.index, match[0])), match.start(), False))
+        if at < free or len({mention.option for mention in run}) < count:
+            continue
+        gaps = [body[a.end : b.start] for a, b in itertools.pairwise(run)]
+        if (order := _chain(body, run, gaps)) is not None:
+            free = at + count
+            found.append((order, run[0].start, any(">" in gap for gap in gaps)))
     return found
 
 
@@ -110,35 +103,30 @@ def _chain(body: str, run: list[Mention], gaps: list[str]) -> Order | None:
     order, between = tuple(mention.option for mention in run), " ".join(gaps)
     if not all(_GAP.fullmatch(gap) for gap in gaps):
         return None
-    if re.fullmatch(r"[\s)\"'(<]+", between) and "<" in between:
-        return order[::-1]
     if re.search("[=≈~]", between):
         return AMBIGUOUS
     before, after = body[max(0, run[0].start - 60) : run[0].start], body[run[-1].end : run[-1].end + 30]
-    if not re.search(r"[>\d]|then|然后|followed|over", between):
+    if not re.search(r"[<>\d]|then|然后|followed|over", between):
         joined = re.search(r"\band\b|和", gaps[-1]) and not re.search(r":|rank|order|依次|排|为|是|顺序", before[-40:])
         if joined or _NAMED.match(after):
             return None
-    return order[::-1] if _UPWARDS.search(before.rpartition("\n")[2]) and ">" not in between else order
+    upwards = "<" in between or _UPWARDS.search(before.rpartition("\n")[2])
+    return order[::-1] if upwards and ">" not in between else order
 
 
 def _listed(body: str, options: Options) -> Order | None:
-    """The first option of each line of a list, or the places that lines give ("A: 2nd")."""
-    lines = [(line, mentions) for line in body.split("\n")[:400] if (mentions := _mentions(line, options))]
-    placed = {m[0].option: int(place[1]) for line, m in lines if (place := _PLACE.match(line[m[0].end :]))}
-    if sorted(placed.values()) == list(range(1, len(options) + 1)):
-        return tuple(sorted(placed, key=placed.__getitem__))
-    heads = [
-        (lead[0], m[0].option) for line, m in lines if (lead := _NUMBERED.match(line)) and m[0].start - lead.end() <= 14
-    ]
+    """The order in which the lines of a list begin with options."""
+    heads, numbered = [], []
+    for line in body.split("\n")[:400]:
+        mentions, lead = _mentions(line, options), _NUMBERED.match(line)
+        if mentions and lead and mentions[0].start - lead.end() <= 14:
+            heads.append(mentions[0].option)
+            numbered += heads[-1:] if re.search(r"\w", lead[0]) else []
     everyone = set(range(len(options)))
-    numbered = [option for lead, option in heads if re.search(r"\w", lead)]
-    chosen = numbered if set(numbered) == everyone else [option for _, option in heads]
-    if set(chosen) != everyone:
-        return None
-    if len(chosen) != len(options):
-        return AMBIGUOUS
-    return tuple(chosen[::-1]) if _UPWARDS.search(body.split("\n")[0]) else tuple(chosen)
+    chosen = tuple(numbered if set(numbered) == everyone else heads)
+    if set(chosen) != everyone or len(chosen) > len(options):
+        return AMBIGUOUS if set(chosen) == everyone else None
+    return chosen[::-1] if _UPWARDS.search(body.split("\n")[0]) else chosen
 
 
 def _told(body: str, options: Options) -> Order | None:
@@ -147,8 +135,5 @@ def _told(body: str, options: Options) -> Order | None:
         mentions = _mentions(text, options)
         order = tuple(dict.fromkeys(mention.option for mention in mentions))
         if len(order) == len(options) and _TELLS.search(text) and (len(mentions) == len(order) or len(text) < 160):
-            if _TIED.search(text):
-                return None
-            first = text[max(0, mentions[0].start - 20) : mentions[0].start] + text[mentions[0].end : mentions[1].start]
-            return order[::-1] if re.search(r"worst|least|最[差不低糟]", first, re.I) else order
+            return None if _TIED.search(text) else order[::-1] if _UPWARDS.search(text[: mentions[1].start]) else order
     return None
