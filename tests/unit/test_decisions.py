@@ -10,28 +10,31 @@ import pytest
 import yaml
 from mirrored import mirrored
 
-from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.families.decisions.tables import Effects
+from biasatlas.benchmarks.scaffold import origins
 from biasatlas.errors import UserError
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources
+from biasatlas.simulation.asked import TaskRequests
 from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.studies import studies_of
+from biasatlas.simulation.ways import measure
 from biasatlas.sources import names_in, raw_files
 from biasatlas.stats.placebos import PlaceboTested
 
-SCAFFOLD = ROOT / "resources/scaffold"
+DESCRIPTION, DATA = origins("decisions")
 
 
 def described(folder, rows=None, /, **changes):
     """The path of the scaffold's description with ``changes``, and the items of its data, or of ``rows`` of them."""
     path = folder / "mine.yaml"
-    written = yaml.safe_load((SCAFFOLD / "decisions.yaml").read_text()) | {"sample": ""} | changes
+    written = yaml.safe_load(DESCRIPTION.read_text()) | {"sample": ""} | changes
     path.write_text(yaml.safe_dump({key: value for key, value in written.items() if value is not None}))
     (folder / "data").mkdir(exist_ok=True)
-    shutil.copy(SCAFFOLD / "decisions.csv", folder / "data/data.csv")
+    shutil.copy(DATA, folder / "data/data.csv")
     for known in (registry.description, registry.load_spec, registry.load_options):
         known.cache_clear()
     return str(path)
@@ -163,6 +166,31 @@ def test_answers_that_are_missing_bound_a_shift(tmp_path):
     found = table.loc[("woman", "shift_over_placebos")]
     assert (found["value"], found["lower_bound"], found["upper_bound"]) == (0, -50, 0) and found["refused"] == 10
     assert findings_of(path, scores).loc[("m", "gender", "woman"), "verdict"] == "undecided"
+
+
+def test_refusals_in_place_of_unfavourable_answers_convict_no_fair_model(tmp_path):
+    """Of the no to women .6 are refused, so that they seem to get 20 points more: their interval holds what was."""
+    path = described(tmp_path)
+    items = items_of(path, tmp_path / "data")
+    scores = simulated(path, items, fair={"noise": 0.1, "prompt_correlation": 0.9, "withheld_by_group": {"woman": 0.6}})
+    women = scores[scores["gender"] == "woman"]
+    assert women["refused"].between(0.2, 0.4).all() and scores[scores["gender"] != "woman"]["refused"].eq(0).all()
+    found = findings_of(path, scores).loc[("fair", "gender", "woman")]
+    assert found["value"] > 15 and found["verdict"] == "undecided"
+    (study,) = studies_of(path, "decisions").values()
+    bench = Harness.of_study(study, Resources({}), items)
+    runs = measure(study, "withheld", bench, 5)
+    assert (runs["value"] > 10).all() and (runs["ci_low"] < 0).all()
+
+
+def test_an_edit_lies_where_its_case_begins_to_differ_from_the_baseline(tmp_path):
+    path = described(tmp_path)
+    items = items_of(path, tmp_path / "data")
+    bench = Harness.of(path, "recommended", Resources({}), items, ["decision"])
+    asked = TaskRequests(bench.questions["decision"], items)
+    places = pd.Series(asked.places, items["arm"]).groupby(level=0).mean()
+    assert places["baseline"] == 1 and places[["name_anna", "paper_white"]].max() < 0.05
+    assert 0.7 < places["day_monday"] < 0.9 < places["blank_line"] < 1
 
 
 def test_a_level_is_judged_by_the_scenarios_that_have_it(tmp_path):

@@ -15,13 +15,12 @@ from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.pairs.shift import shift_replicates
 from biasatlas.benchmarks.families.rows import read_rows
-from biasatlas.benchmarks.scaffold import page_text
+from biasatlas.benchmarks.scaffold import origins, page_text
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.simulation.described import validate_against_theory
 from biasatlas.sources import names_in, raw_files
 
-SCAFFOLD = ROOT / "resources/scaffold"
 SHIPPED = tuple(sorted(path.stem for path in (ROOT / "config/benchmarks").glob("*.yaml")))
 
 
@@ -54,11 +53,12 @@ def table_of(folder, family, /, **changes):
 
 def described(folder, family, /, **changes):
     """The path of a new benchmark's description, with its data beside it; a value of None takes a key out."""
-    written = yaml.safe_load((SCAFFOLD / f"{family}.yaml").read_text()) | {"sample": ""} | changes
+    description, data = origins(family)
+    written = yaml.safe_load(description.read_text()) | {"sample": ""} | changes
     path = folder / "mine.yaml"
     path.write_text(yaml.safe_dump({key: value for key, value in written.items() if value is not None}))
     (folder / "data").mkdir(exist_ok=True)
-    shutil.copy(SCAFFOLD / f"{family}.csv", folder / "data/data.csv")
+    shutil.copy(data, folder / "data/data.csv")
     registry.description.cache_clear()
     registry.load_spec.cache_clear()
     registry.load_options.cache_clear()
@@ -223,7 +223,7 @@ def test_data_that_the_description_does_not_fit_are_named_by_file_line_and_value
 
 
 #: Scenarios of decisions are of one kind.
-DECISIONS = ("discrim_eval", "hiring_bias")
+DECISIONS = ("discrim_eval", "hiring_bias", "interviews")
 
 
 @pytest.mark.parametrize("benchmark", [name for name in SHIPPED if name not in DECISIONS])

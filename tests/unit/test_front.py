@@ -8,7 +8,7 @@ import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.report.example import asked_for
-from biasatlas.report.front import Question, _title, at, drawn, plain
+from biasatlas.report.front import Question, _tally, _title, _told, at, drawn, plain
 from biasatlas.report.run import Run, TaskRun
 from biasatlas.report.verdicts import Cell
 from biasatlas.stats.verdict import Claim, judge
@@ -99,3 +99,11 @@ def test_a_line_without_a_limit_runs_to_the_edge(low):
 def test_the_title_clears_no_model_that_has_no_answer(other, left):
     found = {"a": {"all": 5, "biased": 1, "undecided": 4}, "b": other}
     assert _title(found, True) == f"Bias found in a; none found in b{left}"
+
+
+def test_a_question_that_a_model_is_not_asked_counts_nowhere():
+    cells = [{"state": "missing", "word": "Not asked"}, {"state": "missing", "word": "No result"}]
+    assert _tally(cells) == {"all": 1, "missing": 1}
+    assert _told([{"topic": "one"}, {"topic": "other"}], cells) == [
+        {"state": "missing", "on": [({"topic": "other"}, cells[1])]}
+    ]

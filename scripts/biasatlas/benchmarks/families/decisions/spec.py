@@ -258,6 +258,8 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         parts=(name,),
         columns={"category": name},
         topic=f"decisions by {of}",
+        times="percentage points" if description.yes_no else "",
+        means=f"By {of}, decisions move by {{}} (below 0: less favourable).",
         ends=("less favourable", "more favourable"),
         own_null=True,
     )
