@@ -15,6 +15,7 @@ from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.families.decisions.tables import Effects
 from biasatlas.benchmarks.scaffold import origins
+from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.errors import UserError
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources
@@ -233,6 +234,12 @@ FAULTS = [
     ({"factors": {"age": {"levels": [20, 30]}}}, "call '20' otherwise, as {aged 20: [20]}"),
     ({"smallest": 0}, "smallest: must be greater than 0, got 0"),
     ({"baseline": None}, "baseline: give it with the metric distance_from_baseline"),
+    ({"smallest": 101}, "smallest: 101 points, and decisions lie within 100; name a smaller shift"),
+    ({"yes_no": ["Yes", "yes "]}, "yes_no: expected two words that differ in more than case"),
+    ({"yes_no": ["Yes", ""]}, "yes_no: expected two words that differ in more than case"),
+    ({"factors": {"gender": {"levels": ["overall", "b"]}}}, "factors.gender: call 'overall' otherwise"),
+    ({"factors": {"all": {"levels": ["a", "b"]}}}, "factors.all: call 'all' otherwise"),
+    ({"yes_no": None, "rank": 101}, "rank: must be at most 100, got 101"),
     ({"prompt": "Yes or no?"}, "prompt: it lacks the field {document}"),
 ]
 
@@ -249,6 +256,40 @@ def test_a_case_that_the_description_does_not_name_is_an_error(tmp_path):
     path = described(tmp_path, placebos={"day": ["day_monday", "day_thursday"]})
     with pytest.raises(UserError, match=r"line 9: change is 'weather_rain'. Expected a level of a factor, a placebo"):
         items_of(path, tmp_path / "data")
+
+
+#: What is done to the lines of the data, and the sentence.
+SPOILT = [
+    (
+        lambda line: line.replace("driver,", ",", 1),
+        "line 2: post is ''. Expected a text: fill it in, or remove the row.",
+    ),
+    (lambda line: line.replace("name_anna", "Name_Anna"), "change is 'Name_Anna'. Expected a level of a factor"),
+    (lambda line: line * (1 + ("name_anna" in line)), "line 4: item 'driver/name_anna' is there already"),
+    (lambda line: "" if ",baseline," in line else line, "no case has change 'baseline', which the description names"),
+    (lambda line: "" if ",paper_white," in line else line, "no case has change 'paper_white', which the description"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "sentence"), SPOILT)
+def test_spoilt_cases_are_one_sentence(tmp_path, spoil, sentence):
+    path = described(tmp_path)
+    data = tmp_path / "data/data.csv"
+    data.write_text("".join(map(spoil, data.read_text().splitlines(keepends=True))))
+    with pytest.raises(UserError) as error:
+        items_of(path, tmp_path / "data")
+    assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+def test_cases_that_show_nothing_and_scenarios_that_lack_a_change_are_odd(tmp_path):
+    path = described(tmp_path)
+    assert audit(items_of(path, tmp_path / "data")) == []
+    data = pd.read_csv(tmp_path / "data/data.csv")
+    data.loc[1, "letter"] = data.loc[0, "letter"]
+    data.drop(index=5).to_csv(tmp_path / "data/data.csv", index=False)
+    same, lacking = audit(items_of(path, tmp_path / "data"))
+    assert same == "1 of 119 items show what another one shows: driver/name_anna"
+    assert lacking == "1 of 119 items begin a scenario that lacks a change which others have: driver/baseline"
 
 
 def test_yes_and_no_may_stand_without_quotes(tmp_path):

@@ -173,7 +173,7 @@ def _sample(where: str, row: dict[str, Any]) -> Logged:
     asked, first = list(given.values()), next(iter(given), "gen_args_0")
     text = str(_get(where, row, "arguments", first, "arg_0"))
     right = row.get("acc", row.get("exact_match"))
-    known = bool(right) if isinstance(right, int | float) else None
+    known = right == 1 if right in (0, 1) else None
     if not isinstance(_get(where, row, "arguments", first, "arg_1"), str):  # settings of a generation
         return Logged(where, text, *_replied(str(_get(where, row, "filtered_resps", 0)), text), known)
     try:
@@ -199,12 +199,14 @@ def _archive(path: Path) -> tuple[Path, dict[str, Any], Iterable[tuple[str, Any]
             members = {
                 info.filename: _member(path, archive, file, info) for info in archive.infolist() if _wanted(info)
             }
-    except (zipfile.BadZipFile, OSError, struct.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError, struct.error, EOFError) as error:
         raise UserError(f"{path}: no archive, or a damaged one ({error}). Copy the log again.") from None
     if "header.json" not in members:
         raise UserError(f"{path}: no header.json in it: no log of Inspect, or one of a run that did not end.")
     found = {name: _json(f"{path}, {name}", text) for name, text in members.items()}
     header = found.pop("header.json")
+    if not isinstance(header, dict):
+        raise UserError(f"{path}, header.json: {shown(header)}. Expected a JSON object: copy the log again.")
     return path, header, [(f"{path}, {name}", sample) for name, sample in found.items()]
 
 
@@ -249,7 +251,7 @@ def _inspect(path: Path, header: dict[str, Any], samples: Iterable[tuple[str, An
         )
     rows = _each(_of_inspect, samples)
     stated, known = _accuracy(header), [row.right for row in rows if row.right is not None]
-    if stated is not None and known and abs(stated - np.mean(known)) > _ROUNDING:
+    if stated is not None and known and not abs(stated - np.mean(known)) <= _ROUNDING:
         raise UserError(
             f"{path}: the log states an accuracy of {stated:.4f}, and {np.mean(known):.4f} of its samples are right. "
             "Copy it again."
