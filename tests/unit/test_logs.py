@@ -14,11 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.logs import read_logs
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.sources import raw_files
+from biasatlas.sources import names_in, raw_files
 
 #: Questions in the layout of BBQ and MBBQ, where groups say which option is whose.
 TOY = """
@@ -116,6 +117,21 @@ def test_a_real_log_has_the_accuracy_that_its_harness_states(toy, mirror, log, c
     assert "16 questions in the log: 16 of 16 items, 0 there twice, 0 of no item" in caplog.text
     assert f"{found:.4f} are right, by the harness {found:.4f}" in caplog.text
     assert found == ACCURACIES[log]
+
+
+def test_a_log_that_euroeval_wrote_is_right_where_it_says_so(caplog):
+    """EuroEval 18.3.0 asked its model `dummy` our sample of BBQ (``debug``): every tenth of its replies."""
+    caplog.set_level("INFO")
+    folder = ROOT / "resources/samples/bbq"
+    items = registry.read_items("bbq")(
+        raw_files(names := names_in(folder), [folder / name for name in names]), Resources({})
+    )
+    log = Path(__file__).parent / "euroeval_18_3.json"
+    kept = json.loads(log.read_text()).values()
+    right = sum(each["predicted_label"] == each["label"] for each in kept)
+    assert accuracy("bbq", items, [log]) * len(items) == right == 6
+    assert f"12 questions in the log: 12 of {len(items)} items, 0 there twice, 0 of no item" in caplog.text
+    assert f"{right / 12:.4f} are right, by the harness {right / 12:.4f}" in caplog.text
 
 
 def test_a_real_log_of_pairs_prefers_what_its_harness_counts(tmp_path, mirror):
@@ -228,8 +244,10 @@ def of_helm(row, order):
 
 
 def of_euroeval(row, order, **changes):
-    prompt, _, letter = shown(row, order)
-    asked = [{"role": "user", "content": prompt.replace("A. ", "a. ").replace("B. ", "b. ").replace("C. ", "c. ")}]
+    _, options, letter = shown(row, order)
+    offered = " ".join(f"{name}. {option}" for name, option in zip("abc", options, strict=True))
+    question = f"Question: {row['context']} {row['question']} Choices: {offered}\n\nAnswer with a, b or c."
+    asked = [{"role": "user", "content": question}]
     said = {"sequence": letter.lower(), "predicted_label": letter.lower(), "messages": asked, "label": letter.lower()}
     return hashlib.md5(str(asked).encode()).hexdigest(), said | changes
 

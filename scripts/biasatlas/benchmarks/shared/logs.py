@@ -28,6 +28,7 @@ _ZSTANDARD = 93
 #: Bytes that a member of an archive may unpack to: logs are of strangers.
 _MOST_BYTES = 256 * 2**20
 _OPTION = re.compile(r"^[ \t]*\(?([A-Za-z])[.):][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+_BETWEEN = re.compile(r"(?:^|\s)([a-z])\.\s+")
 _LETTER = re.compile(r"[A-Za-z]")
 #: What a stated mean may differ by.
 _ROUNDING = 1e-6
@@ -139,8 +140,18 @@ def _get(where: str, row: Any, *keys: str | int) -> Any:
 
 
 def letters(text: str) -> dict[str, str]:
-    """Letter, as a capital, -> the option that ``text`` shows under it; of several blocks of options the last."""
-    return {letter.upper(): option for letter, option in _OPTION.findall(text)}
+    """Letter, as a capital, -> the option that ``text`` shows under it; of several blocks of options the last.
+
+    Each has a line of its own, or, as EuroEval asks, all stand in one.
+    """
+    found = {letter.upper(): option for letter, option in _OPTION.findall(text)}
+    for line in reversed(text.split("\n")) if len(found) < 2 else ():
+        _, *parts = _BETWEEN.split(line)
+        names = "".join(parts[0::2])
+        start = names.rfind("a")
+        if start >= 0 and len(names[start:]) > 1 and "abcdefghijklmnopqrstuvwxyz".startswith(names[start:]):
+            return dict(zip(names[start:].upper(), map(str.strip, parts[2 * start + 1 :: 2]), strict=True))
+    return found
 
 
 def _replied(reply: str, text: str) -> tuple[tuple[str, ...], str]:

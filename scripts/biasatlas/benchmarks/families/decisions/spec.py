@@ -242,8 +242,8 @@ def make_spec(description: DecisionsDescription) -> Spec:
         unit=("item_id",),
         note=""
         if len(description.placebo_kind) >= _ARMS
-        else f"{len(description.placebo_kind)} placebo arms, and no verdict below {_ARMS}; seven, of several kinds, "
-        "are advised",
+        else f"the description has {len(description.placebo_kind)} of the {_ARMS} placebo arms that a verdict needs, "
+        "so that there will be none. Add changes that mean nothing, each of its own kind; seven are advised.",
     )
 
 
